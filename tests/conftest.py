@@ -1,0 +1,23 @@
+"""The suite's ground rules: eight CPU devices, strict JAX, repeatable examples."""
+
+import os
+
+# Read once, when JAX first looks for devices; hence above its import.
+os.environ["XLA_FLAGS"] = (
+    os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=8"
+).strip()
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import hypothesis
+import jax
+
+# A shape that JAX would broadcast silently is a mistake, in our tests and in what they test.
+jax.config.update("jax_numpy_rank_promotion", "raise")
+
+# `ci` finds the same examples at every run. `thorough` looks for new ones, and for longer:
+#   make test ARGS=--hypothesis-profile=thorough
+# A test that wants more examples than most takes a multiple of
+# `hypothesis.settings().max_examples`, so that the profile still decides.
+hypothesis.settings.register_profile("ci", derandomize=True, deadline=None, max_examples=100)
+hypothesis.settings.register_profile("thorough", deadline=None, max_examples=2000, print_blob=True)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
