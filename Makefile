@@ -1,0 +1,69 @@
+# Every target sets up what it needs in $(VENV), with uv when it is on PATH and plain python3
+# otherwise. A stamp remembers what is installed, so that a second run starts at once and a
+# changed pyproject.toml installs again.
+
+VENV ?= .venv
+# Requirements besides pyproject.toml's, such as WITH='jax==0.8.0 jaxlib==0.8.0'.
+WITH ?=
+# Passed on to pytest, the benchmarks or the demo: make test ARGS='-k scan -x'
+ARGS ?=
+
+PY := $(VENV)/bin/python
+UV := $(shell command -v uv 2>/dev/null)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help test demo lint types bench clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
+
+test: $(VENV)/.has-test ## run the tests
+	@$(PY) -m pytest $(ARGS)
+
+demo: $(VENV)/.has-demo ## a simulation whose buffers overflow, are repaired, and grow
+	@$(PY) examples/growing_buffers.py $(ARGS)
+
+lint: $(VENV)/.has-dev ## check style and formatting
+	@$(VENV)/bin/ruff check
+	@$(VENV)/bin/ruff format --check
+
+types: $(VENV)/.has-dev ## check types, and that every exported name has a complete one
+	@$(VENV)/bin/pyright --pythonpath $(PY)
+	@$(VENV)/bin/pyright --pythonpath $(PY) --ignoreexternal --verifytypes verax
+
+bench: $(VENV)/.has-bench ## measure, side by side with what users would pick instead
+	@$(PY) -m benchmarks $(ARGS)
+
+clean: ## remove environments and caches
+	rm -rf .venv .venv-* .pytest_cache .ruff_cache .hypothesis build dist
+	find src tests typing_tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Set-up. Installers talk only when they fail.
+
+quietly = out=$$($(1) 2>&1) || { printf '%s\n' "$$out" >&2; exit 1; }
+extras-test := [test]
+extras-dev := [dev]
+extras-bench := [bench]
+
+$(VENV)/.has-%: pyproject.toml $(VENV)/.created
+	@echo "installing into $(VENV): verax$(extras-$*) $(WITH)"
+ifdef UV
+	@$(call quietly,$(UV) pip install --python $(PY) --upgrade -e '.$(extras-$*)' $(WITH))
+else
+	@$(call quietly,$(PY) -m pip install --disable-pip-version-check --upgrade -e '.$(extras-$*)' $(WITH))
+endif
+	@touch $@
+
+$(VENV)/.created:
+ifdef UV
+	@$(call quietly,$(UV) venv --clear --python '$(or $(PYTHON),>=3.11)' $(VENV))
+else
+	@for python in $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11); do \
+	    "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && break; \
+	    python=; \
+	done; \
+	[ "$$python" ] || { echo 'verax needs Python 3.11 or newer; say where: make PYTHON=...' >&2; exit 1; }; \
+	$(call quietly,"$$python" -m venv --clear $(VENV))
+endif
+	@touch $@
