@@ -29,8 +29,9 @@ lint: $(VENV)/.has-dev ## check style and formatting
 	@$(VENV)/bin/ruff format --check
 
 types: $(VENV)/.has-dev ## check types, and that every exported name has a complete one
-	@$(VENV)/bin/pyright --pythonpath $(PY)
-	@$(VENV)/bin/pyright --pythonpath $(PY) --ignoreexternal --verifytypes verax
+	@$(in-venv) pyright
+	@$(call quietly,$(in-venv) pyright --ignoreexternal --verifytypes verax)
+	@echo 'every exported name has a complete type'
 
 bench: $(VENV)/.has-bench ## measure, side by side with what users would pick instead
 	@$(PY) -m benchmarks $(ARGS)
@@ -39,9 +40,11 @@ clean: ## remove environments and caches
 	rm -rf .venv .venv-* .pytest_cache .ruff_cache .hypothesis build dist
 	find src tests typing_tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# Set-up. Installers talk only when they fail.
-
+# For tools that look for Python on PATH, as `pyright --verifytypes` does.
+in-venv = PATH="$(abspath $(VENV))/bin:$$PATH"
+# Output is shown only on failure.
 quietly = out=$$($(1) 2>&1) || { printf '%s\n' "$$out" >&2; exit 1; }
+
 extras-test := [test]
 extras-dev := [dev]
 extras-bench := [bench]
@@ -57,7 +60,7 @@ endif
 
 $(VENV)/.created:
 ifdef UV
-	@$(call quietly,$(UV) venv --clear --python '$(or $(PYTHON),>=3.11)' $(VENV))
+	@$(call quietly,$(UV) venv --allow-existing --python '$(or $(PYTHON),>=3.11)' $(VENV))
 else
 	@for python in $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11); do \
 	    "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && break; \
