@@ -21,3 +21,8 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 hypothesis.settings.register_profile("ci", derandomize=True, deadline=None, max_examples=100)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=2000, print_blob=True)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def pytest_report_header() -> str:
+    profile = hypothesis.settings.get_current_profile_name()
+    return f"jax {jax.__version__}, hypothesis profile {profile}"
