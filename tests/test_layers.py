@@ -20,18 +20,32 @@ ARROWS = {
 }
 
 
-def rooms_imported(source: str, package: str) -> set[str]:
-    """The rooms of verax that a module of `package` imports; "verax" for the top level itself."""
-    modules: list[str] = []
+def imported(source: str, package: str) -> set[str]:
+    """What a module of `package` imports from verax, as rooms.
+
+    "verax" stands for the top level itself; a private part of another room is named in full.
+    """
+    names: list[str] = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            modules += [alias.name for alias in node.names]
+            names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             base = resolve_name("." * node.level + (node.module or ""), package)
-            # `from verax import state` names a room, `from verax import lens` does not.
-            modules += [f"{base}.{alias.name}" if base == "verax" else base for alias in node.names]
-    inside = [module.split(".") for module in modules if module.split(".")[0] == "verax"]
-    return {parts[1] if parts[1:] and parts[1] in ARROWS else "verax" for parts in inside}
+            names += [f"{base}.{alias.name}" for alias in node.names]
+
+    rooms: set[str] = set()
+    for name in names:
+        top, room, *inner = [*name.split("."), ""]
+        if top != "verax":
+            continue
+        private = any(part.startswith("_") for part in inner)
+        if room not in ARROWS:
+            rooms.add("verax")
+        elif private and not f"{package}.".startswith(f"verax.{room}."):
+            rooms.add(name)
+        else:
+            rooms.add(room)
+    return rooms
 
 
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
@@ -41,11 +55,11 @@ FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.p
 def test_imports_point_one_way(path: Path):
     inner = path.relative_to(ROOT).with_suffix("").parts
     room, package = inner[0], ".".join(("verax", *inner[:-1]))
-    assert rooms_imported(path.read_text(), package) <= ARROWS[room] | {room}
+    assert imported(path.read_text(), package) <= ARROWS[room] | {room}
 
 
 @pytest.mark.parametrize(
-    ("statement", "room"),
+    ("statement", "found"),
     [
         ("import verax", "verax"),
         ("import verax.runtime.capacity", "runtime"),
@@ -55,9 +69,13 @@ def test_imports_point_one_way(path: Path):
         ("from .. import runtime", "runtime"),
         ("from ..runtime.capacity import Capacity", "runtime"),
         ("from ._collect import collect", "channel"),
+        ("from .. import _jax", "_jax"),
+        ("from .._jax import scan_parts", "_jax"),
+        ("from ..state import _path", "verax.state._path"),
+        ("from ..state._path import Path", "verax.state._path.Path"),
         ("def f():\n    from .. import lens", "verax"),
     ],
 )
-def test_meta(statement: str, room: str):
+def test_meta(statement: str, found: str):
     """Every way to write an import is seen."""
-    assert rooms_imported(f"import jax, numpy as np\n{statement}", "verax.channel") == {room}
+    assert imported(f"import jax, numpy as np\n{statement}", "verax.channel") == {found}
