@@ -1,0 +1,227 @@
+"""Everything verax takes from JAX that is private or differs between releases.
+
+The rest of verax imports public JAX and this module. Each helper says which
+release makes it unnecessary; `tests/test_jax_internals.py` fails, by name, when
+JAX moves one of them.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import jax
+import jax.extend as jex
+from jax._src import effects as _effects  # No public way to declare an effect (0.12).
+from jax._src.core import no_axis_name as _no_axis_name
+from jax._src.custom_batching import custom_vmap_p as custom_vmap_p
+from jax._src.interpreters import ad as _ad
+from jax._src.shard_map import shard_map_p as shard_map_p
+from jax.extend import source_info_util as _source_info
+from jax.extend.core import Jaxpr, JaxprEqn, Primitive
+from jax.extend.core import primitives as _public_primitives
+from jax.interpreters import batching as _batching
+
+Effect = _effects.Effect
+
+# Public in `jax.extend.core.primitives` from 0.9 on; until the floor is there, take it from
+# the equation that `jax.checkpoint` leaves behind.
+remat_p: Primitive = (
+    _public_primitives.remat_p
+    if hasattr(_public_primitives, "remat_p")
+    else jax.make_jaxpr(jax.checkpoint(lambda x: x + x))(1.0).eqns[0].primitive
+)
+
+
+def allow_effect_everywhere(effect_type: type[Effect]) -> None:
+    """Let equations with this effect be staged, differentiated and lowered.
+
+    JAX keeps an equation with an effect through dead-code elimination, and refuses the
+    effects that it does not know inside control flow and custom derivatives.
+    """
+    for known in (
+        _effects.lowerable_effects,
+        _effects.control_flow_allowed_effects,
+        _effects.custom_derivatives_allowed_effects,
+        _effects.remat_allowed_effects,
+    ):
+        known.add_type(effect_type)
+
+
+def closed(jaxpr: Any) -> tuple[Jaxpr, Sequence[Any]]:
+    """Split a closed jaxpr into program and constants.
+
+    A few primitives hold an open `Jaxpr` where others hold a `ClosedJaxpr`; since 0.11 there
+    is a single class for both.
+    """
+    if isinstance(jaxpr, Jaxpr) and not hasattr(jaxpr, "consts"):
+        return jaxpr, ()
+    return jaxpr.jaxpr, jaxpr.consts
+
+
+def inner_jaxprs(eqn: JaxprEqn) -> Iterator[Any]:
+    """The programs that an equation holds, closed where the equation holds them closed."""
+    for value in eqn.params.values():
+        for item in value if isinstance(value, (tuple, list)) else (value,):
+            if isinstance(item, (jex.core.Jaxpr, jex.core.ClosedJaxpr)):
+                yield item
+    # Since 0.11, an object for the whole operation stands where parameters did (`custom_root`).
+    operation = eqn.params.get("_prim")
+    if operation is not None:
+        for item in vars(operation).get("params", {}).values():
+            if isinstance(item, (jex.core.Jaxpr, jex.core.ClosedJaxpr)):
+                yield item
+
+
+def bind_equation(eqn: JaxprEqn, args: Sequence[Any]) -> list[Any]:
+    """Run one equation on new arguments, under its own source location and name scope."""
+    with equation_context(eqn):
+        return bind_primitive(eqn.primitive, eqn.params, args)
+
+
+def bind_primitive(primitive: Primitive, params: dict[str, Any], args: Sequence[Any]) -> list[Any]:
+    """Run a primitive with the parameters that an equation recorded for it."""
+    bound = primitive.get_bind_params(params)
+    # Until the floor is 0.9: functions were positional arguments, not parameters.
+    functions, bound = bound if isinstance(bound, tuple) else ((), bound)
+    outs = primitive.bind(*functions, *args, **bound)
+    return list(outs) if primitive.multiple_results else [outs]
+
+
+class equation_context:
+    """Make what is traced inside look as if it stood where the equation stands."""
+
+    def __init__(self, eqn: JaxprEqn):
+        info = eqn.source_info
+        stack = _source_info.current_name_stack() + info.name_stack
+        self._place = _source_info.user_context(info.traceback, name_stack=stack)
+        self._settings = eqn.ctx.manager
+
+    def __enter__(self) -> None:
+        self._place.__enter__()
+        self._settings.__enter__()
+
+    def __exit__(self, *exc: Any) -> None:
+        self._settings.__exit__(*exc)
+        self._place.__exit__(*exc)
+
+
+def source_line(eqn: JaxprEqn) -> str:
+    """File, line and function of the user's code that made an equation."""
+    return _source_info.summarize(eqn.source_info)
+
+
+class ScanParts:
+    """The pieces of a scan equation, in the words of `jax.lax.scan`."""
+
+    def __init__(self, eqn: JaxprEqn, args: Sequence[Any]):
+        params = eqn.params
+        self.body, self.body_consts = closed(params["jaxpr"])
+        self.length: int = params["length"]
+        self.reverse: bool = params["reverse"]
+        self.unroll: int = params["unroll"]
+        if "ft_in" in params:  # Since 0.11 a tree holds what two counts held before.
+            consts, carry, _ = params["ft_in"].update(list(args)).unpack()
+            num_consts, num_carry = len(list(consts)), len(list(carry))
+        else:
+            num_consts, num_carry = params["num_consts"], params["num_carry"]
+        self.consts = list(args[:num_consts])
+        self.init = list(args[num_consts : num_consts + num_carry])
+        self.xs = list(args[num_consts + num_carry :])
+        # Until the floor is 0.9: an experimental switch of the transposition.
+        self.options = (
+            {"_split_transpose": params["_split_transpose"]} if "_split_transpose" in params else {}
+        )
+
+
+def axes_made_manual(eqn: JaxprEqn) -> tuple[str, ...]:
+    """The mesh axes over which a `shard_map` equation divides its work, in mesh order."""
+    # Until the floor is 0.10, which gave the parameter its present name.
+    params = eqn.params
+    names = params["newly_manual_axes" if "newly_manual_axes" in params else "manual_axes"]
+    return tuple(name for name in params["mesh"].axis_names if name in names)
+
+
+def manual_axes() -> tuple[str, ...]:
+    """Names of the mesh axes over which the code being traced is written per device."""
+    return tuple(jax.sharding.get_abstract_mesh().manual_axes)
+
+
+def vary_over(x: Any, axes: Sequence[str]) -> Any:
+    """Mark a value as possibly different on each device along `axes`.
+
+    `shard_map` types say over which mesh axes a value varies, and the branches of a
+    conditional or the carry of a loop must agree.
+    """
+    if not axes:
+        return x
+    kind = jax.typeof(x)
+    # Until the floor is 0.10: the set was an attribute of the type itself.
+    varying = kind.vma if hasattr(kind, "vma") else kind.mat.varying
+    missing = tuple(axis for axis in axes if axis not in varying)
+    if not missing:
+        return x
+    if hasattr(jax.lax, "pcast"):
+        return jax.lax.pcast(x, missing, to="varying")
+    return jax.lax.pvary(x, missing)  # Until the floor is 0.9.
+
+
+def jvp_of_jaxpr(jaxpr: Any, nonzero: Sequence[bool]) -> tuple[Any, list[bool]]:
+    """Forward-mode derivative of a program, without materialising zero tangents."""
+    return _ad.jvp_jaxpr(jaxpr, list(nonzero), instantiate=False)
+
+
+Zero = _ad.Zero
+
+
+def zero_tangent(primal: Any) -> Any:
+    """The symbolic zero that belongs to a value."""
+    return Zero(jax.typeof(primal).to_tangent_aval())
+
+
+def put_rules_before(
+    primitive: Primitive,
+    applies: Callable[[dict[str, Any]], bool],
+    batch: Callable[..., Any] | None,
+    jvp: Callable[..., Any] | None,
+) -> None:
+    """Give equations for which `applies(params)` holds other rules than JAX's own.
+
+    All other equations keep JAX's rules. `batch` has the signature of an entry of
+    `jax.interpreters.batching.fancy_primitive_batchers`, `jvp` of `ad.primitive_jvps`.
+    """
+    if batch is not None:
+        table = _batching.fancy_primitive_batchers
+        table[primitive] = _either(applies, batch, table[primitive])
+    if jvp is not None:
+        _ad.primitive_jvps[primitive] = _either(applies, jvp, _ad.primitive_jvps[primitive])
+        # `jax.grad` looks here first; its fallback goes through the table above.
+        if primitive in _ad.primitive_linearizations:
+            through_jvp = functools.partial(_ad.fallback_linearize_rule, primitive)
+            linearize = _ad.primitive_linearizations[primitive]
+            _ad.primitive_linearizations[primitive] = _either(applies, through_jvp, linearize)
+
+
+def _either(
+    applies: Callable[[dict[str, Any]], bool],
+    ours: Callable[..., Any],
+    theirs: Callable[..., Any],
+) -> Callable[..., Any]:
+    def rule(*args: Any, **params: Any) -> Any:
+        return (ours if applies(params) else theirs)(*args, **params)
+
+    return rule
+
+
+def vmap_like(function: Callable[..., Any], axis_data: Any, dims: Sequence[int | None]) -> Any:
+    """`jax.vmap` of a function over the axis that a batching rule was called for."""
+    name = None if axis_data.name is _no_axis_name else axis_data.name
+    return jax.vmap(
+        function,
+        in_axes=tuple(dims),
+        out_axes=0,
+        axis_size=axis_data.size,
+        axis_name=name,
+        spmd_axis_name=axis_data.spmd_name,
+    )

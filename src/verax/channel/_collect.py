@@ -1,0 +1,117 @@
+"""The transformation that users call: a function to the same function and its payloads."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, ParamSpec, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .._jax import closed
+from ._channel import Channel, Payload, Site, recording
+from ._collector import Collector, OnUnknown, Scope, evaluate
+from ._contents import Spec, contents_of
+from ._primitives import wrap_keys
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Emission:
+    """What came out of one `emit` in the program.
+
+    `lanes` is the number of leading axes that `vmap` gave to every leaf of the payload. `path`
+    holds, for channels that fold, the iterations (outermost loop first, along the last axis)
+    that the payload comes from, and is `None` for channels that stack.
+    """
+
+    payload: Payload
+    static: Hashable
+    site: Site
+    lanes: int
+    path: Any
+
+
+def collect(
+    function: Callable[P, R], *channels: Channel, on_unknown: OnUnknown = "raise"
+) -> Callable[P, tuple[R, list[Emission]]]:
+    """Make a function that returns its value and what was emitted while computing it.
+
+    The emissions stand in program order, one for each `emit` that was traced. `on_unknown`
+    says what happens when one sits inside a primitive that no handler knows: "raise", "warn"
+    or "ignore".
+    """
+    if not channels or not all(isinstance(channel, Channel) for channel in channels):
+        raise TypeError(
+            "collect(function, channel, ...) takes at least one Channel after the function, "
+            f"got {channels!r}"
+        )
+    if on_unknown not in ("raise", "warn", "ignore"):
+        raise ValueError(f"on_unknown is 'raise', 'warn' or 'ignore', not {on_unknown!r}")
+    collector_channels = frozenset(channels)
+
+    @functools.wraps(function)
+    def collected(*args: P.args, **kwargs: P.kwargs) -> tuple[R, list[Emission]]:
+        trace = _Trace(function, args, kwargs)
+        with recording(*channels):
+            program = jax.make_jaxpr(trace.run)(*trace.arrays)
+        jaxpr, consts = closed(program)
+        # Made anew for each call, since it keeps the programs that it has read.
+        collector = Collector(collector_channels, on_unknown)
+        answers = {query: jnp.asarray(query.initial) for query in contents_of(jaxpr).queries}
+        scope = Scope(collector, (), answers)
+        outs, emitted = evaluate(scope, jaxpr, consts, trace.arrays)
+        pairs = zip(scope.specs(jaxpr), emitted, strict=True)
+        return trace.result(outs), [_emission(spec, arrays) for spec, arrays in pairs]
+
+    return collected
+
+
+def _emission(spec: Spec, arrays: list[Any]) -> Emission:
+    payload = wrap_keys(spec.label, arrays[: len(spec.leaves)])
+    path = spec.unflatten(arrays).path
+    return Emission(payload, spec.label.static, spec.label.site, spec.lanes, path)
+
+
+class _Trace:
+    """One call of a function, with arrays apart from everything else.
+
+    Only arrays are traced. What is not an array (a number, a name, a function) reaches the
+    function as it was given, as in a call without a collector.
+    """
+
+    def __init__(self, function: Callable[..., Any], args: Any, kwargs: Any):
+        self._function = function
+        self._leaves, self._treedef = jax.tree.flatten((args, kwargs))
+        self._places = [i for i, leaf in enumerate(self._leaves) if _is_array(leaf)]
+        self.arrays = [jnp.asarray(self._leaves[i]) for i in self._places]
+        self._out_leaves: list[Any] = []
+        self._out_treedef: Any = None
+
+    def run(self, *arrays: Any) -> list[Any]:
+        leaves = list(self._leaves)
+        for place, array in zip(self._places, arrays, strict=True):
+            leaves[place] = array
+        args, kwargs = jax.tree.unflatten(self._treedef, leaves)
+        out_leaves, self._out_treedef = jax.tree.flatten(self._function(*args, **kwargs))
+        arrays_out = [leaf for leaf in out_leaves if _is_array(leaf)]
+        # Tracers must not outlive the trace.
+        self._out_leaves = [_ARRAY if _is_array(leaf) else leaf for leaf in out_leaves]
+        return arrays_out
+
+    def result(self, arrays: list[Any]) -> Any:
+        rest = iter(arrays)
+        leaves = [next(rest) if leaf is _ARRAY else leaf for leaf in self._out_leaves]
+        return jax.tree.unflatten(self._out_treedef, leaves)
+
+
+_ARRAY = object()
+
+
+def _is_array(leaf: Any) -> bool:
+    return isinstance(leaf, (jax.Array, np.ndarray, np.generic))

@@ -1,0 +1,139 @@
+"""What the retry loop did: which assertions failed, and what repairing them changed."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from verax.channel import Site
+
+from .outcome import RuntimeAssertion
+
+
+@dataclass(frozen=True)
+class Change:
+    """A part of the state that a repair replaced: a size, a setting, the shape of an array."""
+
+    where: str
+    before: Any
+    after: Any
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.before} -> {self.after}"
+
+
+@dataclass(frozen=True)
+class Repair:
+    """One failed try of a step, and what was done about it.
+
+    Attributes:
+        step: The step that failed, counted from 0.
+        messages: The first line of each failed assertion's message.
+        sites: Where those assertions stand.
+        changes: What the fixes changed in the state.
+    """
+
+    step: int
+    messages: tuple[str, ...]
+    sites: tuple[Site | None, ...]
+    changes: tuple[Change, ...]
+
+    def __str__(self) -> str:
+        done = "; ".join(map(str, self.changes)) or "no visible change"
+        return f"step {self.step}: {' | '.join(self.messages)} ({done})"
+
+
+def describe(step: int, failed: Sequence[RuntimeAssertion], before: Any, after: Any) -> Repair:
+    """The record of one repair."""
+    return Repair(
+        step=step,
+        messages=tuple(str(assertion).splitlines()[0] for assertion in failed),
+        sites=tuple(assertion.site for assertion in failed),
+        changes=tuple(_changes(before, after, "state")),
+    )
+
+
+def _changes(before: Any, after: Any, where: str) -> Iterator[Change]:
+    """The smallest parts that differ. Arrays count as equal if shape and dtype are."""
+    if before is after:
+        return
+    if _is_array(before) and _is_array(after):
+        if (before.shape, before.dtype) != (after.shape, after.dtype):
+            yield Change(where, jax.typeof(before).str_short(), jax.typeof(after).str_short())
+        return
+    parts_before, parts_after = _parts(before), _parts(after)
+    if type(before) is type(after) and parts_before and parts_before.keys() == parts_after.keys():
+        for name in parts_before:
+            yield from _changes(parts_before[name], parts_after[name], where + name)
+    elif not _same(before, after):
+        yield Change(where, before, after)
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, (jax.Array, np.ndarray))
+
+
+def _parts(value: Any) -> dict[str, Any]:
+    """The named parts of a container, static ones included."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        names = [field.name for field in dataclasses.fields(value)]
+    elif isinstance(value, tuple) and hasattr(value, "_fields"):
+        names = list(value._fields)  # pyright: ignore
+    elif isinstance(value, Mapping):
+        return {f"[{key!r}]": item for key, item in value.items()}
+    elif isinstance(value, (list, tuple)):
+        return {f"[{position}]": item for position, item in enumerate(value)}
+    else:
+        return {}
+    return {f".{name}": getattr(value, name) for name in names if hasattr(value, name)}
+
+
+def _same(before: Any, after: Any) -> bool:
+    try:
+        return bool(before == after)
+    except (TypeError, ValueError):
+        return False
+
+
+class RetryLimitError(RuntimeError):
+    """Repairs did not help: a step failed again and again.
+
+    Attributes:
+        repairs: All repairs that were tried on the failing step, first to last.
+    """
+
+    def __init__(self, repairs: Sequence[Repair], limit: int):
+        self.repairs = tuple(repairs)
+        self.limit = limit
+        super().__init__(self._text())
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.repairs, self.limit)
+
+    def _text(self) -> str:
+        last = self.repairs[-1]
+        tries = "once" if self.limit == 1 else f"{self.limit} times"
+        lines = [f"step {last.step} still fails after it was repaired {tries}:"]
+        for message, site in zip(last.messages, last.sites, strict=True):
+            lines.append(f"  {message}" + (f"\n    asserted at {site}" if site else ""))
+        lines.append("what the repairs changed:")
+        for where, values in _growth(self.repairs).items():
+            lines.append(f"  {where}: {' -> '.join(map(str, values))}")
+        if not _growth(self.repairs):
+            lines.append("  nothing: a fix_fn must return a changed state")
+        lines.append("If it would have come right in the end, raise max_retries.")
+        return "\n".join(lines)
+
+
+def _growth(repairs: Sequence[Repair]) -> dict[str, list[Any]]:
+    """For each part of the state that was changed, its values from first to last."""
+    history: dict[str, list[Any]] = {}
+    for repair in repairs:
+        for change in repair.changes:
+            history.setdefault(change.where, [change.before]).append(change.after)
+    return history
