@@ -14,6 +14,7 @@ from typing import Any
 import jax
 import jax.extend as jex
 from jax._src import effects as _effects  # No public way to declare an effect (0.12).
+from jax._src import hijax as _hijax
 from jax._src.core import no_axis_name as _no_axis_name
 from jax._src.custom_batching import custom_vmap_p as custom_vmap_p
 from jax._src.interpreters import ad as _ad
@@ -24,6 +25,9 @@ from jax.extend.core import primitives as _public_primitives
 from jax.interpreters import batching as _batching
 
 Effect = _effects.Effect
+
+# Stands for operations that are objects with rules of their own. No public name (0.12).
+operation_p: Primitive = _hijax.call_hi_primitive_p
 
 # Public in `jax.extend.core.primitives` from 0.9 on; until the floor is there, take it from
 # the equation that `jax.checkpoint` leaves behind.
@@ -72,6 +76,19 @@ def inner_jaxprs(eqn: JaxprEqn) -> Iterator[Any]:
         for item in vars(operation).get("params", {}).values():
             if isinstance(item, (jex.core.Jaxpr, jex.core.ClosedJaxpr)):
                 yield item
+
+
+@functools.lru_cache(maxsize=256)
+def _expanded_operation(operation: Any) -> Any:
+    def function(*args: Any) -> list[Any]:
+        return jax.tree.leaves(operation.expand(*jax.tree.unflatten(operation.in_tree, args)))
+
+    return jax.make_jaxpr(function)(*operation.in_avals_flat)
+
+
+def expanded(eqn: JaxprEqn) -> tuple[Jaxpr, Sequence[Any]]:
+    """The program of an operation that is an object (`operation_p`), in terms of primitives."""
+    return closed(_expanded_operation(eqn.params["_prim"]))
 
 
 def bind_equation(eqn: JaxprEqn, args: Sequence[Any]) -> list[Any]:

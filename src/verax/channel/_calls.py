@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax
-from jax.extend.core import JaxprEqn, primitives
+from jax.extend.core import Jaxpr, JaxprEqn, primitives
 from jax.sharding import Sharding
 
-from .._jax import bind_equation, closed, custom_vmap_p, remat_p
-from ._collector import HANDLERS, Arrays, Collector, Scope, evaluate, program_of
+from .._jax import bind_equation, closed, custom_vmap_p, inner_jaxprs, remat_p
+from ._collector import HANDLERS, Arrays, Collector, Scope, evaluate
 from ._contents import Spec
 
 
 class Call:
     """A primitive that runs its only program once, on its own arguments."""
 
+    def program(self, eqn: JaxprEqn) -> tuple[Jaxpr, Sequence[Any]]:
+        """The program and its constants."""
+        (inner,) = inner_jaxprs(eqn)
+        return closed(inner)
+
     def specs(self, collector: Collector, eqn: JaxprEqn, depth: int) -> list[Spec]:
-        return collector.specs(closed(program_of(eqn))[0], depth)
+        return collector.specs(self.program(eqn)[0], depth)
 
     def run(self, scope: Scope, eqn: JaxprEqn, args: Arrays) -> tuple[Arrays, list[Arrays]]:
-        return evaluate(scope, *closed(program_of(eqn)), args)
+        return evaluate(scope, *self.program(eqn), args)
 
 
 class Jit(Call):
@@ -31,7 +37,7 @@ class Jit(Call):
 
         def function(*args: Any) -> tuple[Arrays, list[Arrays]]:
             constrained = _constrain(args, params["in_shardings"])
-            outs, emitted = evaluate(scope, *closed(params["jaxpr"]), constrained)
+            outs, emitted = evaluate(scope, *self.program(eqn), constrained)
             return _constrain(outs, params["out_shardings"]), emitted
 
         function.__name__ = function.__qualname__ = params["name"]
@@ -55,7 +61,7 @@ class Remat(Call):
     """`jax.checkpoint`: payloads are results, so the backward pass does not repeat them."""
 
     def run(self, scope: Scope, eqn: JaxprEqn, args: Arrays) -> tuple[Arrays, list[Arrays]]:
-        jaxpr, consts = closed(eqn.params["jaxpr"])
+        jaxpr, consts = self.program(eqn)
 
         def function(operands: Any, *args: Any) -> tuple[Arrays, list[Arrays]]:
             return evaluate(scope.bound_to(operands), jaxpr, consts, args)
@@ -69,7 +75,7 @@ class CustomVmap(Call):
     """`custom_vmap`: the user's rule still applies to the results of a later `vmap`."""
 
     def run(self, scope: Scope, eqn: JaxprEqn, args: Arrays) -> tuple[Arrays, list[Arrays]]:
-        jaxpr, consts = closed(program_of(eqn))
+        jaxpr, consts = self.program(eqn)
 
         @jax.custom_batching.custom_vmap
         def function(operands: Any, *args: Any) -> tuple[Arrays, list[Arrays]]:

@@ -8,7 +8,7 @@ collector, and the bare program holds no trace of the channel at all.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -116,7 +116,7 @@ class Label:
 
 
 @contextmanager
-def recording(*channels: Channel) -> Iterator[None]:
+def recording(*channels: Channel) -> Generator[None]:
     """Let `emit` leave an equation in whatever is traced inside.
 
     `collect` does this by itself; use it to make a jaxpr that is to be collected later.
@@ -126,7 +126,7 @@ def recording(*channels: Channel) -> Iterator[None]:
 
 
 @contextmanager
-def muted() -> Iterator[None]:
+def muted() -> Generator[None]:
     """Let `emit` do nothing in whatever is traced inside."""
     with _recorded(frozenset()):
         yield

@@ -18,13 +18,13 @@ from typing import Any, Literal, Protocol
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jax.extend.core import Jaxpr, JaxprEqn, Primitive
 from jax.extend.core import Literal as JaxprLiteral
 
 from .._jax import (
     bind_equation,
     equation_context,
-    inner_jaxprs,
     manual_axes,
     source_line,
     vary_over,
@@ -165,7 +165,7 @@ def _run_equation(scope: Scope, eqn: JaxprEqn, args: Arrays) -> tuple[Arrays, li
         _complain(collector, eqn)
         return bind_equation(eqn, args), []
     scope = scope.asking_only(contents_of_equation(eqn).queries)
-    if any(isinstance(arg, jax.core.Tracer) for arg in args):
+    if any(isinstance(arg, Tracer) for arg in args):
         with equation_context(eqn):
             return handler.run(scope, eqn, args)
     return _compiled(_Equation(eqn, collector, scope.depth))(args, scope.operands())
@@ -259,12 +259,5 @@ def _read_result(var: Any, values: dict[Any, Any]) -> Any:
     if not isinstance(var, JaxprLiteral):
         return values[var]
     # A bare Python number would get a weak type that the recorded program did not have.
-    if var.aval.weak_type:
-        return jnp.asarray(var.val)
-    return np.asarray(var.val, var.aval.dtype)
-
-
-def program_of(eqn: JaxprEqn) -> Any:
-    """The only program that an equation holds."""
-    (inner,) = inner_jaxprs(eqn)
-    return inner
+    kind: Any = var.aval
+    return jnp.asarray(var.val) if kind.weak_type else np.asarray(var.val, kind.dtype)

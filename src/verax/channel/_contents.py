@@ -107,7 +107,7 @@ class Spec:
 def spec_of_emission(eqn: JaxprEqn, depth: int) -> Spec:
     """The type of an `emit` equation inside `depth` loops."""
     label = eqn.params["label"]
-    avals = [var.aval for var in eqn.invars[: label.treedef.num_leaves]]
+    avals: list[Any] = [var.aval for var in eqn.invars[: label.treedef.num_leaves]]
     folds = isinstance(label.channel.loops, Fold)
     return Spec(
         label=label,

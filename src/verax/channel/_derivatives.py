@@ -7,13 +7,14 @@ to be known of how JAX stores it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import numpy as np
-from jax.extend.core import JaxprEqn, primitives
+from jax.extend.core import Jaxpr, JaxprEqn, primitives
 
-from .._jax import bind_equation
+from .._jax import bind_equation, expanded, operation_p
 from ._calls import Call
 from ._channel import muted
 from ._collector import HANDLERS, Arrays, Scope
@@ -67,6 +68,13 @@ class CustomVjp(Call):
         return function(scope.operands(), *args)
 
 
+class Operation(CustomJvp):
+    """An operation that is an object with its own rules, such as `custom_root` since JAX 0.11."""
+
+    def program(self, eqn: JaxprEqn) -> tuple[Jaxpr, Sequence[Any]]:
+        return expanded(eqn)
+
+
 def _zero_tangent(x: Any) -> Any:
     """The tangent of a value that does not take part in differentiation."""
     if jax.numpy.issubdtype(x.dtype, jax.numpy.inexact):
@@ -75,4 +83,5 @@ def _zero_tangent(x: Any) -> Any:
 
 
 HANDLERS[primitives.custom_jvp_call_p] = CustomJvp()
+HANDLERS[operation_p] = Operation()
 HANDLERS[primitives.custom_vjp_call_p] = CustomVjp()

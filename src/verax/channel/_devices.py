@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax.extend.core import JaxprEqn
 from jax.sharding import PartitionSpec
 
-from .._jax import axes_made_manual, closed, shard_map_p
+from .._jax import axes_made_manual, shard_map_p
 from ._calls import Call
 from ._channel import Stack
 from ._collector import HANDLERS, Arrays, Collector, Scope, evaluate
@@ -29,7 +29,7 @@ class ShardMap(Call):
 
     def run(self, scope: Scope, eqn: JaxprEqn, args: Arrays) -> tuple[Arrays, list[Arrays]]:
         params = eqn.params
-        jaxpr, consts = closed(params["jaxpr"])
+        jaxpr, consts = self.program(eqn)
         specs = scope.specs(jaxpr)
         axes = axes_made_manual(eqn)
 

@@ -65,12 +65,8 @@ class While:
         params = eqn.params
         condition, condition_consts = closed(params["cond_jaxpr"])
         body, body_consts = closed(params["body_jaxpr"])
-        split = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
-        condition_args, body_args, init = (
-            args[: split[0]],
-            args[split[0] : split[1]],
-            args[split[1] :],
-        )
+        condition_args, rest = _split(args, params["cond_nconsts"])
+        body_args, init = _split(rest, params["body_nconsts"])
         specs = _specs_of_while(scope.collector, eqn, scope.depth)
         first_of_body = len(scope.collector.specs(condition, scope.depth + 1))
 
@@ -119,6 +115,10 @@ def _specs_of_while(collector: Collector, eqn: JaxprEqn, depth: int) -> list[Spe
                 f"{spec.label.site}). Use a scan, or a channel that folds."
             )
     return specs
+
+
+def _split(values: Arrays, count: int) -> tuple[Arrays, Arrays]:
+    return values[:count], values[count:]
 
 
 def _stacks(spec: Spec) -> bool:

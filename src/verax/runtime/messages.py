@@ -38,7 +38,7 @@ class _Shown:
     """An array that formats as a number where it holds one, and element by element otherwise."""
 
     def __init__(self, array: Any):
-        is_key = jax.dtypes.issubdtype(array.dtype, jax.dtypes.prng_key)
+        is_key = jax.numpy.issubdtype(array.dtype, jax.dtypes.prng_key)
         self.array = np.asarray(jax.random.key_data(array) if is_key else array)
 
     def __getitem__(self, index: Any) -> _Shown:

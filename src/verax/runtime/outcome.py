@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from verax.channel import Site
 
@@ -136,7 +137,7 @@ class RuntimeAssertion:
         return lines
 
     def _predicate(self) -> np.ndarray[Any, Any]:
-        if isinstance(self.predicate, jax.core.Tracer):
+        if isinstance(self.predicate, Tracer):
             raise InspectedWhileTracingError(
                 f"the assertion {self.message!r} was inspected while JAX is tracing, when it has "
                 "no outcome yet. Return it from the compiled function and look at it outside, "
@@ -147,7 +148,7 @@ class RuntimeAssertion:
     def _failed_lanes(self) -> np.ndarray[Any, Any]:
         predicate = self._predicate()
         lanes = predicate.ndim - self.rank
-        return ~predicate.all(axis=tuple(range(lanes, predicate.ndim)))
+        return ~np.asarray(predicate.all(axis=tuple(range(lanes, predicate.ndim))))
 
     def _first_failed_lane(self) -> tuple[int, ...]:
         failed = self._failed_lanes()

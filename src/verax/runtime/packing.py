@@ -15,6 +15,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from .outcome import RuntimeAssertion
 
@@ -59,7 +60,7 @@ class Packed:
             return jax.tree.unflatten(self.treedef, self.buffers)
         # A transformation around the compiled function may have added leading axes.
         host = {
-            name: buffer if isinstance(buffer, jax.core.Tracer) else np.asarray(buffer)
+            name: buffer if isinstance(buffer, Tracer) else np.asarray(buffer)
             for name, buffer in self.buffers.items()
         }
         leaves = [_take(host[slot.buffer], slot) for slot in self.slots]
@@ -78,7 +79,7 @@ def pack(assertions: Sequence[RuntimeAssertion]) -> Packed:
     """Assertions as few arrays, if they are being traced; otherwise as they are."""
     leaves, treedef = jax.tree.flatten(list(assertions))
     passed = all_pass(assertions)
-    if not any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
+    if not any(isinstance(leaf, Tracer) for leaf in leaves):
         return Packed(passed, leaves, None, treedef)
     parts: dict[str, list[Any]] = {}
     ends: dict[str, int] = {}

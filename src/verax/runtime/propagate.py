@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeVar
 
 import jax
 import jax.numpy as jnp
+from jax.extend.core import jaxpr_as_fun
 
 from .assertion import with_runtime_assertions
 from .packing import all_pass
@@ -44,6 +45,7 @@ def propagate_and_fix(
 
     Example:
         >>> import jax.numpy as jnp
+    from jax.extend.core import jaxpr_as_fun
         >>> from verax import as_result_function, propagate_and_fix, runtime_assert
         >>> @as_result_function
         ... def double(state):
@@ -120,6 +122,7 @@ def propagate(
 
     Example:
         >>> import jax.numpy as jnp
+    from jax.extend.core import jaxpr_as_fun
         >>> from verax import propagate, runtime_assert
         >>> def step(state):
         ...     runtime_assert(state["x"] < 5, "x is {x}", {"x": state["x"]})
@@ -229,7 +232,7 @@ class _Step:
         program, shapes = jax.make_jaxpr(function, return_shape=True)(self.leaves)
         after, assertions = shapes
         _check_same_structure(state, after)
-        self._run = jax.extend.core.jaxpr_as_fun(program)
+        self._run = jaxpr_as_fun(program)
         self._assertions = jax.tree.structure(assertions)
         # Never looked at: a loop that made no step has not failed.
         self.nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), assertions)

@@ -8,6 +8,7 @@ from typing import Generic, ParamSpec, TypeVar
 
 import jax
 import numpy as np
+from jax.core import Tracer
 
 from .assertion import OnUnknown, with_runtime_assertions
 from .outcome import InspectedWhileTracingError, RuntimeAssertion
@@ -51,7 +52,7 @@ class Result(Generic[V]):
     def all_assertions_pass(self) -> bool:
         """Whether every assertion holds."""
         passed = self._packed.passed
-        if isinstance(passed, jax.core.Tracer):
+        if isinstance(passed, Tracer):
             raise InspectedWhileTracingError(
                 "a Result was inspected while JAX is tracing, when it has no outcome yet. Return "
                 "it from the compiled function and look at it outside, or use "
@@ -84,7 +85,7 @@ class Result(Generic[V]):
 
     def __repr__(self) -> str:
         passed = self._packed.passed
-        if isinstance(passed, jax.core.Tracer):
+        if isinstance(passed, Tracer):
             outcome = "being traced"
         elif self.all_assertions_pass:
             outcome = "all passed"
