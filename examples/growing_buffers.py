@@ -36,7 +36,7 @@ def step(state: State) -> State:
     verax.runtime_assert(
         found <= state.room,
         "{found} pairs touch, but the buffer has room for {room}",
-        fmt_args={"found": found, "room": jnp.array(state.room)},
+        fmt_args={"found": found, "room": state.room},
         fix_fn=grow,
         fix_args=found,
     )
@@ -63,33 +63,19 @@ def main() -> None:
         f"{DISKS} disks gather in a bowl. The buffer for pairs that touch starts with room for 4."
     )
 
-    bare = jax.jit(step)
     state = start
     for _ in range(STEPS):
-        state = bare(state)
+        state = jax.jit(step)(state)
     print(f"\njax.jit alone\n  {STEPS} steps, no error; {overlap(state)}")
 
-    checked = jax.jit(verax.as_result_function(step))
+    run = verax.propagate(step, start, STEPS)
+    print("\nwith verax, a step that fails is repaired and runs again")
+    for repair in run.repairs:
+        print(f"  {repair}")
+    print(f"  {run.steps} steps, none lost; {overlap(run.state)}")
 
-    def narrated(state: State):
-        result = checked(state)
-        for failure in result.failed_assertions:
-            print(f"  {str(failure).splitlines()[0]}")
-        return result
-
-    print("\nwith verax")
-    state = start
-    for number in range(STEPS):
-        before = state.room
-        state, _ = verax.propagate_and_fix(narrated, state)
-        if state.room != before:
-            print(f"    repaired: room for {state.room}; step {number} ran again")
-    print(f"  {STEPS} steps, none lost; {overlap(state)}")
-
-    ample = replace(start, room=DISKS * DISKS)
-    for _ in range(STEPS):
-        ample = bare(ample)
-    same = bool(jnp.all(ample.position == state.position))
+    ample = verax.propagate(step, replace(start, room=DISKS**2), STEPS)
+    same = bool(jnp.all(ample.state.position == run.state.position))
     print(f"  bit for bit the run that had ample room from the start: {'yes' if same else 'no'}")
 
 
