@@ -3,10 +3,30 @@
 This package imports nothing else of verax.
 """
 
+from ._bound_lens import BoundLens as BoundLens
+from ._bound_lens import bind as bind
+from ._composed_lenses import MergedLens as MergedLens
+from ._composed_lenses import NestedLens as NestedLens
 from ._dataclass import dataclass as dataclass
 from ._dataclass import field as field
+from ._index_lens import IndexLens as IndexLens
 from ._lens import Lens as Lens
+from ._lens_fields import HasLensFields as HasLensFields
+from ._lens_fields import LensField as LensField
+from ._lens_fields import lens_field as lens_field
+from ._lens_fields import lens_property as lens_property
 from ._path_lens import PathLens as PathLens
 from ._path_lens import lens as lens
 from ._post_init import no_post_init as no_post_init
 from ._post_init import skip_post_init_if_disabled as skip_post_init_if_disabled
+from ._scatter import HasScatterArgs as HasScatterArgs
+from ._scatter import ScatterArgs as ScatterArgs
+from ._scatter import tree_scatter_set as tree_scatter_set
+from ._special_lenses import ConstantLens as ConstantLens
+from ._special_lenses import IdentityLens as IdentityLens
+from ._special_lenses import LambdaLens as LambdaLens
+from ._view import View as View
+from ._view import view as view
+from ._where_lenses import WhereLens as WhereLens
+from ._where_lenses import all_isinstance_lens as all_isinstance_lens
+from ._where_lenses import all_where_lens as all_where_lens

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from jax.core import Tracer
 
 from ._replace import (
     Replace,
@@ -126,7 +127,7 @@ class _Kind(NamedTuple):
 
 @functools.cache
 def _kind(cls: Any) -> _Kind:
-    if issubclass(cls, jax.Array | jax.core.Tracer | np.ndarray):
+    if issubclass(cls, jax.Array | Tracer | np.ndarray):
         return _Kind(replace_item=replace_entries_of_array, opaque=True)
     if issubclass(cls, type | ModuleType | FunctionType | MethodType):
         return _Kind(opaque=True)

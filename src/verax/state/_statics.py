@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import jax
+from jax.core import Tracer
 
 
 def is_static(one: dataclasses.Field[Any]) -> bool:
@@ -34,7 +34,7 @@ def check_statics(instance: Any, names: tuple[str, ...]) -> None:
 
 def _unhashable(cls: type, name: str, value: Any) -> str:
     place = f"{cls.__qualname__}.{name} is a static field"
-    if isinstance(value, jax.core.Tracer):
+    if isinstance(value, Tracer):
         return (
             f"{place}, but was given a value that only exists while the program runs: {value}. "
             f"Compute it from shapes or Python values, or remove static=True from {name!r}."
