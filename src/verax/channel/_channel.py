@@ -125,13 +125,6 @@ def recording(*channels: Channel) -> Generator[None]:
         yield
 
 
-@contextmanager
-def muted() -> Generator[None]:
-    """Let `emit` do nothing in whatever is traced inside."""
-    with _recorded(frozenset()):
-        yield
-
-
 def is_recording(channel: Channel) -> bool:
     """Whether a collector of this channel is tracing."""
     return channel in _recorded.value

@@ -7,15 +7,13 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
-import jax
 import jax.numpy as jnp
-import numpy as np
 
-from .._jax import closed
 from ._channel import Channel, Payload, Site, recording
 from ._collector import Collector, OnUnknown, Scope, evaluate
 from ._contents import Spec, contents_of
 from ._primitives import wrap_keys
+from ._trace import Trace
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -57,10 +55,9 @@ def collect(
 
     @functools.wraps(function)
     def collected(*args: P.args, **kwargs: P.kwargs) -> tuple[R, list[Emission]]:
-        trace = _Trace(function, args, kwargs)
+        trace = Trace(function, *args, **kwargs)
         with recording(*channels):
-            program = jax.make_jaxpr(trace.run)(*trace.arrays)
-        jaxpr, consts = closed(program)
+            jaxpr, consts = trace.program()
         # Made anew for each call, since it keeps the programs that it has read.
         collector = Collector(collector_channels, on_unknown)
         answers = {query: jnp.asarray(query.initial) for query in contents_of(jaxpr).queries}
@@ -76,42 +73,3 @@ def _emission(spec: Spec, arrays: list[Any]) -> Emission:
     payload = wrap_keys(spec.label, arrays[: len(spec.leaves)])
     path = spec.unflatten(arrays).path
     return Emission(payload, spec.label.static, spec.label.site, spec.lanes, path)
-
-
-class _Trace:
-    """One call of a function, with arrays apart from everything else.
-
-    Only arrays are traced. What is not an array (a number, a name, a function) reaches the
-    function as it was given, as in a call without a collector.
-    """
-
-    def __init__(self, function: Callable[..., Any], args: Any, kwargs: Any):
-        self._function = function
-        self._leaves, self._treedef = jax.tree.flatten((args, kwargs))
-        self._places = [i for i, leaf in enumerate(self._leaves) if _is_array(leaf)]
-        self.arrays = [jnp.asarray(self._leaves[i]) for i in self._places]
-        self._out_leaves: list[Any] = []
-        self._out_treedef: Any = None
-
-    def run(self, *arrays: Any) -> list[Any]:
-        leaves = list(self._leaves)
-        for place, array in zip(self._places, arrays, strict=True):
-            leaves[place] = array
-        args, kwargs = jax.tree.unflatten(self._treedef, leaves)
-        out_leaves, self._out_treedef = jax.tree.flatten(self._function(*args, **kwargs))
-        arrays_out = [leaf for leaf in out_leaves if _is_array(leaf)]
-        # Tracers must not outlive the trace.
-        self._out_leaves = [_ARRAY if _is_array(leaf) else leaf for leaf in out_leaves]
-        return arrays_out
-
-    def result(self, arrays: list[Any]) -> Any:
-        rest = iter(arrays)
-        leaves = [next(rest) if leaf is _ARRAY else leaf for leaf in self._out_leaves]
-        return jax.tree.unflatten(self._out_treedef, leaves)
-
-
-_ARRAY = object()
-
-
-def _is_array(leaf: Any) -> bool:
-    return isinstance(leaf, (jax.Array, np.ndarray, np.generic))

@@ -29,7 +29,7 @@ from .._jax import (
     source_line,
     vary_over,
 )
-from ._channel import Channel, Fold, Query
+from ._channel import Channel, Query
 from ._contents import Spec, contents_of_equation, spec_of_emission
 from ._primitives import ask_p, emit_p
 
@@ -218,18 +218,14 @@ def _ordered(queries: frozenset[Query]) -> list[Query]:
 
 def _receive(scope: Scope, eqn: JaxprEqn, args: Arrays) -> Arrays:
     """The arrays of an emission, with the loop iterations in front of its own path."""
-    spec = spec_of_emission(eqn, scope.depth)
+    spec = spec_of_emission(eqn, 0)
     axes = manual_axes()
-    count = len(spec.leaves)
     # A payload informs about the program; it must not take part in its derivative.
-    arrays = [vary_over(jax.lax.stop_gradient(jnp.asarray(arg)), axes) for arg in args[:count]]
-    if isinstance(spec.channel.loops, Fold):
+    arrays = [vary_over(jax.lax.stop_gradient(jnp.asarray(arg)), axes) for arg in args]
+    if spec.depth == 0:
         lanes = spec.leaves[0].shape[: spec.lanes] if spec.leaves else ()
-        outer = [jnp.broadcast_to(index, (*lanes, 1)) for index in scope.indices]
-        parts = [*outer, *args[count:]]
-        path = jnp.concatenate(parts, axis=-1) if parts else jnp.zeros((*lanes, 0), jnp.int32)
-        arrays.append(vary_over(path, axes))
-    return arrays
+        arrays.append(vary_over(jnp.zeros((*lanes, 0), jnp.int32), axes))
+    return spec.below(scope.indices, arrays)
 
 
 def _complain(collector: Collector, eqn: JaxprEqn) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import jax
+import jax.numpy as jnp
 from jax.extend.core import Jaxpr, JaxprEqn
 
 from .._jax import closed, inner_jaxprs, manual_axes, vary_over
@@ -92,10 +94,25 @@ class Spec:
         path = None
         if self.depth is not None:
             lanes = self.leaves[0].shape[: self.lanes] if self.leaves else ()
-            path = jax.numpy.zeros((*lanes, self.depth), "int32")
+            path = jnp.zeros((*lanes, self.depth), "int32")
         arrays = self.flatten(Visit(self.channel.loops.neutral(shapes), path))
         axes = manual_axes()
         return [vary_over(array, axes) for array in arrays]
+
+    def below(self, indices: Sequence[Any], arrays: list[Any]) -> list[Any]:
+        """The emission as seen from outside of the loops that are in these iterations."""
+        if self.depth is None or not indices:
+            return arrays
+        *leaves, path = arrays
+        outer = [jnp.broadcast_to(index, (*path.shape[:-1], 1)) for index in indices]
+        axes = manual_axes()
+        path = jnp.concatenate([*(vary_over(index, axes) for index in outer), path], axis=-1)
+        return [*leaves, path]
+
+    def emit(self, arrays: list[Any]) -> None:
+        """Emit again what was collected, as one `emit` equation."""
+        operands = arrays if self.depth else arrays[: len(self.leaves)]
+        emit_p.bind(*operands, label=self.label, lanes=self.lanes, depth=self.depth or 0)
 
     def combine(self, earlier: list[Any], later: list[Any]) -> list[Any]:
         """One emission out of two, for channels that fold."""

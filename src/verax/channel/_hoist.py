@@ -17,8 +17,8 @@ from jax.extend.core import Primitive, jaxpr_as_fun, primitives
 from .. import _jax
 from ._channel import Channel, Query
 from ._collector import HANDLERS, Collector, Scope
-from ._contents import Contents, Spec, contents_of
-from ._primitives import ask_p, emit_p
+from ._contents import Contents, contents_of
+from ._primitives import ask_p
 
 
 class _Bound:
@@ -50,14 +50,8 @@ def _hoisted(primitive: Primitive, params: dict[str, Any], args: Any) -> list[An
     specs = handler.specs(scope.collector, eqn, 0)
     outs, emitted = handler.run(scope, eqn, list(args))
     for spec, arrays in zip(specs, emitted, strict=True):
-        _emit_again(spec, arrays)
+        spec.emit(arrays)
     return list(outs)
-
-
-def _emit_again(spec: Spec, arrays: list[Any]) -> None:
-    depth = spec.depth or 0
-    operands = arrays if depth else arrays[: len(spec.leaves)]
-    emit_p.bind(*operands, label=spec.label, lanes=spec.lanes, depth=depth)
 
 
 def _hoist_before_transforming(primitive: Primitive, *, vmap: bool) -> None:
