@@ -49,6 +49,7 @@ def allow_effect_everywhere(effect_type: type[Effect]) -> None:
         _effects.control_flow_allowed_effects,
         _effects.custom_derivatives_allowed_effects,
         _effects.remat_allowed_effects,
+        _effects.partial_eval_kept_effects,
     ):
         known.add_type(effect_type)
 

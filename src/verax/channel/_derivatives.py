@@ -45,7 +45,7 @@ class CustomJvp(Call):
             )
             return (outs, emitted), (out_tangents, jax.tree.map(_zero_tangent, emitted))
 
-        return function(scope.operands(), *args)
+        return _without_derivative(*function(scope.operands(), *args))
 
 
 class CustomVjp(Call):
@@ -69,7 +69,7 @@ class CustomVjp(Call):
             return jax.tree.map(_zero_tangent, operands), *pull_back(cotangents[0])
 
         function.defvjp(forward, backward)
-        return function(scope.operands(), *args)
+        return _without_derivative(*function(scope.operands(), *args))
 
 
 class Operation(CustomJvp):
@@ -142,6 +142,11 @@ def _alike(one: Any, other: Any) -> bool:
     if isinstance(one, FunctionType):
         return one.__code__ is other.__code__
     return one == other
+
+
+def _without_derivative(outs: Arrays, emitted: list[Arrays]) -> tuple[Arrays, list[Arrays]]:
+    """Results and payloads, with no tangents of payloads carried along from here on."""
+    return outs, jax.tree.map(jax.lax.stop_gradient, emitted)
 
 
 def _zero_tangent(x: Any) -> Any:
