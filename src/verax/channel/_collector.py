@@ -220,12 +220,17 @@ def _receive(scope: Scope, eqn: JaxprEqn, args: Arrays) -> Arrays:
     """The arrays of an emission, with the loop iterations in front of its own path."""
     spec = spec_of_emission(eqn, 0)
     axes = manual_axes()
-    # A payload informs about the program; it must not take part in its derivative.
-    arrays = [vary_over(jax.lax.stop_gradient(jnp.asarray(arg)), axes) for arg in args]
+    arrays = [vary_over(_constant(jnp.asarray(arg)), axes) for arg in args]
     if spec.depth == 0:
         lanes = spec.leaves[0].shape[: spec.lanes] if spec.leaves else ()
         arrays.append(vary_over(jnp.zeros((*lanes, 0), jnp.int32), axes))
     return spec.below(scope.indices, arrays)
+
+
+def _constant(array: Any) -> Any:
+    """A payload informs about the program; it must not take part in its derivative."""
+    inexact = jnp.issubdtype(array.dtype, jnp.inexact)
+    return jax.lax.stop_gradient(array) if inexact else array
 
 
 def _complain(collector: Collector, eqn: JaxprEqn) -> None:

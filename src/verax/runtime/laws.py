@@ -41,11 +41,11 @@ def combine(earlier: Visit, later: Visit) -> Visit:
     old_passed, new_passed = passed(old, lanes), passed(new, lanes)
 
     def first(old: Any, new: Any) -> Any:
-        return jnp.where(_over(old_passed, new), new, old)
+        return _select(old_passed, new, old)
 
     def largest(old: Any, new: Any) -> Any:
-        both = jnp.where(_over(new_passed, new), old, jnp.maximum(old, new))
-        return jnp.where(_over(old_passed, new), new, both)
+        both = _select(new_passed, old, jax.lax.max(old, new))
+        return _select(old_passed, new, both)
 
     payload = {
         "predicate": old["predicate"] & new["predicate"],
@@ -64,12 +64,15 @@ def neutral(shapes: Any) -> Any:
 def passed(payload: Any, lanes: int) -> Any:
     """Whether an assertion passed, for each lane."""
     predicate = payload["predicate"]
-    return predicate.all(axis=tuple(range(lanes, predicate.ndim)))
+    own_axes = tuple(range(lanes, predicate.ndim))
+    return predicate.all(axis=own_axes) if own_axes else predicate
 
 
-def _over(per_lane: Any, leaf: Any) -> Any:
-    """A value for each lane, in a shape that broadcasts against a leaf."""
-    return per_lane.reshape(per_lane.shape + (1,) * (leaf.ndim - per_lane.ndim))
+def _select(per_lane: Any, if_true: Any, if_false: Any) -> Any:
+    """Choose whole lanes. `jnp.where` would do, at the price of a nested call to trace."""
+    lanes = tuple(range(per_lane.ndim))
+    condition = jax.lax.broadcast_in_dim(per_lane, if_true.shape, lanes)
+    return jax.lax.select(condition, if_true, if_false)
 
 
 IN_LOOPS = Fold(combine, neutral)
