@@ -185,6 +185,17 @@ def vary_over(x: Any, axes: Sequence[str]) -> Any:
     return jax.lax.pvary(x, missing)  # Until the floor is 0.9.
 
 
+def replicate(x: Any) -> Any:
+    """A value whose type says that every device has all of it.
+
+    Only on a mesh with explicit axes do types hold shardings, which would have to agree wherever
+    two values meet.
+    """
+    if all(part is None for part in jax.typeof(x).sharding.spec):
+        return x
+    return jax.sharding.reshard(x, jax.sharding.PartitionSpec(*(None,) * x.ndim))
+
+
 def jvp_of_jaxpr(jaxpr: Any, nonzero: Sequence[bool]) -> tuple[Any, list[bool]]:
     """Forward-mode derivative of a program, without materialising zero tangents."""
     return _ad.jvp_jaxpr(jaxpr, list(nonzero), instantiate=False)

@@ -26,6 +26,7 @@ from .._jax import (
     bind_equation,
     equation_context,
     manual_axes,
+    replicate,
     source_line,
     vary_over,
 )
@@ -220,7 +221,7 @@ def _receive(scope: Scope, eqn: JaxprEqn, args: Arrays) -> Arrays:
     """The arrays of an emission, with the loop iterations in front of its own path."""
     spec = spec_of_emission(eqn, 0)
     axes = manual_axes()
-    arrays = [vary_over(_constant(jnp.asarray(arg)), axes) for arg in args]
+    arrays = [vary_over(replicate(_constant(jnp.asarray(arg))), axes) for arg in args]
     if spec.depth == 0:
         lanes = spec.leaves[0].shape[: spec.lanes] if spec.leaves else ()
         arrays.append(vary_over(jnp.zeros((*lanes, 0), jnp.int32), axes))
