@@ -1,0 +1,14 @@
+"""The benchmarks, by the names that `--only` takes, in the order in which they run."""
+
+from collections.abc import Callable, Iterator
+
+from . import bare_program, nested_lowering, passing_step, propagation, scan_loop
+from .timing import Effort, Outcome
+
+REGISTRY: dict[str, Callable[[Effort], Iterator[Outcome]]] = {
+    "passing-step": passing_step.run,
+    "scan-loop": scan_loop.run,
+    "nested-lowering": nested_lowering.run,
+    "bare-program": bare_program.run,
+    "propagation": propagation.run,
+}
