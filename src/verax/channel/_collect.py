@@ -7,12 +7,10 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
-import jax.numpy as jnp
-
 from ._channel import Channel, Payload, Site, recording
 from ._collector import Collector, OnUnknown, Scope, evaluate
 from ._contents import Spec, contents_of
-from ._primitives import wrap_keys
+from ._primitives import first_answer, wrap_keys
 from ._trace import Trace
 
 P = ParamSpec("P")
@@ -60,7 +58,7 @@ def collect(
             jaxpr, consts = trace.program()
         # Made anew for each call, since it keeps the programs that it has read.
         collector = Collector(collector_channels, on_unknown)
-        answers = {query: jnp.asarray(query.initial) for query in contents_of(jaxpr).queries}
+        answers = {query: first_answer(query) for query in contents_of(jaxpr).queries}
         scope = Scope(collector, (), answers)
         outs, emitted = evaluate(scope, jaxpr, consts, trace.arrays)
         pairs = zip(scope.specs(jaxpr), emitted, strict=True)

@@ -18,7 +18,7 @@ from .. import _jax
 from ._channel import Channel, Query
 from ._collector import HANDLERS, Collector, Scope
 from ._contents import Contents, contents_of
-from ._primitives import ask_p
+from ._primitives import bind_question
 
 
 class _Bound:
@@ -43,7 +43,7 @@ def _hoisted(primitive: Primitive, params: dict[str, Any], args: Any) -> list[An
     """Run the equation so that its payloads are emitted after it, not inside it."""
     contents = _contents(params)
     channels: frozenset[Channel] = contents.channels
-    answers: dict[Query, Any] = {query: ask_p.bind(query=query) for query in contents.queries}
+    answers: dict[Query, Any] = {query: bind_question(query) for query in contents.queries}
     scope = Scope(Collector(channels), (), answers)
     eqn: Any = _Bound(primitive, params)
     handler = HANDLERS[primitive]

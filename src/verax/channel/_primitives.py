@@ -1,8 +1,8 @@
 """The two primitives behind every channel, and how JAX's transformations treat them.
 
-`emit` has operands and no results; `ask` has a result and no operands. Both carry an effect,
-which keeps JAX from dropping or reordering them before a collector has seen them. Lowered
-without a collector, they are nothing.
+`emit` has operands and no results; `ask` returns its operand, the answer in a bare run. Both
+carry an effect, which keeps JAX from dropping or reordering them before a collector has seen
+them. Lowered without a collector, they are nothing.
 """
 
 from __future__ import annotations
@@ -51,7 +51,13 @@ def bind_emission(channel: Channel, payload: Payload, static: Any, site: Site) -
 
 def bind_question(query: Query) -> jax.Array:
     """Leave an `ask` equation."""
-    return ask_p.bind(query=query)
+    return ask_p.bind(first_answer(query), query=query)
+
+
+def first_answer(query: Query) -> jax.Array:
+    """The answer before anything was emitted, as an array of a strong dtype."""
+    answer = jnp.asarray(query.initial)
+    return jax.lax.convert_element_type(answer, answer.dtype)
 
 
 def _plain(leaf: Any, channel: Channel, site: Site) -> tuple[jax.Array, Any]:
@@ -114,16 +120,14 @@ mlir.register_lowering(emit_p, lambda ctx, *args, **params: [])
 
 
 @ask_p.def_impl
-def _ask_impl(*, query: Query) -> jax.Array:
-    return jnp.asarray(query.initial)
+def _ask_impl(answer: Any, *, query: Query) -> Any:
+    del query
+    return answer
 
 
 @ask_p.def_effectful_abstract_eval
-def _ask_abstract(*, query: Query) -> tuple[Any, set[Effect]]:
-    answer = jax.typeof(jnp.asarray(query.initial))
+def _ask_abstract(answer: Any, *, query: Query) -> tuple[Any, set[Effect]]:
     return answer, {ChannelEffect(query.channel)}
 
 
-mlir.register_lowering(
-    ask_p, mlir.lower_fun(lambda query: jnp.asarray(query.initial), multiple_results=False)
-)
+mlir.register_lowering(ask_p, lambda ctx, answer, *, query: [answer])
