@@ -17,6 +17,7 @@ ARROWS = {
     "state": {"_jax"},
     "transforms": {"_jax"},
     "runtime": {"_jax", "channel", "state"},
+    "compat": {"runtime", "state", "transforms"},
 }
 
 

@@ -1,0 +1,1 @@
+"""Other names for verax: modules to import for the effect they have."""
