@@ -45,7 +45,6 @@ def propagate_and_fix(
 
     Example:
         >>> import jax.numpy as jnp
-    from jax.extend.core import jaxpr_as_fun
         >>> from verax import as_result_function, propagate_and_fix, runtime_assert
         >>> @as_result_function
         ... def double(state):
@@ -122,7 +121,6 @@ def propagate(
 
     Example:
         >>> import jax.numpy as jnp
-    from jax.extend.core import jaxpr_as_fun
         >>> from verax import propagate, runtime_assert
         >>> def step(state):
         ...     runtime_assert(state["x"] < 5, "x is {x}", {"x": state["x"]})
