@@ -108,8 +108,8 @@ class RetryLimitError(RuntimeError):
     """
 
     def __init__(self, repairs: Sequence[Repair], limit: int):
-        self.repairs = tuple(repairs)
-        self.limit = limit
+        self.repairs: tuple[Repair, ...] = tuple(repairs)
+        self.limit: int = limit
         super().__init__(self._text())
 
     def __reduce__(self) -> Any:
