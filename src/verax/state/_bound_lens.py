@@ -31,8 +31,8 @@ class BoundLens(Generic[S, A]):
     __slots__ = ("lens", "state")
 
     def __init__(self, state: S, lens: Lens[S, A]) -> None:
-        self.state = state
-        self.lens = lens
+        self.state: S = state
+        self.lens: Lens[S, A] = lens
 
     def get(self) -> A:
         """The part of the state that the lens looks at."""

@@ -25,8 +25,8 @@ class NestedLens(Lens[S, B], Generic[S, M, B]):
     __slots__ = ("inner", "outer")
 
     def __init__(self, outer: Lens[S, M], inner: Lens[M, B]) -> None:
-        self.outer = outer
-        self.inner = inner
+        self.outer: Lens[S, M] = outer
+        self.inner: Lens[M, B] = inner
 
     def get(self, state: S) -> B:
         """What `inner` sees in what `outer` sees."""
@@ -64,8 +64,8 @@ class MergedLens(Lens[S, tuple[A, B]]):
     __slots__ = ("first", "second")
 
     def __init__(self, first: Lens[S, A], second: Lens[S, B]) -> None:
-        self.first = first
-        self.second = second
+        self.first: Lens[S, A] = first
+        self.second: Lens[S, B] = second
 
     def get(self, state: S) -> tuple[A, B]:
         """What both see, as a pair."""

@@ -26,7 +26,7 @@ class IndexLens(Lens[A, A]):
     __slots__ = ("args", "index")
 
     def __init__(self, index: Any, args: ScatterArgs | None = None) -> None:
-        self.index = as_index(index)
+        self.index: Any = as_index(index)
         self.args: ScatterArgs = args or {}
 
     def get(self, state: A) -> A:

@@ -99,7 +99,7 @@ class ConstantLens(Lens[S, A], Generic[S, A]):
     __slots__ = ("value",)
 
     def __init__(self, value: A) -> None:
-        self.value = value
+        self.value: A = value
 
     def get(self, state: S) -> A:
         """The constant."""
