@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
+from jax.experimental import multihost_utils
 
 from .outcome import RuntimeAssertion
 
@@ -59,12 +60,18 @@ class Packed:
         if self.slots is None:
             return jax.tree.unflatten(self.treedef, self.buffers)
         # A transformation around the compiled function may have added leading axes.
-        host = {
-            name: buffer if isinstance(buffer, Tracer) else np.asarray(buffer)
-            for name, buffer in self.buffers.items()
-        }
+        host = {name: _on_host(buffer) for name, buffer in self.buffers.items()}
         leaves = [_take(host[slot.buffer], slot) for slot in self.slots]
         return jax.tree.unflatten(self.treedef, leaves)
+
+
+def _on_host(buffer: Any) -> Any:
+    if isinstance(buffer, Tracer):
+        return buffer
+    if not (buffer.is_fully_addressable or buffer.is_fully_replicated):
+        # Parts lie with other processes, which have seen the same failure and ask for it too.
+        return multihost_utils.process_allgather(buffer, tiled=True)
+    return np.asarray(buffer)
 
 
 def _take(buffer: Any, slot: _Slot) -> Any:
