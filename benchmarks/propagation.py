@@ -99,9 +99,9 @@ def propagated(step: Any) -> Callable[[Any, int], Any]:
 
 
 def run(effort: Effort) -> Iterator[Outcome]:
-    cases = {"cheap step": (cheap_step, 8, 20_000), "heavier step": (heavier_step, 64, 2_000)}
+    cases = {"cheap step": (cheap_step, 8, 200_000), "heavier step": (heavier_step, 64, 10_000)}
     for name, (step, size, count) in cases.items():
-        count = count // 20 if effort.quick else count
+        count = count // 100 if effort.quick else count
         state = {"x": jnp.linspace(0.0, 1.0, size), "v": jnp.zeros(size)}
         runs = {
             "no check": unchecked_loop(step),
@@ -115,4 +115,5 @@ def run(effort: Effort) -> Iterator[Outcome]:
             claims=(Claim("verax", "boolean and rollback by hand", 1.1),),
             unit="step",
             units=count,
+            rounds=31,
         )
