@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .contestants import CONTESTANTS, Check, ahead_of_peers
+from .contestants import CONTESTANTS, Check
 from .timing import Claim, Effort, Outcome, race
 
 LENGTH = 1_000
@@ -103,6 +103,5 @@ def run(effort: Effort) -> Iterator[Outcome]:
             claims=(
                 Claim("verax", "boolean by hand", 1.1),
                 Claim("verax", "boolean, index, value by hand", 1.1),
-                *ahead_of_peers(functions),
             ),
         )
