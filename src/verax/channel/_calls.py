@@ -120,9 +120,9 @@ class LinearSolve:
         size = len(closed(programs.matvec)[0].outvars)
 
         def apply(name: str, vector: Any) -> Arrays:
-            muted_scope = Scope(Collector(frozenset()))
+            # Only the solver runs; the others are there for derivatives, and emit nothing.
             program = closed(getattr(programs, name))
-            return evaluate(muted_scope, *program, [*consts[name], *vector])[0]
+            return evaluate(scope, *program, [*consts[name], *vector])[0]
 
         def solve(_: Any, b: Any) -> Any:
             jaxpr, jaxpr_consts = closed(programs.solve)

@@ -77,8 +77,10 @@ def _hoist_before_transforming(primitive: Primitive, *, vmap: bool) -> None:
     _jax.put_rules_before(primitive, _holds_payload, batch if vmap else None, jvp)
 
 
-# `scan` and `checkpoint` run every lane to the end, so vmap may treat them as it always does.
 _hoist_before_transforming(primitives.cond_p, vmap=True)
 _hoist_before_transforming(primitives.while_p, vmap=True)
+# These run every lane to the end, so vmap may treat them as it always does.
 _hoist_before_transforming(primitives.scan_p, vmap=False)
 _hoist_before_transforming(_jax.remat_p, vmap=False)
+# The derivative of a linear solve is a second solve, which would emit once more.
+_hoist_before_transforming(primitives.linear_solve_p, vmap=False)

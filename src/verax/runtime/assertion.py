@@ -85,8 +85,8 @@ def runtime_assert(
         >>> print(str(assertion).splitlines()[0])
         no root of -4.0
     """
-    fmt_args = {} if fmt_args is None else dict(fmt_args)
     condition = _boolean(predicate)
+    fmt_args = _named_values(fmt_args)
     _check_message(message, fmt_args)
     _check_declaration(exception_type, static_info, fix_law)
     _check_fix(fix_fn, fix_args, fix_law)
@@ -121,6 +121,11 @@ def with_runtime_assertions(
         >>> bool(assertion.predicate), assertion.iteration.tolist()
         (False, [1])
     """
+    if not callable(fn):
+        raise TypeError(
+            f"with_runtime_assertions and as_result_function take a function, not {fn!r}. Call "
+            "what they return, not what they are given."
+        )
     collected = collect(fn, ASSERTIONS, on_unknown=on_unknown)
 
     @functools.wraps(fn)
@@ -175,7 +180,7 @@ def _assertion(emission: Emission) -> RuntimeAssertion:
 def _boolean(predicate: Any) -> jax.Array:
     try:
         array = jnp.asarray(predicate)
-    except TypeError:
+    except (TypeError, ValueError):
         raise TypeError(
             f"runtime_assert at {caller()}: the predicate is a boolean or an array of booleans, "
             f"not {type(predicate).__name__}"
@@ -186,6 +191,18 @@ def _boolean(predicate: Any) -> jax.Array:
             "booleans. Compare it with something, e.g. `x > 0` or `x != 0`."
         )
     return array
+
+
+def _named_values(fmt_args: Any) -> dict[str, Any]:
+    if fmt_args is None:
+        return {}
+    if not isinstance(fmt_args, Mapping) or not all(isinstance(name, str) for name in fmt_args):
+        raise TypeError(
+            f"runtime_assert at {caller()}: fmt_args maps names to values, e.g. "
+            f"{{'x': x}}, and is {type(fmt_args).__name__}"
+            + (" with keys that are not names" if isinstance(fmt_args, Mapping) else "")
+        )
+    return dict(cast(Mapping[str, Any], fmt_args))
 
 
 def _check_message(message: Any, fmt_args: Mapping[str, Any]) -> None:
@@ -254,24 +271,33 @@ def _check_fix(fix_fn: Any, fix_args: Any, fix_law: Law) -> None:
         ) from None
     except ValueError:
         pass  # Some functions written in C have no signature to look at.
-    if fix_law is LARGEST:
-        for leaf in jax.tree.leaves(fix_args):
-            if not jnp.issubdtype(jnp.asarray(leaf).dtype, np.number) or jnp.iscomplexobj(leaf):
-                raise TypeError(
-                    f"runtime_assert at {caller()}: fix_law=LARGEST takes the maximum of numbers "
-                    f"that have an order, and fix_args has {jnp.asarray(leaf).dtype}"
-                )
+    for leaf in jax.tree.leaves(fix_args):
+        if not _is_number(leaf):
+            raise TypeError(
+                f"runtime_assert at {caller()}: fix_args are computed values, a pytree of arrays, "
+                f"and have a {type(leaf).__name__}. Let fix_fn close over what is known already."
+            )
+        if fix_law is LARGEST and not _has_order(leaf):
+            raise TypeError(
+                f"runtime_assert at {caller()}: fix_law=LARGEST takes the maximum of numbers "
+                f"that have an order, and fix_args has {jnp.asarray(leaf).dtype}"
+            )
+
+
+def _has_order(leaf: Any) -> bool:
+    dtype = jnp.asarray(leaf).dtype
+    return jnp.issubdtype(dtype, np.integer) or jnp.issubdtype(dtype, np.floating)
 
 
 def _divide(
     fmt_args: Mapping[str, Any],
 ) -> tuple[dict[str, Any], tuple[tuple[str, Hashable], ...]]:
-    """Values that are computed, and values that are known already (a name, an enum, None)."""
+    """Values that are computed, and values that are known already (a name, a number, None)."""
     dynamic: dict[str, Any] = {}
     static: list[tuple[str, Hashable]] = []
     for name, value in fmt_args.items():
         leaves = jax.tree.leaves(value)
-        if leaves and all(_is_number(leaf) for leaf in leaves):
+        if leaves and all(_is_array(leaf) for leaf in leaves):
             dynamic[name] = value
             continue
         try:
@@ -285,5 +311,9 @@ def _divide(
     return dynamic, tuple(static)
 
 
+def _is_array(leaf: Any) -> bool:
+    return isinstance(leaf, (jax.Array, np.ndarray, np.generic))
+
+
 def _is_number(leaf: Any) -> bool:
-    return isinstance(leaf, (jax.Array, np.ndarray, np.generic, bool, int, float, complex))
+    return _is_array(leaf) or isinstance(leaf, (bool, int, float, complex))

@@ -85,8 +85,8 @@ class RuntimeAssertion:
         """The exception that `check` raises on failure."""
         try:
             return self.exception_type(str(self))
-        except TypeError:
-            # The type wants other arguments than a text.
+        except Exception:
+            # The type wants something else than a text.
             return AssertionError(f"{self}\n  as {self.exception_type.__qualname__}")
 
     def check(self) -> None:

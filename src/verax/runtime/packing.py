@@ -1,15 +1,14 @@
-"""Many small arrays in a few buffers, so that a compiled function has few results.
+"""Assertions on their way out of compiled code, as one buffer of words and few other arrays.
 
-Each result of a compiled function costs time whenever it is called; the values of twenty
-assertions would cost more than most steps. So they leave together: one boolean that says
-whether all passed, and one flat buffer for each dtype.
+The first word says whether all passed; the host reads no more unless somebody asks. Arrays that
+are not small stay on the device until then.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import jax
@@ -18,88 +17,77 @@ import numpy as np
 from jax.core import Tracer
 from jax.experimental import multihost_utils
 
+from . import words as words_of
 from .outcome import RuntimeAssertion
 
 
 @dataclass(frozen=True)
-class _Slot:
-    """Where one array lies."""
+class Layout:
+    """Where the arrays of all assertions lie, and what they make up.
 
-    buffer: str
-    start: int
-    shape: tuple[int, ...]
-    key_impl: Any
-
-    @property
-    def stop(self) -> int:
-        return self.start + int(np.prod(self.shape, dtype=int))
-
-
-@partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["passed", "buffers"],
-    meta_fields=["slots", "treedef"],
-)
-@dataclass(frozen=True)
-class Packed:
-    """Assertions on their way out of compiled code.
-
-    `slots` is `None` for assertions that never were in compiled code: they are leaves as they are.
+    `places` is `None` for assertions that never were in compiled code: arrays as they are.
     """
 
-    passed: Any
-    buffers: Any
-    slots: tuple[_Slot, ...] | None
     treedef: Any
+    places: tuple[words_of.Place, ...] | None
+    key_impls: tuple[Any, ...]
 
     def __len__(self) -> int:
         return len(self.treedef.children())
 
-    def unpack(self) -> list[RuntimeAssertion]:
+    def unpack(self, words: Any, others: Sequence[Any]) -> list[RuntimeAssertion]:
         """The assertions, each with its own arrays."""
-        if self.slots is None:
-            return jax.tree.unflatten(self.treedef, self.buffers)
-        # A transformation around the compiled function may have added leading axes.
-        host = {name: _on_host(buffer) for name, buffer in self.buffers.items()}
-        leaves = [_take(host[slot.buffer], slot) for slot in self.slots]
+        leaves = list(others)
+        if self.places is not None:
+            _, *leaves = words_of.unpack(
+                self.places, _on_host(words), [_on_host(other) for other in others]
+            )
+        leaves = [
+            leaf if impl is None else jax.random.wrap_key_data(jnp.asarray(leaf), impl=impl)
+            for leaf, impl in zip(leaves, self.key_impls, strict=True)
+        ]
         return jax.tree.unflatten(self.treedef, leaves)
+
+
+def pack(assertions: Sequence[RuntimeAssertion]) -> tuple[Any, list[Any], Layout]:
+    """Assertions as words and other arrays, if they are being traced; otherwise as they are."""
+    leaves, treedef = jax.tree.flatten(list(assertions))
+    passed = all_pass(assertions)
+    if not any(isinstance(leaf, Tracer) for leaf in leaves):
+        return passed, leaves, Layout(treedef, None, (None,) * len(leaves))
+    pairs = [_plain(leaf) for leaf in leaves]
+    arrays = [passed, *(array for array, _ in pairs)]
+    places = words_of.places_of(arrays)
+    words, others = words_of.pack(places, arrays)
+    return words, others, Layout(treedef, places, tuple(impl for _, impl in pairs))
+
+
+def first_word(words: Any) -> bool:
+    """Whether all passed, also in all lanes that a transformation may have added."""
+    host = _on_host(words)
+    # The usual case first: it is on the way of every step.
+    if host.ndim == 1:
+        return host.item(0) != 0
+    return bool(host[..., 0].all() if host.dtype == np.uint32 else host.all())
+
+
+def all_pass(assertions: Sequence[RuntimeAssertion]) -> jax.Array:
+    """Whether all assertions hold, as one boolean."""
+    predicates = [jnp.asarray(assertion.predicate) for assertion in assertions]
+    conditions = [p.all() if p.ndim else p for p in predicates]
+    return functools.reduce(jax.lax.bitwise_and, conditions, jnp.asarray(True))
 
 
 def _on_host(buffer: Any) -> Any:
     if isinstance(buffer, Tracer):
         return buffer
-    if not (buffer.is_fully_addressable or buffer.is_fully_replicated):
+    try:
+        return np.asarray(buffer)
+    except RuntimeError:
+        if buffer.is_fully_addressable:
+            raise
         # Parts lie with other processes, which have seen the same failure and ask for it too.
         return multihost_utils.process_allgather(buffer, tiled=True)
-    return np.asarray(buffer)
-
-
-def _take(buffer: Any, slot: _Slot) -> Any:
-    flat = buffer[..., slot.start : slot.stop]
-    array = flat.reshape(buffer.shape[:-1] + slot.shape)
-    if slot.key_impl is not None:
-        return jax.random.wrap_key_data(array, impl=slot.key_impl)
-    return array
-
-
-def pack(assertions: Sequence[RuntimeAssertion]) -> Packed:
-    """Assertions as few arrays, if they are being traced; otherwise as they are."""
-    leaves, treedef = jax.tree.flatten(list(assertions))
-    passed = all_pass(assertions)
-    if not any(isinstance(leaf, Tracer) for leaf in leaves):
-        return Packed(passed, leaves, None, treedef)
-    parts: dict[str, list[Any]] = {}
-    ends: dict[str, int] = {}
-    slots: list[_Slot] = []
-    for leaf in leaves:
-        array, impl = _plain(leaf)
-        name = str(array.dtype)
-        slot = _Slot(name, ends.get(name, 0), array.shape, impl)
-        ends[name] = slot.stop
-        parts.setdefault(name, []).append(array.reshape(-1))
-        slots.append(slot)
-    buffers = {name: jnp.concatenate(arrays) for name, arrays in parts.items()}
-    return Packed(passed, buffers, tuple(slots), treedef)
 
 
 def _plain(leaf: Any) -> tuple[Any, Any]:
@@ -107,11 +95,3 @@ def _plain(leaf: Any) -> tuple[Any, Any]:
     if jnp.issubdtype(array.dtype, jax.dtypes.prng_key):
         return jax.random.key_data(array), jax.random.key_impl(array)
     return array, None
-
-
-def all_pass(assertions: Sequence[RuntimeAssertion]) -> jax.Array:
-    """Whether all assertions hold, as one boolean."""
-    passed = jnp.asarray(True)
-    for assertion in assertions:
-        passed = passed & jnp.asarray(assertion.predicate).all()
-    return passed

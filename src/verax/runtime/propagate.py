@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.extend.core import jaxpr_as_fun
 
 from .assertion import with_runtime_assertions
@@ -56,6 +57,7 @@ def propagate_and_fix(
         >>> float(value), state["room"]
         (2.0, 10)
     """
+    _check_count("max_retries", max_retries)
     repairs: list[Repair] = []
     while True:
         result = fn(state)
@@ -66,7 +68,7 @@ def propagate_and_fix(
             )
         if result.all_assertions_pass:
             return result.value, state
-        state = _repair(result, state, 0, repairs, max_retries)
+        state = _repair(result, state, None, repairs, max_retries)
 
 
 @dataclass(frozen=True)
@@ -128,11 +130,11 @@ def propagate(
         >>> propagate(step, {"x": jnp.array(0)}, 3).state["x"].item()
         3
     """
-    if num_steps < 0:
-        raise ValueError(f"num_steps is how many steps to make, not {num_steps}")
+    _check_count("num_steps", num_steps)
+    _check_count("max_retries", max_retries)
     if (every is None) != (callback is None) or (every is not None and every < 1):
         raise ValueError("every (a positive number of steps) and callback go together")
-    state = jax.tree.map(_own_copy, state)
+    state = jax.tree_util.tree_map_with_path(_own_copy, state)
     repairs: list[Repair] = []
     done = 0
     pace = _Pace()
@@ -144,12 +146,14 @@ def propagate(
             with pace:
                 result = _many_steps(step, donate)(state, budget)
                 passed = result.all_assertions_pass
-            count, state = result.value
-            done += int(count)
-            pace.made(int(count))
-            bar.advance(int(count))
+            made, state = result.value
+            # Through NumPy: to ask a JAX array for its number takes several times as long.
+            count = np.asarray(made).item()
+            done += count
+            pace.made(count)
+            bar.advance(count)
             if every is not None and callback is not None and count and done % every == 0:
-                callback(done, state)
+                callback(done, jax.tree.map(jnp.copy, state))
             if not passed:
                 pace.start_again()
                 try:
@@ -162,17 +166,18 @@ def propagate(
 
 
 def _repair(
-    result: Result[Any], state: State, step: int, repairs: list[Repair], limit: int
+    result: Result[Any], state: State, step: int | None, repairs: list[Repair], limit: int
 ) -> State:
     """The repaired state. Adds to `repairs`; gives up when one step was repaired too often."""
     failed = result.failed_assertions
     of_this_step = [repair for repair in repairs if repair.step == step]
     if len(of_this_step) >= limit and all(a.fix_fn is not None for a in failed):
-        raise RetryLimitError(of_this_step, limit) if of_this_step else _nothing_allowed(result)
+        raise RetryLimitError(of_this_step, failed)
     try:
         repaired = result.fix_or_raise(state)
     except Exception as error:
-        error.add_note(f"while computing step {step}")
+        if step is not None:
+            error.add_note(f"while computing step {step}")
         raise
     repair = describe(step, failed, state, repaired)
     repairs.append(repair)
@@ -180,10 +185,9 @@ def _repair(
     return repaired
 
 
-def _nothing_allowed(result: Result[Any]) -> Exception:
-    error = result.failed_assertions[0].exception
-    error.add_note("max_retries is 0, so nothing was repaired")
-    return error
+def _check_count(name: str, value: Any) -> None:
+    if not isinstance(value, (int, np.integer)) or value < 0:
+        raise ValueError(f"{name} is a whole number that is not negative, and is {value!r}")
 
 
 def _leave_state(error: Exception, propagation: Propagation[Any]) -> None:
@@ -259,12 +263,18 @@ def _check_same_structure(before: Any, after: Any) -> None:
             )
 
 
-def _own_copy(leaf: Any) -> Any:
+def _own_copy(path: Any, leaf: Any) -> Any:
     """An array that may be donated, of a type that a loop can carry."""
-    array = jnp.asarray(leaf)
-    if jnp.issubdtype(array.dtype, jax.dtypes.prng_key):
+    try:
+        array = jnp.asarray(leaf)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"state{jax.tree_util.keystr(path)} is a {type(leaf).__name__}, which a compiled loop "
+            "cannot carry. Keep what is not an array in a static field of a dataclass."
+        ) from None
+    if not jax.typeof(array).weak_type:
         return array.copy()
-    return jax.lax.convert_element_type(array, array.dtype).copy()
+    return jax.lax.convert_element_type(array, array.dtype)
 
 
 class _Pace:
@@ -289,7 +299,7 @@ class _Pace:
         """Learn from the chunk that was just made, unless it included compilation."""
         if self._warm and steps:
             fitting = int(steps * self._seconds / max(self._spent, 1e-6))
-            self.chunk = max(1, min(fitting, 8 * self.chunk, 2**30))
+            self.chunk = max(1, min(fitting, 32 * self.chunk, 2**30))
         self._warm = True
 
     def start_again(self) -> None:

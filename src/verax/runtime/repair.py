@@ -32,30 +32,38 @@ class Repair:
     """One failed try of a step, and what was done about it.
 
     Attributes:
-        step: The step that failed, counted from 0.
+        step: The step that failed, counted from 0; `None` outside of a loop over steps.
         messages: The first line of each failed assertion's message.
         sites: Where those assertions stand.
         changes: What the fixes changed in the state.
     """
 
-    step: int
+    step: int | None
     messages: tuple[str, ...]
     sites: tuple[Site | None, ...]
     changes: tuple[Change, ...]
 
     def __str__(self) -> str:
         done = "; ".join(map(str, self.changes)) or "no visible change"
-        return f"step {self.step}: {' | '.join(self.messages)} ({done})"
+        where = "" if self.step is None else f"step {self.step}: "
+        return f"{where}{' | '.join(self.messages)} ({done})"
 
 
-def describe(step: int, failed: Sequence[RuntimeAssertion], before: Any, after: Any) -> Repair:
+def describe(
+    step: int | None, failed: Sequence[RuntimeAssertion], before: Any, after: Any
+) -> Repair:
     """The record of one repair."""
     return Repair(
         step=step,
-        messages=tuple(str(assertion).splitlines()[0] for assertion in failed),
+        messages=tuple(first_line(assertion) for assertion in failed),
         sites=tuple(assertion.site for assertion in failed),
         changes=tuple(_changes(before, after, "state")),
     )
+
+
+def first_line(assertion: RuntimeAssertion) -> str:
+    """The message of an assertion, without where and when."""
+    return str(assertion).splitlines()[0]
 
 
 def _changes(before: Any, after: Any, where: str) -> Iterator[Change]:
@@ -101,31 +109,33 @@ def _same(before: Any, after: Any) -> bool:
 
 
 class RetryLimitError(RuntimeError):
-    """Repairs did not help: a step failed again and again.
+    """Repairs did not help: the same computation failed again and again.
 
     Attributes:
-        repairs: All repairs that were tried on the failing step, first to last.
+        repairs: All repairs that were tried on it, first to last.
+        messages: What failed after the last of them.
     """
 
-    def __init__(self, repairs: Sequence[Repair], limit: int):
+    def __init__(self, repairs: Sequence[Repair], failed: Sequence[RuntimeAssertion]):
         self.repairs: tuple[Repair, ...] = tuple(repairs)
-        self.limit: int = limit
+        self.messages: tuple[str, ...] = tuple(first_line(assertion) for assertion in failed)
+        self._sites = tuple(assertion.site for assertion in failed)
         super().__init__(self._text())
 
-    def __reduce__(self) -> Any:
-        return type(self), (self.repairs, self.limit)
-
     def _text(self) -> str:
-        last = self.repairs[-1]
-        tries = "once" if self.limit == 1 else f"{self.limit} times"
-        lines = [f"step {last.step} still fails after it was repaired {tries}:"]
-        for message, site in zip(last.messages, last.sites, strict=True):
+        count = len(self.repairs)
+        step = self.repairs[0].step if self.repairs else None
+        what = "it" if step is None else f"step {step}"
+        tries = {0: "and nothing was to be repaired", 1: "still, after one repair"}
+        lines = [f"{what} fails {tries.get(count, f'still, after {count} repairs')}:"]
+        for message, site in zip(self.messages, self._sites, strict=True):
             lines.append(f"  {message}" + (f"\n    asserted at {site}" if site else ""))
-        lines.append("what the repairs changed:")
-        for where, values in _growth(self.repairs).items():
-            lines.append(f"  {where}: {' -> '.join(map(str, values))}")
-        if not _growth(self.repairs):
-            lines.append("  nothing: a fix_fn must return a changed state")
+        if count:
+            lines.append("what the repairs changed:")
+            growth = _growth(self.repairs)
+            lines.extend(f"  {where}: {' -> '.join(map(str, v))}" for where, v in growth.items())
+            if not growth:
+                lines.append("  nothing: a fix_fn must return a changed state")
         lines.append("If it would have come right in the end, raise max_retries.")
         return "\n".join(lines)
 

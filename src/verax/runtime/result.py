@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 import jax
-import numpy as np
 from jax.core import Tracer
 
 from .assertion import OnUnknown, with_runtime_assertions
 from .outcome import InspectedWhileTracingError, RuntimeAssertion
-from .packing import Packed, pack
+from .packing import Layout, first_word, pack
 
 P = ParamSpec("P")
 V = TypeVar("V")
@@ -41,24 +40,23 @@ class Result(Generic[V]):
 
     def __init__(self, value: V, assertions: Sequence[RuntimeAssertion] = ()):
         self.value = value
-        self._packed: Packed = pack(assertions)
+        self._words, self._others, self._layout = pack(assertions)
 
     @property
     def assertions(self) -> list[RuntimeAssertion]:
         """All assertions, in program order."""
-        return self._packed.unpack()
+        return self._layout.unpack(self._words, self._others)
 
     @property
     def all_assertions_pass(self) -> bool:
         """Whether every assertion holds."""
-        passed = self._packed.passed
-        if isinstance(passed, Tracer):
+        if isinstance(self._words, Tracer):
             raise InspectedWhileTracingError(
                 "a Result was inspected while JAX is tracing, when it has no outcome yet. Return "
                 "it from the compiled function and look at it outside, or use "
                 "verax.check_assertions() for a boolean inside the computation."
             )
-        return bool(np.asarray(passed).all())
+        return first_word(self._words)
 
     @property
     def failed_assertions(self) -> list[RuntimeAssertion]:
@@ -84,24 +82,24 @@ class Result(Generic[V]):
         return state
 
     def __repr__(self) -> str:
-        passed = self._packed.passed
-        if isinstance(passed, Tracer):
+        if isinstance(self._words, Tracer):
             outcome = "being traced"
         elif self.all_assertions_pass:
             outcome = "all passed"
         else:
             outcome = f"{len(self.failed_assertions)} failed"
-        return f"Result({self.value!r}, {len(self._packed)} assertions, {outcome})"
+        return f"Result({self.value!r}, {len(self._layout)} assertions, {outcome})"
 
-    def tree_flatten(self) -> tuple[tuple[V, Packed], None]:
+    def tree_flatten(self) -> tuple[tuple[Any, ...], Layout]:
         """The parts, for JAX."""
-        return (self.value, self._packed), None
+        return (self.value, self._words, self._others), self._layout
 
     @classmethod
-    def tree_unflatten(cls, _: None, children: tuple[V, Packed]) -> Result[V]:
+    def tree_unflatten(cls, layout: Layout, parts: tuple[Any, ...]) -> Result[V]:
         """A result from its parts, for JAX."""
         result = object.__new__(cls)
-        result.value, result._packed = children
+        result.value, result._words, result._others = parts
+        result._layout = layout
         return result
 
 
