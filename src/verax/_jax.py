@@ -8,6 +8,7 @@ JAX moves one of them.
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from jax._src import hijax as _hijax
 from jax._src.core import no_axis_name as _no_axis_name
 from jax._src.custom_batching import custom_vmap_p as custom_vmap_p
 from jax._src.interpreters import ad as _ad
+from jax._src.lax.lax import composite_p as composite_p
 from jax._src.shard_map import shard_map_p as shard_map_p
 from jax.extend import source_info_util as _source_info
 from jax.extend.core import Jaxpr, JaxprEqn, Primitive
@@ -159,6 +161,26 @@ def axes_made_manual(eqn: JaxprEqn) -> tuple[str, ...]:
     params = eqn.params
     names = params["newly_manual_axes" if "newly_manual_axes" in params else "manual_axes"]
     return tuple(name for name in params["mesh"].axis_names if name in names)
+
+
+_MAP = inspect.unwrap(jax.lax.map).__code__
+_BATCHED_MAP_BODIES = {
+    f"{code.co_filename}:{code.co_firstlineno}"
+    for code in _MAP.co_consts
+    if inspect.iscode(code) and "vmap" in code.co_names
+}
+
+
+def is_batched_map_body(jaxpr: Jaxpr) -> bool:
+    """Whether a program is the body of the scan that `jax.lax.map` makes with a batch size."""
+    source = jaxpr.debug_info.func_src_info or ""
+    return any(source.endswith(place) for place in _BATCHED_MAP_BODIES)
+
+
+def made_by_map(eqn: JaxprEqn) -> bool:
+    """Whether an equation was made inside of a call of `jax.lax.map`."""
+    traceback = eqn.source_info.traceback
+    return traceback is not None and _MAP in traceback.raw_frames()[0]
 
 
 def manual_axes() -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import jax
 from jax.extend.core import Jaxpr, JaxprEqn, primitives
 from jax.sharding import Sharding
 
-from .._jax import bind_equation, closed, custom_vmap_p, inner_jaxprs, remat_p
+from .._jax import bind_equation, closed, composite_p, custom_vmap_p, inner_jaxprs, remat_p
 from ._collector import HANDLERS, Arrays, Collector, Scope, evaluate
 from ._contents import Spec
 
@@ -147,6 +147,7 @@ class LinearSolve:
 
 HANDLERS[primitives.jit_p] = Jit()
 HANDLERS[primitives.closed_call_p] = Call()
+HANDLERS[composite_p] = Call()
 HANDLERS[primitives.call_p] = Call()
 HANDLERS[primitives.linear_solve_p] = LinearSolve()
 HANDLERS[remat_p] = Remat()

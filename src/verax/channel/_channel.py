@@ -7,10 +7,12 @@ collector, and the bare program holds no trace of the channel at all.
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import jax
@@ -113,6 +115,28 @@ class Label:
     static: Hashable
     site: Site
     key_impls: tuple[Any, ...]
+    batches: Any = None  # Set by `_batched_map`.
+
+    def says_the_same_as(self, other: Label) -> bool:
+        """Whether two emissions come from the same code, traced twice."""
+        return (
+            self.channel is other.channel
+            and self.treedef == other.treedef
+            and self.site == other.site
+            and _alike(self.static, other.static)
+        )
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether static data says the same. Functions do if they come from the same source."""
+    if type(one) is not type(other):
+        return False
+    if dataclasses.is_dataclass(one) and not isinstance(one, type):
+        names = [field.name for field in dataclasses.fields(one)]
+        return all(_alike(getattr(one, name), getattr(other, name)) for name in names)
+    if isinstance(one, FunctionType):
+        return one.__code__ is other.__code__
+    return one == other
 
 
 @contextmanager

@@ -21,9 +21,10 @@ R = TypeVar("R")
 class Emission:
     """What came out of one `emit` in the program.
 
-    `lanes` is the number of leading axes that `vmap` gave to every leaf of the payload. `path`
-    holds, for channels that fold, the iterations (outermost loop first, along the last axis)
-    that the payload comes from, and is `None` for channels that stack.
+    `lanes` is the number of axes that `vmap` gave to every leaf of the payload; they lead, but
+    stand behind the axes of loops around the `vmap` if the channel stacks. `path` holds, for
+    channels that fold, the iterations (outermost loop first, along the last axis) that the
+    payload comes from, and is `None` for channels that stack.
     """
 
     payload: Payload

@@ -30,6 +30,7 @@ from .._jax import (
     source_line,
     vary_over,
 )
+from ._batched_map import add_rest, completed, find_first_part
 from ._channel import Channel, Query
 from ._contents import Spec, contents_of_equation, spec_of_emission
 from ._primitives import ask_p, emit_p
@@ -75,7 +76,14 @@ class Collector:
         """The payloads that come out of a program inside `depth` loops, in program order."""
         known = self._specs.get((id(jaxpr), depth))
         if known is None:
-            found = [spec for eqn in jaxpr.eqns for spec in self.specs_of_equation(eqn, depth)]
+            found: list[Spec] = []
+            for eqn in jaxpr.eqns:
+                for spec in self.specs_of_equation(eqn, depth):
+                    place = find_first_part(found, eqn, spec)
+                    if place is None:
+                        found.append(spec)
+                    else:
+                        found[place] = completed(found[place])
             # Holding the jaxpr keeps its id from being used again.
             known = self._specs[id(jaxpr), depth] = (jaxpr, found)
         return known[1]
@@ -141,11 +149,20 @@ def evaluate(
     values.update(zip(jaxpr.invars, args, strict=True))
     last_use = _last_uses(jaxpr)
     emitted: list[Arrays] = []
+    specs: list[Spec] = []
     for position, eqn in enumerate(jaxpr.eqns):
         inputs = [v.val if isinstance(v, JaxprLiteral) else values[v] for v in eqn.invars]
         outs, new = _run_equation(scope, eqn, inputs)
-        scope = scope.after(scope.collector.specs_of_equation(eqn, scope.depth), new)
-        emitted.extend(new)
+        new_specs = scope.collector.specs_of_equation(eqn, scope.depth)
+        scope = scope.after(new_specs, new)
+        for spec, arrays in zip(new_specs, new, strict=True):
+            place = find_first_part(specs, eqn, spec)
+            if place is None:
+                specs.append(spec)
+                emitted.append(arrays)
+            else:
+                emitted[place] = add_rest(specs[place], emitted[place], spec, arrays)
+                specs[place] = completed(specs[place])
         values.update(zip(eqn.outvars, outs, strict=True))
         for var in {v for v in (*eqn.invars, *eqn.outvars) if not isinstance(v, JaxprLiteral)}:
             if last_use.get(var, -1) <= position:

@@ -10,9 +10,7 @@ only the function emits is taken from the function, so that nothing is lost and 
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
-from types import FunctionType
 from typing import Any
 
 import jax
@@ -124,24 +122,10 @@ class _Call:
 def _same_place(own: Spec, heard: Spec, depth: int) -> bool:
     """Whether function and rule emit the same thing: they often call the same code."""
     return (
-        own.channel is heard.channel
-        and own.label.site == heard.label.site
-        and own.leaves == heard.leaves
+        own.leaves == heard.leaves
         and own.depth == (None if heard.depth is None else heard.depth + depth)
-        and _alike(own.label.static, heard.label.static)
+        and own.label.says_the_same_as(heard.label)
     )
-
-
-def _alike(one: Any, other: Any) -> bool:
-    """Whether static data says the same. Functions do if they come from the same source."""
-    if type(one) is not type(other):
-        return False
-    if dataclasses.is_dataclass(one) and not isinstance(one, type):
-        names = [field.name for field in dataclasses.fields(one)]
-        return all(_alike(getattr(one, name), getattr(other, name)) for name in names)
-    if isinstance(one, FunctionType):
-        return one.__code__ is other.__code__
-    return one == other
 
 
 def _without_derivative(outs: Arrays, emitted: list[Arrays]) -> tuple[Arrays, list[Arrays]]:

@@ -79,8 +79,8 @@ def _hoist_before_transforming(primitive: Primitive, *, vmap: bool) -> None:
 
 _hoist_before_transforming(primitives.cond_p, vmap=True)
 _hoist_before_transforming(primitives.while_p, vmap=True)
-# These run every lane to the end, so vmap may treat them as it always does.
-_hoist_before_transforming(primitives.scan_p, vmap=False)
+# Lanes all run to the end of a scan, but must not mix with what the scan itself adds.
+_hoist_before_transforming(primitives.scan_p, vmap=True)
 _hoist_before_transforming(_jax.remat_p, vmap=False)
 # The derivative of a linear solve is a second solve, which would emit once more.
 _hoist_before_transforming(primitives.linear_solve_p, vmap=False)

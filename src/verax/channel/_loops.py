@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jax.extend.core import JaxprEqn, primitives
 
 from .._jax import ScanParts, closed, source_line
+from ._batched_map import fold_batch, without_batch_axis
 from ._channel import Stack
 from ._collector import HANDLERS, Arrays, Collector, Scope, evaluate
 from ._contents import Spec, contents_of
@@ -21,14 +22,15 @@ class Scan:
         body = closed(eqn.params["jaxpr"])[0]
         length = eqn.params["length"]
         return [
-            spec.stacked(length) if _stacks(spec) else spec
+            spec.stacked(length) if _stacks(spec) else without_batch_axis(spec, body, length, depth)
             for spec in collector.specs(body, depth + 1)
         ]
 
     def run(self, scope: Scope, eqn: JaxprEqn, args: Arrays) -> tuple[Arrays, list[Arrays]]:
         parts = ScanParts(eqn, args)
         specs = scope.collector.specs(parts.body, scope.depth + 1)
-        folded = [spec for spec in specs if not _stacks(spec)]
+        inner = [spec for spec in specs if not _stacks(spec)]
+        folded = [without_batch_axis(spec, parts.body, parts.length, scope.depth) for spec in inner]
         step = -1 if parts.reverse else 1
 
         def body(carry: Any, xs: Any) -> Any:
@@ -37,6 +39,10 @@ class Scan:
             inputs = [*parts.consts, *values, *xs]
             outs, emitted = evaluate(inside, parts.body, parts.body_consts, inputs)
             new, stacked = _divide(specs, emitted)
+            new = [
+                fold_batch(spec, arrays, parts.body, scope.depth)
+                for spec, arrays in zip(inner, new, strict=True)
+            ]
             states = _combine(folded, states, new)
             count = len(parts.init)
             return (index + step, outs[:count], states), (outs[count:], stacked)

@@ -114,7 +114,14 @@ def _emit_jvp(primals: Any, tangents: Any, **params: Any) -> Any:
     return [], []
 
 
+def _emit_transpose(cotangents: Any, *args: Any, **params: Any) -> Any:
+    """The backward pass of a linear function emits nothing."""
+    del cotangents, params
+    return [None] * len(args)
+
+
 batching.fancy_primitive_batchers[emit_p] = _emit_batch
+ad.primitive_transposes[emit_p] = _emit_transpose
 ad.primitive_jvps[emit_p] = _emit_jvp
 mlir.register_lowering(emit_p, lambda ctx, *args, **params: [])
 

@@ -20,7 +20,7 @@ class Trace:
     function as it was given, and leaves it as it was returned.
     """
 
-    def __init__(self, function: Callable[..., Any], *args: Any, **kwargs: Any):
+    def __init__(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any):
         self._function = function
         self._leaves, self._treedef = jax.tree.flatten((args, kwargs))
         self._places = [i for i, leaf in enumerate(self._leaves) if _is_array(leaf)]

@@ -106,7 +106,8 @@ def with_runtime_assertions(
     """Make a function that returns its value and all assertions met while computing it.
 
     One `RuntimeAssertion` comes out for each `runtime_assert` that was traced, in program
-    order, wherever it stood: in `jit`, loops, branches, `vmap`, derivatives, on devices.
+    order (branches in the order of their index, so false before true), wherever it stood: in
+    `jit`, loops, branches, `vmap`, derivatives, on devices.
     `on_unknown` says what to do about one inside a primitive that verax cannot take apart.
 
     Example:

@@ -22,7 +22,7 @@ from jax.extend.core import jaxpr_as_fun
 from .assertion import with_runtime_assertions
 from .packing import all_pass
 from .progress import Progress
-from .repair import Repair, RetryLimitError, describe
+from .repair import Repair, RetryLimitError, describe, first_line
 from .result import Result
 
 V = TypeVar("V")
@@ -172,7 +172,9 @@ def _repair(
     failed = result.failed_assertions
     of_this_step = [repair for repair in repairs if repair.step == step]
     if len(of_this_step) >= limit and all(a.fix_fn is not None for a in failed):
-        raise RetryLimitError(of_this_step, failed)
+        raise RetryLimitError(
+            of_this_step, [first_line(a) for a in failed], [a.site for a in failed], step
+        )
     try:
         repaired = result.fix_or_raise(state)
     except Exception as error:

@@ -116,16 +116,24 @@ class RetryLimitError(RuntimeError):
         messages: What failed after the last of them.
     """
 
-    def __init__(self, repairs: Sequence[Repair], failed: Sequence[RuntimeAssertion]):
+    def __init__(
+        self,
+        repairs: Sequence[Repair],
+        messages: Sequence[str],
+        sites: Sequence[Site | None],
+        step: int | None = None,
+    ):
         self.repairs: tuple[Repair, ...] = tuple(repairs)
-        self.messages: tuple[str, ...] = tuple(first_line(assertion) for assertion in failed)
-        self._sites = tuple(assertion.site for assertion in failed)
+        self.messages: tuple[str, ...] = tuple(messages)
+        self._sites, self._step = tuple(sites), step
         super().__init__(self._text())
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.repairs, self.messages, self._sites, self._step)
 
     def _text(self) -> str:
         count = len(self.repairs)
-        step = self.repairs[0].step if self.repairs else None
-        what = "it" if step is None else f"step {step}"
+        what = "it" if self._step is None else f"step {self._step}"
         tries = {0: "and nothing was to be repaired", 1: "still, after one repair"}
         lines = [f"{what} fails {tries.get(count, f'still, after {count} repairs')}:"]
         for message, site in zip(self.messages, self._sites, strict=True):
