@@ -21,8 +21,10 @@ from .random_programs.in_jax import function_of, weighted
 from .random_programs.numbers import TooLargeError
 from .random_programs.strategy import inputs, programs
 
+# About a third of a second each.
+many = settings(max_examples=settings().max_examples * 7 // 10)
 # JAX alone is not what is tested here, but that the reference agrees with it must be known.
-fewer = settings(max_examples=settings().max_examples // 2)
+fewer = settings(max_examples=settings().max_examples * 3 // 10)
 some_inputs = st.lists(inputs, min_size=1, max_size=4, unique=True)
 
 
@@ -64,6 +66,7 @@ def test_the_gradient_without_a_collector(program, given_inputs):
         assert compiled(*arrays(pair)) == outcome.derivatives
 
 
+@many
 @given(programs(), inputs)
 def test_collected_eagerly(program, pair):
     (wanted,) = outcomes(program, [pair])
@@ -72,6 +75,7 @@ def test_collected_eagerly(program, pair):
     assert value == registers(wanted)
 
 
+@many
 @given(programs(), some_inputs)
 def test_collected_and_compiled(program, given_inputs):
     wanted = outcomes(program, given_inputs)
@@ -85,15 +89,17 @@ def test_collected_and_compiled(program, given_inputs):
         assert result.value == registers(outcome)
 
 
+@many
 @given(programs(), some_inputs)
 def test_collected_inside_a_vmap(program, given_inputs):
     wanted = outcomes(program, given_inputs)
-    many = jax.jit(jax.vmap(as_result_function(function_of(program))))
-    result = many(*jnp.asarray(given_inputs, jnp.float32).T)
+    compiled = jax.jit(jax.vmap(as_result_function(function_of(program))))
+    result = compiled(*jnp.asarray(given_inputs, jnp.float32).T)
     check(result.assertions, expectations(program, wanted))
     np.testing.assert_array_equal(np.stack(result.value, -1), list(map(registers, wanted)))
 
 
+@many
 @given(programs(reversible=True), some_inputs)
 def test_collected_inside_a_gradient(program, given_inputs):
     wanted = outcomes(program, given_inputs, derive=True)

@@ -102,32 +102,44 @@ class Ask(Statement):
 
 @dataclass(frozen=True)
 class Scan(Statement):
-    """A scan over `elements + shift`; what it stacks of `stacked` is added to `a` with weights."""
+    """A scan over `elements + shift`.
+
+    Each iteration begins by adding `e` to `moved`, and what it leaves there is stacked; the stack
+    is added to `a` with weights.
+    """
 
     elements: tuple[int, ...]
     shift: Name
     reverse: bool
-    stacked: Register
+    moved: Register
     body: Block
 
 
 @dataclass(frozen=True)
 class Fori(Statement):
-    """A `fori_loop`; with `extra`, the number of iterations is known only when it runs."""
+    """A `fori_loop` that begins each iteration by adding 1 to `moved`.
+
+    With `extra`, the number of iterations is known only when it runs.
+    """
 
     lower: int
     count: int
     extra: Register | None
+    moved: Register
     body: Block
 
 
 @dataclass(frozen=True)
 class While(Statement):
-    """At most `limit` iterations, while `test` holds after running `condition` on a copy."""
+    """At most `limit` iterations, while `test` holds after running `condition` on a copy.
+
+    Each iteration begins by adding 1 to `moved`.
+    """
 
     limit: int
     condition: Block
     test: Test
+    moved: Register
     body: Block
 
 
@@ -301,16 +313,17 @@ def _lines(statement: Statement, indent: str) -> str:
             return f"{indent}assert #{site}: {tested}, showing {', '.join(shown)}{fix}"
         case Ask(target):
             return f"{indent}{target} += not check_assertions()"
-        case Scan(elements, shift, reverse, stacked, body):
+        case Scan(elements, shift, reverse, moved, body):
             way = " reversed" if reverse else ""
-            head = f"scan e in {list(elements)} + {shift}{way}, stacking {stacked}:"
+            head = f"scan e in {list(elements)} + {shift}{way}, {moved} += e, stacking {moved}:"
             return under(head, ("", body))
-        case Fori(lower, count, extra, body):
-            more = f" + {extra} % 3" if extra else ""
-            return under(f"fori_loop e from {lower} to {lower} + {count}{more}:", ("", body))
-        case While(limit, condition, test, body):
+        case Fori(lower, count, extra, moved, body):
+            upper = f"{lower + count}{f' + {extra} % 3' if extra else ''}"
+            return under(f"fori_loop e from {lower} to {upper}, {moved} += 1:", ("", body))
+        case While(limit, condition, test, moved, body):
             head = f"while_loop at most {limit} times,"
-            return under(head, ("condition:", condition), (f"and {_test(test)}; body:", body))
+            more = f"and {_test(test)}; body, {moved} += 1:"
+            return under(head, ("condition:", condition), (more, body))
         case Cond(test, then, otherwise):
             return under(f"cond {_test(test)}:", ("", then), ("else:", otherwise))
         case Switch(index, branches):

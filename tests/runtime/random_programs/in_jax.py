@@ -58,6 +58,10 @@ def _with(registers: Registers, target: g.Register, value: Any) -> Registers:
     return (value, b) if target == "a" else (a, value)
 
 
+def _moved(target: g.Register, registers: Registers, by: Any) -> Registers:
+    return _with(registers, target, _wrapped(_value(target, registers, None) + by))
+
+
 def _test(test: g.Test, registers: Registers, e: Any) -> Any:
     x = _value(test.name, registers, e)
     match test.operator:
@@ -116,8 +120,8 @@ def _ask(s: g.Ask, registers: Registers, e: Any) -> Registers:
 
 def _scan(s: g.Scan, registers: Registers, e: Any) -> Registers:
     def step(carry: Registers, element: Any) -> Any:
-        after = _block(s.body, carry, element)
-        return after, _value(s.stacked, after, element)
+        after = _block(s.body, _moved(s.moved, carry, element), element)
+        return after, _value(s.moved, after, element)
 
     elements = _wrapped(jnp.asarray(s.elements, jnp.float32) + _value(s.shift, registers, e))
     (a, b), stacked = lax.scan(step, registers, elements, reverse=s.reverse)
@@ -134,7 +138,7 @@ def _fori(s: g.Fori, registers: Registers, e: Any) -> Registers:
         upper = upper + _as_int(_value(s.extra, registers, e)) % 3
 
     def step(i: Any, carry: Registers) -> Registers:
-        return _block(s.body, carry, jnp.asarray(i, jnp.float32))
+        return _block(s.body, _moved(s.moved, carry, 1), jnp.asarray(i, jnp.float32))
 
     return lax.fori_loop(s.lower, upper, step, registers)
 
@@ -147,7 +151,7 @@ def _while(s: g.While, registers: Registers, e: Any) -> Registers:
 
     def step(carry: Any) -> Any:
         count, now = carry
-        return count + 1, _block(s.body, now, e)
+        return count + 1, _block(s.body, _moved(s.moved, now, 1), e)
 
     return lax.while_loop(more, step, (jnp.int32(0), registers))[1]
 
@@ -168,8 +172,7 @@ def _switch(s: g.Switch, registers: Registers, e: Any) -> Registers:
 
 def _lane(s: g.Vmap | g.Map, registers: Registers, e: Any) -> Any:
     def lane(offset: Any) -> Registers:
-        moved = _wrapped(_value(s.target, registers, e) + offset)
-        return _block(s.body, _with(registers, s.target, moved), offset)
+        return _block(s.body, _moved(s.target, registers, offset), offset)
 
     return lane
 

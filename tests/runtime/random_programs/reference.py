@@ -38,6 +38,9 @@ class Lane:
     def __setitem__(self, name: g.Name, value: Number) -> None:
         setattr(self, name, value)
 
+    def move(self, target: g.Register, by: Number | int) -> None:
+        self[target] = _wrapped(self[target] + by)
+
     @property
     def registers(self) -> tuple[Number, Number]:
         return self.a, self.b
@@ -176,15 +179,19 @@ class _Runner:
         stacked: list[list[Number]] = [[exact(0)] * len(s.elements) for _ in lanes]
         order = range(len(s.elements))
         for index in reversed(order) if s.reverse else order:
+            for lane, element in zip(lanes, elements[index], strict=True):
+                lane.move(s.moved, element)
             self._iterate(s.body, lanes, known, index, elements[index])
             for lane, stack in zip(lanes, stacked, strict=True):
-                stack[index] = lane[s.stacked]
+                stack[index] = lane[s.moved]
         for lane, stack in zip(lanes, stacked, strict=True):
             lane.a = _wrapped(lane.a + _weighted_sum(stack))
 
     def _fori(self, s: g.Fori, lanes: list[Lane], known: Knowledge) -> None:
         def loop(count: int, lanes: list[Lane], known: Knowledge) -> None:
             for index in range(count):
+                for lane in lanes:
+                    lane.move(s.moved, 1)
                 self._iterate(s.body, lanes, known, index, [exact(s.lower + index)] * len(lanes))
 
         if s.extra is None:
@@ -204,6 +211,7 @@ class _Runner:
                 self._iterate(s.condition, [tried], own, index, [lane.e])
                 if not (index < s.limit and _holds(s.test, tried)):
                     return
+                lane.move(s.moved, 1)
                 self._iterate(s.body, [lane], own, index, [lane.e])
 
         self._alone(lanes, known, loop)
@@ -222,7 +230,7 @@ class _Runner:
 
     def _split(self, s: g.Vmap | g.Map, lane: Lane, number: int) -> Lane:
         new, offset = copy.copy(lane), exact(s.offsets[number])
-        new[s.target] = _wrapped(new[s.target] + offset)
+        new.move(s.target, offset)
         new.e = offset
         return new
 

@@ -37,6 +37,7 @@ class Context:
         custom_vjp: Whether functions may that have no forward derivative.
         arrays: Whether statements may that hold a constant array.
         mapped: Whether a vmap is around.
+        order: How many derivatives are around.
     """
 
     depth: int
@@ -45,6 +46,7 @@ class Context:
     custom_vjp: bool = True
     arrays: bool = True
     mapped: bool = False
+    order: int = 0
 
     def inside(self, **changes: Any) -> Context:
         return replace(self, depth=self.depth - 1, **changes)
@@ -52,7 +54,7 @@ class Context:
 
 def programs(depth: int = 3, *, reversible: bool = False) -> st.SearchStrategy[g.Program]:
     """Programs with at least one assertion; `reversible` ones have a gradient."""
-    context = Context(depth, whiles=not reversible)
+    context = Context(depth, whiles=not reversible, order=int(reversible))
     return (
         st.lists(_statements(context), min_size=1, max_size=4)
         .map(lambda statements: g.numbered(tuple(statements)))
@@ -88,53 +90,63 @@ _assertions = st.builds(
     shown=_shown,
     law=st.sampled_from([None, "first", "largest"]),
 )
+_limits = st.integers(1, 4)
 _elements = st.lists(_numbers, max_size=3).map(tuple)
-_offsets = st.lists(_numbers, min_size=1, max_size=3).map(tuple)
+_offsets = st.lists(_numbers, min_size=1, max_size=3, unique=True).map(tuple)
 
 
 # Composite strategies rather than nested ones: Hypothesis would print those whole.
 @st.composite
 def _statements(draw: st.DrawFn, context: Context) -> g.Statement:
-    return draw(_kinds(context))
+    kinds = _kinds(context)
+    return draw(kinds[draw(st.sampled_from(range(len(kinds))))])
 
 
 @functools.cache
-def _kinds(context: Context) -> st.SearchStrategy[g.Statement]:
+def _kinds(context: Context) -> list[st.SearchStrategy[Any]]:
+    """Statements from simple to complex; what matters most stands twice."""
     leaves: list[st.SearchStrategy[Any]] = [
+        _assertions,
         _assertions,
         st.builds(g.Assign, _registers, _expressions),
     ]
     if context.asks:
         leaves.append(st.builds(g.Ask, _registers))
     if context.depth == 0:
-        return st.one_of(leaves)
+        return leaves
     inside = context.inside()
     custom = context.inside(asks=context.asks and ASK_IN_CUSTOM_RULES)
     blocks, short = _blocks(inside), _short_blocks(inside)
     nodes: list[st.SearchStrategy[Any]] = [
         st.builds(g.Cond, _tests, short, short),
         st.builds(g.Switch, _names, st.lists(short, min_size=2, max_size=3).map(tuple)),
-        st.builds(g.Fori, st.integers(0, 2), st.integers(0, 3), st.none(), blocks),
+        st.builds(g.Fori, st.integers(0, 2), st.integers(0, 3), st.none(), _registers, blocks),
         st.builds(g.Wrap, st.sampled_from(["jit", "checkpoint"]), blocks),
         st.builds(g.Drop, st.sampled_from(["call", "jit"]), blocks),
-        st.builds(g.Custom, st.just("custom_jvp"), _blocks(custom)),
         *_derivatives(context),
     ]
+    mapped = _blocks(context.inside(mapped=True))
     if context.arrays:
         nodes += [
             st.builds(g.Scan, _elements, _names, st.booleans(), _registers, blocks),
             st.builds(g.Map, _offsets, _registers, blocks),
-            st.builds(g.Vmap, _offsets, _registers, _blocks(context.inside(mapped=True))),
+            st.builds(g.Vmap, _offsets, _registers, mapped),
+            st.builds(g.Vmap, _offsets, _registers, mapped),
         ]
     if context.whiles:
         nodes += [
-            st.builds(g.While, st.integers(0, 3), short, _tests, blocks),
-            st.builds(g.Fori, st.integers(0, 2), st.integers(0, 1), _registers, blocks),
+            st.builds(g.While, _limits, short, _tests, _registers, blocks),
+            st.builds(g.While, _limits, short, _tests, _registers, blocks),
+            st.builds(g.Fori, st.integers(0, 2), st.integers(0, 1), _registers, _registers, blocks),
         ]
+    # Before 0.11, the derivative of a differentiated scan forgets the rules of functions in it.
+    if context.order > 1:
+        return [*leaves, *nodes]
+    customs = [st.builds(g.Custom, st.just("custom_jvp"), _blocks(custom))]
     if context.custom_vjp:
-        custom = replace(custom, arrays=context.arrays and ARRAYS_IN_CUSTOM_VJP)
-        nodes.append(st.builds(g.Custom, st.just("custom_vjp"), _blocks(custom)))
-    return st.one_of(*leaves, *nodes)
+        rule = replace(custom, arrays=context.arrays and ARRAYS_IN_CUSTOM_VJP)
+        customs.append(st.builds(g.Custom, st.just("custom_vjp"), _blocks(rule)))
+    return [*leaves, *nodes, st.one_of(customs)]
 
 
 def _blocks(context: Context) -> st.SearchStrategy[g.Block]:
@@ -147,8 +159,9 @@ def _short_blocks(context: Context) -> st.SearchStrategy[g.Block]:
 
 def _derivatives(context: Context) -> list[st.SearchStrategy[Any]]:
     asks = context.asks and (ASK_IN_DERIVATIVES_IN_LANES or not context.mapped)
-    backward = _blocks(context.inside(whiles=False, asks=asks))
-    forward = _blocks(context.inside(custom_vjp=False, asks=asks))
+    inside = context.inside(asks=asks, order=context.order + 1)
+    backward = _blocks(replace(inside, whiles=False))
+    forward = _blocks(replace(inside, custom_vjp=False))
     return [
         st.builds(g.Derive, st.sampled_from(["value_and_grad", "vjp"]), backward),
         st.builds(g.Derive, st.sampled_from(["jvp", "linearize"]), forward),
