@@ -59,6 +59,18 @@ MISTAKES = {
     "predicate_is_a_key": (
         lambda x: runtime_assert(jax.random.key(0), ""), TypeError, "predicate", "key"
     ),
+    "predicate_is_none": (lambda x: runtime_assert(None, ""), TypeError, "predicate", "NoneType"),
+    "fmt_args_is_a_list": (lambda x: runtime_assert(x > 0, "{a}", [x]), TypeError, "fmt_args"),
+    "fmt_args_with_numbers_as_names": (
+        lambda x: runtime_assert(x > 0, "text", {1: x}),
+        TypeError,
+        "fmt_args",
+    ),
+    "fix_args_with_text": (
+        lambda x: runtime_assert(x > 0, "", fix_fn=fix, fix_args="edges"),
+        TypeError,
+        "fix_args",
+    ),
     "message_is_not_text": (
         lambda x: runtime_assert(x > 0, 3), TypeError, "message", "int"
     ),
@@ -275,6 +287,30 @@ def test_step_that_changes_the_state_in_kind(step, text):
 def test_numbers_of_propagate(num_steps, options, name):
     with pytest.raises((TypeError, ValueError), match=name):
         propagate(lambda x: x + 1, ONE, num_steps, **options)
+
+
+@pytest.mark.parametrize("function", [with_runtime_assertions, as_result_function])
+def test_not_a_function(function):
+    with pytest.raises(TypeError, match="function"):
+        function(3)
+
+
+@pytest.mark.parametrize("retries", [-1, 1.5, None])
+def test_retries_that_are_no_count(retries):
+    with pytest.raises((TypeError, ValueError), match="max_retries"):
+        propagate_and_fix(as_result_function(failing), ONE, max_retries=retries)
+    with pytest.raises((TypeError, ValueError), match="max_retries"):
+        propagate(lambda x: x, ONE, 1, max_retries=retries)
+
+
+def test_half_a_step():
+    with pytest.raises((TypeError, ValueError), match="num_steps"):
+        propagate(lambda x: x + 1, ONE, 2.5)
+
+
+def test_state_of_propagate_that_is_not_made_of_arrays():
+    with pytest.raises(TypeError, match="name"):
+        propagate(lambda s: s, {"name": "run 7", "x": ONE}, 3)
 
 
 def test_check_assertions_outside_of_a_collector_is_true():

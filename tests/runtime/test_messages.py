@@ -198,7 +198,12 @@ class KeywordOnly(Exception):
         super().__init__(text)
 
 
-@pytest.mark.parametrize("kind", [NeedsTwo, KeywordOnly, UnicodeDecodeError])
+class Refuses(Exception):
+    def __init__(self, code):
+        super().__init__(int(code))
+
+
+@pytest.mark.parametrize("kind", [NeedsTwo, KeywordOnly, Refuses, UnicodeDecodeError])
 def test_exception_types_with_other_constructors(kind):
     """The message must reach the user, whatever the type does with it."""
 

@@ -156,6 +156,13 @@ def test_the_callers_state_stays_usable():
     assert again.steps == 10
 
 
+def test_weakly_typed_arrays_of_the_caller_stay_usable():
+    state = {"x": jnp.asarray(3.0), "v": jnp.full((4,), 2.0)}
+    run = propagate(lambda s: {"x": s["x"] + 1, "v": s["v"] * 2}, state, 3)
+    assert (float(run.state["x"]), float(state["x"])) == (6, 3)
+    np.testing.assert_array_equal(state["v"], np.full(4, 2.0))
+
+
 def test_state_of_numbers_and_numpy_arrays():
     run = propagate(lambda s: {"x": s["x"] + 1, "v": s["v"] * 2}, {"x": 1, "v": np.ones(2)}, 3)
     assert run.state["x"] == 4
@@ -189,7 +196,7 @@ def test_retry_limit():
         propagate(never_enough, start, 9, max_retries=3)
     error = caught.value
     first, message, place, *rest = str(error).splitlines()
-    assert first == "step 2 still fails after it was repaired 3 times:"
+    assert first == "step 2 fails still, after 3 repairs:"
     assert message == "  no room at 2"
     assert place.startswith(f"    asserted at {__file__}:")
     assert rest == [
@@ -210,8 +217,11 @@ def test_a_fix_that_changes_nothing_is_told_so():
         runtime_assert(n < 0, "full", fix_fn=lambda state, _: state, fix_args=n)
         return n
 
-    with pytest.raises(RetryLimitError, match="nothing: a fix_fn must return a changed state"):
-        propagate(step, jnp.array(0), 1)
+    with pytest.raises(RetryLimitError) as caught:
+        propagate(step, jnp.array(0), 1, max_retries=1)
+    first, *_, told, _ = str(caught.value).splitlines()
+    assert first == "step 0 fails still, after one repair:"
+    assert told == "  nothing: a fix_fn must return a changed state"
 
 
 @dataclass
@@ -235,6 +245,8 @@ def test_retry_limit_says_how_sizes_grew():
         propagate(step, Sized(3, jnp.array(0)), 1, max_retries=4)
     lines = str(caught.value).splitlines()
     assert "  state.room: 3 -> 6 -> 12 -> 24 -> 48" in lines
+    # What still fails is the last try, with the last size.
+    assert lines[1] == "  needs more than 48"
 
 
 def test_one_retry_is_enough_for_the_largest_of_a_loop():
@@ -286,10 +298,17 @@ def test_a_fix_that_raises_is_seen():
 
 
 def test_no_retries_allowed():
-    start = {"n": jnp.array(0), "room": jnp.array(5)}
-    with pytest.raises(AssertionError, match="no room at 0") as caught:
-        propagate(never_enough, start, 3, max_retries=0)
-    assert "max_retries is 0, so nothing was repaired" in caught.value.__notes__
+    """The error names the step and what failed, though nothing was tried."""
+    with pytest.raises(RetryLimitError, match="no room at 2") as caught:
+        propagate(never_enough, {"n": jnp.array(0), "room": jnp.array(1)}, 5, max_retries=0)
+    error = caught.value
+    first, message, place, last = str(error).splitlines()
+    assert (first, message) == ("step 2 fails and nothing was to be repaired:", "  no room at 2")
+    assert place.startswith(f"    asserted at {__file__}:")
+    assert last == "If it would have come right in the end, raise max_retries."
+    assert (error.repairs, error.messages) == ((), ("no room at 2",))
+    assert (error.propagation.steps, error.propagation.state["n"]) == (2, 2)
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
 
 @pytest.mark.parametrize(("num_steps", "every"), [(7, 2), (6, 3), (2, 5), (5, 1)])
@@ -300,6 +319,13 @@ def test_callback(num_steps, every):
     )
     expected = range(every, num_steps + 1, every)
     assert seen == [(n, n) for n in expected]
+
+
+def test_callback_may_keep_the_state():
+    """Though the next steps reuse the memory of the loop's state."""
+    kept = []
+    propagate(lambda x: x + 1, jnp.zeros(2), 4, every=1, callback=lambda n, s: kept.append(s))
+    assert [np.asarray(s).tolist() for s in kept] == [[n, n] for n in (1.0, 2.0, 3.0, 4.0)]
 
 
 def test_callback_at_a_step_that_is_repaired():
@@ -415,12 +441,16 @@ def test_propagate_and_fix_gives_up():
     with pytest.raises(RetryLimitError) as caught:
         propagate_and_fix(never, Sized(1, jnp.array(0)), max_retries=2)
     assert calls == [1, 2, 3]
-    assert "  state.room: 1 -> 2 -> 3" in str(caught.value).splitlines()
+    first, message, _, _, growth, _ = str(caught.value).splitlines()
+    # There are no steps here, so there is no talk of one.
+    assert (first, message) == ("it fails still, after 2 repairs:", "  3 is too small")
+    assert growth == "  state.room: 1 -> 2 -> 3"
 
 
 def test_propagate_and_fix_cannot_fix():
-    with pytest.raises(ValueError, match="never"):
+    with pytest.raises(ValueError, match="never") as caught:
         propagate_and_fix(
             as_result_function(lambda x: runtime_assert(x < 0, "never", {}, ValueError)),
             jnp.array(0),
         )
+    assert "step" not in "".join(getattr(caught.value, "__notes__", []))
