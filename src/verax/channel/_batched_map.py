@@ -7,7 +7,6 @@ order, as if there were no batches.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -63,41 +62,57 @@ def fold_batch(spec: Spec, arrays: Arrays, body: Jaxpr, depth: int) -> Arrays:
     *leaves, path = arrays
     # The loop has counted batches so far; what counts for the user are elements.
     batch = path[..., depth]
-    element = batch * size + jnp.arange(size, dtype=path.dtype).reshape(
-        -1, *(1,) * (batch.ndim - 1)
-    )
+    element = batch * size + _numbers(size, batch.ndim)
     return _fold([*leaves, path.at[..., depth].set(element)], spec)
 
 
-def find_first_part(collected: Sequence[Spec], eqn: JaxprEqn, spec: Spec) -> int | None:
-    """Where the payload of the full batches is, if this is the one of the elements after them."""
-    if spec.depth is None or not made_by_map(eqn):
-        return None
-    matching = [i for i, first in enumerate(collected) if _continues(first, spec)]
-    if not matching:
-        return None
-    # Of several maps, the last; of several emissions in it, the first that is not complete.
-    batches = collected[matching[-1]].label.batches
-    return next(i for i in matching if collected[i].label.batches == batches)
+class Gathered:
+    """The payloads of a program in its order, with both parts of a batched map as one.
+
+    Without arrays, only the types of payloads are gathered.
+    """
+
+    def __init__(self) -> None:
+        self.specs: list[Spec] = []
+        self.arrays: list[Arrays] = []
+
+    def add(self, eqn: JaxprEqn, spec: Spec, arrays: Arrays | None = None) -> None:
+        """Take one more payload, which came out of this equation."""
+        place = self._first_part(eqn, spec)
+        if place is None:
+            self.specs.append(spec)
+            self.arrays.extend([] if arrays is None else [arrays])
+            return
+        first = self.specs[place]
+        if arrays is not None:
+            self.arrays[place] = _add_rest(first, self.arrays[place], spec, arrays)
+        self.specs[place] = replace(first, label=replace(first.label, batches=None))
+
+    def _first_part(self, eqn: JaxprEqn, spec: Spec) -> int | None:
+        """Where the full batches are, if this payload is of the elements after them."""
+        matching = [i for i, first in enumerate(self.specs) if _continues(first, spec)]
+        if not matching or not made_by_map(eqn):
+            return None
+        # Of several maps, the last; of several emissions in it, the first that is not complete.
+        batches = self.specs[matching[-1]].label.batches
+        return next(i for i in matching if self.specs[i].label.batches == batches)
 
 
-def completed(spec: Spec) -> Spec:
-    """The type of a payload to which nothing will be added."""
-    return replace(spec, label=replace(spec.label, batches=None))
-
-
-def add_rest(first: Spec, earlier: Arrays, spec: Spec, later: Arrays) -> Arrays:
+def _add_rest(first: Spec, earlier: Arrays, spec: Spec, later: Arrays) -> Arrays:
     """The payload of the full batches, with that of the elements after them."""
     batches = first.label.batches
     lane = spec.lanes - 1 - batches.lanes
-    arrays = [jnp.moveaxis(array, lane, 0) for array in later]
-    *leaves, path = arrays
+    *leaves, path = [jnp.moveaxis(array, lane, 0) for array in later]
     column = path.shape[-1] - batches.depth
-    count = path.shape[0]
-    element = batches.count + jnp.arange(count, dtype=path.dtype)
-    element = jnp.broadcast_to(element.reshape(-1, *(1,) * (path.ndim - 1)), (*path.shape[:-1], 1))
+    element = batches.count + _numbers(path.shape[0], path.ndim)
+    element = jnp.broadcast_to(element, (*path.shape[:-1], 1))
     path = jnp.concatenate([path[..., :column], element, path[..., column:]], axis=-1)
     return first.combine(earlier, _fold([*leaves, path], spec))
+
+
+def _numbers(count: int, ndim: int) -> jax.Array:
+    """0, 1, 2… along the leading of `ndim` axes."""
+    return jnp.arange(count, dtype=jnp.int32).reshape(count, *(1,) * (ndim - 1))
 
 
 def _fold(arrays: Arrays, spec: Spec) -> Arrays:

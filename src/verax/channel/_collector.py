@@ -30,7 +30,7 @@ from .._jax import (
     source_line,
     vary_over,
 )
-from ._batched_map import add_rest, completed, find_first_part
+from ._batched_map import Gathered
 from ._channel import Channel, Query
 from ._contents import Spec, contents_of_equation, spec_of_emission
 from ._primitives import ask_p, emit_p
@@ -76,16 +76,12 @@ class Collector:
         """The payloads that come out of a program inside `depth` loops, in program order."""
         known = self._specs.get((id(jaxpr), depth))
         if known is None:
-            found: list[Spec] = []
+            gathered = Gathered()
             for eqn in jaxpr.eqns:
                 for spec in self.specs_of_equation(eqn, depth):
-                    place = find_first_part(found, eqn, spec)
-                    if place is None:
-                        found.append(spec)
-                    else:
-                        found[place] = completed(found[place])
+                    gathered.add(eqn, spec)
             # Holding the jaxpr keeps its id from being used again.
-            known = self._specs[id(jaxpr), depth] = (jaxpr, found)
+            known = self._specs[id(jaxpr), depth] = (jaxpr, gathered.specs)
         return known[1]
 
     def specs_of_equation(self, eqn: JaxprEqn, depth: int) -> list[Spec]:
@@ -137,7 +133,7 @@ class Scope:
 
     def asking_only(self, queries: frozenset[Query]) -> Scope:
         """This scope without the answers that nobody below asks for."""
-        before = {query: self.before[query] for query in self.before if query in queries}
+        before = {query: self.before[query] for query in _ordered(queries) if query in self.before}
         return Scope(self.collector, self.indices, before)
 
 
@@ -148,26 +144,20 @@ def evaluate(
     values: dict[Any, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     values.update(zip(jaxpr.invars, args, strict=True))
     last_use = _last_uses(jaxpr)
-    emitted: list[Arrays] = []
-    specs: list[Spec] = []
+    gathered = Gathered()
     for position, eqn in enumerate(jaxpr.eqns):
         inputs = [v.val if isinstance(v, JaxprLiteral) else values[v] for v in eqn.invars]
         outs, new = _run_equation(scope, eqn, inputs)
-        new_specs = scope.collector.specs_of_equation(eqn, scope.depth)
-        scope = scope.after(new_specs, new)
-        for spec, arrays in zip(new_specs, new, strict=True):
-            place = find_first_part(specs, eqn, spec)
-            if place is None:
-                specs.append(spec)
-                emitted.append(arrays)
-            else:
-                emitted[place] = add_rest(specs[place], emitted[place], spec, arrays)
-                specs[place] = completed(specs[place])
+        if new:
+            specs = scope.collector.specs_of_equation(eqn, scope.depth)
+            scope = scope.after(specs, new)
+            for spec, arrays in zip(specs, new, strict=True):
+                gathered.add(eqn, spec, arrays)
         values.update(zip(eqn.outvars, outs, strict=True))
         for var in {v for v in (*eqn.invars, *eqn.outvars) if not isinstance(v, JaxprLiteral)}:
             if last_use.get(var, -1) <= position:
                 del values[var]
-    return [_read_result(v, values) for v in jaxpr.outvars], emitted
+    return [_read_result(v, values) for v in jaxpr.outvars], gathered.arrays
 
 
 def _run_equation(scope: Scope, eqn: JaxprEqn, args: Arrays) -> tuple[Arrays, list[Arrays]]:
