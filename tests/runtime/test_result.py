@@ -174,22 +174,48 @@ def test_collected_inside_of_a_collected_function():
     assert [a.message for a in result.value[1].failed_assertions] == ["room {x}", "width {x}"]
 
 
-def test_leaves_are_few():
-    """All payloads leave compiled code in one buffer for each dtype, and one boolean."""
+@pytest.mark.parametrize(
+    ("asserted", "leaves"),
+    [
+        ([], ["float32[2]", "bool[]"]),
+        # All small arrays are words of one buffer, whatever their number and dtype:
+        # whether all passed, then a predicate, two values and one for the fix, each time.
+        ([()], ["float32[2]", "uint32[5]"]),
+        ([(), (), ()], ["float32[2]", "uint32[13]"]),
+        ([(16,)], ["float32[2]", "uint32[50]"]),
+        # Each large one is a buffer of its own.
+        ([(), (17,)], ["float32[2]", "uint32[6]", "int32[17]", "float32[17]", "int32[17]"]),
+    ],
+    ids=["none", "one", "three", "small", "large"],
+)
+def test_leaves_are_few(asserted, leaves):
+    """A compiled function pays for each array that it returns, at every call."""
+
+    def program(x):
+        for shape in asserted:
+            y = jnp.full(shape, x[0])
+            n = y.astype(int)
+            runtime_assert(x[0] < 3, "{y} {n}", {"y": y, "n": n}, fix_fn=grow, fix_args=n)
+        return x
+
+    compiled = jax.jit(as_result_function(program)).lower(jnp.zeros(2)).compile()
+    outputs = [f"{leaf.dtype}{list(leaf.shape)}" for leaf in jax.tree.leaves(compiled.out_info)]
+    assert outputs == leaves
+
+
+def test_values_of_many_assertions():
+    """More words than are written by one operation; each assertion finds its own."""
 
     def many(x):
         for i in range(20):
             values = {"x": x + i, "y": x * 1.5, "i": i}
-            runtime_assert(x < i, "{x} {y} {i}", values, fix_fn=grow, fix_args=(x, x * 2.0))
+            runtime_assert(x < i, "{x} {y} {i}", values, fix_fn=grow, fix_args=x * i)
         return x
 
-    compiled = jax.jit(as_result_function(many)).lower(jnp.array(10)).compile()
-    outputs = jax.tree.leaves(compiled.out_info)
-    kinds = [str(leaf.dtype) for leaf in outputs[1:]]
-    assert len(kinds) == 1 + len({"bool", "int32", "float32"})
     result = jax.jit(as_result_function(many))(jnp.array(10))
     texts = [str(a).splitlines()[0] for a in result.failed_assertions]
     assert texts == [f"{10 + i} 15.0 {i}" for i in range(11)]
+    assert [a.fix({})["room"] for a in result.failed_assertions] == [10 * i for i in range(11)]
 
 
 def test_a_compiled_program_is_found_again():
