@@ -13,7 +13,7 @@ UV := $(shell command -v uv 2>/dev/null)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help test demo lint types bench clean
+.PHONY: help test demo lint types bench docs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
@@ -36,8 +36,12 @@ types: $(VENV)/.has-dev ## check types, and that every exported name has a compl
 bench: $(VENV)/.has-bench ## measure, side by side with what users would pick instead
 	@$(PY) -m benchmarks $(ARGS)
 
+docs: $(VENV)/.has-docs ## make the documentation's site, in site/
+	@$(call quietly,$(VENV)/bin/mkdocs build --strict)
+	@echo 'site/index.html'
+
 clean: ## remove environments and caches
-	rm -rf .venv .venv-* .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf .venv .venv-* .pytest_cache .ruff_cache .hypothesis build dist site
 	find src tests typing_tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # For tools that look for Python on PATH, as `pyright --verifytypes` does.
@@ -48,6 +52,7 @@ quietly = out=$$($(1) 2>&1) || { printf '%s\n' "$$out" >&2; exit 1; }
 extras-test := [test]
 extras-dev := [dev]
 extras-bench := [bench]
+extras-docs := [docs]
 
 $(VENV)/.has-%: pyproject.toml $(VENV)/.created
 	@echo "installing into $(VENV): verax$(extras-$*) $(WITH)"
