@@ -48,17 +48,18 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The exit code: 0 done, 1 failed while running, 2 asked for wrongly, 130 interrupted."""
-    warnings.showwarning = lambda message, *_, **__: _say(f"warning: {message}")
-    made = parser()
-    options = made.parse_args(arguments)
+    options = parser().parse_args(arguments)
     # After the arguments are known to be fine: JAX takes a second to import.
-    from .checkpoints import CheckpointError
+    from .checkpoints import CheckpointError, DamagedCheckpointWarning
     from .simulation import SettingsError
 
     try:
         _check(options)
         settings = _settings(options)
-        return _run(settings, options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", DamagedCheckpointWarning)
+            warnings.showwarning = lambda message, *_, **__: _say(f"warning: {message}")
+            return _run(settings, options)
     except SettingsError as error:
         _say(f"error: {error}")
         return 2

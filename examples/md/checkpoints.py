@@ -1,27 +1,29 @@
-"""Checkpoints with orbax: complete or not there at all, and checked when they are read.
+"""Checkpoints with orbax: complete or not there at all, and checked before they are read.
 
 Orbax writes into a temporary folder and renames it when all is on disk, so a process that is
 killed while it saves leaves the checkpoints from before. What is saved beside the arrays: the
-static sizes, without which the arrays would not fit, the records, and a checksum of everything.
+static sizes, without which the arrays would not fit, and the records. Last of all comes a seal,
+with a checksum of every file: orbax itself would not notice each flipped bit.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import warnings
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
-import numpy as np
 import orbax.checkpoint as ocp
 
 from .records import Records
 from .state import State, with_room
 
 KEEP = 3  # the newest, and two to fall back to
+SEAL = "seal.json"
 
 
 class CheckpointError(Exception):
@@ -54,18 +56,16 @@ class Checkpoints:
         """Returns when the checkpoint is on disk. One that is there already stays."""
         if checkpoint.step in self._manager.all_steps():
             return
-        arrays = _to_arrays(checkpoint.state)
-        about: dict[str, Any] = {
-            "sizes": _sizes(checkpoint.state),
-            "records": asdict(checkpoint.records),
-        }
-        about["checksum"] = _checksum(arrays, about)
+        about = {"sizes": _sizes(checkpoint.state), "records": asdict(checkpoint.records)}
         self._manager.save(
             checkpoint.step,
             args=ocp.args.Composite(
-                arrays=ocp.args.StandardSave(arrays), about=ocp.args.JsonSave(about)
+                arrays=ocp.args.StandardSave(_to_arrays(checkpoint.state)),
+                about=ocp.args.JsonSave(about),
             ),
         )
+        folder = self._folder / str(checkpoint.step)
+        write_atomically(folder / SEAL, json.dumps(_checksums(folder), indent=2))
 
     def newest(self, like: State) -> Checkpoint | None:
         """The newest checkpoint that is not damaged; None if none was saved.
@@ -75,10 +75,10 @@ class Checkpoints:
         """
         steps = sorted(self._manager.all_steps(), reverse=True)
         for step in steps:
-            try:
+            reason = _damage(self._folder / str(step))
+            if reason is None:
                 return self._read(step, like)
-            except Exception as error:  # Whatever a damaged file makes orbax or NumPy raise.
-                self._set_aside(step, error)
+            self._set_aside(step, reason)
         if steps:
             raise CheckpointError(
                 f"none of the checkpoints in {self._folder} can be read; start anew with another "
@@ -97,17 +97,14 @@ class Checkpoints:
         shapes = jax.tree.map(_described, _to_arrays(like))
         kinds = ocp.args.Composite(arrays=ocp.args.StandardRestore(shapes))
         arrays = self._manager.restore(step, args=kinds)["arrays"]
-        if _checksum(arrays, about) != about["checksum"]:
-            raise ValueError("its checksum is not that of its contents")
         return Checkpoint(step, _from_arrays(arrays, like), Records(**about["records"]))
 
-    def _set_aside(self, step: int, error: Exception) -> None:
+    def _set_aside(self, step: int, reason: str) -> None:
         """Out of the way of a later checkpoint of the same step, but not deleted."""
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         place = _free_name(self._folder / f"damaged_{step}")
         warnings.warn(
-            f"the checkpoint of step {step} is damaged and was moved to {place} ({reason}); "
-            "the one before it is used",
+            f"the checkpoint of step {step} is damaged ({reason}) and was moved to {place}; the "
+            "one before it is used",
             DamagedCheckpointWarning,
             stacklevel=3,
         )
@@ -156,12 +153,36 @@ def _described(array: Any) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(array.shape, array.dtype, sharding=array.sharding)
 
 
-def _checksum(arrays: dict[str, Any], about: dict[str, Any]) -> str:
-    digest = hashlib.sha256()
-    for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
-        digest.update(f"{name} {array.dtype} {array.shape}".encode())
-        digest.update(array.tobytes())
-    rest = {name: value for name, value in about.items() if name != "checksum"}
-    digest.update(json.dumps(rest, sort_keys=True).encode())
-    return digest.hexdigest()
+def _damage(folder: Path) -> str | None:
+    """What is wrong with a checkpoint's files; None if nothing is."""
+    try:
+        expected = json.loads((folder / SEAL).read_bytes())
+    except FileNotFoundError:
+        return "it was not finished"
+    except ValueError:
+        return f"{SEAL} cannot be read"
+    found = _checksums(folder)
+    for name in sorted(expected.keys() | found.keys()):
+        if name not in found:
+            return f"{name} is missing"
+        if expected.get(name) != found[name]:
+            return f"{name} has changed"
+    return None
+
+
+def _checksums(folder: Path) -> dict[str, str]:
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != SEAL]
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in files
+    }
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Under another name first, renamed when it is on disk: there is never half a file."""
+    unfinished = path.with_name(path.name + ".tmp")
+    with unfinished.open("w") as file:
+        file.write(text + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.rename(path)

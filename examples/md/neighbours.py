@@ -268,7 +268,8 @@ def sum_over_neighbours(
 
     zero = (jnp.zeros(atoms, state.position.dtype),) * sums
     totals = lax.fori_loop(0, -(-atoms // size), one_block, zero)
-    return tuple(jnp.zeros_like(total).at[near.order].set(total) for total in totals)
+    table = jnp.stack(totals, axis=-1)
+    return tuple(jnp.zeros_like(table).at[near.order].set(table).T)
 
 
 def _shortest(box: Array, here: Lanes, there: Lanes) -> Lanes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ import jax
 
 import verax
 
-from .checkpoints import Checkpoint, Checkpoints
+from .checkpoints import Checkpoint, Checkpoints, write_atomically
 from .integrators import Step, langevin, velocity_verlet, with_forces
 from .potential import LennardJones
 from .records import COLUMNS, Records
@@ -65,11 +64,15 @@ class Settings:
         return self.cutoff + self.skin
 
 
-# The same function for the same settings: JAX compiles a function anew that it has not seen.
-@functools.cache
 def make_update(settings: Settings, systems: str | None = None) -> Step:
     """Brings neighbours and forces up to date. `systems` is the name of a batch's axis, if any."""
-    return with_forces(LennardJones(settings.cutoff), systems)
+    return _update(settings.cutoff, systems)
+
+
+# The same function for the same arguments: one that JAX has not seen is compiled anew.
+@functools.cache
+def _update(cutoff: float, systems: str | None) -> Step:
+    return with_forces(LennardJones(cutoff), systems)
 
 
 @functools.cache
@@ -93,10 +96,14 @@ def start(settings: Settings) -> State:
     )
 
 
-@functools.cache
 def measure(settings: Settings) -> Callable[[State], dict[str, Any]]:
     """A compiled function from a state to its energies."""
-    potential = LennardJones(settings.cutoff)
+    return _measure(settings.cutoff)
+
+
+@functools.cache
+def _measure(cutoff: float) -> Callable[[State], dict[str, Any]]:
+    potential = LennardJones(cutoff)
 
     @jax.jit
     def energies(state: State) -> dict[str, Any]:
@@ -180,14 +187,9 @@ class Run:
 
 
 def store_settings(settings: Settings, folder: Path) -> None:
-    """Written under another name and renamed: there is never half a file."""
+    """Keep them with the run, for whoever resumes it."""
     folder.mkdir(parents=True, exist_ok=True)
-    unfinished = folder / "settings.json.tmp"
-    with unfinished.open("w") as file:
-        file.write(json.dumps(asdict(settings), indent=2) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.rename(folder / "settings.json")
+    write_atomically(folder / "settings.json", json.dumps(asdict(settings), indent=2))
 
 
 def stored_settings(folder: Path) -> Settings | None:
