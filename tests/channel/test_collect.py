@@ -200,6 +200,38 @@ def test_shard_map_stacks_devices_and_folds_over_them():
     assert [np.asarray(e).tolist() for e in emissions] == [list(range(8)), 28]
 
 
+@jits
+def test_axes_of_vmap_lead_those_of_loops(jit):
+    def program(rows):
+        return jax.vmap(lambda row: lax.scan(lambda c, x: (c, emit(STACKED, x)), None, row))(rows)
+
+    rows = jnp.arange(6).reshape(2, 3)
+    lanes = []
+
+    @jit
+    def run(rows):
+        _, (emission,) = collect(program, STACKED)(rows)
+        lanes.append(emission.lanes)
+        return emission.payload
+
+    np.testing.assert_array_equal(run(rows), rows)
+    assert lanes == [1]
+
+
+def test_arguments_that_are_not_arrays_arrive_as_they_are():
+    def program(x, name, *, flag, n, function):
+        assert (name, flag, n) == ("text", True, 3)
+        assert isinstance(n, int)
+        emit(STACKED, x * n)
+        return function(x), name, n
+
+    value, (emission,) = collect(program, STACKED)(
+        np.array(2), "text", flag=True, n=3, function=lambda x: x + 1
+    )
+    assert value == (3, "text", 3)
+    assert emission.payload == 6
+
+
 def test_two_channels_at_once():
     other = Channel("other")
 

@@ -70,6 +70,14 @@ def test_lengths_and_sizes(length, size):
         compare(assertion, one_of_them)
 
 
+@sizes
+def test_eagerly(size):
+    """Not compiled as a whole, as a user tries it first."""
+    value, (assertion,) = with_runtime_assertions(partial(lax.map, double, batch_size=size))(XS)
+    np.testing.assert_array_equal(value, 2 * XS)
+    compare(assertion, fails("x is 7.0", iteration=[1], fix=9.0))
+
+
 @pytest.mark.parametrize("at", range(6))
 @sizes
 def test_iteration_is_the_index_of_the_element(size, at):

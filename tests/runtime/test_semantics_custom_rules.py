@@ -8,8 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+from jax.scipy.sparse.linalg import cg
 
-from verax import with_runtime_assertions
+from verax import runtime_assert, with_runtime_assertions
 
 from .cases import Table, compare, fails, passes, small
 
@@ -204,16 +205,72 @@ def test_nondifferentiable_argument_keeps_its_place():
     compare(assertion, fails("x is 9.0", fix=9.0))
 
 
-def test_linear_solve_is_differentiated_as_before():
-    program = next(case.program for case in table.cases if case.name == "linear_solve")
+def program_named(name):
+    return next(case.program for case in table.cases if case.name == name)
+
+
+@pytest.mark.parametrize("where", ["inside", "outside"])
+def test_gradient_of_a_linear_solve(where):
+    """The rule transposes the solve, and asserts no more than the solve itself."""
+    program = program_named("linear_solve")
 
     def loss(b):
         return program(b).sum()
 
-    checked = jax.grad(with_runtime_assertions(loss), has_aux=True)
+    if where == "inside":
+        checked = with_runtime_assertions(jax.grad(loss))
+    else:
+        checked = jax.grad(with_runtime_assertions(loss), has_aux=True)
     gradient, assertions = jax.jit(checked)(jnp.array([9.0, 2.0]))
     np.testing.assert_array_equal(gradient, [0.5, 0.25])
-    assert [a.failed for a in assertions] == [True, False]
+    assert len(assertions) == 2
+    compare(assertions[0], fails("b is [9. 2.]", predicate=[False, True]))
+    compare(assertions[1], passes(2))
+
+
+def test_forward_derivative_of_a_linear_solve_asserts_nothing_about_tangents():
+    program = program_named("linear_solve")
+    b = jnp.array([1.0, 2.0])
+    run = with_runtime_assertions(lambda b: jax.jvp(program, (b,), (10 * b,)))
+    (value, tangent), assertions = run(b)
+    np.testing.assert_array_equal(value, [0.5, 0.5])
+    np.testing.assert_array_equal(tangent, [5.0, 5.0])
+    assert len(assertions) == 2
+    for assertion in assertions:
+        compare(assertion, passes(2))
+
+
+@pytest.mark.parametrize("jit", [lambda f: f, jax.jit], ids=["eager", "jitted"])
+def test_matrix_of_a_solver_asserts(jit):
+    """The solver calls the function that stands for the matrix."""
+
+    def program(b):
+        def matrix(x):
+            runtime_assert(x.max() < 5, "x is {x}", {"x": x.max()})
+            return x * 2
+
+        return cg(matrix, b, maxiter=2)[0]
+
+    value, assertions = jit(with_runtime_assertions(program))(jnp.array([2.0, 20.0]))
+    np.testing.assert_allclose(value, [1.0, 10.0], rtol=1e-5)
+    # It is first called with a guess of zero, and in each iteration with a direction.
+    guess, *directions = assertions
+    compare(guess, passes())
+    assert [str(a).splitlines()[0] for a in directions if a.failed] == ["x is 20.0"]
+    _, calm = jit(with_runtime_assertions(program))(jnp.array([0.5, 1.0]))
+    assert [a.valid for a in calm] == [True] * len(assertions)
+
+
+def test_transposing_a_function_keeps_its_derivative():
+    """Of what is transposed nothing runs forward, so nothing can be said about its values."""
+
+    def double(x):
+        small(x)
+        return x * 2
+
+    run = with_runtime_assertions(lambda x: jax.linear_transpose(double, x)(x))
+    (value,), assertions = run(jnp.array(9.0))
+    assert (value, assertions) == (18, [])
 
 
 @jax.custom_batching.custom_vmap
@@ -256,7 +313,7 @@ def test_custom_vmap_in_scan():
 
 
 def test_root_is_differentiated_as_before():
-    program = next(case.program for case in table.cases if case.name == "root")
+    program = program_named("root")
     checked = jax.grad(with_runtime_assertions(program), has_aux=True)
     gradient, assertions = jax.jit(checked)(9.0)
     assert gradient == jax.grad(program)(9.0) == 1
