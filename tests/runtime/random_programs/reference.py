@@ -1,9 +1,8 @@
 """Programs as plain Python runs them: lane by lane, iteration by iteration, without JAX.
 
-Lanes of a `vmap` go through straight code and loops of fixed length together, and everyone
-knows of everyone's failures. Where a lane may go its own way, in a branch or in a loop whose
-length depends on data, it goes alone: there, it knows of what all had done before, and of what
-it did itself.
+Lanes of a `vmap` go through straight code together, and everyone knows of everyone's failures.
+Through loops and branches each lane goes alone: there, it knows of what all had done before,
+and of what it did itself.
 """
 
 from __future__ import annotations
@@ -156,16 +155,12 @@ class _Runner:
             for lane in lanes:
                 lane[s.target] = _wrapped(lane[s.target] + 1)
 
-    def _iterate(
-        self, block: g.Block, lanes: list[Lane], known: Knowledge, index: int, es: list[Number]
-    ) -> None:
-        """One iteration of a loop, with its own `e` for each lane."""
-        before = [(lane.e, lane.path) for lane in lanes]
-        for lane, e in zip(lanes, es, strict=True):
-            lane.e, lane.path = e, (*lane.path, index)
-        self.block(block, lanes, known)
-        for lane, (e, path) in zip(lanes, before, strict=True):
-            lane.e, lane.path = e, path
+    def _iterate(self, block: g.Block, lane: Lane, known: Knowledge, index: int, e: Number) -> None:
+        """One iteration of a loop."""
+        before = lane.e, lane.path
+        lane.e, lane.path = e, (*lane.path, index)
+        self.block(block, [lane], known)
+        lane.e, lane.path = before
 
     def _alone(self, lanes: list[Lane], known: Knowledge, one: Any) -> None:
         """Let each lane go its own way, then share what happened."""
@@ -175,44 +170,36 @@ class _Runner:
         known.all_passed = all(knows.all_passed for knows in own)
 
     def _scan(self, s: g.Scan, lanes: list[Lane], known: Knowledge) -> None:
-        elements = [[_wrapped(lane[s.shift] + e) for lane in lanes] for e in s.elements]
-        stacked: list[list[Number]] = [[exact(0)] * len(s.elements) for _ in lanes]
-        order = range(len(s.elements))
-        for index in reversed(order) if s.reverse else order:
-            for lane, element in zip(lanes, elements[index], strict=True):
-                lane.move(s.moved, element)
-            self._iterate(s.body, lanes, known, index, elements[index])
-            for lane, stack in zip(lanes, stacked, strict=True):
-                stack[index] = lane[s.moved]
-        for lane, stack in zip(lanes, stacked, strict=True):
-            lane.a = _wrapped(lane.a + _weighted_sum(stack))
+        def loop(lane: Lane, own: Knowledge) -> None:
+            elements = [_wrapped(lane[s.shift] + element) for element in s.elements]
+            stacked = [exact(0) for _ in elements]
+            order = range(len(elements))
+            for index in reversed(order) if s.reverse else order:
+                lane.move(s.moved, elements[index])
+                self._iterate(s.body, lane, own, index, elements[index])
+                stacked[index] = lane[s.moved]
+            lane.a = _wrapped(lane.a + _weighted_sum(stacked))
+
+        self._alone(lanes, known, loop)
 
     def _fori(self, s: g.Fori, lanes: list[Lane], known: Knowledge) -> None:
-        def loop(count: int, lanes: list[Lane], known: Knowledge) -> None:
-            for index in range(count):
-                for lane in lanes:
-                    lane.move(s.moved, 1)
-                self._iterate(s.body, lanes, known, index, [exact(s.lower + index)] * len(lanes))
+        def loop(lane: Lane, own: Knowledge) -> None:
+            extra = lane[s.extra].value % 3 if s.extra else 0
+            for index in range(s.count + extra):
+                lane.move(s.moved, 1)
+                self._iterate(s.body, lane, own, index, exact(s.lower + index))
 
-        if s.extra is None:
-            loop(s.count, lanes, known)
-        else:
-            extra = s.extra
-            self._alone(
-                lanes,
-                known,
-                lambda lane, own: loop(s.count + lane[extra].value % 3, [lane], own),
-            )
+        self._alone(lanes, known, loop)
 
     def _while(self, s: g.While, lanes: list[Lane], known: Knowledge) -> None:
         def loop(lane: Lane, own: Knowledge) -> None:
             for index in itertools.count():
                 tried = copy.copy(lane)
-                self._iterate(s.condition, [tried], own, index, [lane.e])
+                self._iterate(s.condition, tried, own, index, lane.e)
                 if not (index < s.limit and _holds(s.test, tried)):
                     return
                 lane.move(s.moved, 1)
-                self._iterate(s.body, [lane], own, index, [lane.e])
+                self._iterate(s.body, lane, own, index, lane.e)
 
         self._alone(lanes, known, loop)
 
@@ -249,14 +236,13 @@ class _Runner:
             self._join(lane, group)
 
     def _map(self, s: g.Map, lanes: list[Lane], known: Knowledge) -> None:
-        parts: list[list[Lane]] = [[] for _ in lanes]
-        for number in range(len(s.offsets)):
-            now = [self._split(s, lane, number) for lane in lanes]
-            self._iterate(s.body, now, known, number, [lane.e for lane in now])
-            for group, lane in zip(parts, now, strict=True):
-                group.append(lane)
-        for lane, group in zip(lanes, parts, strict=True):
-            self._join(lane, group)
+        def loop(lane: Lane, own: Knowledge) -> None:
+            parts = [self._split(s, lane, number) for number in range(len(s.offsets))]
+            for number, part in enumerate(parts):
+                self._iterate(s.body, part, own, number, part.e)
+            self._join(lane, parts)
+
+        self._alone(lanes, known, loop)
 
     def _derive(self, s: g.Derive, lanes: list[Lane], known: Knowledge) -> None:
         inner = [copy.copy(lane) for lane in lanes]

@@ -21,9 +21,9 @@ ARRAYS_IN_CUSTOM_VJP = False
 """A `custom_vjp` function that uses a constant array has that array as an argument of its
 equation, and JAX refuses to differentiate by it."""
 
-ASK_IN_DERIVATIVES_IN_LANES = False
-"""In a scan or a checkpoint that is differentiated inside of a vmap, `check_assertions()` knows
-only of its own lane; without the derivative, it knows of all lanes."""
+ASK_IN_CHECKPOINTS_OF_LANES = False
+"""In a checkpoint that is differentiated inside of a vmap, `check_assertions()` knows only of its
+own lane; without the derivative, it knows of all lanes."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,7 @@ class Context:
         custom_vjp: Whether functions may that have no forward derivative.
         arrays: Whether statements may that hold a constant array.
         mapped: Whether a vmap is around.
+        torn: Whether a vmap is around that has a derivative inside.
         order: How many derivatives are around.
     """
 
@@ -46,6 +47,7 @@ class Context:
     custom_vjp: bool = True
     arrays: bool = True
     mapped: bool = False
+    torn: bool = False
     order: int = 0
 
     def inside(self, **changes: Any) -> Context:
@@ -116,12 +118,14 @@ def _kinds(context: Context) -> list[st.SearchStrategy[Any]]:
         return leaves
     inside = context.inside()
     custom = context.inside(asks=context.asks and ASK_IN_CUSTOM_RULES)
+    saved = context.inside(asks=context.asks and (ASK_IN_CHECKPOINTS_OF_LANES or not context.torn))
     blocks, short = _blocks(inside), _short_blocks(inside)
     nodes: list[st.SearchStrategy[Any]] = [
         st.builds(g.Cond, _tests, short, short),
         st.builds(g.Switch, _names, st.lists(short, min_size=2, max_size=3).map(tuple)),
         st.builds(g.Fori, st.integers(0, 2), st.integers(0, 3), st.none(), _registers, blocks),
-        st.builds(g.Wrap, st.sampled_from(["jit", "checkpoint"]), blocks),
+        st.builds(g.Wrap, st.just("jit"), blocks),
+        st.builds(g.Wrap, st.just("checkpoint"), _blocks(saved)),
         st.builds(g.Drop, st.sampled_from(["call", "jit"]), blocks),
         *_derivatives(context),
     ]
@@ -158,8 +162,7 @@ def _short_blocks(context: Context) -> st.SearchStrategy[g.Block]:
 
 
 def _derivatives(context: Context) -> list[st.SearchStrategy[Any]]:
-    asks = context.asks and (ASK_IN_DERIVATIVES_IN_LANES or not context.mapped)
-    inside = context.inside(asks=asks, order=context.order + 1)
+    inside = context.inside(torn=context.mapped, order=context.order + 1)
     backward = _blocks(replace(inside, whiles=False))
     forward = _blocks(replace(inside, custom_vjp=False))
     return [
