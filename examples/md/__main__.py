@@ -90,7 +90,8 @@ def _check(options: argparse.Namespace) -> None:
 
 def _settings(options: argparse.Namespace) -> Settings:
     """Of the run in the folder, or of a new one, which are then stored there."""
-    from .simulation import Settings, SettingsError, store_settings, stored_settings
+    from .run import store_settings, stored_settings
+    from .simulation import Settings, SettingsError
 
     names = [field.name for field in fields(Settings)]
     given = {name: value for name, value in vars(options).items() if name in names}
@@ -118,7 +119,7 @@ def _run(settings: Settings, options: argparse.Namespace) -> int:
     import jax
 
     from .records import as_sentence
-    from .simulation import Run
+    from .run import Run
 
     jax.config.update("jax_enable_x64", settings.double)
     with Run(settings, options.out, options.report_every, options.save_every) as run:

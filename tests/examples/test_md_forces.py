@@ -11,6 +11,9 @@ import verax
 from examples.md.simulation import Settings, make_update, measure, start
 from examples.md.state import State, with_room
 
+# ASE 3.29 does this inside, which NumPy 2.5 deprecates.
+pytestmark = pytest.mark.filterwarnings("ignore:Setting the shape on a NumPy array")
+
 # 2 cells a side, where a cell's neighbours coincide; 3, the least without; 4.
 SYSTEMS = [
     Settings(atoms=200, temperature=0.7),
