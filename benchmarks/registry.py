@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from . import bare_program, nested_lowering, passing_step, propagation, scan_loop
+from . import bare_program, md_speed, nested_lowering, passing_step, propagation, scan_loop
 from .timing import Effort, Outcome
 
 REGISTRY: dict[str, Callable[[Effort], Iterator[Outcome]]] = {
@@ -11,4 +11,5 @@ REGISTRY: dict[str, Callable[[Effort], Iterator[Outcome]]] = {
     "nested-lowering": nested_lowering.run,
     "bare-program": bare_program.run,
     "propagation": propagation.run,
+    "md-speed": md_speed.run,
 }
