@@ -3,8 +3,10 @@
 import os
 
 # Read once, when JAX first looks for devices; hence above its import.
+# Most tests run a program once: what LLVM's optimisations save is less than what they cost.
 os.environ["XLA_FLAGS"] = (
-    os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=8"
+    os.environ.get("XLA_FLAGS", "")
+    + " --xla_force_host_platform_device_count=8 --xla_backend_optimization_level=0"
 ).strip()
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 

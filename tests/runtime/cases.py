@@ -147,9 +147,19 @@ def compare_arrays(actual: Any, expected: Any, tolerance: float) -> None:
         np.testing.assert_array_equal(actual, expected)
 
 
+@functools.cache
+def _compiled(mode: str, program: Callable[..., Any]) -> Callable[..., Any]:
+    """Shared by all cases of a program."""
+    if mode == "jitted":
+        return jax.jit(as_result_function(program))
+    if mode == "vmap_inside":
+        return jax.jit(with_runtime_assertions(jax.vmap(program)))
+    return jax.jit(jax.vmap(with_runtime_assertions(program)))
+
+
 def _jitted(case: Case) -> tuple[Any, Any]:
-    """Also packed into a `Result`; `vmap_outside` is compiled without packing."""
-    result = jax.jit(as_result_function(case.program))(*case.args)
+    """Also packed into a `Result`; what is vmapped is compiled without packing."""
+    result = _compiled("jitted", case.program)(*case.args)
     assert result.all_assertions_pass is all(one.text is None for one in case.expected)
     return result.value, result.assertions
 
@@ -157,19 +167,20 @@ def _jitted(case: Case) -> tuple[Any, Any]:
 RUN: dict[str, Callable[[Case], tuple[Any, Any]]] = {
     "eager": lambda case: with_runtime_assertions(case.program)(*case.args),
     "jitted": _jitted,
-    "vmap_inside": lambda case: with_runtime_assertions(jax.vmap(case.program))(*case.batch),
-    "vmap_outside": lambda case: jax.jit(jax.vmap(with_runtime_assertions(case.program)))(
-        *case.batch
-    ),
+    "vmap_inside": lambda case: _compiled("vmap_inside", case.program)(*case.batch),
+    "vmap_outside": lambda case: _compiled("vmap_outside", case.program)(*case.batch),
 }
 MODES = tuple(RUN)
 UNBATCHED = ("eager", "jitted")
+# Around a collected program, `vmap` meets JAX's own loops and branches only. It adds something
+# where lanes differ, hence for cases that have a calm lane.
+ALIKE = ("eager", "jitted", "vmap_inside")
 
 
 class Table:
     """Cases, filled by a decorator on each program."""
 
-    def __init__(self, modes: Sequence[str] = MODES):
+    def __init__(self, modes: Sequence[str] | None = None):
         self.modes = modes
         self.cases: list[Case] = []
 
@@ -184,12 +195,11 @@ class Table:
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         arrays = tuple(map(_array, args))
         quiet = None if calm is None else tuple(map(_array, calm))
+        chosen = modes or self.modes or (ALIKE if calm is None else MODES)
 
         def add(program: Callable[..., Any]) -> Callable[..., Any]:
             title = name or program.__name__
-            self.cases.append(
-                Case(title, program, arrays, quiet, expect, modes or self.modes, tolerance)
-            )
+            self.cases.append(Case(title, program, arrays, quiet, expect, chosen, tolerance))
             return program
 
         return add

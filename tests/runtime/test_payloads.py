@@ -47,13 +47,20 @@ def run(program, mode):
     return RUN[mode](Case("", program, (jnp.arange(3),), None, [fails("second")], (), 0))
 
 
-@pytest.mark.parametrize("mode", ["eager", "jitted", "vmap_inside"])
-@pytest.mark.parametrize("place", PLACES, ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    ("place", "mode"),
+    [
+        (in_scan, "eager"),
+        *((place, mode) for place in PLACES for mode in ("jitted", "vmap_inside")),
+    ],
+    ids=lambda part: getattr(part, "__name__", part),
+)
 def test_all_dtypes_and_shapes(place, mode):
     """One program with an assertion for each dtype and shape: values arrive unchanged."""
     values = {
-        (np.dtype(dtype).name, shape): jnp.ones((3, *shape), dtype)
-        * jnp.arange(3).astype(dtype).reshape(3, *(1,) * len(shape))
+        (np.dtype(dtype).name, shape): jnp.asarray(
+            np.broadcast_to(np.arange(3).reshape(3, *(1,) * len(shape)), (3, *shape)).astype(dtype)
+        )
         for dtype, shape in KINDS
     }
 

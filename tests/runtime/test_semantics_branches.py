@@ -30,7 +30,7 @@ def either(chosen, x):
     return lax.cond(chosen, left, right, x)
 
 
-table(True, 9.0, name="cond_true", expect=[
+table(True, 9.0, calm=(False, 1.0), name="cond_true", expect=[
     passes(), fails("left is 9.0", fix=9.0), fails("left again is 10.0", fix=10.0)
 ])(either)  # fmt: skip
 table(False, 9.0, name="cond_false", expect=[
@@ -97,7 +97,8 @@ FOUR = {
     ],
 }
 for index, expected in FOUR.items():
-    table(index, 9.0, expect=expected, name=f"switch_{index}")(four_branches)
+    calm = (1, 2.0) if index == 3 else None
+    table(index, 9.0, calm=calm, expect=expected, name=f"switch_{index}")(four_branches)
 # An index out of range takes the nearest branch.
 table(7, 9.0, expect=FOUR[3], name="switch_above")(four_branches)
 

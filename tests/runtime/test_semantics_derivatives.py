@@ -173,12 +173,19 @@ DERIVATIVES = {
 
 def check(program, derivative, jit):
     value, assertions = jit(with_runtime_assertions(derivative(program)))(XS)
-    compare_trees(value, derivative(program)(XS), 1e-5)
+    compare_trees(value, jax.jit(derivative(program))(XS), 1e-5)
     return assertions
 
 
-@pytest.mark.parametrize("derivative", ["grad", "jvp", "vjp", "linearize"])
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+@pytest.mark.parametrize(
+    ("program", "derivative"),
+    [
+        *((program, name) for program in PROGRAMS for name in ("grad", "jvp", "linearize")),
+        # What `grad` does, with the value.
+        *((program, "vjp") for program in (scan, branch, remat, vmapped)),
+    ],
+    ids=lambda part: getattr(part, "__name__", part),
+)
 def test_derivative_inside(program, derivative):
     """`with_runtime_assertions(grad(f))`: exactly the assertions of `f`."""
     assertions = check(program, DERIVATIVES[derivative], jax.jit)

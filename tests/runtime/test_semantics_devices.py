@@ -21,7 +21,8 @@ GRID = jax.make_mesh((2, 4), ("a", "b"), axis_types=(jax.sharding.AxisType.Auto,
 XS = [1.0, 2.0, 7.0, 3.0, 9.0, 6.0, 1.0, 2.0]  # The first failure is on device 2.
 CALM = [1.0, 2.0, 3.0, 3.0, 4.0, 1.0, 1.0, 2.0]
 
-table = Table(modes=UNBATCHED)
+# Eagerly, each operation is compiled for all devices; the rows that say most run so too.
+table = Table(modes=("jitted",))
 
 
 def sharded(body, **options):
@@ -29,9 +30,11 @@ def sharded(body, **options):
     return jax.shard_map(body, **options)
 
 
+EAGER_TOO = {True: UNBATCHED, False: ("jitted",)}
+
 for check_vma in (True, False):
 
-    @table(XS, calm=(CALM,), name=f"straight_line-{check_vma}", expect=[
+    @table(XS, calm=(CALM,), name=f"straight_line-{check_vma}", modes=EAGER_TOO[check_vma], expect=[
         fails("x is 7.0", predicate=[False], fix=jnp.array([7.0]))
     ])  # fmt: skip
     def straight_line(xs, check_vma=check_vma):
@@ -46,7 +49,7 @@ for check_vma in (True, False):
 
         return sharded(body, check_vma=check_vma)(xs)
 
-    @table(XS, calm=(CALM,), name=f"scan-{check_vma}", expect=[
+    @table(XS, calm=(CALM,), name=f"scan-{check_vma}", modes=EAGER_TOO[check_vma], expect=[
         fails("x is 8.0", iteration=[1], fix=8.0)
     ])  # fmt: skip
     def scan(xs, check_vma=check_vma):
@@ -61,7 +64,7 @@ for check_vma in (True, False):
 
         return sharded(body, check_vma=check_vma)(xs)
 
-    @table(XS, calm=(CALM,), name=f"cond-{check_vma}", expect=[
+    @table(XS, calm=(CALM,), name=f"cond-{check_vma}", modes=EAGER_TOO[check_vma], expect=[
         fails("x is 7.0", fix=7.0), fails("sum is 31.0"),
     ])  # fmt: skip
     def cond(xs, check_vma=check_vma):
@@ -75,7 +78,12 @@ for check_vma in (True, False):
 
         return sharded(body, check_vma=check_vma)(xs)
 
-    @table(XS, name=f"while-{check_vma}", expect=[fails("x is 5.0", iteration=[3], fix=5.0)])
+    @table(
+        XS,
+        name=f"while-{check_vma}",
+        modes=EAGER_TOO[check_vma],
+        expect=[fails("x is 5.0", iteration=[3], fix=5.0)],
+    )
     def while_loop(xs, check_vma=check_vma):
         """Devices run for different numbers of iterations; device 2 is the first to reach 5."""
 
@@ -135,7 +143,7 @@ def gradient_around(xs):
     return jax.grad(lambda xs: sharded(body)(xs).sum())(xs)
 
 
-@table(XS, expect=[fails("x is 7.0", fix=7.0)])
+@table(XS, modes=UNBATCHED, expect=[fails("x is 7.0", fix=7.0)])
 def gradient_inside(xs):
     def loss(x):
         small(x[0])
