@@ -192,3 +192,10 @@ def test_what_a_kill_leaves_while_saving_is_cleared_away(two_saved: Path):
     unfinished = two_saved / "30.orbax-checkpoint-tmp"
     shutil.copytree(two_saved / "20" / "about", unfinished / "about")
     assert newest(two_saved).step == 20
+    assert not unfinished.exists()
+
+
+def test_a_checkpoint_without_its_seal_was_not_finished(two_saved: Path):
+    (two_saved / "20/seal.json").unlink()
+    with pytest.warns(DamagedCheckpointWarning, match=r"20 is damaged \(it was not finished\)"):
+        assert newest(two_saved).step == 10
