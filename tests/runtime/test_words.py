@@ -93,7 +93,6 @@ def test_every_wide_dtype(dtype):
         test_every_dtype(dtype)
 
 
-@pytest.mark.xfail(reason="the parts of a complex number are added, which is not exact")
 @pytest.mark.parametrize(
     "value", [complex(3, np.inf), complex(3, np.nan), complex(-0.0, 1), complex(0, -0.0)]
 )

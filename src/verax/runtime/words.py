@@ -17,8 +17,10 @@ import numpy as np
 
 # Arrays with more elements travel on their own.
 _SMALL = 16
-# So many words are written by one operation, at a cost that grows with their square.
-_GROUP = 64
+# Up to so many words are written by one operation, at a cost that grows with their square.
+_TOGETHER = 64
+# More than that are written in groups. Larger groups take XLA seconds to compile.
+_GROUP = 16
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,9 @@ def _side_by_side(words: Sequence[Any]) -> jax.Array:
     XLA computes and writes all of them in one loop.
     """
     groups: list[Any] = []
-    for start in range(0, len(words), _GROUP):
-        group = words[start : start + _GROUP]
+    size = len(words) if len(words) <= _TOGETHER else _GROUP
+    for start in range(0, len(words), size or 1):
+        group = words[start : start + size]
         # Not NumPy's: each constant mask would be an operand of the loop.
         positions = jax.lax.iota(jnp.uint32, len(group))
         written = jax.lax.broadcast(group[-1], (len(group),))
@@ -110,7 +113,10 @@ def _from_words(words: Any, place: Place) -> Any:
     if dtype.kind == "c":
         half = Place(place.start, (*place.shape, 2), np.dtype(f"float{4 * dtype.itemsize}"))
         parts = _from_words(words, half)
-        return parts[..., 0] + np.array(1j, dtype) * parts[..., 1]
+        # Not by arithmetic, which knows neither negative zeros nor infinite parts.
+        if isinstance(parts, np.ndarray):
+            return np.ascontiguousarray(parts).view(dtype).reshape(shape)
+        return jax.lax.complex(parts[..., 0], parts[..., 1])
     narrow = raw if dtype.itemsize >= 4 else raw.astype(f"uint{8 * dtype.itemsize}")
     if isinstance(narrow, np.ndarray):
         return np.ascontiguousarray(narrow).view(dtype).reshape(shape)
