@@ -2,7 +2,15 @@
 
 from collections.abc import Callable, Iterator
 
-from . import bare_program, md_speed, nested_lowering, passing_step, propagation, scan_loop
+from . import (
+    bare_program,
+    lens_set,
+    md_speed,
+    nested_lowering,
+    passing_step,
+    propagation,
+    scan_loop,
+)
 from .timing import Effort, Outcome
 
 REGISTRY: dict[str, Callable[[Effort], Iterator[Outcome]]] = {
@@ -11,5 +19,6 @@ REGISTRY: dict[str, Callable[[Effort], Iterator[Outcome]]] = {
     "nested-lowering": nested_lowering.run,
     "bare-program": bare_program.run,
     "propagation": propagation.run,
+    "lens-set": lens_set.run,
     "md-speed": md_speed.run,
 }
