@@ -6,6 +6,7 @@ import functools
 from dataclasses import dataclass, replace
 from typing import Any
 
+import jax
 from hypothesis import strategies as st
 
 from . import grammar as g
@@ -20,6 +21,10 @@ the bare equation, where `check_assertions()` is always true."""
 ARRAYS_IN_CUSTOM_VJP = False
 """A `custom_vjp` function that uses a constant array has that array as an argument of its
 equation, and JAX refuses to differentiate by it."""
+
+GRADIENT_AROUND_CUSTOM_VJP = jax.__version_info__ >= (0, 9)
+"""Compiled by JAX 0.8, the predicate of an assertion in a `custom_vjp` function has a tangent,
+and a gradient around the collected function wants a rule for `reduce_and`."""
 
 ASK_IN_CHECKPOINTS_OF_LANES = False
 """In a checkpoint that is differentiated inside of a vmap, `check_assertions()` knows only of its
@@ -56,7 +61,12 @@ class Context:
 
 def programs(depth: int = 3, *, reversible: bool = False) -> st.SearchStrategy[g.Program]:
     """Programs with at least one assertion; `reversible` ones have a gradient."""
-    context = Context(depth, whiles=not reversible, order=int(reversible))
+    context = Context(
+        depth,
+        whiles=not reversible,
+        custom_vjp=GRADIENT_AROUND_CUSTOM_VJP or not reversible,
+        order=int(reversible),
+    )
     return (
         st.lists(_statements(context), min_size=1, max_size=4)
         .map(lambda statements: g.numbered(tuple(statements)))
