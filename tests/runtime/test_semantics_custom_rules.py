@@ -10,7 +10,7 @@ import pytest
 from jax import lax
 from jax.scipy.sparse.linalg import cg
 
-from verax import runtime_assert, with_runtime_assertions
+from verax import as_result_function, runtime_assert, with_runtime_assertions
 
 from .cases import Table, compare, fails, passes, small
 
@@ -318,3 +318,21 @@ def test_root_is_differentiated_as_before():
     gradient, assertions = jax.jit(checked)(9.0)
     assert gradient == jax.grad(program)(9.0) == 1
     assert [a.failed for a in assertions] == [True]
+
+
+@pytest.mark.parametrize("jit", [lambda f: f, jax.jit], ids=["eager", "jitted"])
+def test_gradient_around_a_collected_custom_vjp_with_an_array_of_conditions(jit):
+    @jax.custom_vjp
+    def squares(x):
+        runtime_assert(x > 0, "x is {x}", {"x": x})
+        return jnp.sum(x * x)
+
+    squares.defvjp(lambda x: (squares(x), x), lambda x, ct: (9 * ct * jnp.ones_like(x),))
+
+    def loss(x):
+        result = jit(as_result_function(squares))(x)
+        return result.value, result
+
+    gradient, result = jax.grad(loss, has_aux=True)(jnp.array([1.0, -2.0]))
+    np.testing.assert_array_equal(gradient, [9.0, 9.0])
+    assert str(result.failed_assertions[0]).splitlines()[0] == "x is [ 1. -2.]"

@@ -130,7 +130,15 @@ def _same_place(own: Spec, heard: Spec, depth: int) -> bool:
 
 def _without_derivative(outs: Arrays, emitted: list[Arrays]) -> tuple[Arrays, list[Arrays]]:
     """Results and payloads, with no tangents of payloads carried along from here on."""
-    return outs, jax.tree.map(jax.lax.stop_gradient, emitted)
+    return outs, jax.tree.map(_constant, emitted)
+
+
+def _constant(x: Any) -> Any:
+    if jax.numpy.issubdtype(x.dtype, jax.numpy.inexact):
+        return jax.lax.stop_gradient(x)
+    # Until the floor is 0.9: there, booleans and integers of a custom_vjp function have tangents
+    # too. This operation has none, and XLA removes it.
+    return jax.lax.bitwise_or(x, jax.numpy.zeros_like(x))
 
 
 def _zero_tangent(x: Any) -> Any:
