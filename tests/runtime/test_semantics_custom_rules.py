@@ -336,3 +336,22 @@ def test_gradient_around_a_collected_custom_vjp_with_an_array_of_conditions(jit)
     gradient, result = jax.grad(loss, has_aux=True)(jnp.array([1.0, -2.0]))
     np.testing.assert_array_equal(gradient, [9.0, 9.0])
     assert str(result.failed_assertions[0]).splitlines()[0] == "x is [ 1. -2.]"
+
+
+@pytest.mark.parametrize("jit", [lambda f: f, jax.jit], ids=["eager", "jitted"])
+def test_custom_vjp_that_closes_over_an_array(jit):
+    weights = jnp.array([2.0, 3.0])
+
+    @jax.custom_vjp
+    def weighted(x):
+        runtime_assert(jnp.all(x > 0), "x is {x}", {"x": x})
+        return jnp.vdot(weights, x)
+
+    weighted.defvjp(lambda x: (weighted(x), None), lambda _, ct: (10 * ct * weights,))
+
+    x = jnp.array([1.0, -2.0])
+    collected = jit(with_runtime_assertions(weighted))
+    np.testing.assert_array_equal(jax.grad(lambda x: collected(x)[0])(x), [20.0, 30.0])
+    gradient, (assertion,) = jit(with_runtime_assertions(jax.grad(weighted)))(x)
+    np.testing.assert_array_equal(gradient, [20.0, 30.0])
+    assert assertion.failed

@@ -51,14 +51,19 @@ class CustomVjp(Call):
 
     def run(self, scope: Scope, eqn: JaxprEqn, args: Arrays) -> tuple[Arrays, list[Arrays]]:
         call = _Call(self, eqn)
+        # The first are what the user's function closes over, by which JAX does not differentiate.
+        count = eqn.params["num_consts"]
+        closed_over, args = args[:count], args[count:]
 
         @jax.custom_vjp
         def function(operands: Any, *args: Any) -> tuple[Arrays, list[Arrays]]:
-            return call.run(scope.bound_to(operands), args)
+            return call.run(scope.bound_to(operands), [*closed_over, *args])
 
         def forward(operands: Any, *args: Any) -> Any:
             (outs, pull_back), emitted = call.run_rule(
-                scope.bound_to(operands), args, lambda: jax.vjp(call, *args)
+                scope.bound_to(operands),
+                [*closed_over, *args],
+                lambda: jax.vjp(lambda *args: call(*closed_over, *args), *args),
             )
             return (outs, emitted), (pull_back, operands)
 
