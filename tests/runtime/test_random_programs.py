@@ -10,22 +10,33 @@ thousands of new ones:
 import jax
 import jax.numpy as jnp
 import numpy as np
-from hypothesis import assume, given, note, settings
+from hypothesis import assume, example, given, note, settings
 from hypothesis import strategies as st
 
 from verax import as_result_function, with_runtime_assertions
 
-from .random_programs import reference
+from .random_programs import corners, reference
 from .random_programs.expected import check, expectations, expectations_of_one
 from .random_programs.in_jax import function_of, weighted
 from .random_programs.numbers import TooLargeError
 from .random_programs.strategy import inputs, programs
 
-# About a third of a second each.
+# About a third of a second each, so that all take some two minutes.
 many = settings(max_examples=settings().max_examples * 7 // 10)
 # JAX alone is not what is tested here, but that the reference agrees with it must be known.
 fewer = settings(max_examples=settings().max_examples * 3 // 10)
-some_inputs = st.lists(inputs, min_size=1, max_size=4, unique=True)
+some_inputs = st.lists(inputs, min_size=1, max_size=6, unique=True)
+
+
+def also(programs, given_inputs=corners.INPUTS):
+    """Run a test with these programs as well."""
+
+    def decorate(test):
+        for program in programs:
+            test = example(program, given_inputs)(test)
+        return test
+
+    return decorate
 
 
 def outcomes(program, given_inputs, **options):
@@ -67,6 +78,7 @@ def test_the_gradient_without_a_collector(program, given_inputs):
 
 
 @many
+@also([*corners.REVERSIBLE, *corners.OTHERS], (2, 6))
 @given(programs(), inputs)
 def test_collected_eagerly(program, pair):
     (wanted,) = outcomes(program, [pair])
@@ -76,6 +88,7 @@ def test_collected_eagerly(program, pair):
 
 
 @many
+@also([*corners.REVERSIBLE, *corners.OTHERS])
 @given(programs(), some_inputs)
 def test_collected_and_compiled(program, given_inputs):
     wanted = outcomes(program, given_inputs)
@@ -90,6 +103,7 @@ def test_collected_and_compiled(program, given_inputs):
 
 
 @many
+@also([*corners.REVERSIBLE, *corners.OTHERS])
 @given(programs(), some_inputs)
 def test_collected_inside_a_vmap(program, given_inputs):
     wanted = outcomes(program, given_inputs)
@@ -100,6 +114,7 @@ def test_collected_inside_a_vmap(program, given_inputs):
 
 
 @many
+@also(corners.REVERSIBLE)
 @given(programs(reversible=True), some_inputs)
 def test_collected_inside_a_gradient(program, given_inputs):
     wanted = outcomes(program, given_inputs, derive=True)

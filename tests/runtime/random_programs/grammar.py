@@ -18,6 +18,9 @@ from typing import Literal
 MODULUS = 8
 """Results are taken modulo this number."""
 
+STRIDE = 3
+"""Loops change a register by this much in each iteration, so that tests come out differently."""
+
 WEIGHTS = (1, 2)
 """A derivative is that of `1 * a + 2 * b`; a push-forward starts from the tangents 1 and 2."""
 
@@ -117,7 +120,7 @@ class Scan(Statement):
 
 @dataclass(frozen=True)
 class Fori(Statement):
-    """A `fori_loop` that begins each iteration by adding 1 to `moved`.
+    """A `fori_loop` that begins each iteration by adding `STRIDE` to `moved`.
 
     With `extra`, the number of iterations is known only when it runs.
     """
@@ -133,7 +136,7 @@ class Fori(Statement):
 class While(Statement):
     """At most `limit` iterations, while `test` holds after running `condition` on a copy.
 
-    Each iteration begins by adding 1 to `moved`.
+    Each iteration begins by adding `STRIDE` to `moved`.
     """
 
     limit: int
@@ -319,10 +322,10 @@ def _lines(statement: Statement, indent: str) -> str:
             return under(head, ("", body))
         case Fori(lower, count, extra, moved, body):
             upper = f"{lower + count}{f' + {extra} % 3' if extra else ''}"
-            return under(f"fori_loop e from {lower} to {upper}, {moved} += 1:", ("", body))
+            return under(f"fori_loop e from {lower} to {upper}, {moved} += {STRIDE}:", ("", body))
         case While(limit, condition, test, moved, body):
             head = f"while_loop at most {limit} times,"
-            more = f"and {_test(test)}; body, {moved} += 1:"
+            more = f"and {_test(test)}; body, {moved} += {STRIDE}:"
             return under(head, ("condition:", condition), (more, body))
         case Cond(test, then, otherwise):
             return under(f"cond {_test(test)}:", ("", then), ("else:", otherwise))

@@ -138,7 +138,7 @@ def _fori(s: g.Fori, registers: Registers, e: Any) -> Registers:
         upper = upper + _as_int(_value(s.extra, registers, e)) % 3
 
     def step(i: Any, carry: Registers) -> Registers:
-        return _block(s.body, _moved(s.moved, carry, 1), jnp.asarray(i, jnp.float32))
+        return _block(s.body, _moved(s.moved, carry, g.STRIDE), jnp.asarray(i, jnp.float32))
 
     return lax.fori_loop(s.lower, upper, step, registers)
 
@@ -151,7 +151,7 @@ def _while(s: g.While, registers: Registers, e: Any) -> Registers:
 
     def step(carry: Any) -> Any:
         count, now = carry
-        return count + 1, _block(s.body, _moved(s.moved, now, 1), e)
+        return count + 1, _block(s.body, _moved(s.moved, now, g.STRIDE), e)
 
     return lax.while_loop(more, step, (jnp.int32(0), registers))[1]
 

@@ -186,7 +186,7 @@ class _Runner:
         def loop(lane: Lane, own: Knowledge) -> None:
             extra = lane[s.extra].value % 3 if s.extra else 0
             for index in range(s.count + extra):
-                lane.move(s.moved, 1)
+                lane.move(s.moved, g.STRIDE)
                 self._iterate(s.body, lane, own, index, exact(s.lower + index))
 
         self._alone(lanes, known, loop)
@@ -198,7 +198,7 @@ class _Runner:
                 self._iterate(s.condition, tried, own, index, lane.e)
                 if not (index < s.limit and _holds(s.test, tried)):
                     return
-                lane.move(s.moved, 1)
+                lane.move(s.moved, g.STRIDE)
                 self._iterate(s.body, lane, own, index, lane.e)
 
         self._alone(lanes, known, loop)

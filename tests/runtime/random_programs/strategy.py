@@ -6,7 +6,6 @@ import functools
 from dataclasses import dataclass, replace
 from typing import Any
 
-import jax
 from hypothesis import strategies as st
 
 from . import grammar as g
@@ -17,14 +16,6 @@ from . import grammar as g
 ASK_IN_CUSTOM_RULES = False
 """Around a collected function, a derivative computes the value of a custom rule's function from
 the bare equation, where `check_assertions()` is always true."""
-
-ARRAYS_IN_CUSTOM_VJP = False
-"""A `custom_vjp` function that uses a constant array has that array as an argument of its
-equation, and JAX refuses to differentiate by it."""
-
-GRADIENT_AROUND_CUSTOM_VJP = jax.__version_info__ >= (0, 9)
-"""Compiled by JAX 0.8, the predicate of an assertion in a `custom_vjp` function has a tangent,
-and a gradient around the collected function wants a rule for `reduce_and`."""
 
 ASK_IN_CHECKPOINTS_OF_LANES = False
 """In a checkpoint that is differentiated inside of a vmap, `check_assertions()` knows only of its
@@ -40,20 +31,20 @@ class Context:
         asks: Whether `check_assertions` may.
         whiles: Whether loops of unknown length may: they have no reverse derivative.
         custom_vjp: Whether functions may that have no forward derivative.
-        arrays: Whether statements may that hold a constant array.
         mapped: Whether a vmap is around.
         torn: Whether a vmap is around that has a derivative inside.
         order: How many derivatives are around.
+        deep: Whether every block must go down to the last level, rather than be broad.
     """
 
     depth: int
     asks: bool = True
     whiles: bool = True
     custom_vjp: bool = True
-    arrays: bool = True
     mapped: bool = False
     torn: bool = False
     order: int = 0
+    deep: bool = False
 
     def inside(self, **changes: Any) -> Context:
         return replace(self, depth=self.depth - 1, **changes)
@@ -61,17 +52,10 @@ class Context:
 
 def programs(depth: int = 3, *, reversible: bool = False) -> st.SearchStrategy[g.Program]:
     """Programs with at least one assertion; `reversible` ones have a gradient."""
-    context = Context(
-        depth,
-        whiles=not reversible,
-        custom_vjp=GRADIENT_AROUND_CUSTOM_VJP or not reversible,
-        order=int(reversible),
-    )
-    return (
-        st.lists(_statements(context), min_size=1, max_size=4)
-        .map(lambda statements: g.numbered(tuple(statements)))
-        .filter(_is_fit)
-    )
+    context = Context(depth, whiles=not reversible, order=int(reversible))
+    broad = st.lists(_statements(context), min_size=1, max_size=4).map(tuple)
+    deep = _blocks(replace(context, deep=True))
+    return st.one_of(broad, deep).map(g.numbered).filter(_is_fit)
 
 
 inputs = st.tuples(st.integers(0, 7), st.integers(0, 7))
@@ -96,36 +80,56 @@ _expressions = st.one_of(
 _shown = st.lists(
     st.sampled_from(["a", "b", "e", "int", "pair", "flag"]), min_size=1, max_size=3, unique=True
 ).map(tuple)
+# More often true than not, so that failures begin in some later iteration or in some lanes.
+_likely = st.one_of(
+    st.builds(g.Test, _names, st.just("<"), st.integers(4, 7)),
+    st.builds(g.Test, _names, st.just(">="), st.integers(1, 4)),
+    st.builds(g.Test, _names, st.just("!="), st.integers(1, 6)),
+)
 _assertions = st.builds(
     g.Assert,
-    tests=st.lists(_tests, min_size=1, max_size=2).map(tuple),
+    tests=st.lists(_likely, min_size=1, max_size=2).map(tuple),
     shown=_shown,
     law=st.sampled_from([None, "first", "largest"]),
 )
 _limits = st.integers(1, 4)
 _elements = st.lists(_numbers, max_size=3).map(tuple)
-_offsets = st.lists(_numbers, min_size=1, max_size=3, unique=True).map(tuple)
+_offsets = st.lists(_numbers, min_size=2, max_size=3, unique=True).map(tuple)
 
 
 # Composite strategies rather than nested ones: Hypothesis would print those whole.
 @st.composite
 def _statements(draw: st.DrawFn, context: Context) -> g.Statement:
-    kinds = _kinds(context)
-    return draw(kinds[draw(st.sampled_from(range(len(kinds))))])
+    return draw(draw(_one_of_these([*_leaves(context), *_nodes(context)])))
+
+
+@st.composite
+def _deep_blocks(draw: st.DrawFn, context: Context) -> g.Block:
+    leaves = st.lists(_one_of_these(_leaves(context)).flatmap(lambda leaf: leaf), max_size=1)
+    core = draw(draw(_one_of_these(_nodes(context) or [_assertions])))
+    return (*draw(leaves), core, *draw(leaves))
+
+
+def _one_of_these(strategies: list[st.SearchStrategy[Any]]) -> st.SearchStrategy[Any]:
+    """One of the strategies, all equally likely; `st.one_of` would count what is inside them."""
+    return st.sampled_from(range(len(strategies))).map(strategies.__getitem__)
 
 
 @functools.cache
-def _kinds(context: Context) -> list[st.SearchStrategy[Any]]:
-    """Statements from simple to complex; what matters most stands twice."""
+def _leaves(context: Context) -> list[st.SearchStrategy[Any]]:
     leaves: list[st.SearchStrategy[Any]] = [
         _assertions,
         _assertions,
         st.builds(g.Assign, _registers, _expressions),
     ]
-    if context.asks:
-        leaves.append(st.builds(g.Ask, _registers))
+    return [*leaves, st.builds(g.Ask, _registers)] if context.asks else leaves
+
+
+@functools.cache
+def _nodes(context: Context) -> list[st.SearchStrategy[Any]]:
+    """Statements that hold others, from simple to complex; what matters most stands twice."""
     if context.depth == 0:
-        return leaves
+        return []
     inside = context.inside()
     custom = context.inside(asks=context.asks and ASK_IN_CUSTOM_RULES)
     saved = context.inside(asks=context.asks and (ASK_IN_CHECKPOINTS_OF_LANES or not context.torn))
@@ -140,13 +144,12 @@ def _kinds(context: Context) -> list[st.SearchStrategy[Any]]:
         *_derivatives(context),
     ]
     mapped = _blocks(context.inside(mapped=True))
-    if context.arrays:
-        nodes += [
-            st.builds(g.Scan, _elements, _names, st.booleans(), _registers, blocks),
-            st.builds(g.Map, _offsets, _registers, blocks),
-            st.builds(g.Vmap, _offsets, _registers, mapped),
-            st.builds(g.Vmap, _offsets, _registers, mapped),
-        ]
+    nodes += [
+        st.builds(g.Scan, _elements, _names, st.booleans(), _registers, blocks),
+        st.builds(g.Map, _offsets, _registers, blocks),
+        st.builds(g.Vmap, _offsets, _registers, mapped),
+        st.builds(g.Vmap, _offsets, _registers, mapped),
+    ]
     if context.whiles:
         nodes += [
             st.builds(g.While, _limits, short, _tests, _registers, blocks),
@@ -155,19 +158,22 @@ def _kinds(context: Context) -> list[st.SearchStrategy[Any]]:
         ]
     # Before 0.11, the derivative of a differentiated scan forgets the rules of functions in it.
     if context.order > 1:
-        return [*leaves, *nodes]
+        return nodes
     customs = [st.builds(g.Custom, st.just("custom_jvp"), _blocks(custom))]
     if context.custom_vjp:
-        rule = replace(custom, arrays=context.arrays and ARRAYS_IN_CUSTOM_VJP)
-        customs.append(st.builds(g.Custom, st.just("custom_vjp"), _blocks(rule)))
-    return [*leaves, *nodes, st.one_of(customs)]
+        customs.append(st.builds(g.Custom, st.just("custom_vjp"), _blocks(custom)))
+    return [*nodes, st.one_of(customs)]
 
 
 def _blocks(context: Context) -> st.SearchStrategy[g.Block]:
+    if context.deep:
+        return _deep_blocks(context)
     return st.lists(_statements(context), min_size=1, max_size=3).map(tuple)
 
 
 def _short_blocks(context: Context) -> st.SearchStrategy[g.Block]:
+    if context.deep:
+        return st.one_of(st.just(()), _deep_blocks(context))
     return st.lists(_statements(context), max_size=2).map(tuple)
 
 
