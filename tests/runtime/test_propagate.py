@@ -1,16 +1,22 @@
 """The retry loop: no step is lost or run twice, and repairs leave no trace in the result."""
 
 import logging
+import os
 import pickle
+import signal
+import threading
+import time
 from dataclasses import replace
 from functools import partial
 
 import jax
+import jax.experimental
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from verax import (
+    RetryLimitError,
     as_result_function,
     dataclass,
     field,
@@ -18,7 +24,7 @@ from verax import (
     propagate_and_fix,
     runtime_assert,
 )
-from verax.runtime import LARGEST, RetryLimitError
+from verax.runtime import LARGEST
 
 
 @dataclass
@@ -69,9 +75,9 @@ def by_hand(state: Walk, num_steps: int) -> Walk:
     return state
 
 
-@pytest.mark.parametrize(("seed", "donate"), [(0, True), (1, True), (0, False)])
-def test_the_trajectory_is_that_of_large_buffers(donate, seed):
-    run = propagate(advance, walk(seed=seed), 40, donate=donate)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_trajectory_is_that_of_large_buffers(seed):
+    run = propagate(advance, walk(seed=seed), 40)
     expected = by_hand(walk(seed=seed), 40)
     assert run.steps == run.state.step == 40
     assert run.repairs
@@ -348,12 +354,110 @@ def test_callback_at_a_step_that_is_repaired():
     assert len(run.repairs) == 2
 
 
-def test_callback_that_raises():
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, LookupError])
+def test_callback_that_raises(kind):
     def stop(n, state):
-        raise KeyboardInterrupt
+        if n == 4:
+            raise kind
 
-    with pytest.raises(KeyboardInterrupt):
-        propagate(lambda x: x + 1, jnp.array(0), 4, every=2, callback=stop)
+    with pytest.raises(kind) as caught:
+        propagate(lambda x: x + 1, jnp.array(0), 8, every=2, callback=stop)
+    assert (caught.value.propagation.steps, caught.value.propagation.state) == (4, 4)
+
+
+@pytest.mark.parametrize("every", [10, 10**6])
+def test_an_interrupted_run_leaves_a_good_state(every):
+    """Ctrl-C comes between loops, or during one: the state is one that the run went through."""
+    begun = threading.Event()
+
+    def press():
+        begun.wait()
+        time.sleep(0.2)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def step(state):
+        return {"n": state["n"] + 1, "twice": state["twice"] + 2}
+
+    start = {"n": jnp.int32(0), "twice": jnp.int32(0)}
+    finger = threading.Thread(target=press)
+    finger.start()
+    with pytest.raises(KeyboardInterrupt) as caught:
+        propagate(step, start, 2**31 - 1, every=every, callback=lambda *_: begun.set())
+    finger.join()
+    left = caught.value.propagation
+    assert left.steps >= every
+    assert (left.state["n"], left.state["twice"]) == (left.steps, 2 * left.steps)
+    assert any("`propagation`" in note for note in caught.value.__notes__)
+    # The run goes on from there as if nothing had happened.
+    rest = propagate(step, left.state, 7)
+    assert rest.state["n"] == left.steps + 7
+
+
+def test_a_mistake_in_the_step_is_told_without_talk_of_a_state():
+    with pytest.raises(TypeError, match="same structure") as caught:
+        propagate(lambda x: (x, x), jnp.array(0), 3)
+    assert "propagation" not in "".join(getattr(caught.value, "__notes__", []))
+
+
+def growing(state):
+    runtime_assert(
+        state["n"] < state["room"],
+        "full at {n}",
+        {"n": state["n"]},
+        fix_fn=lambda state, n: {**state, "room": n + 3},
+        fix_args=state["n"],
+    )
+    return {**state, "n": state["n"] + 1}
+
+
+def test_repairs_are_told_when_they_happen():
+    told = []
+    start = {"n": jnp.array(0), "room": jnp.array(2)}
+    run = propagate(growing, start, 9, on_repair=told.append)
+    assert tuple(told) == run.repairs
+    assert [(repair.step, repair.messages) for repair in told] == [
+        (2, ("full at 2",)), (5, ("full at 5",)), (8, ("full at 8",))
+    ]  # fmt: skip
+
+
+def test_telling_of_a_repair_may_end_the_run():
+    """The state is then the repaired one, before the step that failed."""
+
+    def stop(repair):
+        raise LookupError(str(repair))
+
+    with pytest.raises(LookupError, match="step 2: full at 2") as caught:
+        propagate(growing, {"n": jnp.array(0), "room": jnp.array(2)}, 9, on_repair=stop)
+    left = caught.value.propagation
+    assert (left.steps, len(left.repairs)) == (2, 1)
+    assert (left.state["n"], left.state["room"]) == (2, 5)
+
+
+def test_side_effects_of_steps_that_passed_happen_once():
+    """Though steps before a failure may be made again; one that fails has its own each time."""
+    seen = []
+
+    def step(state):
+        jax.experimental.io_callback(lambda n: seen.append(int(n)), None, state["n"], ordered=True)
+        return growing(state)
+
+    # Far enough for the loop to make many steps at a time.
+    run = propagate(step, {"n": jnp.array(0), "room": jnp.array(500)}, 600)
+    assert run.state["n"] == 600
+    failed = [repair.step for repair in run.repairs]
+    assert len(failed) > 30
+    assert seen == sorted([*range(600), *failed])
+
+
+def test_steps_before_a_failure_are_not_lost():
+    """Many steps at a time, of which a later one fails: the state is that of the one before."""
+    start = {"n": jnp.array(0), "room": jnp.array(100_000)}
+    run = propagate(growing, start, 100_010)
+    assert [repair.step for repair in run.repairs] == [100_000, 100_003, 100_006, 100_009]
+    assert (run.steps, run.state["n"]) == (100_010, 100_010)
+    with pytest.raises(RetryLimitError) as caught:
+        propagate(growing, start, 100_010, max_retries=0)
+    assert (caught.value.propagation.steps, caught.value.propagation.state["n"]) == (10**5, 10**5)
 
 
 def test_repairs_are_logged(caplog):

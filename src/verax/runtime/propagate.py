@@ -3,6 +3,11 @@
 Resizing a buffer changes the program, so it happens on the host, between runs of compiled
 code. A step that failed is taken back and runs again from the state before it, with the same
 random keys: the trajectory is the one of a run whose buffers were large enough from the start.
+
+How a step is taken back. To keep a state until the next one is known to be good costs a copy at
+every step, as much as a cheap step itself where the state is large. So the loop does not: where a
+step fails, the steps before it are made once more, from the state at which the loop was last
+entered. Only a step with side effects, which must not happen twice, keeps the state before it.
 """
 
 from __future__ import annotations
@@ -18,6 +23,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import jaxpr_as_fun
+
+from verax.state import dataclass as tree_dataclass
+from verax.state import field
 
 from .assertion import with_runtime_assertions
 from .packing import all_pass
@@ -92,10 +100,10 @@ def propagate(
     num_steps: int,
     *,
     max_retries: int = 10,
-    donate: bool = True,
     progress: bool | None = None,
     every: int | None = None,
     callback: Callable[[int, State], None] | None = None,
+    on_repair: Callable[[Repair], None] | None = None,
 ) -> Propagation[State]:
     """Run a step many times in one compiled loop, repairing the state where it fails.
 
@@ -108,18 +116,23 @@ def propagate(
         state: Where to start. It is not changed and stays usable.
         num_steps: How many steps to make.
         max_retries: How many repairs of one and the same step may fail.
-        donate: Whether the memory of a state may be used for the next one.
         progress: Whether to show a progress bar; by default, if stderr is a terminal.
         every: Call `callback` after each multiple of so many steps.
         callback: `callback(steps_done, state)`, on the host.
+        on_repair: `on_repair(repair)`, on the host, after each repair and before the step runs
+            again.
 
     Returns:
         The final state, with a record of all repairs.
 
     Raises:
         RetryLimitError: If repairs did not help. It says what kept failing.
-        Exception: What a failed assertion without a fix raises. Either has an attribute
-            `propagation` with the last good state.
+        Exception: What a failed assertion without a fix raises, or a callback.
+        KeyboardInterrupt: If Ctrl-C was pressed.
+
+    Whatever is raised has an attribute `propagation`: the last good state, how many steps lead
+    to it, and the repairs so far. After Ctrl-C that is a state of at most half a second ago, or
+    of one step if steps take longer.
 
     Example:
         >>> import jax.numpy as jnp
@@ -134,34 +147,34 @@ def propagate(
     _check_count("max_retries", max_retries)
     if (every is None) != (callback is None) or (every is not None and every < 1):
         raise ValueError("every (a positive number of steps) and callback go together")
-    state = jax.tree_util.tree_map_with_path(_own_copy, state)
+    state = jax.tree_util.tree_map_with_path(_carried, state)
     repairs: list[Repair] = []
     done = 0
     pace = _Pace()
-    with Progress(num_steps, progress) as bar:
-        while done < num_steps:
-            budget = min(num_steps - done, pace.chunk)
-            if every is not None:
-                budget = min(budget, every - done % every)
-            with pace:
-                result = _many_steps(step, donate)(state, budget)
-                passed = result.all_assertions_pass
-            made, state = result.value
-            # Through NumPy: to ask a JAX array for its number takes several times as long.
-            count = np.asarray(made).item()
-            done += count
-            pace.made(count)
-            bar.advance(count)
-            if every is not None and callback is not None and count and done % every == 0:
-                callback(done, jax.tree.map(jnp.copy, state))
-            if not passed:
+    run = _many_steps(step)
+    try:
+        with Progress(num_steps, progress) as bar:
+            while done < num_steps:
+                budget = min(num_steps - done, pace.chunk)
+                if every is not None:
+                    budget = min(budget, every - done % every)
+                with pace:
+                    made, after, failure = _make_steps(run, state, budget)
+                state, done = after, done + made
+                bar.advance(made)
+                if every is not None and callback is not None and made and done % every == 0:
+                    callback(done, state)
+                if failure is None:
+                    pace.made(made)
+                    continue
                 pace.start_again()
-                try:
-                    state = _repair(result, state, done, repairs, max_retries)
-                except Exception as error:
-                    _leave_state(error, Propagation(state, done, tuple(repairs)))
-                    raise
+                state = _repair(failure, state, done, repairs, max_retries)
                 bar.retried(len(repairs))
+                if on_repair is not None:
+                    on_repair(repairs[-1])
+    except BaseException as error:  # Ctrl-C too
+        _leave_state(error, Propagation(state, done, tuple(repairs)))
+        raise
     return Propagation(state, done, tuple(repairs))
 
 
@@ -192,18 +205,50 @@ def _check_count(name: str, value: Any) -> None:
         raise ValueError(f"{name} is a whole number that is not negative, and is {value!r}")
 
 
-def _leave_state(error: Exception, propagation: Propagation[Any]) -> None:
+def _leave_state(error: BaseException, propagation: Propagation[Any]) -> None:
     """Hours of simulation should not be lost with an exception."""
     error.propagation = propagation  # pyright: ignore[reportAttributeAccessIssue]
-    error.add_note("the last good state is in this exception's attribute `propagation`")
+    if propagation.steps or propagation.repairs:
+        error.add_note("the last good state is in this exception's attribute `propagation`")
+
+
+@tree_dataclass
+class _Reached(Generic[State]):
+    """Where a loop ended: after `made` steps, or, unless `taken_back`, one failed step further."""
+
+    made: jax.Array
+    state: State
+    taken_back: bool = field(static=True)
+
+
+_Run = Callable[[State, int], tuple[_Reached[State], Result[None]]]
+
+
+def _make_steps(
+    run: _Run[State], state: State, budget: int
+) -> tuple[int, State, Result[None] | None]:
+    """How many steps passed, the state after them, and the failure of the next one, if any."""
+    failure = None
+    while budget:
+        reached, outcome = run(state, budget)
+        passed = outcome.all_assertions_pass
+        # Through NumPy: to ask a JAX array for its number takes several times as long.
+        made = np.asarray(reached.made).item()
+        failure = failure if passed else outcome
+        if passed or reached.taken_back:
+            return made, reached.state, failure
+        del reached  # the state after the failure, which would take memory
+        # All of these pass, unless the device computes differently each time: then fewer do.
+        budget = made
+    return 0, state, failure
 
 
 @functools.lru_cache(maxsize=64)
-def _many_steps(step: Callable[[Any], Any], donate: bool) -> Callable[..., Result[Any]]:
-    """A compiled loop over steps that ends early at a step that fails."""
+def _many_steps(step: Callable[[State], State]) -> _Run[State]:
+    """A compiled loop over steps that ends early after a step that fails."""
 
-    @functools.partial(jax.jit, donate_argnums=0 if donate else ())
-    def run(state: Any, budget: Any) -> Result[tuple[Any, Any]]:
+    @jax.jit
+    def run(state: Any, budget: Any) -> tuple[_Reached[Any], Result[None]]:
         program = _Step(step, state)
 
         def unfinished(carry: Any) -> Any:
@@ -214,12 +259,14 @@ def _many_steps(step: Callable[[Any], Any], donate: bool) -> Callable[..., Resul
             done, _, leaves, _ = carry
             after, assertions = program(leaves)
             passed = all_pass(assertions)
-            kept = [jnp.where(passed, new, old) for new, old in zip(after, leaves, strict=True)]
-            return done + passed, passed, kept, assertions
+            if program.has_effects:
+                after = [jnp.where(passed, *pair) for pair in zip(after, leaves, strict=True)]
+            return done + passed, passed, after, assertions
 
         first = (jnp.int32(0), jnp.asarray(True), program.leaves, program.nothing)
         done, _, leaves, assertions = jax.lax.while_loop(unfinished, advance, first)
-        return Result((done, jax.tree.unflatten(program.treedef, leaves)), assertions)
+        end = jax.tree.unflatten(program.treedef, leaves)
+        return _Reached(done, end, program.has_effects), Result(None, assertions)
 
     return run
 
@@ -237,6 +284,7 @@ class _Step:
         after, assertions = shapes
         _check_same_structure(state, after)
         self._run = jaxpr_as_fun(program)
+        self.has_effects = bool(program.effects)
         self._assertions = jax.tree.structure(assertions)
         # Never looked at: a loop that made no step has not failed.
         self.nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), assertions)
@@ -265,8 +313,8 @@ def _check_same_structure(before: Any, after: Any) -> None:
             )
 
 
-def _own_copy(path: Any, leaf: Any) -> Any:
-    """An array that may be donated, of a type that a loop can carry."""
+def _carried(path: Any, leaf: Any) -> Any:
+    """The leaf as an array of a type that a loop can carry."""
     try:
         array = jnp.asarray(leaf)
     except (TypeError, ValueError):
@@ -275,7 +323,7 @@ def _own_copy(path: Any, leaf: Any) -> Any:
             "cannot carry. Keep what is not an array in a static field of a dataclass."
         ) from None
     if not jax.typeof(array).weak_type:
-        return array.copy()
+        return array
     return jax.lax.convert_element_type(array, array.dtype)
 
 
