@@ -7,7 +7,6 @@ import jax
 from jax import Array
 
 import verax
-from verax.runtime import Propagation, Repair
 
 
 def norm(x: Array, *, order: int = 2) -> Array:
@@ -53,5 +52,9 @@ def retrying(state: dict[str, Array]) -> None:
     verax.propagate_and_fix(advance, state)  # pyright: ignore[reportArgumentType]
 
     run = verax.propagate(advance, state, 10)
-    assert_type(run, Propagation[dict[str, Array]])
-    assert_type(run.repairs, tuple[Repair, ...])
+    assert_type(run, verax.Propagation[dict[str, Array]])
+    assert_type(run.repairs, tuple[verax.Repair, ...])
+
+    repairs: list[verax.Repair] = []
+    verax.propagate(advance, state, 10, on_repair=repairs.append)
+    verax.propagate(advance, state, 10, on_repair=advance)  # pyright: ignore[reportArgumentType]

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import json
-import logging
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from verax.runtime import Repair
+from verax import Repair
 
 COLUMNS = ("step", "time", "potential", "kinetic", "total", "temperature")
 
@@ -47,45 +44,16 @@ class Records:
         below.set(xlabel="time", ylabel="temperature")
         figure.savefig(folder / "energies.png", dpi=120)
 
-    @contextlib.contextmanager
-    def noting_repairs(self, steps_before: int) -> Iterator[None]:
-        """Note each repair when it happens: a run that is interrupted has no list at its end.
+    def note(self, repair: Repair, steps_before: int) -> None:
+        """Note a repair when it happens: a run that is interrupted has no list at its end.
 
         Args:
+            repair: What `propagate` tells.
             steps_before: How many steps were made before those that `propagate` counts.
         """
-        handler = _OnRepair(lambda repair: self._note(repair, steps_before))
-        log = logging.getLogger("verax")
-        level, passed_on = log.level, log.propagate
-        log.addHandler(handler)
-        log.setLevel(logging.INFO)
-        log.propagate = False  # other libraries' handlers would print it as well
-        try:
-            yield
-        finally:
-            log.propagate = passed_on
-            log.setLevel(level)
-            log.removeHandler(handler)
-
-    def _note(self, repair: Repair, steps_before: int) -> None:
-        repair = replace(repair, step=repair.step + steps_before)
+        step = steps_before + (repair.step or 0)
         changes = [asdict(change) for change in repair.changes]
-        note = {"step": repair.step, "messages": list(repair.messages), "changes": changes}
-        self.repairs.append(note)
-
-
-class _OnRepair(logging.Handler):
-    """`propagate` logs every repair; this hands it on as the object it is."""
-
-    def __init__(self, note: Any):
-        super().__init__()
-        self._note = note
-
-    def emit(self, record: logging.LogRecord) -> None:
-        repairs = record.args if isinstance(record.args, tuple) else ()
-        for repair in repairs:
-            if isinstance(repair, Repair):
-                self._note(repair)
+        self.repairs.append({"step": step, "messages": list(repair.messages), "changes": changes})
 
 
 def as_sentence(repair: dict[str, Any]) -> str:

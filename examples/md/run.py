@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import verax
@@ -40,8 +41,8 @@ class Run:
     def _begin(self, state: State) -> Checkpoint:
         """Step 0 with neighbours and forces; the first repairs happen here."""
         records = Records()
-        with records.noting_repairs(0):
-            state = verax.propagate(make_update(self.settings), state, 1, progress=False).state
+        update, note = make_update(self.settings), partial(records.note, steps_before=0)
+        state = verax.propagate(update, state, 1, progress=False, on_repair=note).state
         self._report(0, state, records)
         return Checkpoint(0, state, records)
 
@@ -65,15 +66,15 @@ class Run:
             if step % self._save_every == 0:
                 self._checkpoints.save(Checkpoint(step, state, records))
 
-        with records.noting_repairs(begin.step):
-            run = verax.propagate(
-                self._step,
-                begin.state,
-                steps,
-                progress=progress,
-                every=min(self._report_every, max(1, steps)),
-                callback=look,
-            )
+        run = verax.propagate(
+            self._step,
+            begin.state,
+            steps,
+            progress=progress,
+            every=min(self._report_every, max(1, steps)),
+            callback=look,
+            on_repair=partial(records.note, steps_before=begin.step),
+        )
         return Checkpoint(begin.step + run.steps, run.state, records)
 
     def _report(self, step: int, state: State, records: Records) -> None:

@@ -16,7 +16,10 @@ _SUBMODULES = ("channel", "runtime", "state", "transforms")
 
 _EXPORTS = {
     "verax.runtime": (
+        "Propagation",
+        "Repair",
         "Result",
+        "RetryLimitError",
         "RuntimeAssertion",
         "as_result_function",
         "check_assertions",
@@ -34,7 +37,10 @@ if TYPE_CHECKING:
     from verax import runtime as runtime
     from verax import state as state
     from verax import transforms as transforms
+    from verax.runtime import Propagation as Propagation
+    from verax.runtime import Repair as Repair
     from verax.runtime import Result as Result
+    from verax.runtime import RetryLimitError as RetryLimitError
     from verax.runtime import RuntimeAssertion as RuntimeAssertion
     from verax.runtime import as_result_function as as_result_function
     from verax.runtime import check_assertions as check_assertions

@@ -9,7 +9,7 @@ import pytest
 import verax
 from examples.md.simulation import Settings, make_step, make_update, start
 from examples.md.state import State, with_room
-from verax.runtime import Propagation
+from verax import Propagation
 
 ENSEMBLES = {
     name: Settings(atoms=300, density=0.6, ensemble=name, time_step=0.004)
