@@ -14,11 +14,14 @@ from typing import Any
 
 import jax
 import jax.extend as jex
+from jax._src import api as _api
+from jax._src import core as _core
 from jax._src import effects as _effects  # No public way to declare an effect (0.12).
 from jax._src import hijax as _hijax
 from jax._src.core import no_axis_name as _no_axis_name
 from jax._src.custom_batching import custom_vmap_p as custom_vmap_p
 from jax._src.interpreters import ad as _ad
+from jax._src.interpreters import batching as _batching_internals
 from jax._src.lax.lax import composite_p as composite_p
 from jax._src.shard_map import shard_map_p as shard_map_p
 from jax.extend import source_info_util as _source_info
@@ -276,3 +279,75 @@ def vmap_like(function: Callable[..., Any], axis_data: Any, dims: Sequence[int |
         axis_name=name,
         spmd_axis_name=axis_data.spmd_name,
     )
+
+
+# What the auditor replaces while it traces: transformations that leave no equation behind, and
+# `scan`, which leaves out of its equation what the body does not change. Keyed by our names.
+ENTRY_POINTS: dict[str, Callable[..., Any]] = {
+    "batch": _batching_internals.batch,
+    # Until the floor is 0.9: `grad` and the public `vjp` both called a private function.
+    "vjp": getattr(_api, "_vjp", _api.vjp),
+    "jvp": _api._jvp,
+    "linearize": _api.linearize,
+    "scan": jax.lax.scan,
+}
+
+# Since 0.9, `batch` also returns the axes that it found.
+BATCH_RETURNS_AXES = "sum_match" in inspect.signature(_batching_internals.batch).parameters
+
+_VALUE_AND_GRAD = {
+    code
+    for code in inspect.unwrap(jax.value_and_grad).__code__.co_consts
+    if inspect.iscode(code) and code.co_name.startswith("value_and_grad_f")
+}
+
+
+def differentiation_settings(frame: Any) -> dict[str, Any] | None:
+    """What `jax.grad` or `jax.value_and_grad` was told, if the frame is theirs.
+
+    Both are closures that call `vjp`; neither leaves its arguments anywhere else.
+    """
+    while frame is not None and frame.f_code not in _VALUE_AND_GRAD:
+        inside_jax = frame.f_globals.get("__name__", "").startswith("jax.")
+        frame = frame.f_back if inside_jax else None
+    if frame is None:
+        return None
+    local = frame.f_locals
+    return {name: local[name] for name in ("argnums", "has_aux", "fun")}
+
+
+def named_axis(name: Any, size: int) -> Any:
+    """Context in which collectives may use an axis name, as inside of `vmap`."""
+    return _core.extend_axis_env_nd([(name, size)])
+
+
+def axis_name_of(axis_data: Any) -> Any:
+    """The name that a `vmap` binds, or `None`."""
+    return None if axis_data.name is _no_axis_name else axis_data.name
+
+
+def call_flat(function: Any, args: Sequence[Any]) -> Any:
+    """Call a plain function, or one in the form that JAX passes between transformations."""
+    return getattr(function, "call_wrapped", function)(*args)
+
+
+def debug_names(function: Any) -> tuple[str, tuple[str, ...]]:
+    """Name of a transformed function and of its flat arguments, as far as JAX knows them."""
+    info = getattr(function, "debug_info", None)
+    if info is None:
+        return getattr(function, "__name__", ""), ()
+    return info.func_src_info.split(" at ")[0], tuple(info.arg_names or ())
+
+
+def source_of(jaxpr: Jaxpr) -> tuple[str, str, int]:
+    """Name, file and first line of the function that a jaxpr was traced from."""
+    source = jaxpr.debug_info.func_src_info or ""
+    name, _, place = source.partition(" at ")
+    file, _, line = place.rpartition(":")
+    return name, file, int(line) if line.isdigit() else 0
+
+
+def raw_frames(eqn: JaxprEqn) -> list[tuple[Any, int]]:
+    """Code objects and instruction offsets of the stack that made an equation, innermost first."""
+    traceback = eqn.source_info.traceback
+    return [] if traceback is None else list(zip(*traceback.raw_frames(), strict=True))

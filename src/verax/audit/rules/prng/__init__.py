@@ -1,0 +1,7 @@
+"""Random keys."""
+
+from __future__ import annotations
+
+from .._rule import Rule
+
+RULES: tuple[Rule, ...] = ()

@@ -1,0 +1,361 @@
+"""Trace a function so that the transformations in it leave equations.
+
+For the duration of a trace, the functions behind `vmap`, `grad`, `vjp`, `jvp`, `linearize` and
+`scan` are replaced wherever a loaded module holds them, so that `from jax import vmap` and
+functions that were transformed long before are seen too. A context that is part of JAX's cache keys
+keeps these traces apart from ordinary ones.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from functools import partial, wraps
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import ShapedArray
+from jax.extend.core import Jaxpr, Literal
+
+from ..._jax import (
+    BATCH_RETURNS_AXES,
+    ENTRY_POINTS,
+    axis_name_of,
+    call_flat,
+    debug_names,
+    differentiation_settings,
+    named_axis,
+)
+from .regions import Mark, Region, bind_region, derivative_p, mark_p, traced, type_of
+
+_auditing = jax.make_user_context(default_value=False)
+_lock = threading.RLock()
+
+
+@contextmanager
+def regions() -> Generator[None]:
+    """Let transformations leave equations, in this thread, in whatever is traced inside."""
+    owner = threading.get_ident()
+
+    def wrapper(original: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(original)
+        def replacement(*args: Any, **kwargs: Any) -> Any:
+            # Other threads, and what runs below an ordinary trace, must not notice.
+            if threading.get_ident() != owner or not _auditing.value:
+                return original(*args, **kwargs)
+            return ours(original, *args, **kwargs)
+
+        return replacement
+
+    replacements = {
+        id(original): wrapper(original, _OURS[name]) for name, original in ENTRY_POINTS.items()
+    }
+    with _lock:
+        places = list(_namespaces_holding(set(replacements)))
+        originals = [(space, name, space[name]) for space, name in places]
+        try:
+            for space, name, original in originals:
+                space[name] = replacements[id(original)]
+            with _auditing(True):
+                yield
+        finally:
+            for space, name, original in originals:
+                space[name] = original
+
+
+def _namespaces_holding(ids: set[int]) -> Generator[tuple[dict[str, Any], str]]:
+    for module in list(sys.modules.values()):
+        if module is sys.modules["verax._jax"]:
+            continue
+        space = getattr(module, "__dict__", None)
+        if isinstance(space, dict):
+            for name, value in list(space.items()):
+                if id(value) in ids:
+                    yield space, name
+
+
+# --- vmap
+
+
+def _batch(
+    original: Callable[..., Any],
+    function: Any,
+    axis_data: Any,
+    in_dims: Any,
+    out_dims: Any,
+    *args: Any,
+    **kwargs: Any,
+) -> Any:
+    return _Batched(original, function, axis_data, in_dims, out_dims, args, kwargs)
+
+
+class _Batched:
+    """Stands for what `vmap` calls; JAX has flattened arguments and checked their sizes."""
+
+    def __init__(self, original: Any, *parts: Any):
+        self._original = original
+        self._function, self._axis, self._in_dims, self._out_dims, *self._rest = parts
+
+    def call_wrapped(self, *args: Any) -> Any:
+        in_dims: Any = self._in_dims() if callable(self._in_dims) else self._in_dims
+        if not all(_is_plain(dim) for dim in in_dims):
+            args_, kwargs = self._rest
+            return self._original(
+                self._function, self._axis, self._in_dims, self._out_dims, *args_, **kwargs
+            ).call_wrapped(*args)
+        outs, axes = self._leave_region(args, list(in_dims))
+        return (outs, axes) if BATCH_RETURNS_AXES else outs
+
+    def _leave_region(self, args: Sequence[Any], in_dims: list[Any]) -> tuple[Any, list[Any]]:
+        axes = [
+            None if dim is None else range(jax.typeof(arg).ndim)[dim]
+            for arg, dim in zip(args, in_dims, strict=True)
+        ]
+        types = [_without(arg, axis) for arg, axis in zip(args, axes, strict=True)]
+        size = self._axis.size
+        with named_axis(self._axis.name, size):
+            jaxpr, consts = traced(lambda *xs: call_flat(self._function, xs), types)
+        dests: Any = self._out_dims() if callable(self._out_dims) else self._out_dims
+        mapped = _varying(jaxpr, [False] * len(consts) + [axis is not None for axis in axes])
+        out_axes = [
+            _destination(dest, len(var.aval.shape), varies)
+            for dest, var, varies in zip(dests, jaxpr.outvars, mapped, strict=True)
+        ]
+        out_types = [
+            _with(var.aval, axis, size) for var, axis in zip(jaxpr.outvars, out_axes, strict=True)
+        ]
+        name, arguments = debug_names(self._function)
+        region = Region(
+            kind="vmap",
+            name=name,
+            num_closed_over=len(consts),
+            arguments=arguments,
+            in_axes=tuple(axes),
+            out_axes=tuple(out_axes),
+            axis_name=axis_name_of(self._axis),
+            axis_size=size,
+        )
+        return bind_region(region, jaxpr, [*consts, *args], out_types), out_axes
+
+
+def _is_plain(dim: Any) -> bool:
+    return dim is None or type(dim) is int
+
+
+def _without(x: Any, axis: int | None) -> jax.ShapeDtypeStruct:
+    shape = list(jax.typeof(x).shape)
+    if axis is not None:
+        del shape[axis]
+    return type_of(x, shape)
+
+
+def _with(aval: Any, axis: int | None, size: int) -> ShapedArray:
+    shape = list(aval.shape)
+    if axis is not None:
+        shape.insert(axis, size)
+    return ShapedArray(tuple(shape), aval.dtype, weak_type=getattr(aval, "weak_type", False))
+
+
+def _destination(dest: Any, rank: int, varies: bool) -> int | None:
+    if dest is None and varies:
+        raise ValueError(
+            "vmap has a mapped output, but its out_axes says None: that is for results which are "
+            "the same for every element"
+        )
+    if dest is None:
+        return None
+    if type(dest) is not int:  # Infer: wherever the batch axis happens to be.
+        return 0 if varies else None
+    return range(rank + 1)[dest]
+
+
+def _varying(jaxpr: Jaxpr, mapped: Sequence[bool]) -> list[bool]:
+    """Which results can differ from one element of the mapped axis to the next."""
+    varying = {var for var, m in zip(jaxpr.invars, mapped, strict=True) if m}
+    for eqn in jaxpr.eqns:
+        free = not eqn.invars and eqn.primitive.name == "axis_index"
+        if free or any(not isinstance(v, Literal) and v in varying for v in eqn.invars):
+            varying.update(eqn.outvars)
+    return [not isinstance(var, Literal) and var in varying for var in jaxpr.outvars]
+
+
+# --- derivatives
+
+
+class _Flat:
+    """A function of flat arguments that remembers the structure of what it returned."""
+
+    def __init__(self, function: Any, in_tree: Any, has_aux: bool):
+        self._function, self._in_tree, self._has_aux = function, in_tree, has_aux
+        self.out_tree: Any = None
+        self.aux_tree: Any = None
+
+    def __call__(self, *leaves: Any) -> list[Any]:
+        out = call_flat(self._function, jax.tree.unflatten(self._in_tree, leaves))
+        aux = None
+        if self._has_aux:
+            if not (isinstance(out, tuple) and len(out) == 2):  # pyright: ignore[reportUnknownArgumentType]
+                raise TypeError(
+                    "with has_aux=True the differentiated function must return a pair (value, "
+                    f"auxiliary data), but it returned {type(out).__name__}"
+                )
+            out, aux = out
+        flat, self.out_tree = jax.tree.flatten(out)
+        flat_aux, self.aux_tree = jax.tree.flatten(aux)
+        return [*flat, *flat_aux]
+
+
+def _differentiable_region(
+    kind: str, function: Any, primals: Any, has_aux: bool, settings: dict[str, Any]
+) -> tuple[Any, ...]:
+    """Leave a region; returns it, its program, operands, results, and the trees around them."""
+    leaves, in_tree = jax.tree.flatten(primals)
+    flat = _Flat(function, in_tree, has_aux)
+    jaxpr, consts = traced(flat, [type_of(leaf) for leaf in leaves])
+    name, arguments = debug_names(settings.get("fun", function))
+    region = Region(
+        kind=kind,
+        name=name,
+        num_closed_over=len(consts),
+        arguments=arguments or _paths(primals),
+        differentiated=(True,) * len(leaves),
+        argnums=settings.get("argnums"),
+        results=flat.out_tree.num_leaves,
+    )
+    operands = [*consts, *leaves]
+    out_types = [_with(var.aval, None, 0) for var in jaxpr.outvars]
+    outs = bind_region(region, jaxpr, operands, out_types)
+    value = jax.tree.unflatten(flat.out_tree, outs[: region.results])
+    aux = (jax.tree.unflatten(flat.aux_tree, outs[region.results :]),) if has_aux else ()
+    return region, operands, leaves, in_tree, flat, value, aux
+
+
+def _paths(primals: Any) -> tuple[str, ...]:
+    return tuple(jax.tree_util.keystr(path) for path, _ in jax.tree.leaves_with_path(primals))
+
+
+def _vjp(original: Any, function: Any, *primals: Any, has_aux: bool = False, **options: Any) -> Any:
+    if any(options.values()):
+        return original(function, *primals, has_aux=has_aux, **options)
+    settings = differentiation_settings(sys._getframe(2))
+    kind = "vjp" if settings is None else "grad"
+    region, operands, leaves, in_tree, flat, value, aux = _differentiable_region(
+        kind, function, primals, has_aux, settings or {}
+    )
+    pullback = jax.tree_util.Partial(
+        partial(_pull_back, region, in_tree, [type_of(leaf) for leaf in leaves], flat.out_tree),
+        operands,
+    )
+    return value, pullback, *aux
+
+
+def _pull_back(
+    region: Region, in_tree: Any, types: Sequence[Any], out_tree: Any, operands: Any, cotangent: Any
+) -> Any:
+    leaves, tree = jax.tree.flatten(cotangent)
+    if tree != out_tree:
+        raise ValueError(
+            f"the cotangent has the structure {tree}, but the differentiated function returned "
+            f"{out_tree}"
+        )
+    return jax.tree.unflatten(in_tree, _apply(region, operands, leaves, types))
+
+
+def _apply(region: Region, operands: Any, directions: Any, types: Any) -> list[Any]:
+    """The derivative of a region in the given directions; integers have none."""
+    directions = [x for x in directions if _is_inexact(jax.typeof(x).dtype)]
+    wanted = [it for it in types if _is_inexact(it.dtype)]
+    outs = iter(
+        derivative_p.bind(
+            *operands,
+            *directions,
+            region=region,
+            out_types=tuple(ShapedArray(it.shape, it.dtype) for it in wanted),
+        )
+    )
+    return [
+        next(outs) if _is_inexact(it.dtype) else np.zeros(it.shape, jax.dtypes.float0)
+        for it in types
+    ]
+
+
+def _is_inexact(dtype: Any) -> bool:
+    return jnp.issubdtype(dtype, np.inexact)
+
+
+def _jvp(original: Any, function: Any, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
+    del original
+    if jax.tree.structure(primals) != jax.tree.structure(tangents):
+        raise TypeError("primals and tangents of jvp must have the same tree structure")
+    region, operands, _, _, flat, value, aux = _differentiable_region(
+        "jvp", function, primals, has_aux, {}
+    )
+    types = [type_of(leaf) for leaf in jax.tree.leaves(value)]
+    outs = _apply(region, operands, jax.tree.leaves(tangents), types)
+    return value, jax.tree.unflatten(flat.out_tree, outs), *aux
+
+
+def _linearize(
+    original: Any, function: Any, *primals: Any, has_aux: bool = False, **options: Any
+) -> Any:
+    if any(value is not None for value in options.values()):
+        return original(function, *primals, has_aux=has_aux, **options)
+    region, operands, _, in_tree, flat, value, aux = _differentiable_region(
+        "linearize", function, primals, has_aux, {}
+    )
+    types = [type_of(leaf) for leaf in jax.tree.leaves(value)]
+    push = partial(_push_forward, region, in_tree, types, flat.out_tree)
+    return value, jax.tree_util.Partial(push, operands), *aux
+
+
+def _push_forward(
+    region: Region, in_tree: Any, types: Any, out_tree: Any, operands: Any, *tangents: Any
+) -> Any:
+    leaves, tree = jax.tree.flatten(tangents)
+    if tree != in_tree:
+        raise TypeError(f"expected tangents with the structure {in_tree}, got {tree}")
+    return jax.tree.unflatten(out_tree, _apply(region, operands, leaves, types))
+
+
+# --- scan
+
+
+def _scan(original: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
+    """A scan whose equation keeps all of its carry.
+
+    JAX takes out of a scan what the body hands on unchanged. A mark on the way in and on the way
+    out keeps it, and holds the place of a leaf in the carry.
+    """
+
+    @wraps(function)
+    def body(carry: Any, x: Any) -> Any:
+        out = function(_marked("carry", carry), _marked("slice", x))
+        if not (isinstance(out, tuple) and len(out) == 2):  # pyright: ignore[reportUnknownArgumentType]
+            return out  # JAX says what is wrong with it.
+        return _marked("carried", out[0]), _marked("stacked", out[1])
+
+    return original(body, *args, **kwargs)
+
+
+def _marked(role: str, tree: Any) -> Any:
+    def one(path: Any, leaf: Any) -> Any:
+        try:
+            jax.typeof(leaf)
+        except TypeError:
+            return leaf  # Not an array; JAX says so in its own words.
+        return mark_p.bind(leaf, mark=Mark(role, jax.tree_util.keystr(path)))
+
+    return jax.tree.map_with_path(one, tree)
+
+
+_OURS: dict[str, Callable[..., Any]] = {
+    "batch": _batch,
+    "vjp": _vjp,
+    "jvp": _jvp,
+    "linearize": _linearize,
+    "scan": _scan,
+}

@@ -1,0 +1,163 @@
+"""From a function and example arguments to its program, whether or not it can be traced.
+
+Arrays, their types and random keys become inputs; everything else in the arguments (Python
+numbers, strings, functions, flags) is passed as it is.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import numpy as np
+
+from ..finding import Place
+from .build import Builder
+from .capture import regions
+from .places import UserCode, place_of_function
+from .program import Program
+
+
+@dataclass(frozen=True)
+class Input:
+    """A flat input: its path from the parameter on, and its contents where they were given."""
+
+    name: str
+    type: Any
+    concrete: Any = None
+
+    @property
+    def parameter(self) -> str:
+        """The parameter that it belongs to."""
+        return self.name.partition("[")[0].partition(".")[0]
+
+
+@dataclass
+class Traced:
+    """What tracing gave: the program, or as much of it as there was before it failed."""
+
+    function: Callable[..., Any]
+    name: str
+    place: Place | None
+    program: Program
+    inputs: list[Input]
+    outputs: list[str]
+    user_code: UserCode
+    failure: Exception | None = None
+    notes: list[str] = field(default_factory=list[str])
+
+
+def trace(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Traced:
+    """Trace a function on example arguments."""
+    entry = _Entry(function, args, kwargs)
+    user_code = UserCode(function)
+    notes: list[str] = []
+    try:
+        jaxpr, failure = entry.jaxpr(regions)
+    except Exception as error:  # Not the user's error: those are caught inside of the trace.
+        jaxpr, failure = None, error
+    if failure is not None:
+        plain, plain_failure = entry.jaxpr()
+        if plain_failure is None:
+            notes.append(
+                "transformations could not be marked while tracing, so that vmap and grad are "
+                f"not shown: {type(failure).__name__}: {failure}"
+            )
+            jaxpr = plain
+        jaxpr, failure = (plain if jaxpr is None else jaxpr), plain_failure
+    program = Builder(user_code).program(jaxpr, [leaf.name for leaf in entry.inputs])
+    return Traced(
+        function=function,
+        name=getattr(function, "__qualname__", getattr(function, "__name__", repr(function))),
+        place=place_of_function(function),
+        program=program,
+        inputs=entry.inputs,
+        outputs=entry.outputs,
+        user_code=user_code,
+        failure=failure,
+        notes=notes,
+    )
+
+
+class _Entry:
+    """A function of flat arrays, around the user's function."""
+
+    def __init__(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]):
+        self._function = function
+        leaves, self._tree = jax.tree.flatten((tuple(args), dict(kwargs)))
+        paths = [path for path, _ in jax.tree.leaves_with_path((tuple(args), dict(kwargs)))]
+        names = [_name(function, path) for path in paths]
+        self._dynamic = [_is_array(leaf) for leaf in leaves]
+        self._static = [
+            None if is_array else leaf for leaf, is_array in zip(leaves, self._dynamic, strict=True)
+        ]
+        self.inputs = [
+            Input(name, _type(leaf), None if isinstance(leaf, jax.ShapeDtypeStruct) else leaf)
+            for name, leaf, is_array in zip(names, leaves, self._dynamic, strict=True)
+            if is_array
+        ]
+        self.outputs: list[str] = []
+
+    def jaxpr(self, around: Callable[[], Any] | None = None) -> tuple[Any, Exception | None]:
+        """The program, and the user's error if there was one."""
+        failure: list[Exception] = []
+
+        def flat(*arrays: Any) -> list[Any]:
+            rest = iter(arrays)
+            leaves = [
+                next(rest) if is_array else static
+                for is_array, static in zip(self._dynamic, self._static, strict=True)
+            ]
+            args, kwargs = jax.tree.unflatten(self._tree, leaves)
+            try:
+                out = self._function(*args, **kwargs)
+                found = [it for it in jax.tree.leaves_with_path(out) if _is_array(it[1])]
+            except Exception as error:
+                failure.append(error)
+                return []
+            self.outputs = [jax.tree_util.keystr(path) for path, _ in found]
+            return [leaf for _, leaf in found]
+
+        types = [leaf.type for leaf in self.inputs]
+        if around is None:
+            jaxpr = jax.make_jaxpr(flat)(*types)
+        else:
+            with around():
+                jaxpr = jax.make_jaxpr(flat)(*types)
+        return jaxpr, failure[0] if failure else None
+
+
+def _is_array(leaf: Any) -> bool:
+    return isinstance(leaf, (jax.Array, np.ndarray, np.generic, jax.ShapeDtypeStruct))
+
+
+def _type(leaf: Any) -> jax.ShapeDtypeStruct:
+    if isinstance(leaf, jax.ShapeDtypeStruct):
+        return leaf
+    aval = jax.typeof(leaf)
+    return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
+
+
+def _name(function: Any, path: Sequence[Any]) -> str:
+    """A leaf's name in the user's words: the parameter, then the way to the leaf."""
+    where, argument, *rest = path
+    by_keyword = where.idx == 1
+    parameter = str(argument.key) if by_keyword else _parameters(function, argument.idx)
+    return parameter + jax.tree_util.keystr(tuple(rest))
+
+
+def _parameters(function: Any, index: int) -> str:
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return f"arg{index}"
+    positional = [it for it in parameters if it.kind not in (it.KEYWORD_ONLY, it.VAR_KEYWORD)]
+    for position, parameter in enumerate(positional):
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            return f"{parameter.name}[{index - position}]"
+        if position == index:
+            return parameter.name
+    return f"arg{index}"

@@ -1,0 +1,53 @@
+"""All that the trace engine knows about a program, for rules to read.
+
+Each domain is computed when a rule first asks for it, and once. A domain maps every `Value` of the
+program to what it knows of it, and keeps the events that it met on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from ..finding import Place
+from .entry import Traced
+from .program import Program, Step, Value
+from .sources import Sources
+
+
+class Facts:
+    """Facts about one traced function.
+
+    `axes` and `ranges` are what the user declared of the parameters: trees like the arguments,
+    with axis names ("batch time feat") and pairs (low, high) at the leaves.
+    """
+
+    def __init__(
+        self, traced: Traced, axes: Mapping[str, Any] | None, ranges: Mapping[str, Any] | None
+    ):
+        self.traced = traced
+        self.declared_axes = dict(axes or {})
+        self.declared_ranges = dict(ranges or {})
+        self.sources = Sources()
+
+    @property
+    def program(self) -> Program:
+        """The program, as far as it could be traced."""
+        return self.traced.program
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """Every step of the program, outer before inner."""
+        return tuple(self.program.walk())
+
+    @cached_property
+    def live(self) -> frozenset[Value]:
+        """The values on which some output depends."""
+        from .liveness import live_values
+
+        return live_values(self.program)
+
+    def place(self, step: Step) -> Place:
+        """Where a step is, in the user's code: at least the function that was audited."""
+        return step.place or self.traced.place or Place("<unknown>", 1)

@@ -1,0 +1,92 @@
+"""The user's source text behind a place: the statement, and what it assigns."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..finding import Place
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement of the user's code, on its own lines.
+
+    `targets` are the names that it assigns. For a compound statement (`for`, `if`, `def`) the text
+    is that of its head.
+    """
+
+    file: str
+    line: int
+    end_line: int
+    text: str
+    targets: tuple[str, ...]
+
+
+class Sources:
+    """Files of the user, read once."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, _File] = {}
+
+    def statement(self, place: Place) -> Statement | None:
+        """The innermost statement at a place; `None` if the source cannot be read."""
+        if place.file not in self._files:
+            self._files[place.file] = _File(place.file)
+        return self._files[place.file].by_line.get(place.line)
+
+
+class _File:
+    def __init__(self, name: str):
+        self._name = name
+        self._lines = linecache.getlines(name)
+
+    @cached_property
+    def by_line(self) -> dict[int, Statement]:
+        """The innermost statement of each line."""
+        try:
+            tree = ast.parse("".join(self._lines))
+        except (SyntaxError, ValueError):
+            return {}
+        found: dict[int, Statement] = {}
+        # Outer statements come first, so that inner ones overwrite them.
+        pending: list[ast.AST] = [tree]
+        while pending:
+            node = pending.pop(0)
+            if isinstance(node, ast.stmt):
+                statement = self._statement(node)
+                for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
+                    found[line] = statement
+            pending.extend(child for child in ast.iter_child_nodes(node))
+        return found
+
+    def _statement(self, node: ast.stmt) -> Statement:
+        last = _end_of_head(node)
+        lines = [line.strip() for line in self._lines[node.lineno - 1 : last]]
+        return Statement(self._name, node.lineno, last, " ".join(lines), _targets(node))
+
+
+def _end_of_head(node: ast.stmt) -> int:
+    """Where a statement ends; for a compound one, where its head does."""
+    body = getattr(node, "body", None)
+    end = node.end_lineno or node.lineno
+    if isinstance(body, list) and body and isinstance(body[0], ast.stmt):
+        first = body[0].lineno
+        return max(node.lineno, min(end, first - 1))
+    return end
+
+
+def _targets(node: ast.stmt) -> tuple[str, ...]:
+    if isinstance(node, ast.Assign):
+        targets: list[ast.expr] = node.targets
+    elif isinstance(node, (ast.AugAssign, ast.AnnAssign)):
+        targets = [node.target]
+    else:
+        return ()
+    names: list[str] = []
+    for target in targets:
+        parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+        names += [ast.unparse(part) for part in parts]
+    return tuple(names)
