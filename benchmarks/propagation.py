@@ -99,7 +99,11 @@ def propagated(step: Any) -> Callable[[Any, int], Any]:
 
 
 def run(effort: Effort) -> Iterator[Outcome]:
-    cases = {"cheap step": (cheap_step, 8, 200_000), "heavier step": (heavier_step, 64, 10_000)}
+    cases = {
+        "cheap step": (cheap_step, 8, 200_000),
+        "heavier step": (heavier_step, 64, 10_000),
+        "large state": (cheap_step, 1_000_000, 200),
+    }
     for name, (step, size, count) in cases.items():
         count = count // 100 if effort.quick else count
         state = {"x": jnp.linspace(0.0, 1.0, size), "v": jnp.zeros(size)}
