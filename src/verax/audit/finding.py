@@ -1,0 +1,117 @@
+"""What the auditor says about one place of a program.
+
+Engines and rules make these; renderers read them. Nothing here knows how a finding was made, and
+nothing here imports JAX.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+
+class Severity(StrEnum):
+    """What happens to a program that keeps the defect."""
+
+    CRITICAL = "critical"  # it runs, and its results are wrong
+    ERROR = "error"  # it raises
+    MINOR = "minor"  # it costs time or memory
+
+    @property
+    def rank(self) -> int:
+        """Position in the order minor < error < critical."""
+        return _SEVERITIES.index(self)
+
+
+_SEVERITIES = (Severity.MINOR, Severity.ERROR, Severity.CRITICAL)
+
+
+class Confidence(StrEnum):
+    """Whether a finding follows from what is known, or from what such code usually means."""
+
+    CERTAIN = "certain"
+    LIKELY = "likely"
+
+
+class Engine(StrEnum):
+    """Who found it."""
+
+    SOURCE = "source"
+    TRACE = "trace"
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """A position in the user's code. Lines and columns count from one."""
+
+    file: str
+    line: int
+    column: int = 1
+    function: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One step by which a value got to the place of a finding."""
+
+    text: str
+    place: Place | None = None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A defect, or (in the section of warnings) what could become one.
+
+    `current` says what the program does, `expected` what it should do, `fix` how to get there.
+    `title` is the rule's; what is particular to the place stands in the other three.
+    """
+
+    code: str
+    family: str
+    title: str
+    severity: Severity
+    confidence: Confidence
+    place: Place
+    current: str
+    expected: str
+    fix: str
+    engine: Engine
+    evidence: tuple[Evidence, ...] = ()
+
+    @property
+    def identity(self) -> tuple[str, str, int]:
+        """Findings that agree in this say the same thing."""
+        return (self.code, self.place.file, self.place.line)
+
+
+@dataclass(frozen=True)
+class Verified:
+    """Something that a rule proved to hold, and why it does."""
+
+    code: str
+    family: str
+    claim: str
+    reason: str
+    place: Place | None = None
+
+
+def without_repetition(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Each defect once, in the order of files and lines.
+
+    Where both engines found one, the trace engine's words stay, since they hold facts, and the
+    evidence of both.
+    """
+    kept: dict[tuple[str, str, int], Finding] = {}
+    for finding in findings:
+        other = kept.get(finding.identity)
+        if other is None:
+            kept[finding.identity] = finding
+        elif other.engine is not finding.engine:
+            first, second = sorted((other, finding), key=lambda it: it.engine is Engine.SOURCE)
+            evidence = (*first.evidence, *(e for e in second.evidence if e not in first.evidence))
+            kept[finding.identity] = replace(first, evidence=evidence)
+    return tuple(sorted(kept.values(), key=lambda it: (it.place, it.code)))

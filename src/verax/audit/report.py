@@ -1,0 +1,236 @@
+"""The report: one data model with six sections, written by the engines and read by renderers.
+
+The sections are the fields of `Report`, in the order in which they are shown: data flow,
+transformation stack, shape trace at boundaries, issues found, verified correct, warnings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from .finding import Confidence, Finding, Place, Severity, Verified
+
+SCHEMA = "verax.report/1"
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """What is known of an array: its type, what its axes mean, and the values it can take.
+
+    `axes` has one entry a dimension, `None` where the meaning is not known. `low` and `high` bound
+    the values; `None` means that nothing is known of that side. A size is a string where only a
+    name for it is known.
+    """
+
+    dtype: str
+    shape: tuple[int | str, ...]
+    axes: tuple[str | None, ...] = ()
+    weak: bool = False
+    low: float | int | None = None
+    high: float | int | None = None
+
+    def __str__(self) -> str:
+        axes = self.axes or (None,) * len(self.shape)
+        sizes = [
+            str(size) if name is None or name == size else f"{name}={size}"
+            for name, size in zip(axes, self.shape, strict=True)
+        ]
+        return f"{_SHORT.get(self.dtype, self.dtype)}[{','.join(sizes)}]"
+
+    @property
+    def range(self) -> str:
+        """The bounds as text, empty where nothing is known."""
+        if self.low is None and self.high is None:
+            return ""
+        return f"{_number(self.low, '-inf')}..{_number(self.high, 'inf')}"
+
+
+def _number(value: float | int | None, unknown: str) -> str:
+    return unknown if value is None else f"{value:.6g}"
+
+
+_SHORT = {
+    "bool": "bool",
+    "bfloat16": "bf16",
+    **{f"float{n}": f"f{n}" for n in (16, 32, 64)},
+    **{f"int{n}": f"i{n}" for n in (4, 8, 16, 32, 64)},
+    **{f"uint{n}": f"u{n}" for n in (4, 8, 16, 32, 64)},
+    **{f"complex{n}": f"c{n}" for n in (64, 128)},
+}
+
+
+@dataclass(frozen=True)
+class FlowValue:
+    """A value of the data flow: an input, what a step makes, or an output.
+
+    `id` is unique in a flow. `name` is what the user calls it (`params['w1']`, `h`), or empty.
+    """
+
+    id: str
+    name: str
+    tensor: Tensor
+
+
+@dataclass(frozen=True)
+class FlowStep:
+    """A line of the user's code, as a step from values to values.
+
+    `notes` say what happens there: over which axis it reduces, how a meaning changes, whether the
+    result is discarded, merged or used several times. `children` are steps inside of a call or of
+    a transformation; `repeat` counts how often steps of the same form follow each other.
+    """
+
+    text: str
+    place: Place | None
+    consumes: tuple[str, ...]
+    produces: tuple[FlowValue, ...]
+    consumed_by: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    children: tuple[FlowStep, ...] = ()
+    repeat: int = 1
+    kind: str = "line"
+
+    def walk(self, depth: int = 0) -> Iterator[tuple[int, FlowStep]]:
+        """This step and those inside, each with its depth."""
+        yield depth, self
+        for child in self.children:
+            yield from child.walk(depth + 1)
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Data flow of one entry point, from every input leaf to every output leaf."""
+
+    entry: str
+    place: Place | None
+    inputs: tuple[FlowValue, ...]
+    steps: tuple[FlowStep, ...]
+    outputs: tuple[FlowValue, ...]
+    notes: tuple[str, ...] = ()
+
+    def value_names(self) -> dict[str, str]:
+        """What to call each value, by its id: its name, or else the line that makes it."""
+        names = {value.id: value.name or value.id for value in (*self.inputs, *self.outputs)}
+        for outer in self.steps:
+            for _, step in outer.walk():
+                where = f"line {step.place.line}" if step.place else ""
+                names.update({value.id: value.name or where or value.id for value in step.produces})
+        return names
+
+
+@dataclass(frozen=True)
+class Transformation:
+    """A node in the tree of transformations.
+
+    `kind` is JAX's word (jit, vmap, scan, grad…), `name` the transformed function's. `settings`
+    are what was chosen (in_axes, length, argnums…) as text; `effects` say what it does to which
+    axis.
+    """
+
+    kind: str
+    name: str
+    place: Place | None
+    settings: tuple[tuple[str, str], ...] = ()
+    effects: tuple[str, ...] = ()
+    children: tuple[Transformation, ...] = ()
+    repeat: int = 1
+
+    def walk(self, depth: int = 0) -> Iterator[tuple[int, Transformation]]:
+        """This node and those below, each with its depth."""
+        yield depth, self
+        for child in self.children:
+            yield from child.walk(depth + 1)
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """A value that crosses the boundary of a transformation.
+
+    `role` says how (mapped, broadcast, carry, scanned, closed over, stacked, differentiated…). On
+    the way in, `before` is outside and `after` inside; on the way out the other way round.
+    """
+
+    boundary: str
+    place: Place | None
+    role: str
+    name: str
+    before: Tensor | None
+    after: Tensor | None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What an audit found.
+
+    `notes` are remarks about the audit itself: a file that could not be read, a rule that failed,
+    a part that could not be followed.
+    """
+
+    target: str
+    data_flow: tuple[Flow, ...] = ()
+    transformation_stack: tuple[Transformation, ...] = ()
+    shape_trace: tuple[Crossing, ...] = ()
+    issues: tuple[Finding, ...] = ()
+    verified: tuple[Verified, ...] = ()
+    warnings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Issues and warnings together."""
+        return (*self.issues, *self.warnings)
+
+    def __str__(self) -> str:
+        from .render.to_terminal import render
+
+        return render(self)
+
+    def to_json(self) -> str:
+        """The whole report as JSON, by the schema `verax.report/1`."""
+        from .render.to_json import render
+
+        return render(self)
+
+    def to_markdown(self) -> str:
+        """The report as Markdown, for a comment or a page."""
+        from .render.to_markdown import render
+
+        return render(self)
+
+    def _repr_html_(self) -> str:
+        from .render.to_html import fragment
+
+        return fragment(self)
+
+    def raise_issues(self, confidence: Confidence = Confidence.LIKELY) -> None:
+        """Raise `AuditError` if there are issues, for use in a test.
+
+        With `Confidence.CERTAIN`, issues that are only likely do not count.
+        """
+        certain = Confidence(confidence) is Confidence.CERTAIN
+        found = [it for it in self.issues if not certain or it.confidence is Confidence.CERTAIN]
+        if found:
+            raise AuditError(self.target, tuple(found))
+
+
+class AuditError(Exception):
+    """Raised by `Report.raise_issues`: the issues are in `issues`, the text lists them."""
+
+    def __init__(self, target: str, issues: tuple[Finding, ...]):
+        self.target = target
+        self.issues = issues
+        super().__init__(target, issues)
+
+    def __str__(self) -> str:
+        count = f"{len(self.issues)} issue{'s' * (len(self.issues) != 1)}"
+        lines = [
+            f"{it.place}: {it.code} {it.title}\n    {it.current}\n    fix: {it.fix}"
+            for it in self.issues
+        ]
+        return "\n".join([f"{self.target}: {count}", *lines])
+
+
+def worst(findings: tuple[Finding, ...]) -> Severity | None:
+    """The gravest severity among findings."""
+    return max((it.severity for it in findings), key=lambda it: it.rank, default=None)

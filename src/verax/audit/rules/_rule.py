@@ -1,0 +1,84 @@
+"""What a rule is: documentation that runs, and a check from facts to findings.
+
+A rule is one small file in the folder of its family. Its documentation holds a wrong and a right
+program, which the tests audit: the rule has to fire on the first and stay silent on the second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..finding import Confidence, Engine, Evidence, Finding, Place, Severity, Verified
+
+FAMILIES = {
+    "dataflow": "DF",
+    "axis": "AX",
+    "scan": "SC",
+    "vmap": "VM",
+    "jit": "JT",
+    "pytree": "PT",
+    "grad": "GR",
+    "prng": "RK",
+    "env": "EN",
+}
+
+# What a check yields. A finding whose rule only warns goes to the section of warnings.
+Verdict = Finding | Verified
+Check = Callable[[Any], Iterator[Verdict]]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One thing that the auditor looks for.
+
+    `name` is for reading ("key-reused"), `title` for the report. `explanation` says what it finds
+    and why that matters, in Markdown. `wrong` and `right` are whole programs with an `entry`, its
+    `inputs()` and, where axes have a meaning, `AXES`. `trace` and `source` check the facts of an
+    engine; a rule may have either or both.
+    """
+
+    code: str
+    name: str
+    title: str
+    family: str
+    severity: Severity
+    explanation: str
+    wrong: str
+    right: str
+    confidence: Confidence = Confidence.CERTAIN
+    warns: bool = False
+    trace: Check | None = field(default=None, compare=False)
+    source: Check | None = field(default=None, compare=False)
+
+    def finding(
+        self,
+        place: Place,
+        *,
+        current: str,
+        expected: str,
+        fix: str,
+        evidence: tuple[Evidence, ...] = (),
+        engine: Engine = Engine.TRACE,
+        confidence: Confidence | None = None,
+        severity: Severity | None = None,
+    ) -> Finding:
+        """A finding of this rule at one place."""
+        return Finding(
+            code=self.code,
+            family=self.family,
+            title=self.title,
+            severity=severity or self.severity,
+            confidence=confidence or self.confidence,
+            place=place,
+            current=current,
+            expected=expected,
+            fix=fix,
+            engine=engine,
+            evidence=evidence,
+        )
+
+    def verified(self, claim: str, reason: str, place: Place | None = None) -> Verified:
+        """A claim of this rule that was proved."""
+        return Verified(self.code, self.family, claim, reason, place)
