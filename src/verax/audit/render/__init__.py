@@ -1,0 +1,1 @@
+"""A report as text, one module a format; each has `render(report) -> str`."""

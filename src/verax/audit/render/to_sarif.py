@@ -1,0 +1,120 @@
+"""A report as SARIF 2.1.0, which code hosts and editors read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from ..finding import Evidence, Finding, Place, Severity
+from ..report import Report
+from ..rules.registry import UnknownRuleError, find
+from ._places import with_short_files
+
+_LEVELS = {Severity.CRITICAL: "error", Severity.ERROR: "error", Severity.MINOR: "warning"}
+# How code hosts order alerts: 9 and above is critical, 7 high, 4 medium.
+_RANKS = {Severity.CRITICAL: 90.0, Severity.ERROR: 70.0, Severity.MINOR: 30.0}
+
+Data = dict[str, Any]
+
+
+def render(report: Report) -> str:
+    """The findings as one run; what verax calls a warning has the level note."""
+    report = with_short_files(report)
+    results = [_result(issue, _LEVELS[issue.severity]) for issue in report.issues]
+    results += [_result(warning, "note") for warning in report.warnings]
+    driver = {"name": "verax", "rules": _rules(report)}
+    notes = [{"level": "note", "message": {"text": note}} for note in report.notes]
+    run: Data = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": notes}],
+        "results": results,
+    }
+    log: Data = {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [run],
+    }
+    return json.dumps(log, indent=2, allow_nan=False) + "\n"
+
+
+def _rules(report: Report) -> list[Data]:
+    first: dict[str, Finding] = {}
+    for finding in report.findings:
+        first.setdefault(finding.code, finding)
+    return [_rule(finding) for _, finding in sorted(first.items())]
+
+
+def _rule(finding: Finding) -> Data:
+    data: Data = {
+        "id": finding.code,
+        "shortDescription": {"text": finding.title},
+        "properties": {"tags": [finding.family]},
+    }
+    try:
+        rule = find(finding.code)
+    except UnknownRuleError:
+        return data
+    return data | {
+        "name": rule.name,
+        "fullDescription": {"text": rule.explanation.strip()},
+        "help": {"text": rule.explanation.strip(), "markdown": rule.explanation.strip()},
+    }
+
+
+def _result(finding: Finding, level: str) -> Data:
+    text = finding.current
+    if finding.expected:
+        text += f"\nExpected: {finding.expected}"
+    if finding.fix:
+        text += f"\nFix: {finding.fix}"
+    result: Data = {
+        "ruleId": finding.code,
+        "level": level,
+        "rank": _RANKS[finding.severity],
+        "message": {"text": text or finding.title},
+        "locations": [_location(finding.place)],
+        "partialFingerprints": {"verax/1": _fingerprint(finding)},
+        "properties": {
+            "severity": finding.severity.value,
+            "confidence": finding.confidence.value,
+            "engine": finding.engine.value,
+        },
+    }
+    steps = [_step(step) for step in finding.evidence]
+    if steps:
+        result["codeFlows"] = [{"threadFlows": [{"locations": steps}]}]
+    return result
+
+
+def _step(step: Evidence) -> Data:
+    location = _location(step.place) if step.place else {}
+    return {"location": {**location, "message": {"text": step.text}}}
+
+
+def _location(place: Place) -> Data:
+    location: Data = {
+        "physicalLocation": {
+            "artifactLocation": {"uri": _uri(place.file)},
+            "region": {"startLine": max(place.line, 1), "startColumn": max(place.column, 1)},
+        }
+    }
+    if place.function:
+        location["logicalLocations"] = [{"name": place.function, "kind": "function"}]
+    return location
+
+
+def _uri(file: str) -> str:
+    if os.path.isabs(file):
+        return Path(file).as_uri()
+    return quote(file.replace(os.sep, "/"), errors="surrogateescape")
+
+
+def _fingerprint(finding: Finding) -> str:
+    """The same after lines were added above, so that a host does not take it for a new one."""
+    text = "\0".join((finding.code, finding.place.file, finding.place.function, finding.current))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
