@@ -18,6 +18,7 @@ ARROWS = {
     "transforms": {"_jax"},
     "runtime": {"_jax", "channel", "state"},
     "compat": {"runtime", "state", "transforms"},
+    "audit": {"_jax", "channel"},
 }
 
 

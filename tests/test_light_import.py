@@ -18,7 +18,14 @@ def slow_imports(program: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "program", ["import verax", "import verax; dir(verax)", "import verax; hasattr(verax, 'nope')"]
+    "program",
+    [
+        "import verax",
+        "import verax; dir(verax)",
+        "import verax; hasattr(verax, 'nope')",
+        "import verax; verax.audit.Report('t').to_json()",
+        "from verax.audit.rules.registry import all_rules; all_rules()",
+    ],
 )
 def test_slow_packages_stay_out(program: str):
     assert slow_imports(program) == set()

@@ -11,7 +11,7 @@ import pytest
 import verax
 
 PAGES = Path(__file__).parents[1] / "docs" / "reference"
-ROOMS = ["channel", "runtime", "state", "transforms"]
+ROOMS = ["audit", "channel", "runtime", "state", "transforms"]
 
 
 def public(module: ModuleType) -> set[str]:

@@ -8,7 +8,7 @@ import verax
 
 assert_type(verax.__version__, str)
 
-rooms: list[ModuleType] = [verax.channel, verax.runtime, verax.state, verax.transforms]
+rooms: list[ModuleType] = [verax.audit, verax.channel, verax.runtime, verax.state, verax.transforms]
 
 # The comment itself is an error where there is nothing to ignore.
 print(verax.no_such_name)  # pyright: ignore[reportAttributeAccessIssue]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-_SUBMODULES = ("channel", "runtime", "state", "transforms")
+_SUBMODULES = ("audit", "channel", "runtime", "state", "transforms")
 
 _EXPORTS = {
     "verax.runtime": (
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from verax import runtime as runtime
     from verax import state as state
     from verax import transforms as transforms
+    from verax.audit._module import audit as audit
     from verax.runtime import Propagation as Propagation
     from verax.runtime import Repair as Repair
     from verax.runtime import Result as Result
