@@ -1,7 +1,8 @@
 """Which values some output depends on.
 
 Backwards from the outputs, through boundaries: a scan's result needs what its body stacks, what the
-body stacks may need the carry, and so on around the loop.
+body stacks may need the carry, and so on around the loop. What a callback, an assertion or a write
+into a reference gets counts as an output too.
 """
 
 from __future__ import annotations
@@ -11,7 +12,18 @@ from .program import Program, Step, Value
 
 def live_values(program: Program) -> frozenset[Value]:
     """All values from which a path leads to an output of the program."""
-    return needed_for(program.body.outputs)
+    seen_outside = [value for step in program.walk() if acts(step) for value in step.inputs]
+    return needed_for([*program.body.outputs, *seen_outside])
+
+
+# Steps whose effect is not in their results. `emit` is verax's own, for assertions.
+_ACTING = {"emit", "swap", "addupdate", "outfeed", "custom_partitioning_call"}
+
+
+def acts(step: Step) -> bool:
+    """Whether a step does something that can be noticed beside its results."""
+    name = step.primitive
+    return name in _ACTING or "callback" in name or name.startswith("debug_")
 
 
 def needed_for(values: list[Value]) -> frozenset[Value]:
@@ -86,6 +98,12 @@ def _derive(step: Step, value: Value) -> list[Value]:
     return [outer for outer, inner in step.detail.differentiated if inner is value]
 
 
+def _derivative(step: Step, value: Value) -> list[Value]:
+    # A derivative depends on all that the differentiated results are computed from.
+    of = step.detail
+    return step.inputs if of is None else [*step.inputs, *of.outputs[: of.detail.results]]
+
+
 _SOURCES = {
     "call": _call,
     "scan": _loop,
@@ -94,4 +112,5 @@ _SOURCES = {
     "map": _map,
     "shard": _shard,
     "derive": _derive,
+    "derivative": _derivative,
 }
