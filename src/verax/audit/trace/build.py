@@ -21,7 +21,7 @@ from ..._jax import (
     source_of,
 )
 from ..finding import Place
-from .places import UserCode
+from .places import UserCode, is_jax
 from .program import (
     Body,
     Declaration,
@@ -82,7 +82,8 @@ class Builder:
             self.mark(eqn.params["mark"], inputs[0])
             env[eqn.outvars[0]] = inputs[0]
             return
-        frames = self.user_code.frames(raw_frames(eqn), outermost)
+        raw = raw_frames(eqn)
+        frames = self.user_code.frames(raw, outermost)
         if not frames and body.owner is not None:
             # A library's own steps belong to the line that called it.
             frames = body.owner.frames
@@ -94,6 +95,7 @@ class Builder:
             place=frames[0] if frames else None,
             frames=frames,
             within=body,
+            call_site=next(((c, at) for c, at in raw if not is_jax(c.co_filename)), None),
         )
         body.steps.append(step)
         for value in dict.fromkeys(inputs):

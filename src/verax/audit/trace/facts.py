@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..finding import Place
 from .entry import Traced
 from .program import Program, Step, Value
 from .sources import Sources
+
+if TYPE_CHECKING:
+    from .axes import AxisAnalysis
 
 
 class Facts:
@@ -47,6 +50,13 @@ class Facts:
         from .liveness import live_values
 
         return live_values(self.program)
+
+    @cached_property
+    def axes(self) -> AxisAnalysis:
+        """What each dimension of each value means."""
+        from .axes import axes_of
+
+        return axes_of(self)
 
     def place(self, step: Step) -> Place:
         """Where a step is, in the user's code: at least the function that was audited."""

@@ -14,6 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import jax
+
 from ..finding import Place
 
 _LIBRARIES = tuple(
@@ -105,6 +107,17 @@ def _place(code: Any, offset: int) -> Place:
         column=(column or 0) + 1,
         function=code.co_qualname,
     )
+
+
+_JAX = (
+    os.path.join(os.fspath(Path(jax.__file__).parent), ""),
+    os.path.join(os.fspath(Path(__file__).parents[2]), ""),
+)
+
+
+def is_jax(file: str) -> bool:
+    """Whether code is JAX's own, or ours."""
+    return file.startswith(_JAX)
 
 
 def place_of_function(function: Any) -> Place | None:

@@ -93,6 +93,8 @@ class Step:
     place: Place | None
     frames: tuple[Place, ...]
     within: Body
+    # The instruction that made it, in whatever code is not JAX's: tells two calls in one line apart.
+    call_site: Any = None
     kind: str = "operation"
     bodies: list[Body] = field(default_factory=list[Body])
     detail: Any = None

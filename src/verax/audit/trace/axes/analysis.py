@@ -1,0 +1,293 @@
+"""Follow every axis of every value from the inputs to the outputs.
+
+A table has a small rule for each primitive; one that is not in it gives axes of which nothing is
+known. Loops need no fixpoint: axes merge, and merging does not depend on the order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax.numpy as jnp
+
+from ..program import Body, Loop, Mapping, Program, Step, Value
+from .axis import Axes, Axis, Clash, Dimension, Meeting, unknown
+
+Rule = Callable[["AxisAnalysis", Step, Sequence[Axes]], Sequence[Axes]]
+
+
+@dataclass(frozen=True, eq=False)
+class Outer:
+    """Two values meet so that each one is repeated along an axis of the other.
+
+    `first` has the dimension `first_dim`, which the second lacks, and the other way round.
+    """
+
+    step: Step
+    first: Value
+    first_dim: int
+    second: Value
+    second_dim: int
+    # Where the sizes of one come from that make room for the other's axis.
+    first_unit: str
+    second_unit: str
+
+
+@dataclass(frozen=True, eq=False)
+class Reshuffle:
+    """A reshape whose dimensions are those of its operand in another order."""
+
+    step: Step
+    before: tuple[Axis, ...]
+    before_sizes: tuple[int, ...]
+    after_sizes: tuple[int, ...]
+
+
+@dataclass
+class AxisAnalysis:
+    """What is known of axes; filled by `run`.
+
+    `came_from` leads from a dimension back to the one that it continues.
+    """
+
+    program: Program
+    meeting: Meeting = field(default_factory=Meeting)
+    axes: dict[Value, Axes] = field(default_factory=dict[Value, Axes])
+    came_from: dict[tuple[Value, int], tuple[Value, int]] = field(
+        default_factory=dict[tuple[Value, int], tuple[Value, int]]
+    )
+    outers: list[Outer] = field(default_factory=list[Outer])
+    reshuffles: list[Reshuffle] = field(default_factory=list[Reshuffle])
+    # The axis that a `vmap` maps or a `scan` runs over.
+    over: dict[Step, Axis] = field(default_factory=dict[Step, Axis])
+    declared: dict[str, Axis] = field(default_factory=dict[str, Axis])
+
+    # --- for rules and sections
+
+    def __getitem__(self, value: Value) -> Axes:
+        """The axes of a value."""
+        return tuple(axis.root() for axis in self.of(value))
+
+    def names(self, value: Value) -> tuple[str | None, ...]:
+        """The names of a value's axes, `None` where there is none."""
+        return tuple(axis.label or None for axis in self.of(value))
+
+    @property
+    def clashes(self) -> list[Clash]:
+        """Where declared names met."""
+        return self.meeting.clashes
+
+    # --- for the tables
+
+    def of(self, value: Value) -> Axes:
+        """Axes of a value, made up if it has none yet (a constant, for instance)."""
+        if value not in self.axes:
+            self.axes[value] = unknown(value)
+        return self.axes[value]
+
+    def named(self, name: str) -> Axis:
+        """The axis of a declared name: one for the whole program."""
+        if name not in self.declared:
+            self.declared[name] = Axis(name=name)
+        return self.declared[name]
+
+    def join(
+        self, step: Step | None, where: str, a: tuple[Value, int], b: tuple[Value, int]
+    ) -> Axis:
+        """Two dimensions meet."""
+        (first, i), (second, j) = a, b
+        return self.meeting.join(
+            step,
+            where,
+            Dimension(first, i),
+            self.of(first)[i],
+            Dimension(second, j),
+            self.of(second)[j],
+        )
+
+    def follow(self, made: Value, index: int, source: Value, source_index: int) -> None:
+        """Remember that a dimension continues another."""
+        self.came_from.setdefault((made, index), (source, source_index))
+
+    # --- the walk
+
+    def run(self, inputs: Sequence[Sequence[str | None]]) -> None:
+        """Follow the program, whose inputs have axes with these names."""
+        for value, names in zip(self.program.body.inputs, inputs, strict=True):
+            self.axes[value] = tuple(self.named(name) if name else Axis() for name in names)
+        self._declarations = {it.value: it for it in self.program.declarations}
+        self.body(self.program.body)
+
+    def body(self, body: Body) -> None:
+        """Follow the steps of a body."""
+        for step in body.steps:
+            _KINDS.get(step.kind, _operation)(self, step)
+            for value in step.outputs:
+                self._declare(value)
+
+    def _declare(self, value: Value) -> None:
+        declaration = self._declarations.get(value)
+        if declaration is None or len(declaration.axes) != len(value.shape):
+            return
+        for index, name in enumerate(declaration.axes):
+            if name:
+                dimension = Dimension(value, index)
+                own, wanted = self.of(value)[index], self.named(name)
+                before = len(self.clashes)
+                self.meeting.join(None, "declared", dimension, own, dimension, wanted)
+                for clash in self.clashes[before:]:
+                    object.__setattr__(clash, "place", declaration.place)
+
+
+def _operation(analysis: AxisAnalysis, step: Step) -> None:
+    from .tables import RULES
+
+    rule = RULES.get(step.primitive)
+    operands = [analysis.of(value) for value in step.inputs]
+    outs = None if rule is None else rule(analysis, step, operands)
+    if outs is None:
+        outs = [unknown(value) for value in step.outputs]
+    for value, axes in zip(step.outputs, outs, strict=True):
+        analysis.axes[value] = tuple(axes)
+
+
+def _call(analysis: AxisAnalysis, step: Step) -> None:
+    analysis.body(step.bodies[0])
+
+
+def _share(analysis: AxisAnalysis, made: Value, source: Value) -> None:
+    """A value continues another, axis for axis."""
+    analysis.axes[made] = analysis.of(source)
+    for index in range(len(made.shape)):
+        analysis.follow(made, index, source, index)
+
+
+def _join_all(analysis: AxisAnalysis, step: Step, where: str, first: Value, second: Value) -> None:
+    for index, (m, n) in enumerate(zip(first.shape, second.shape, strict=True)):
+        if m == n != 1:
+            analysis.join(step, where, (first, index), (second, index))
+
+
+def _loop(analysis: AxisAnalysis, step: Step) -> None:
+    loop: Loop = step.detail
+    for initial, carry in zip(loop.initial, loop.carry, strict=True):
+        analysis.axes[carry] = tuple(
+            Axis(unit=axis.root().unit, name=axis.root().name if size == 1 else "")
+            for axis, size in zip(analysis.of(initial), carry.shape, strict=True)
+        )
+        for index in range(len(carry.shape)):
+            analysis.follow(carry, index, initial, index)
+        _join_all(analysis, step, "carry", initial, carry)
+    if step.kind == "scan":
+        _scanned(analysis, step, loop)
+    for body in step.bodies:
+        analysis.body(body)
+    for carry, carried, final in zip(loop.carry, loop.carried, loop.final, strict=True):
+        _join_all(analysis, step, "carry", carry, carried)
+        analysis.axes[final] = analysis.of(carry)
+        for index in range(len(final.shape)):
+            analysis.follow(final, index, carried, index)
+    for stack, stacked in zip(loop.stacks, loop.stacked, strict=True):
+        analysis.axes[stacked] = (analysis.over[step], *analysis.of(stack))
+        for index in range(len(stack.shape)):
+            analysis.follow(stacked, index + 1, stack, index)
+        if loop.scanned:
+            analysis.follow(stacked, 0, loop.scanned[0], 0)
+
+
+def _scanned(analysis: AxisAnalysis, step: Step, loop: Loop) -> None:
+    over = Axis()
+    for scanned, part in zip(loop.scanned, loop.slices, strict=True):
+        first = loop.scanned[0]
+        over = analysis.of(first)[0]
+        if scanned is not first:
+            analysis.join(step, "scanned", (first, 0), (scanned, 0))
+        analysis.axes[part] = analysis.of(scanned)[1:]
+        for index in range(len(part.shape)):
+            analysis.follow(part, index, scanned, index + 1)
+    analysis.over[step] = over
+
+
+def _cond(analysis: AxisAnalysis, step: Step) -> None:
+    for branch in step.bodies:
+        analysis.body(branch)
+    for index, out in enumerate(step.outputs):
+        first = step.bodies[0].outputs[index]
+        _share(analysis, out, first)
+        for branch in step.bodies[1:]:
+            _join_all(analysis, step, "branch", first, branch.outputs[index])
+
+
+def _map(analysis: AxisAnalysis, step: Step) -> None:
+    mapping: Mapping = step.detail
+    over = Axis()
+    for position, (outer, inner, axis) in enumerate(mapping.mapped):
+        axes = analysis.of(outer)
+        if position == 0:
+            over = axes[axis]
+        elif mapping.size != 1:
+            first, _, first_axis = mapping.mapped[0]
+            analysis.join(step, "mapped", (first, first_axis), (outer, axis))
+        analysis.axes[inner] = (*axes[:axis], *axes[axis + 1 :])
+        for index in range(len(inner.shape)):
+            analysis.follow(inner, index, outer, index + (index >= axis))
+    analysis.over[step] = over
+    analysis.body(step.bodies[0])
+    for out, inner, axis in mapping.results:
+        axes = list(analysis.of(inner))
+        if axis is not None:
+            axes.insert(axis, over)
+            if mapping.mapped:
+                first, _, first_axis = mapping.mapped[0]
+                analysis.follow(out, axis, first, first_axis)
+        analysis.axes[out] = tuple(axes)
+        for index in range(len(inner.shape)):
+            shift = axis is not None and index >= axis
+            analysis.follow(out, index + shift, inner, index)
+
+
+def _shard(analysis: AxisAnalysis, step: Step) -> None:
+    for outer, inner, _ in step.detail.inputs:
+        if inner is not outer:
+            _share(analysis, inner, outer)
+    analysis.body(step.bodies[0])
+    for out, inner, _ in step.detail.outputs:
+        _share(analysis, out, inner)
+
+
+def _derive(analysis: AxisAnalysis, step: Step) -> None:
+    for outer, inner in step.detail.differentiated:
+        _share(analysis, inner, outer)
+    analysis.body(step.bodies[0])
+
+
+def _derivative(analysis: AxisAnalysis, step: Step) -> None:
+    """A gradient has the axes of what it is for; a tangent those of what it changes."""
+    of: Step | None = step.detail
+    if of is None:
+        sources: list[Any] = []
+    elif of.detail.kind in ("grad", "vjp"):
+        sources = [outer for outer, _ in of.detail.differentiated]
+    else:
+        sources = of.bodies[0].outputs[: of.detail.results]
+    like = [value for value in sources if jnp.issubdtype(value.dtype, jnp.inexact)]
+    if [value.shape for value in like] != [value.shape for value in step.outputs]:
+        for out in step.outputs:
+            analysis.axes[out] = unknown(out)
+        return
+    for out, source in zip(step.outputs, like, strict=True):
+        _share(analysis, out, source)
+
+
+_KINDS: dict[str, Callable[[AxisAnalysis, Step], None]] = {
+    "call": _call,
+    "scan": _loop,
+    "while": _loop,
+    "cond": _cond,
+    "map": _map,
+    "shard": _shard,
+    "derive": _derive,
+    "derivative": _derivative,
+}

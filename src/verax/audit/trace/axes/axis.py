@@ -1,0 +1,136 @@
+"""What an axis is, and how two of them become one.
+
+Axes are identified by meaning, not by size: a slice of time is still time. Two axes that meet are
+the same axis from there on. Declared names are never merged: that they meet is a `Clash`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..program import Step, Value
+
+
+@dataclass(eq=False, slots=True)
+class Axis:
+    """A dimension's meaning, in a union-find forest.
+
+    `name` is declared by the user or empty. `factors` are the axes that a reshape merged into this
+    one, with their sizes, outermost first. `whole` is the axis that this one is a part of, after a
+    reshape split it, and `part` its position there. `unit` says where an axis of size one comes
+    from: "expanded" (someone wrote `[:, None]`), "reduced" (kept by a reduction), "indexed" (one
+    element of an axis), "" (it was so from the beginning). Of a `lost` axis nothing is known any
+    more, and it merges with nothing.
+    """
+
+    name: str = ""
+    factors: tuple[tuple[Axis, int], ...] = ()
+    whole: Axis | None = None
+    part: tuple[int, int] = (0, 0)
+    unit: str = ""
+    lost: bool = False
+    parent: Axis | None = None
+    joined: list[Step] = field(default_factory=list[Step])
+
+    def root(self) -> Axis:
+        """The axis that stands for all that are one with this."""
+        root = self
+        while root.parent is not None:
+            root = root.parent
+        while self.parent is not None:
+            self.parent, self = root, self.parent
+        return root
+
+    @property
+    def label(self) -> str:
+        """Its name, or that of its parts joined by `*`; empty if there is none."""
+        root = self.root()
+        if root.name:
+            return root.name
+        parts = [axis.label for axis, _ in root.factors]
+        return "*".join(parts) if parts and all(parts) else ""
+
+
+Axes = tuple[Axis, ...]
+
+
+def unknown(value: Value) -> Axes:
+    """Axes of which nothing is known yet."""
+    return tuple(Axis() for _ in value.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Dimension:
+    """A dimension of a value."""
+
+    value: Value
+    index: int
+
+
+@dataclass(frozen=True, eq=False)
+class Clash:
+    """Two axes with different declared names meet.
+
+    `where` says how: "elementwise", "contraction", "concatenation", "carry", "mapped", "scanned",
+    "branch", "declared", "update".
+    """
+
+    step: Step | None
+    where: str
+    first: Dimension
+    second: Dimension
+    first_name: str
+    second_name: str
+    place: Any = None
+
+
+@dataclass
+class Meeting:
+    """Merges axes, and remembers where declared names met."""
+
+    clashes: list[Clash] = field(default_factory=list[Clash])
+
+    def join(
+        self, step: Step | None, where: str, first: Dimension, a: Axis, second: Dimension, b: Axis
+    ) -> Axis:
+        """Make two axes one; returns it. A clash gives an axis of which nothing is known."""
+        a, b = a.root(), b.root()
+        if a is b or b.lost:
+            return a
+        if a.lost:
+            return b
+        if _conflict(a, b):
+            self.clashes.append(Clash(step, where, first, second, a.label, b.label))
+            return Axis(lost=True)
+        if not _compatible(a, b):
+            return a
+        winner, loser = (a, b) if _weight(a) >= _weight(b) else (b, a)
+        loser.parent = winner
+        winner.joined.extend(loser.joined[:4])
+        if step is not None and len(winner.joined) < 8:
+            winner.joined.append(step)
+        for (x, _), (y, _) in zip(winner.factors, loser.factors, strict=False):
+            self.join(step, where, first, x, second, y)
+        return winner
+
+
+def _conflict(a: Axis, b: Axis) -> bool:
+    if a.name and b.name:
+        return a.name != b.name
+    if a.factors and b.factors:
+        sizes = [n for _, n in a.factors], [n for _, n in b.factors]
+        named = a.label and b.label
+        return bool(named) and (a.label != b.label or sizes[0] != sizes[1])
+    return False
+
+
+def _compatible(a: Axis, b: Axis) -> bool:
+    """Whether merging loses nothing: a declared axis is not also a product of others."""
+    if a.factors and b.factors:
+        return [n for _, n in a.factors] == [n for _, n in b.factors]
+    return not ((a.name and b.factors) or (b.name and a.factors))
+
+
+def _weight(axis: Axis) -> int:
+    return 2 * bool(axis.name) + bool(axis.factors)

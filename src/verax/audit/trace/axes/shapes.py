@@ -1,0 +1,220 @@
+"""Axes through primitives that rearrange dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from ..program import Step, Value
+from .analysis import AxisAnalysis, Reshuffle
+from .axis import Axes, Axis
+
+
+def transpose(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> list[Axes]:
+    order = step.params["permutation"]
+    return [_picked(analysis, step, operands[0], order)]
+
+
+def squeeze(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> list[Axes]:
+    dropped = set(step.params["dimensions"])
+    kept = [index for index in range(len(operands[0])) if index not in dropped]
+    return [_picked(analysis, step, operands[0], kept)]
+
+
+def reduce(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> list[Axes]:
+    """Reductions, `argmax` and their like: some axes go, the others stay."""
+    dropped = set(step.params["axes"])
+    kept = [index for index in range(len(operands[0])) if index not in dropped]
+    return [_picked(analysis, step, operands[0], kept) for _ in step.outputs]
+
+
+def _picked(analysis: AxisAnalysis, step: Step, axes: Axes, order: Sequence[int]) -> Axes:
+    for made in step.outputs:
+        for index, source in enumerate(order):
+            analysis.follow(made, index, step.inputs[0], source)
+    return tuple(axes[index] for index in order)
+
+
+def broadcast_in_dim(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> list[Axes]:
+    made, source = step.outputs[0], step.inputs[0]
+    targets = step.params["broadcast_dimensions"]
+    kept_by_reduction = _is_reduction(source.producer) and source.producer is not None
+    axes: list[Axis] = []
+    for index, size in enumerate(made.shape):
+        if index in targets:
+            position = targets.index(index)
+            if source.shape[position] == size:
+                analysis.follow(made, index, source, position)
+                axes.append(operands[0][position])
+                continue
+        if size == 1:
+            kept = kept_by_reduction and source.producer is not None
+            same_call = kept and source.producer.call_site == step.call_site  # type: ignore[union-attr]
+            axes.append(Axis(unit="reduced" if same_call else "expanded"))
+        else:
+            axes.append(Axis())
+    return [tuple(axes)]
+
+
+def _is_reduction(step: Step | None) -> bool:
+    return step is not None and (
+        step.primitive.startswith("reduce_") or step.primitive in ("argmax", "argmin")
+    )
+
+
+def reshape(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> list[Axes]:
+    """Splits and merges axes. What is neither is a `Reshuffle`, and its axes are unknown."""
+    made, source = step.outputs[0], step.inputs[0]
+    if step.params.get("dimensions") is not None:
+        return [tuple(Axis() for _ in made.shape)]
+    # A merged axis is taken apart again before the sizes are compared.
+    before = [
+        (factor, n, index)
+        for index, (axis, size) in enumerate(zip(operands[0], source.shape, strict=True))
+        for factor, n in _factors(axis, size)
+    ]
+    before = [it for it in before if it[1] != 1]
+    after = [(index, size) for index, size in enumerate(made.shape) if size != 1]
+    axes: list[Axis] = [Axis(unit="expanded") for _ in made.shape]
+    for olds, news in _groups(before, after):
+        for index, axis in _regrouped(analysis, step, olds, news):
+            axes[index] = axis
+            if len(olds) >= 1:
+                analysis.follow(made, index, source, olds[0][2])
+    _keep_named_units(source, operands[0], made, axes)
+    return [tuple(axes)]
+
+
+def _factors(axis: Axis, size: int) -> list[tuple[Axis, int]]:
+    root = axis.root()
+    if root.factors and prod(n for _, n in root.factors) == size:
+        return list(root.factors)
+    return [(axis, size)]
+
+
+Old = tuple[Axis, int, int]
+New = tuple[int, int]
+
+
+def _groups(before: list[Old], after: list[New]) -> list[tuple[list[Old], list[New]]]:
+    """The shortest runs of old and new dimensions that hold equally many elements."""
+    groups: list[tuple[list[Old], list[New]]] = []
+    i = j = 0
+    while i < len(before) and j < len(after):
+        olds, news = [before[i]], [after[j]]
+        i, j = i + 1, j + 1
+        while (m := prod(it[1] for it in olds)) != (n := prod(it[1] for it in news)):
+            if m < n and i < len(before):
+                olds.append(before[i])
+                i += 1
+            elif n < m and j < len(after):
+                news.append(after[j])
+                j += 1
+            else:
+                return groups
+        groups.append((olds, news))
+    return groups
+
+
+def _regrouped(
+    analysis: AxisAnalysis, step: Step, olds: list[Old], news: list[New]
+) -> list[tuple[int, Axis]]:
+    """The axes of new dimensions that hold the same elements as some old ones."""
+    if len(news) == 1:
+        return [(news[0][0], _merged(olds))]
+    if len(olds) == 1:
+        return _split(olds[0], news)
+    sizes, wanted = [size for _, size, _ in olds], [size for _, size in news]
+    if sorted(sizes) == sorted(wanted):
+        analysis.reshuffles.append(
+            Reshuffle(step, tuple(it[0] for it in olds), tuple(sizes), tuple(wanted))
+        )
+    return [(index, Axis(lost=True)) for index, _ in news]
+
+
+def _merged(olds: list[Old]) -> Axis:
+    if len(olds) == 1:
+        return olds[0][0]
+    first = olds[0][0].root()
+    whole = first.whole
+    parts = [axis.root() for axis, _, _ in olds]
+    if whole is not None and all(
+        part.whole is whole and part.part == (k, len(parts)) for k, part in enumerate(parts)
+    ):
+        return whole
+    return Axis(factors=tuple((axis, size) for axis, size, _ in olds))
+
+
+def _split(old: Old, news: list[New]) -> list[tuple[int, Axis]]:
+    whole = old[0].root()
+    return [(index, Axis(whole=whole, part=(k, len(news)))) for k, (index, _) in enumerate(news)]
+
+
+def _keep_named_units(source: Value, old: Axes, made: Value, new: list[Axis]) -> None:
+    """A dimension of size one that stays where it was keeps its axis."""
+    if source.shape == made.shape:
+        new[:] = old
+        return
+    front = 0
+    while front < min(len(source.shape), len(made.shape)) and (
+        source.shape[front] == made.shape[front]
+    ):
+        if made.shape[front] == 1:
+            new[front] = old[front]
+        front += 1
+
+
+def concatenate(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> list[Axes]:
+    along = step.params["dimension"]
+    made, first = step.outputs[0], step.inputs[0]
+    axes: list[Axis] = []
+    for index, size in enumerate(made.shape):
+        axis = operands[0][index]
+        if index == along:
+            axis = _appended(step, operands, along)
+        elif size > 1:
+            for other in step.inputs[1:]:
+                axis = analysis.join(step, "concatenation", (first, index), (other, index))
+        analysis.follow(made, index, first, index)
+        axes.append(axis)
+    return [tuple(axes)]
+
+
+def _appended(step: Step, operands: Sequence[Axes], along: int) -> Axis:
+    """What pieces of one axis make is that axis; pieces of several make a new one."""
+    found = {
+        axes[along].root()
+        for value, axes in zip(step.inputs, operands, strict=True)
+        if value.shape[along] > 1
+    }
+    named = {axis for axis in found if axis.label}
+    if len(named) == 1 and len(found) == 1:
+        return named.pop()
+    if len(named) == 1 and all(
+        value.shape[along] == 1 or axes[along].root() in named
+        for value, axes in zip(step.inputs, operands, strict=True)
+    ):
+        return named.pop()
+    return found.pop() if len(found) == 1 else Axis()
+
+
+def split(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> list[Axes]:
+    for made in step.outputs:
+        for index in range(len(made.shape)):
+            analysis.follow(made, index, step.inputs[0], index)
+    return [operands[0] for _ in step.outputs]
+
+
+def expand_dims(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> list[Axes]:
+    added = set(step.params["dimensions"])
+    rest = iter(range(len(operands[0])))
+    made = step.outputs[0]
+    axes: list[Axis] = []
+    for index in range(len(made.shape)):
+        if index in added:
+            axes.append(Axis(unit="expanded"))
+        else:
+            source = next(rest)
+            analysis.follow(made, index, step.inputs[0], source)
+            axes.append(operands[0][source])
+    return [tuple(axes)]
