@@ -84,6 +84,8 @@ class Step:
     - "map": `vmap` (see `Mapping`). - "shard": `shard_map`; `axes` names what it divides.
     - "derive": `grad` and its kin (see `Derivation`). - "derivative": applies one.
     - "opaque": bodies of a kind that nothing here understands.
+
+    `equation` is what it was built from, for the few who need its whole stack.
     """
 
     primitive: str
@@ -98,6 +100,7 @@ class Step:
     kind: str = "operation"
     bodies: list[Body] = field(default_factory=list[Body])
     detail: Any = None
+    equation: Any = None
 
     def __repr__(self) -> str:
         return f"Step({self.primitive}, {self.place})"
