@@ -50,6 +50,18 @@ def test_many_summands_in_one_call_and_over_trees():
     assert jax.tree.structure(lost) == jax.tree.structure(total)
 
 
+@pytest.mark.parametrize("infinite", [np.inf, -np.inf])
+def test_an_infinite_sum_stays_infinite(infinite):
+    total, lost = kahan_summation(jnp.float32(1), jnp.float32(infinite), jnp.float32(2))
+    total, lost = kahan_summation(total, jnp.float32(3), compensate=lost)
+    assert (total, lost) == (infinite, 0)
+
+
+def test_what_is_not_a_number_makes_no_number():
+    total, _ = kahan_summation(jnp.float32(1), jnp.float32(np.nan), jnp.float32(2))
+    assert np.isnan(total)
+
+
 def test_the_compensation_is_what_is_missing():
     total, lost = kahan_summation(jnp.float32(2**24), jnp.float32(1))
     assert (float(total), float(lost)) == (2.0**24, -1.0)

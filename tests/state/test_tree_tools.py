@@ -89,6 +89,31 @@ def test_trees_are_joined_label_by_label():
     assert [[stacked.labels[c] for c in row] for row in stacked.codes] == [["b", "a"], ["c", "a"]]
 
 
+def test_a_tree_on_its_own_has_nothing_to_be_aligned_with():
+    class Pair(tuple):
+        def __tree_match__(self, other):
+            raise AssertionError
+
+    jax.tree_util.register_pytree_node(
+        Pair, lambda pair: (pair, None), lambda _, parts: Pair(parts)
+    )
+    assert tree_map(lambda leaf: leaf + 1, [Pair((1, 2)), 3]) == [(2, 3), 4]
+
+
+def test_trees_are_chosen_from_label_by_label():
+    one = Labelled(jnp.array([0, 1]), ("b", "c"))
+    other = Labelled(jnp.array([1, 0]), ("b", "a"))
+    chosen = tree_where_broadcast_last(jnp.array([True, False]), one, other)
+    assert chosen.words == ["b", "b"]
+    assert tree_where_broadcast_last(jnp.array([False, True]), one, other).words == ["a", "c"]
+
+
+def test_entries_are_set_label_by_label():
+    row = Labelled(jnp.array([0, 1, 0]), ("b", "c"))
+    new = Labelled(jnp.array([0]), ("a",))
+    assert tree_scatter_set(row, new, jnp.array([1]), {}).words == ["b", "a", "b"]
+
+
 def test_alignment_happens_inside_aligned_nodes_too():
     @dataclass
     class Outer:

@@ -38,9 +38,15 @@ def kahan_summation(*summands: T, compensate: T | None = None) -> tuple[T, T]:
     for summand in rest:
         term = jax.tree.map(lambda new, loss: new - loss, summand, lost)
         larger = jax.tree.map(lambda old, new: old + new, total, term)
-        lost = jax.tree.map(lambda big, old, new: (big - old) - new, larger, total, term)
+        lost = jax.tree.map(_loss, larger, total, term)
         total = larger
     return total, lost
+
+
+def _loss(larger: Any, total: Any, term: Any) -> Any:
+    loss = (larger - total) - term
+    # Of a sum that is infinite nothing is lost; infinity minus infinity would spoil it for good.
+    return jnp.where(jnp.isfinite(loss), loss, jnp.zeros_like(loss))
 
 
 def isin(a: jax.Array, b: jax.Array, max_item: int) -> jax.Array:

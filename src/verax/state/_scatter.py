@@ -10,6 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
+from ._tree_map import tree_map
+
 T = TypeVar("T")
 
 
@@ -57,7 +59,8 @@ def tree_scatter_set(item: T, value: T, idxs: Any, args: ScatterArgs | None = No
     """Write `value` at an index into every array of a tree: `array.at[idxs].set(...)`.
 
     A node with `scatter_args` (see `HasScatterArgs`) adds them to `args` for the arrays below it;
-    where both name an option, the node's counts.
+    where both name an option, the node's counts. Nodes that align themselves (see
+    `SupportsTreeMatch`) do so.
 
     Example:
         >>> tree = {"x": jnp.zeros(3), "y": jnp.zeros((3, 2))}
@@ -92,7 +95,7 @@ def _scatter(item: Any, value: Any, index: Any, args: ScatterArgs, *, inside: bo
             return jnp.where(chosen, jnp.asarray(old).at[...].set(new), old)
         return jnp.asarray(old).at[index].set(new, **options)
 
-    return jax.tree.map(write, item, value, is_leaf=is_leaf)
+    return tree_map(write, item, value, is_leaf=is_leaf)
 
 
 def tree_gather(item: T, index: Any, args: ScatterArgs) -> T:

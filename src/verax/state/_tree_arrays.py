@@ -61,7 +61,7 @@ def tree_where_broadcast_last(accept: jax.Array, tree1: T, tree2: T) -> T:
     """Choose between two trees, entry by entry of the leading axes.
 
     `accept` has the shape of the leading axes that all leaves share; one decision there holds for
-    everything behind it.
+    everything behind it. Nodes that align themselves (see `SupportsTreeMatch`) do so.
 
     Example:
         >>> old, new = {"x": jnp.zeros((2, 2))}, {"x": jnp.ones((2, 2))}
@@ -78,18 +78,20 @@ def tree_where_broadcast_last(accept: jax.Array, tree1: T, tree2: T) -> T:
         ValueError: if a leaf has fewer axes than `accept`.
     """
     accept = jnp.asarray(accept)
+    number = count()
 
-    def choose(path: Any, one: Any, other: Any) -> jax.Array:
+    def choose(one: Any, other: Any) -> jax.Array:
+        index = next(number)
         ndim = max(np.ndim(one), np.ndim(other))
         if ndim < accept.ndim:
             raise ValueError(
                 f"tree_where_broadcast_last: accept has shape {accept.shape}, but the leaf at "
-                f"{jax.tree_util.keystr(path) or 'the root'} has shape {np.shape(one)}. Every "
-                f"leaf needs the axes of accept in front."
+                f"{_place(tree1, index)} has shape {np.shape(one)}. Every leaf needs the axes of "
+                f"accept in front."
             )
         return jnp.where(jnp.expand_dims(accept, tuple(range(accept.ndim, ndim))), one, other)
 
-    return jax.tree_util.tree_map_with_path(choose, tree1, tree2)
+    return tree_map(choose, tree1, tree2)
 
 
 Shapes = list[tuple[int, ...]]
@@ -121,9 +123,13 @@ def _combine(
         index = next(number)
         problem = why_not([np.shape(leaf) for leaf in leaves])
         if problem is not None:
-            path = jax.tree_util.tree_leaves_with_path(trees[0])[index][0]
-            place = jax.tree_util.keystr(path) or "the root"
-            raise ValueError(f"{name}: the leaves at {place} {problem}")
+            raise ValueError(f"{name}: the leaves at {_place(trees[0], index)} {problem}")
         return combine(leaves)
 
     return tree_map(at_leaf, *trees)
+
+
+def _place(tree: Any, index: int) -> str:
+    """Where the leaf with this number stands."""
+    path, _ = jax.tree_util.tree_leaves_with_path(tree)[index]
+    return jax.tree_util.keystr(path) or "the root"

@@ -52,10 +52,10 @@ def tree_map(
 ) -> T:
     """`jax.tree.map`, with nodes that align themselves before `fn` sees their leaves.
 
-    A node with `__tree_match__` (see `SupportsTreeMatch`) is called with its counterparts, and
-    what it returns takes their place. If it is a pytree, `fn` then maps over its children, where
-    further nodes may align themselves; if it is a leaf, also by `is_leaf`, `fn` is given the
-    aligned nodes.
+    A node with `__tree_match__` (see `SupportsTreeMatch`) is called with its counterparts, if
+    there are any, and what it returns takes their place. If it is a pytree, `fn` then maps over
+    its children, where further nodes may align themselves; if it is a leaf, also by `is_leaf`,
+    `fn` is given the aligned nodes.
 
     Example:
         >>> tree_map(lambda a, b: a + b, {"x": 1, "y": (2, 3)}, {"x": 10, "y": (20, 30)})
@@ -74,7 +74,7 @@ def tree_map(
     def visit(node: Any, *others: Any) -> Any:
         if not hasattr(node, "__tree_match__"):
             return fn(node, *others)
-        first, *rest = node.__tree_match__(*others)
+        first, *rest = node.__tree_match__(*others) if others else (node,)
         children, structure = jax.tree.flatten(first, is_leaf=lambda part: part is not first)
         if (is_leaf is not None and is_leaf(node)) or _is_one_leaf(children, first):
             return fn(first, *rest)
