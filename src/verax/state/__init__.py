@@ -20,6 +20,7 @@ from ._numerics import isin as isin
 from ._numerics import kahan_summation as kahan_summation
 from ._path_lens import PathLens as PathLens
 from ._path_lens import lens as lens
+from ._path_text import path_of as path_of
 from ._post_init import no_post_init as no_post_init
 from ._post_init import skip_post_init_if_disabled as skip_post_init_if_disabled
 from ._scatter import HasScatterArgs as HasScatterArgs
