@@ -27,7 +27,7 @@ def test_a_run_leaves_energies_a_plot_and_repairs(
     assert (tmp_path / "energies.png").read_bytes().startswith(b"\x89PNG")
     first, *_ = json.loads((tmp_path / "repairs.json").read_text())
     assert first["step"] == 0
-    assert first["messages"][0].startswith("capacity exceeded: ")
+    assert first["messages"][0].startswith("capacity of state.neighbours.cell_room exceeded: ")
     assert {"where", "before", "after"} == first["changes"][0].keys()
 
 

@@ -188,6 +188,124 @@ def test_the_fix_alone_sets_the_larger_of_both() -> None:
     assert fix(State(100), jnp.array([90, 20])).edges == 100
 
 
+def message(capacity: Any, required: Any) -> str:
+    def run(required: Any) -> Any:
+        capacity.generate_assertion(required)
+        return required
+
+    (failed,) = jax.jit(as_result_function(run))(jnp.asarray(required)).failed_assertions
+    assert failed.exception_type is CapacityError
+    return str(failed).splitlines()[0]
+
+
+def test_messages_tell_capacities_apart() -> None:
+    assert message(LensCapacity(1, EDGES), 7) == (
+        "capacity of state.edges exceeded: 7 needed, 1 available."
+    )
+    assert message(LensCapacity((1, 5), SHAPE), [7, 2]) == (
+        "capacity of state.shape exceeded: [7 2] needed, (1, 5) available."
+    )
+    assert message(LensCapacity(1, EDGES, name="{pairs}"), 7) == (
+        "capacity of {pairs} exceeded: 7 needed, 1 available."
+    )
+    assert message(FixedCapacity(1, name="slots"), 7) == (
+        "capacity of slots exceeded: 7 needed, 1 available."
+    )
+    computed: Any = lens(lambda s: s.edges + 1)
+    assert message(LensCapacity(1, computed), 7) == "capacity exceeded: 7 needed, 1 available."
+
+
+def test_a_fixed_capacity_is_multiplied_at_once() -> None:
+    slots = FixedCapacity(10, "buy more", "slots").multiply(3)
+    assert slots == FixedCapacity(30, "buy more", "slots")
+    assert message(slots, 31) == "capacity of slots exceeded: 31 needed, 30 available. buy more"
+
+
+DICT = {"atoms": 100, "bonds": 50}
+
+
+def test_sizes_may_be_in_a_dict() -> None:
+    capacity = LensCapacity(DICT, lens(lambda s: s["sizes"]))
+    assert capacity.generate_assertion(jnp.array([150, 40])).size == {"atoms": 256, "bonds": 50}
+    assert message(capacity, [150, 40]) == (
+        f"capacity of state['sizes'] exceeded: [150  40] needed, {DICT} available."
+    )
+    assert message(FixedCapacity(DICT), [150, 40]).endswith(f"needed, {DICT} available.")
+
+
+def test_a_dict_of_sizes_that_are_fields_of_their_own() -> None:
+    @dataclass
+    class Sizes:
+        atoms: int = field(static=True)
+        bonds: int = field(static=True)
+
+    both = lens(lambda s: {"atoms": s.atoms, "bonds": s.bonds}, cls=Sizes)
+
+    @jax.jit
+    @as_result_function
+    def run(state: Sizes) -> Any:
+        LensCapacity(both.get(state), both).generate_assertion(jnp.array([5, 600]))
+        return jnp.zeros(state.bonds)
+
+    value, state = propagate_and_fix(run, Sizes(100, 50), max_retries=1)
+    assert (value.shape, state) == ((1024,), Sizes(100, 1024))
+
+
+@pytest.mark.parametrize("size", [10, (10, 20), DICT], ids=str)
+def test_capacities_go_into_compiled_code_without_a_new_compilation(size: Any) -> None:
+    traced: list[Any] = []
+
+    @jax.jit
+    def run(capacity: Any, x: Any) -> Any:
+        traced.append(capacity)
+        return x + sum(jax.tree.leaves(capacity.size)), capacity
+
+    for make in (lambda s: LensCapacity(s, EDGES, name="a"), FixedCapacity):
+        traced.clear()
+        total, back = run(make(size), 1)
+        run(make(jax.tree.map(int, size)), 1)
+        assert total == 1 + sum(jax.tree.leaves(size))
+        assert traced == [make(size)] == [back]
+        assert hash(back) == hash(make(size))
+        assert back != make(jax.tree.map(lambda one: one + 1, size))
+
+
+def test_one_size_takes_requirements_of_any_shape() -> None:
+    for required in (11, [11], [3, 11], [[11, 2]]):
+        assert LensCapacity((10,), SHAPE).generate_assertion(jnp.array(required)).size == (16,)
+        assert LensCapacity(10, EDGES).generate_assertion(jnp.array(required)).size == 16
+
+
+def test_no_requirement_at_all_is_met() -> None:
+    nothing = jnp.zeros((0, 2), jnp.int32)
+    assert LensCapacity((1, 2), SHAPE).generate_assertion(nothing).size == (1, 2)
+    assert LensCapacity(0, EDGES).generate_assertion(nothing).size == 0
+
+
+@pytest.mark.parametrize("overflowed", [-1, -2, -(2**31)])
+def test_an_overflow_is_seen_through_a_multiplied_capacity(overflowed: int) -> None:
+    @as_result_function
+    def run(needed: Any) -> Any:
+        LensCapacity(10, EDGES).multiply(3).generate_assertion(needed)
+        return needed
+
+    with pytest.raises(CapacityError, match=rf"^capacity of state.edges: {overflowed} needed"):
+        run(jnp.int32(overflowed)).fix_or_raise(State(10))
+
+
+@pytest.mark.parametrize("factor", [0, -1, 1.5])
+def test_a_factor_is_a_positive_whole_number(factor: Any) -> None:
+    for capacity in (FixedCapacity(1), LensCapacity(1, EDGES), LensCapacity(1, EDGES).multiply(2)):
+        with pytest.raises(ValueError, match="factor is a whole number of at least 1, and is"):
+            capacity.multiply(factor)
+
+
+@pytest.mark.parametrize("base", [float("nan"), float("inf")])
+def test_a_base_is_finite(base: float) -> None:
+    with pytest.raises(ValueError, match="base is a finite number, of which sizes are powers"):
+        LensCapacity(1, EDGES, base)
+
+
 @pytest.mark.parametrize(
     ("size", "required", "message"),
     [
