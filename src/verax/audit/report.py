@@ -6,10 +6,10 @@ transformation stack, shape trace at boundaries, issues found, verified correct,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from .finding import Confidence, Finding, Place, Severity, Verified
+from .finding import Confidence, Finding, Place, Severity, Verified, without_repetition
 
 SCHEMA = "verax.report/1"
 
@@ -111,11 +111,15 @@ class Flow:
 
     def value_names(self) -> dict[str, str]:
         """What to call each value, by its id: its name, or else the line that makes it."""
-        names = {value.id: value.name or value.id for value in (*self.inputs, *self.outputs)}
+        names = {value.id: value.name or value.id for value in self.inputs}
         for outer in self.steps:
             for _, step in outer.walk():
                 where = f"line {step.place.line}" if step.place else ""
-                names.update({value.id: value.name or where or value.id for value in step.produces})
+                for value in step.produces:
+                    # What the outermost line calls it: inner lines come later.
+                    names.setdefault(value.id, value.name or where or value.id)
+        for value in self.outputs:
+            names.setdefault(value.id, value.name or value.id)
         return names
 
 
@@ -229,6 +233,23 @@ class AuditError(Exception):
             for it in self.issues
         ]
         return "\n".join([f"{self.target}: {count}", *lines])
+
+
+def merged(reports: Iterable[Report]) -> Report:
+    """Several reports as one, without what is said twice."""
+    parts = tuple(reports)
+    if len(parts) == 1:
+        return parts[0]
+    return Report(
+        target=", ".join(part.target for part in parts),
+        data_flow=tuple(it for part in parts for it in part.data_flow),
+        transformation_stack=tuple(it for part in parts for it in part.transformation_stack),
+        shape_trace=tuple(it for part in parts for it in part.shape_trace),
+        issues=without_repetition(it for part in parts for it in part.issues),
+        verified=tuple(dict.fromkeys(it for part in parts for it in part.verified)),
+        warnings=without_repetition(it for part in parts for it in part.warnings),
+        notes=tuple(dict.fromkeys(it for part in parts for it in part.notes)),
+    )
 
 
 def worst(findings: tuple[Finding, ...]) -> Severity | None:

@@ -154,6 +154,10 @@ def _scan(builder: Builder, step: Step, eqn: JaxprEqn) -> list[Value]:
     parts = ScanParts(eqn, step.inputs)
     n_consts, n_carry = len(parts.consts), len(parts.init)
     inner = made(step, parts.body.invars[n_consts:])
+    names = parts.body.debug_info.arg_names or ()
+    if len(names) == n_consts + len(inner):
+        for value, name in zip(inner, names[n_consts:], strict=True):
+            value.name = name or ""  # What the body's parameters call it.
     body = builder.body(parts.body, parts.body_consts, [*parts.consts, *inner], step)
     outs = made(step, eqn.outvars)
     step.kind, step.bodies = "scan", [body]

@@ -17,6 +17,9 @@ from .sources import Sources
 
 if TYPE_CHECKING:
     from .axes import AxisAnalysis
+    from .meaning import Meanings
+    from .keys import Keys
+    from .variation import Variation
 
 
 class Facts:
@@ -57,6 +60,27 @@ class Facts:
         from .axes import axes_of
 
         return axes_of(self)
+
+    @cached_property
+    def meaning(self) -> Meanings:
+        """What values mean: probabilities, one-hot, normalised by which statistics…"""
+        from .meaning import meanings_of
+
+        return meanings_of(self)
+
+    @cached_property
+    def variation(self) -> Variation:
+        """Over which loops and mapped axes each value changes."""
+        from .variation import Variation
+
+        return Variation(self.program)
+
+    @cached_property
+    def keys(self) -> Keys:
+        """Which random key is which, and what consumes it."""
+        from .keys import Keys
+
+        return Keys(self.program, self.variation)
 
     def place(self, step: Step) -> Place:
         """Where a step is, in the user's code: at least the function that was audited."""

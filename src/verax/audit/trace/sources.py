@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+import tokenize
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -33,9 +34,17 @@ class Sources:
 
     def statement(self, place: Place) -> Statement | None:
         """The innermost statement at a place; `None` if the source cannot be read."""
+        return self._file(place).by_line.get(place.line)
+
+    def returned(self, place: Place) -> Place | None:
+        """The last `return` of the function that a place is in."""
+        line = self._file(place).last_return(place.line)
+        return None if line is None else Place(place.file, line, 1, place.function)
+
+    def _file(self, place: Place) -> _File:
         if place.file not in self._files:
             self._files[place.file] = _File(place.file)
-        return self._files[place.file].by_line.get(place.line)
+        return self._files[place.file]
 
 
 class _File:
@@ -44,15 +53,41 @@ class _File:
         self._lines = linecache.getlines(name)
 
     @cached_property
+    def _tree(self) -> ast.AST:
+        try:
+            return ast.parse("".join(self._lines))
+        except (SyntaxError, ValueError):
+            return ast.Module([], [])
+
+    def last_return(self, line: int) -> int | None:
+        """The line of the last `return` of the innermost function around a line."""
+        around = [
+            node
+            for node in ast.walk(self._tree)
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            and node.lineno <= line <= (node.end_lineno or node.lineno)
+        ]
+        if not around:
+            return None
+        function = max(around, key=lambda node: node.lineno)
+        inner = [it for it in ast.walk(function) if isinstance(it, ast.FunctionDef)]
+        returns = [
+            node.lineno
+            for node in ast.walk(function)
+            if isinstance(node, ast.Return)
+            and not any(
+                it is not function and it.lineno <= node.lineno <= (it.end_lineno or 0)
+                for it in inner
+            )
+        ]
+        return max(returns, default=None)
+
+    @cached_property
     def by_line(self) -> dict[int, Statement]:
         """The innermost statement of each line."""
-        try:
-            tree = ast.parse("".join(self._lines))
-        except (SyntaxError, ValueError):
-            return {}
         found: dict[int, Statement] = {}
         # Outer statements come first, so that inner ones overwrite them.
-        pending: list[ast.AST] = [tree]
+        pending: list[ast.AST] = [self._tree]
         while pending:
             node = pending.pop(0)
             if isinstance(node, ast.stmt):
@@ -62,9 +97,22 @@ class _File:
             pending.extend(child for child in ast.iter_child_nodes(node))
         return found
 
+    def _code(self, number: int) -> str:
+        """A line without its comment."""
+        line = self._lines[number - 1]
+        if "#" in line:
+            line = line[: self._comments.get(number)]
+        return line.strip()
+
+    @cached_property
+    def _comments(self) -> dict[int, int]:
+        """Where the comment of a line begins."""
+        tokens = tokenize.generate_tokens(iter(self._lines).__next__)
+        return {it.start[0]: it.start[1] for it in tokens if it.type == tokenize.COMMENT}
+
     def _statement(self, node: ast.stmt) -> Statement:
         last = _end_of_head(node)
-        lines = [line.strip() for line in self._lines[node.lineno - 1 : last]]
+        lines = [self._code(number) for number in range(node.lineno, last + 1)]
         return Statement(self._name, node.lineno, last, " ".join(lines), _targets(node))
 
 
