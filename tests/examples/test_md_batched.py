@@ -56,7 +56,8 @@ def test_systems_on_devices_go_their_own_ways():
     mesh, spec = Mesh(np.array(jax.devices()), "device"), PartitionSpec("device")
 
     def on_devices(step: Any) -> Any:
-        # Loops start from zeros, which JAX would want to be told vary from device to device.
+        # With check_vma, JAX 0.8 to 0.12 cannot compile a collective over an axis of a vmap inside:
+        # `shard_map(vmap(lambda x: lax.pmax(x, "systems"), axis_name="systems"), ...)` alone fails.
         return jax.shard_map(
             in_lanes(step), mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False
         )
