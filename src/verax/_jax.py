@@ -18,6 +18,7 @@ from jax._src import api as _api
 from jax._src import core as _core
 from jax._src import effects as _effects  # No public way to declare an effect (0.12).
 from jax._src import hijax as _hijax
+from jax._src import tree_util as _tree_util  # No public way to ask what is registered (0.12).
 from jax._src.core import no_axis_name as _no_axis_name
 from jax._src.custom_batching import custom_vmap_p as custom_vmap_p
 from jax._src.interpreters import ad as _ad
@@ -282,7 +283,7 @@ def vmap_like(function: Callable[..., Any], axis_data: Any, dims: Sequence[int |
 
 
 # What the auditor replaces while it traces: transformations that leave no equation behind, and
-# `scan`, which leaves out of its equation what the body does not change. Keyed by our names.
+# loops, which leave out of their equations what the body does not change. Keyed by our names.
 ENTRY_POINTS: dict[str, Callable[..., Any]] = {
     "batch": _batching_internals.batch,
     # Until the floor is 0.9: `grad` and the public `vjp` both called a private function.
@@ -290,6 +291,7 @@ ENTRY_POINTS: dict[str, Callable[..., Any]] = {
     "jvp": _api._jvp,
     "linearize": _api.linearize,
     "scan": jax.lax.scan,
+    "while_loop": jax.lax.while_loop,
 }
 
 # Since 0.9, `batch` also returns the axes that it found.
@@ -345,6 +347,11 @@ def source_of(jaxpr: Jaxpr) -> tuple[str, str, int]:
     name, _, place = source.partition(" at ")
     file, _, line = place.rpartition(":")
     return name, file, int(line) if line.isdigit() else 0
+
+
+def registered_pytrees() -> dict[type, Any]:
+    """Every class that is registered as a pytree, with the function that puts one together."""
+    return {cls: entry.from_iter for cls, entry in list(_tree_util._registry.items())}
 
 
 def raw_frames(eqn: JaxprEqn) -> list[tuple[Any, int]]:

@@ -1,17 +1,22 @@
 """Trace a function so that the transformations in it leave equations.
 
-For the duration of a trace, the functions behind `vmap`, `grad`, `vjp`, `jvp`, `linearize` and
-`scan` are replaced wherever a loaded module holds them, so that `from jax import vmap` and
+For the duration of a trace, the functions behind `vmap`, `grad`, `vjp`, `jvp`, `linearize`, `scan`
+and `while_loop` are replaced wherever a loaded module holds them, so that `from jax import vmap` and
 functions that were transformed long before are seen too. A context that is part of JAX's cache keys
-keeps these traces apart from ordinary ones.
+keeps these traces apart from ordinary ones, and from those of other audits: what a cached trace did
+is not seen again.
+
+A program that fails is traced once more to keep what was there before the error (`salvage`): jits
+open up, and a transformation whose function raises leaves what the function did until then.
 """
 
 from __future__ import annotations
 
+import itertools
 import sys
 import threading
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial, wraps
 from typing import Any
 
@@ -30,14 +35,17 @@ from ..._jax import (
     differentiation_settings,
     named_axis,
 )
+from .observe import CarryTypes, Observer
 from .regions import Mark, Region, bind_region, derivative_p, mark_p, traced, type_of
 
-_auditing = jax.make_user_context(default_value=False)
+# Zero outside of an audit; inside, a number that no other audit has.
+_auditing = jax.make_user_context(default_value=0)
+_numbers = itertools.count(1)
 _lock = threading.RLock()
 
 
 @contextmanager
-def regions() -> Generator[None]:
+def regions(observer: Observer | None = None, *, salvage: bool = False) -> Generator[None]:
     """Let transformations leave equations, in this thread, in whatever is traced inside."""
     owner = threading.get_ident()
 
@@ -52,15 +60,28 @@ def regions() -> Generator[None]:
         return replacement
 
     replacements = {
-        id(original): wrapper(original, _OURS[name]) for name, original in ENTRY_POINTS.items()
+        id(ENTRY_POINTS[name]): wrapper(ENTRY_POINTS[name], ours) for name, ours in _OURS.items()
     }
-    with _lock:
+    if salvage:
+        for name, ours in _SALVAGING.items():
+            saving = partial(ours, _OURS.get(name, _plainly), observer)
+            replacements[id(ENTRY_POINTS[name])] = wrapper(ENTRY_POINTS[name], saving)
+    if observer is not None:
+        for function, noting in observer.tree_functions():
+            # Not by `wrapper`: who takes notes looks at its caller.
+            replacements[id(function)] = noting
+    with ExitStack() as stack:
+        stack.enter_context(_lock)
+        if observer is not None:
+            stack.enter_context(observer.instances())
+        if salvage:
+            stack.enter_context(jax.disable_jit())
         places = list(_namespaces_holding(set(replacements)))
         originals = [(space, name, space[name]) for space, name in places]
         try:
             for space, name, original in originals:
                 space[name] = replacements[id(original)]
-            with _auditing(True):
+            with _auditing(next(_numbers)):
                 yield
         finally:
             for space, name, original in originals:
@@ -110,6 +131,19 @@ class _Batched:
         outs, axes = self._leave_region(args, list(in_dims))
         return (outs, axes) if BATCH_RETURNS_AXES else outs
 
+    def _traced(self, types: Any, args: Sequence[Any], axes: Sequence[int | None]) -> Any:
+        def function(*xs: Any) -> Any:
+            return call_flat(self._function, xs)
+
+        try:
+            return traced(function, types)
+        except Exception:
+            if jax.config.jax_disable_jit:  # We are to save what there was before the error.
+                name, arguments = debug_names(self._function)
+                settings = {"in_axes": tuple(axes), "axis_size": self._axis.size}
+                _leave_part("vmap", name, arguments, function, types, args, **settings)
+            raise
+
     def _leave_region(self, args: Sequence[Any], in_dims: list[Any]) -> tuple[Any, list[Any]]:
         axes = [
             None if dim is None else range(jax.typeof(arg).ndim)[dim]
@@ -118,7 +152,7 @@ class _Batched:
         types = [_without(arg, axis) for arg, axis in zip(args, axes, strict=True)]
         size = self._axis.size
         with named_axis(self._axis.name, size):
-            jaxpr, consts = traced(lambda *xs: call_flat(self._function, xs), types)
+            jaxpr, consts = self._traced(types, args, axes)
         dests: Any = self._out_dims() if callable(self._out_dims) else self._out_dims
         mapped = _varying(jaxpr, [False] * len(consts) + [axis is not None for axis in axes])
         out_axes = [
@@ -215,8 +249,14 @@ def _differentiable_region(
     """Leave a region; returns it, its program, operands, results, and the trees around them."""
     leaves, in_tree = jax.tree.flatten(primals)
     flat = _Flat(function, in_tree, has_aux)
-    jaxpr, consts = traced(flat, [type_of(leaf) for leaf in leaves])
     name, arguments = debug_names(settings.get("fun", function))
+    types = [type_of(leaf) for leaf in leaves]
+    try:
+        jaxpr, consts = traced(flat, types)
+    except Exception:
+        if jax.config.jax_disable_jit:
+            _leave_part(kind, name, arguments or _paths(primals), flat, types, leaves)
+        raise
     region = Region(
         kind=kind,
         name=name,
@@ -341,6 +381,16 @@ def _scan(original: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
     return original(body, *args, **kwargs)
 
 
+def _while(original: Any, condition: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
+    """A while loop whose equation keeps all of its carry."""
+
+    @wraps(function)
+    def body(carry: Any) -> Any:
+        return _marked("carried", function(_marked("carry", carry)))
+
+    return original(condition, body, *args, **kwargs)
+
+
 def _marked(role: str, tree: Any) -> Any:
     def one(path: Any, leaf: Any) -> Any:
         try:
@@ -352,10 +402,102 @@ def _marked(role: str, tree: Any) -> Any:
     return jax.tree.map_with_path(one, tree)
 
 
+# --- what there was before an error
+
+
+def _leave_part(
+    kind: str,
+    name: str,
+    arguments: tuple[str, ...],
+    function: Any,
+    types: Any,
+    args: Any,
+    **settings: Any,
+) -> None:
+    """Leave a region without results, for a function that raises."""
+
+    def until_error(*xs: Any) -> list[Any]:
+        with suppress(Exception):
+            function(*xs)
+        return []
+
+    with suppress(Exception):
+        jaxpr, consts = traced(until_error, types)
+        region = Region(kind, name, len(consts), arguments, **settings)
+        bind_region(region, jaxpr, [*consts, *args], [])
+
+
+def _plainly(original: Any, *args: Any, **kwargs: Any) -> Any:
+    return original(*args, **kwargs)
+
+
+def _saving(pieces: Callable[..., Any]) -> Callable[..., Any]:
+    """An entry point that does what it did before, and runs its pieces in place if that fails.
+
+    Without jit, JAX runs loops and branches in Python, so that here it is switched on for them.
+    """
+
+    def ours(before: Any, observer: Any, original: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            with jax.disable_jit(False):
+                return before(original, *args, **kwargs)
+        except Exception:
+            with suppress(Exception):
+                pieces(observer, *args, **kwargs)
+            raise
+
+    return ours
+
+
+def _first_iteration(
+    observer: Observer | None, function: Any, init: Any, xs: Any = None, *_: Any, **__: Any
+) -> None:
+    given = _marked("given", init)
+    carried, _ = function(given, jax.tree.map(lambda x: x[0], xs))
+    _marked("handed on", carried)
+    if observer is not None:
+        types = CarryTypes(
+            _leaf_types(init),
+            _leaf_types(carried),
+            str(jax.tree.structure(init)),
+            str(jax.tree.structure(carried)),
+        )
+        observer.note("carry types", types)
+
+
+def _leaf_types(tree: Any) -> tuple[tuple[str, Any], ...]:
+    return tuple(
+        (jax.tree_util.keystr(path), jax.typeof(leaf))
+        for path, leaf in jax.tree.leaves_with_path(tree)
+    )
+
+
+def _first_turn(observer: Observer | None, condition: Any, body: Any, init: Any) -> None:
+    condition(init)
+    body(init)
+
+
+def _branches(observer: Observer | None, chosen: Any, *rest: Any, **kwargs: Any) -> None:
+    functions = rest[0] if isinstance(rest[0], (list, tuple)) else [it for it in rest if callable(it)]
+    operands = [it for it in rest if it is not rest[0] and it not in functions]
+    for function in functions:
+        with suppress(Exception):
+            function(*operands)
+
+
+_SALVAGING: dict[str, Callable[..., Any]] = {
+    "scan": _saving(_first_iteration),
+    "while_loop": _saving(_first_turn),
+    "cond": _saving(_branches),
+    "switch": _saving(_branches),
+}
+
+
 _OURS: dict[str, Callable[..., Any]] = {
     "batch": _batch,
     "vjp": _vjp,
     "jvp": _jvp,
     "linearize": _linearize,
     "scan": _scan,
+    "while_loop": _while,
 }

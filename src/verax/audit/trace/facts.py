@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .axes import AxisAnalysis
     from .meaning import Meanings
     from .keys import Keys
+    from .ranges import Ranges
     from .variation import Variation
 
 
@@ -81,6 +82,14 @@ class Facts:
         from .keys import Keys
 
         return Keys(self.program, self.variation)
+
+    @cached_property
+    def ranges(self) -> Ranges:
+        """The interval of every value."""
+        from .ranges import Ranges
+        from .ranges.declared import declared_ranges
+
+        return Ranges(self.program, declared_ranges(self.program, self.declared_ranges))
 
     def place(self, step: Step) -> Place:
         """Where a step is, in the user's code: at least the function that was audited."""

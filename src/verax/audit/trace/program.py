@@ -84,8 +84,6 @@ class Step:
     - "map": `vmap` (see `Mapping`). - "shard": `shard_map`; `axes` names what it divides.
     - "derive": `grad` and its kin (see `Derivation`). - "derivative": applies one.
     - "opaque": bodies of a kind that nothing here understands.
-
-    `equation` is what it was built from, for the few who need its whole stack.
     """
 
     primitive: str
@@ -100,7 +98,6 @@ class Step:
     kind: str = "operation"
     bodies: list[Body] = field(default_factory=list[Body])
     detail: Any = None
-    equation: Any = None
 
     def __repr__(self) -> str:
         return f"Step({self.primitive}, {self.place})"
@@ -200,10 +197,15 @@ class Declaration:
 
 @dataclass(eq=False, slots=True)
 class Program:
-    """A whole traced program."""
+    """A whole traced program.
+
+    `marked` are the leaves of a carry that a failing scan was `given` and that its body `handed
+    on`: role, path and value.
+    """
 
     body: Body
     declarations: list[Declaration]
+    marked: list[tuple[str, str, Value]] = field(default_factory=list[tuple[str, str, Value]])
 
     def walk(self) -> Iterator[Step]:
         """All steps, outer before inner, in the order of the program."""

@@ -1,0 +1,106 @@
+"""A random key that is the same in every iteration of a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Evidence, Finding, Place, Severity
+from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...trace.facts import Facts
+    from ...trace.key_uses import Repetition
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """Report draws that repeat over the iterations of a loop."""
+    from ...trace.key_uses import repetitions
+
+    for it in repetitions(facts):
+        if it.over.kind in ("scan", "while"):
+            yield _finding(facts, it)
+
+
+def _finding(facts: Facts, it: Repetition) -> Finding:
+    from ...trace.key_uses import name_of
+
+    name = name_of(facts, it.root)
+    loop = "scan" if it.over.kind == "scan" else "while loop"
+    times = it.over.detail.length
+    often = f"all {times} iterations" if times else "every iteration"
+    within = _inside(it, it.consumed.step) or facts.place(it.over)
+    if it.carried:
+        place = facts.sources.returned(within) or within
+        current = f"the {loop} hands `{name}` on as it came, so that {often} draw the same numbers"
+        fix = "return a child of the split as the carried key: `key, sub = jax.random.split(key)`"
+    else:
+        place = within
+        current = f"`{name}` is the same in {often} of the {loop}: each draws the same numbers"
+        fix = (
+            f"fold the step number in (`jax.random.fold_in({name}, t)`), or scan over "
+            f"`jax.random.split({name}, {times or 'n'})`"
+        )
+    return RULE.finding(
+        place,
+        current=current,
+        expected="each iteration draws from a key of its own",
+        fix=fix,
+        evidence=(
+            Evidence("the loop is here", facts.place(it.over)),
+            Evidence("the repeated draw", facts.place(it.draw.step)),
+        ),
+    )
+
+
+def _inside(it: Repetition, step: object) -> Place | None:
+    """The line of the loop's own function that leads to a step."""
+    from ...trace.key_uses import call_chain
+
+    chain = call_chain(step, it.over)  # pyright: ignore[reportArgumentType]
+    return chain[-1] if chain else None
+
+
+RULE = Rule(
+    code="RK002",
+    name="key-repeats-in-loop",
+    title="Every iteration draws from the same random key",
+    family="prng",
+    severity=Severity.CRITICAL,
+    explanation="""\
+A key that a `scan`, `fori_loop` or `while_loop` closes over, or carries along without advancing it,
+is the same in every iteration, and so is all that is drawn from it: a random walk becomes a
+straight line, a sampler repeats its proposal.
+
+Advance the carried key, scan over an array of keys, or fold the step number in.
+""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+def entry(key, x):
+    def step(x, _):
+        x = x + jax.random.normal(key, x.shape)
+        return x, x
+
+    return jax.lax.scan(step, x, None, length=5)
+
+def inputs():
+    return jax.random.key(0), jnp.zeros(3)
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+def entry(key, x):
+    def step(x, k):
+        x = x + jax.random.normal(k, x.shape)
+        return x, x
+
+    return jax.lax.scan(step, x, jax.random.split(key, 5))
+
+def inputs():
+    return jax.random.key(0), jnp.zeros(3)
+""",
+    trace=check,
+)

@@ -1,0 +1,118 @@
+"""A random key that is consumed more than once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Evidence, Finding, Severity, Verified
+from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...trace.facts import Facts
+    from ...trace.key_uses import Reuse
+
+_DONE = {"draw": "drawn from", "split": "split", "loop": "consumed by a loop"}
+
+
+def check(facts: Facts) -> Iterator[Finding | Verified]:
+    """Report every use of a key after its first; else count the draws."""
+    from ...trace.key_uses import reuses
+
+    clamped = {key for it in facts.keys.clamped for key in it.keys}
+    found = reuses(facts)
+    for reuse in found:
+        if reuse.key not in clamped:
+            yield _finding(facts, reuse)
+    if not found:
+        yield from _verified(facts)
+
+
+def _finding(facts: Facts, reuse: Reuse) -> Finding:
+    from ...trace.key_uses import name_of, unused_children
+
+    name = name_of(facts, reuse.key)
+    first, second = _DONE[reuse.first.kind], _DONE[reuse.second.kind]
+    again = f"{second} again" if first == second else second
+    current = f"`{name}` is {again} here, after it was {first} at line {reuse.first_place.line}"
+    if reuse.first_place == reuse.place:
+        current = f"`{name}` is {second} here more than once, in every turn of a Python loop"
+    if reuse.first.kind == reuse.second.kind == "split":
+        current += ", which gives the same children"
+    unused = unused_children(facts, reuse.key)
+    fix = f"split `{name}` once, into as many keys as there are uses, and give each use its own"
+    if unused and "split" in (reuse.first.kind, reuse.second.kind):
+        spare = name_of(facts, unused[0])
+        fix = f"take `{spare}`, a child of that split that is unused, instead of `{name}`"
+    return RULE.finding(
+        reuse.place,
+        current=current,
+        expected="each key is consumed once: drawn from, or split",
+        fix=fix,
+        evidence=(
+            Evidence(f"`{name}` is {first} here", reuse.first_place),
+            Evidence(f"and {second} here", reuse.place),
+        ),
+    )
+
+
+def _verified(facts: Facts) -> Iterator[Verified]:
+    """Say so if every draw is known to have a key of its own."""
+    from ...trace.key_uses import live_uses, repetitions
+
+    draws = [use for use in live_uses(facts) if use.kind == "draw"]
+    kinds = {key.kind for use in draws for key in use.key.line()}
+    certain = facts.keys.complete and kinds.isdisjoint({"picked", "choice", "unknown"})
+    if draws and certain and not facts.keys.clamped and not repetitions(facts):
+        distinct = len({use.key for use in draws})
+        if distinct == len(draws):
+            count = f"{distinct} random draw{'s' if distinct > 1 else ''}"
+            yield RULE.verified(
+                f"{count}, {distinct} distinct key{'s' if distinct > 1 else ''}",
+                "every key was followed from the inputs through splits, fold_ins, loops and "
+                "mapped axes; none is consumed twice, and none repeats over iterations or lanes",
+                facts.traced.place,
+            )
+
+
+RULE = Rule(
+    code="RK001",
+    name="key-reused",
+    title="A random key is used more than once",
+    family="prng",
+    severity=Severity.CRITICAL,
+    explanation="""\
+Draws from the same key are the same numbers, or functions of the same bits: noise that should be
+independent is correlated, and nothing says so. Splitting consumes a key too: its children are made
+from the same bits as its draws.
+
+Each key is consumed once. Branches of `lax.cond` may share one, since only one of them runs, and
+`fold_in` with different numbers gives different keys.
+""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+def entry(key, x):
+    noise = jax.random.normal(key, x.shape)
+    keep = jax.random.bernoulli(key, 0.9, x.shape)
+    return jnp.where(keep, x + noise, 0.0)
+
+def inputs():
+    return jax.random.key(0), jnp.ones(3)
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+def entry(key, x):
+    noise_key, keep_key = jax.random.split(key)
+    noise = jax.random.normal(noise_key, x.shape)
+    keep = jax.random.bernoulli(keep_key, 0.9, x.shape)
+    return jnp.where(keep, x + noise, 0.0)
+
+def inputs():
+    return jax.random.key(0), jnp.ones(3)
+""",
+    trace=check,
+)

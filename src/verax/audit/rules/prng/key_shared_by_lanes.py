@@ -1,0 +1,98 @@
+"""A random key that is the same for every lane of a `vmap`, or for every device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Confidence, Evidence, Finding, Severity
+from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...trace.facts import Facts
+    from ...trace.key_uses import Repetition
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """Report draws that repeat over the lanes of a map, or over devices."""
+    from ...trace.key_uses import repetitions
+
+    for it in repetitions(facts):
+        if it.over.kind in ("map", "shard"):
+            yield _finding(facts, it)
+
+
+def _finding(facts: Facts, it: Repetition) -> Finding:
+    from ...trace.key_uses import call_chain, name_of
+
+    name = name_of(facts, it.root)
+    chain = call_chain(it.consumed.step, it.over)
+    place = facts.place(it.over)
+    how = "is closed over"
+    if it.over.kind == "map":
+        count, lanes = it.over.detail.size, "lanes of the vmap"
+        if any(facts.keys.of(value) is it.root for value in it.over.detail.broadcast):
+            how = "is passed with in_axes=None"
+        elif any(facts.keys.of(inner) is it.root for _, inner, _ in it.over.detail.mapped):
+            how = "is mapped over as copies of one key"
+        elif chain:
+            place = chain[-1]
+        mapped_with = f"vmap with in_axes=0 over `jax.random.split({name}, {count})`"
+    else:
+        mesh = it.over.detail.mesh
+        lanes, count = "devices", " by ".join(f"{size} {axis}" for axis, size in mesh.items())
+        how = "is the same on all of them"
+        axis = next(iter(mesh))
+        mapped_with = f"`jax.random.fold_in({name}, jax.lax.axis_index({axis!r}))`"
+    return RULE.finding(
+        place,
+        current=f"`{name}` {how}, so that all {count} {lanes} draw the same numbers",
+        expected="each element of the mapped axis draws from a key of its own",
+        fix=f"{mapped_with}; numbers that all are meant to share are better drawn outside",
+        evidence=(Evidence("the shared draw", facts.place(it.draw.step)),),
+        confidence=Confidence.LIKELY,
+    )
+
+
+RULE = Rule(
+    code="RK003",
+    name="key-shared-by-lanes",
+    title="Every lane draws from the same random key",
+    family="prng",
+    severity=Severity.CRITICAL,
+    explanation="""\
+Inside of `vmap`, a key that is broadcast (`in_axes=None`) or closed over is the same for every
+element: all of them get the same sample, the same dropout mask, the same exploration noise.
+
+A draw that meets what is mapped only in a matrix product is taken for weights that all elements
+share, and is not reported.
+""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+def noisy(key, x):
+    return x + jax.random.normal(key, x.shape)
+
+def entry(key, xs):
+    return jax.vmap(noisy, in_axes=(None, 0))(key, xs)
+
+def inputs():
+    return jax.random.key(0), jnp.zeros((4, 3))
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+def noisy(key, x):
+    return x + jax.random.normal(key, x.shape)
+
+def entry(key, xs):
+    return jax.vmap(noisy)(jax.random.split(key, 4), xs)
+
+def inputs():
+    return jax.random.key(0), jnp.zeros((4, 3))
+""",
+    confidence=Confidence.LIKELY,
+    trace=check,
+)
