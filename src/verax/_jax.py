@@ -292,6 +292,8 @@ ENTRY_POINTS: dict[str, Callable[..., Any]] = {
     "linearize": _api.linearize,
     "scan": jax.lax.scan,
     "while_loop": jax.lax.while_loop,
+    "cond": jax.lax.cond,
+    "switch": jax.lax.switch,
 }
 
 # Since 0.9, `batch` also returns the axes that it found.

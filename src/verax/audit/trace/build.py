@@ -44,6 +44,7 @@ class Builder:
     def __init__(self, user_code: UserCode):
         self.user_code = user_code
         self.declarations: list[Declaration] = []
+        self.marked: list[tuple[str, str, Value]] = []
         # The step of each region, for the derivatives that are applied later.
         self.regions: dict[Any, Step] = {}
 
@@ -54,7 +55,7 @@ class Builder:
         for value, name in zip(inputs, names, strict=False):
             value.name = name
         body = self.body(open_jaxpr, consts, inputs, None)
-        return Program(body, self.declarations)
+        return Program(body, self.declarations, self.marked)
 
     def body(
         self, jaxpr: Jaxpr, consts: Sequence[Any], inputs: Sequence[Value], owner: Step | None
@@ -110,6 +111,8 @@ class Builder:
             file, line, function = mark.line
             place = Place(file, line, 1, function)
             self.declarations.append(Declaration(value, mark.axes, place))
+        elif mark.role in ("given", "handed on"):
+            self.marked.append((mark.role, mark.path, value))
         elif mark.role in ("carry", "slice") and not value.name:
             value.name = f"{mark.role}{mark.path}"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import jax
@@ -17,6 +18,7 @@ import numpy as np
 from ..finding import Place
 from .build import Builder
 from .capture import regions
+from .observe import Observation, Observer
 from .places import UserCode, place_of_function
 from .program import Program
 
@@ -48,15 +50,17 @@ class Traced:
     user_code: UserCode
     failure: Exception | None = None
     notes: list[str] = field(default_factory=list[str])
+    observations: list[Observation] = field(default_factory=list[Observation])
 
 
 def trace(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Traced:
     """Trace a function on example arguments."""
-    entry = _Entry(function, args, kwargs)
     user_code = UserCode(function)
+    observer = Observer(user_code)
+    entry = _Entry(function, args, kwargs, observer)
     notes: list[str] = []
     try:
-        jaxpr, failure = entry.jaxpr(regions)
+        jaxpr, failure = entry.jaxpr(partial(regions, observer))
     except Exception as error:  # Not the user's error: those are caught inside of the trace.
         jaxpr, failure = None, error
     if failure is not None:
@@ -68,6 +72,10 @@ def trace(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str
             )
             jaxpr = plain
         jaxpr, failure = (plain if jaxpr is None else jaxpr), plain_failure
+    if failure is not None:
+        jaxpr = _until_failure(entry, observer) or jaxpr
+        notes.append("the program cannot be traced to its end; shown is what comes before the error")
+    observer.check_round_trips()
     program = Builder(user_code).program(jaxpr, [leaf.name for leaf in entry.inputs])
     return Traced(
         function=function,
@@ -79,15 +87,28 @@ def trace(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str
         user_code=user_code,
         failure=failure,
         notes=notes,
+        observations=observer.seen,
     )
+
+
+def _until_failure(entry: _Entry, observer: Observer) -> Any:
+    """A failing program up to its error, also where that is inside of a jit or a loop."""
+    try:
+        jaxpr, _ = entry.jaxpr(partial(regions, observer, salvage=True))
+    except Exception:
+        return None
+    return jaxpr
 
 
 class _Entry:
     """A function of flat arrays, around the user's function."""
 
-    def __init__(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]):
+    def __init__(
+        self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], observer: Observer
+    ):
         self._function = function
-        leaves, self._tree = jax.tree.flatten((tuple(args), dict(kwargs)))
+        everything = (tuple(args), dict(kwargs))
+        leaves, self._tree = jax.tree.flatten(everything, is_leaf=observer.remember)
         paths = [path for path, _ in jax.tree.leaves_with_path((tuple(args), dict(kwargs)))]
         names = [_name(function, path) for path in paths]
         self._dynamic = [_is_array(leaf) for leaf in leaves]
