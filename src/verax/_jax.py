@@ -335,18 +335,31 @@ def call_flat(function: Any, args: Sequence[Any]) -> Any:
     return getattr(function, "call_wrapped", function)(*args)
 
 
-def debug_names(function: Any) -> tuple[str, tuple[str, ...]]:
-    """Name of a transformed function and of its flat arguments, as far as JAX knows them."""
+def origin_of(function: Any) -> tuple[str, str, int]:
+    """Name, file and first line of a function that JAX is about to transform."""
     info = getattr(function, "debug_info", None)
-    if info is None:
-        return getattr(function, "__name__", ""), ()
-    return info.func_src_info.split(" at ")[0], tuple(info.arg_names or ())
+    if info is not None:
+        return _parsed(info.func_src_info)
+    function = inspect.unwrap(getattr(function, "func", function))
+    code = getattr(function, "__code__", None)
+    name = getattr(function, "__name__", "")
+    return (name, code.co_filename, code.co_firstlineno) if code else (name, "", 0)
+
+
+def argument_names(function: Any) -> tuple[str, ...]:
+    """Names of the flat arguments of a function, as far as JAX knows them."""
+    info = getattr(function, "debug_info", None)
+    return tuple(getattr(info, "arg_names", None) or ())
 
 
 def source_of(jaxpr: Jaxpr) -> tuple[str, str, int]:
     """Name, file and first line of the function that a jaxpr was traced from."""
-    source = jaxpr.debug_info.func_src_info or ""
-    name, _, place = source.partition(" at ")
+    return _parsed(jaxpr.debug_info.func_src_info)
+
+
+def _parsed(source: str | None) -> tuple[str, str, int]:
+    """The parts of JAX's description of a function, `name at file:line`."""
+    name, _, place = (source or "").partition(" at ")
     file, _, line = place.rpartition(":")
     return name, file, int(line) if line.isdigit() else 0
 

@@ -62,8 +62,8 @@ class Builder:
     ) -> Body:
         """The body of a step on the given input values."""
         name, file, line = source_of(jaxpr)
-        place = Place(file, line, 1, name) if file and self.user_code.owns(file) else None
-        body = Body(list(inputs), [], [], owner, name, place)
+        body = Body(list(inputs), [], [], owner)
+        self.name_body(body, name, file, line)
         env: Environment = dict(zip(jaxpr.invars, inputs, strict=True))
         for var, const in zip(jaxpr.constvars, consts, strict=True):
             env[var] = Value(var.aval, constant=const)
@@ -73,6 +73,12 @@ class Builder:
             self.step(eqn, env, body, outermost)
         body.outputs = [read(env, var) for var in jaxpr.outvars]
         return body
+
+    def name_body(self, body: Body, name: str, file: str, line: int) -> None:
+        """Say which function a body is, and where it is defined if that is the user's code."""
+        body.function = name
+        owned = bool(file) and self.user_code.owns(file)
+        body.place = Place(file, line, 1, name) if owned else None
 
     def step(
         self, eqn: JaxprEqn, env: Environment, body: Body, outermost: tuple[str, int] | None
@@ -250,7 +256,7 @@ def _map(builder: Builder, step: Step, eqn: JaxprEqn) -> list[Value]:
         out_axes=region.out_axes,
         arguments=region.arguments,
     )
-    body.function = region.name
+    builder.name_body(body, *region.origin)
     return outs
 
 
@@ -269,7 +275,7 @@ def _derive(builder: Builder, step: Step, eqn: JaxprEqn) -> list[Value]:
         argnums=region.argnums,
         arguments=region.arguments,
     )
-    body.function = region.name
+    builder.name_body(body, *region.origin)
     return list(body.outputs)
 
 

@@ -29,11 +29,12 @@ from jax.extend.core import Jaxpr, Literal
 from ..._jax import (
     BATCH_RETURNS_AXES,
     ENTRY_POINTS,
+    argument_names,
     axis_name_of,
     call_flat,
-    debug_names,
     differentiation_settings,
     named_axis,
+    origin_of,
 )
 from .observe import CarryTypes, Observer
 from .regions import Mark, Region, bind_region, derivative_p, mark_p, traced, type_of
@@ -162,12 +163,11 @@ class _Batched:
         out_types = [
             _with(var.aval, axis, size) for var, axis in zip(jaxpr.outvars, out_axes, strict=True)
         ]
-        name, arguments = debug_names(self._function)
         region = Region(
             kind="vmap",
-            name=name,
+            origin=origin_of(self._function),
             num_closed_over=len(consts),
-            arguments=arguments,
+            arguments=argument_names(self._function),
             in_axes=tuple(axes),
             out_axes=tuple(out_axes),
             axis_name=axis_name_of(self._axis),
@@ -478,7 +478,9 @@ def _first_turn(observer: Observer | None, condition: Any, body: Any, init: Any)
 
 
 def _branches(observer: Observer | None, chosen: Any, *rest: Any, **kwargs: Any) -> None:
-    functions = rest[0] if isinstance(rest[0], (list, tuple)) else [it for it in rest if callable(it)]
+    functions = (
+        rest[0] if isinstance(rest[0], (list, tuple)) else [it for it in rest if callable(it)]
+    )
     operands = [it for it in rest if it is not rest[0] and it not in functions]
     for function in functions:
         with suppress(Exception):

@@ -23,14 +23,15 @@ from ..._jax import closed
 class Region:
     """What is static about a transformation. Operands are closed-over values, then arguments.
 
-    `kind` is "vmap", "grad", "vjp", "jvp" or "linearize". `arguments` names the flat arguments.
+    `kind` is "vmap", "grad", "vjp", "jvp" or "linearize". `origin` is the name, file and first line
+    of the transformed function. `arguments` names the flat arguments.
     `in_axes` and `out_axes` (of `vmap`) have one entry a flat argument or result. `differentiated`
     says which flat arguments the derivative is for, `results` how many flat results are
     differentiated; the rest is auxiliary.
     """
 
     kind: str
-    name: str
+    origin: tuple[str, str, int]
     num_closed_over: int
     arguments: tuple[str, ...] = ()
     in_axes: tuple[int | None, ...] = ()

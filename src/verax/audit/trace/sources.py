@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import linecache
 import tokenize
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -26,6 +27,20 @@ class Statement:
     targets: tuple[str, ...]
 
 
+Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+def own_nodes(function: Function) -> Iterator[ast.AST]:
+    """The nodes of a function's body, without those of functions that it defines."""
+    body = [function.body] if isinstance(function, ast.Lambda) else function.body
+    pending: list[ast.AST] = [*body]
+    while pending:
+        node = pending.pop(0)
+        yield node
+        if not isinstance(node, (Function, ast.ClassDef)):
+            pending.extend(ast.iter_child_nodes(node))
+
+
 class Sources:
     """Files of the user, read once."""
 
@@ -40,6 +55,10 @@ class Sources:
         """The last `return` of the function that a place is in."""
         line = self._file(place).last_return(place.line)
         return None if line is None else Place(place.file, line, 1, place.function)
+
+    def function(self, place: Place) -> Function | None:
+        """The function that is defined at a place: at its first line, decorators included."""
+        return self._file(place).functions.get(place.line)
 
     def _file(self, place: Place) -> _File:
         if place.file not in self._files:
@@ -58,6 +77,17 @@ class _File:
             return ast.parse("".join(self._lines))
         except (SyntaxError, ValueError):
             return ast.Module([], [])
+
+    @cached_property
+    def functions(self) -> dict[int, Function]:
+        """The functions by their first lines; of several in one line, the outermost."""
+        found: dict[int, Function] = {}
+        for node in ast.walk(self._tree):
+            if isinstance(node, Function):
+                decorators = getattr(node, "decorator_list", ())
+                first = min([node.lineno, *(it.lineno for it in decorators)])
+                found.setdefault(first, node)
+        return found
 
     def last_return(self, line: int) -> int | None:
         """The line of the last `return` of the innermost function around a line."""

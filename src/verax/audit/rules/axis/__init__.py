@@ -3,5 +3,18 @@
 from __future__ import annotations
 
 from .._rule import Rule
+from . import (
+    accidental_outer,
+    axes_mixed,
+    recurrence_over_batch,
+    reshape_as_transpose,
+    squeeze_without_axis,
+)
 
-RULES: tuple[Rule, ...] = ()
+RULES: tuple[Rule, ...] = (
+    axes_mixed.RULE,
+    accidental_outer.RULE,
+    reshape_as_transpose.RULE,
+    squeeze_without_axis.RULE,
+    recurrence_over_batch.RULE,
+)

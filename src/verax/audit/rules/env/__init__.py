@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from .._rule import Rule
+from . import recursion_crosses_episodes, resets_all
 
-RULES: tuple[Rule, ...] = ()
+RULES: tuple[Rule, ...] = (resets_all.RULE, recursion_crosses_episodes.RULE)

@@ -10,6 +10,7 @@ from .axis import Axes, Axis
 
 
 def dot_general(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> list[Axes]:
+    """What is summed over meets; what is paired meets and stays; the rest stays."""
     (left_sum, right_sum), (left_batch, right_batch) = step.params["dimension_numbers"]
     left, right = step.inputs[:2]
     made = step.outputs[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import TypeGuard
 
 from ..program import Step, Value
 from .analysis import AxisAnalysis, Reshuffle
@@ -11,11 +12,13 @@ from .axis import Axes, Axis
 
 
 def transpose(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> list[Axes]:
+    """Axes change places."""
     order = step.params["permutation"]
     return [_picked(analysis, step, operands[0], order)]
 
 
 def squeeze(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> list[Axes]:
+    """Axes of size one go."""
     dropped = set(step.params["dimensions"])
     kept = [index for index in range(len(operands[0])) if index not in dropped]
     return [_picked(analysis, step, operands[0], kept)]
@@ -23,7 +26,7 @@ def squeeze(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> lis
 
 def reduce(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> list[Axes]:
     """Reductions, `argmax` and their like: some axes go, the others stay."""
-    dropped = set(step.params["axes"])
+    dropped = set(step.params["axes"] if "axes" in step.params else step.params["dimensions"])
     kept = [index for index in range(len(operands[0])) if index not in dropped]
     return [_picked(analysis, step, operands[0], kept) for _ in step.outputs]
 
@@ -36,9 +39,12 @@ def _picked(analysis: AxisAnalysis, step: Step, axes: Axes, order: Sequence[int]
 
 
 def broadcast_in_dim(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> list[Axes]:
+    """Axes keep their meaning at new positions; new ones have none."""
     made, source = step.outputs[0], step.inputs[0]
     targets = step.params["broadcast_dimensions"]
-    kept_by_reduction = _is_reduction(source.producer) and source.producer is not None
+    # `keepdims` is a reduction and an expansion, made by one call.
+    reduced = _is_reduction(source.producer) and source.producer.call_site == step.call_site
+    unit = "reduced" if reduced else "expanded"
     axes: list[Axis] = []
     for index, size in enumerate(made.shape):
         if index in targets:
@@ -47,16 +53,11 @@ def broadcast_in_dim(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes
                 analysis.follow(made, index, source, position)
                 axes.append(operands[0][position])
                 continue
-        if size == 1:
-            kept = kept_by_reduction and source.producer is not None
-            same_call = kept and source.producer.call_site == step.call_site  # type: ignore[union-attr]
-            axes.append(Axis(unit="reduced" if same_call else "expanded"))
-        else:
-            axes.append(Axis())
+        axes.append(Axis(unit=unit) if size == 1 else Axis())
     return [tuple(axes)]
 
 
-def _is_reduction(step: Step | None) -> bool:
+def _is_reduction(step: Step | None) -> TypeGuard[Step]:
     return step is not None and (
         step.primitive.startswith("reduce_") or step.primitive in ("argmax", "argmin")
     )
@@ -165,6 +166,7 @@ def _keep_named_units(source: Value, old: Axes, made: Value, new: list[Axis]) ->
 
 
 def concatenate(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> list[Axes]:
+    """Dimensions beside the joined one meet."""
     along = step.params["dimension"]
     made, first = step.outputs[0], step.inputs[0]
     axes: list[Axis] = []
@@ -187,18 +189,11 @@ def _appended(step: Step, operands: Sequence[Axes], along: int) -> Axis:
         for value, axes in zip(step.inputs, operands, strict=True)
         if value.shape[along] > 1
     }
-    named = {axis for axis in found if axis.label}
-    if len(named) == 1 and len(found) == 1:
-        return named.pop()
-    if len(named) == 1 and all(
-        value.shape[along] == 1 or axes[along].root() in named
-        for value, axes in zip(step.inputs, operands, strict=True)
-    ):
-        return named.pop()
     return found.pop() if len(found) == 1 else Axis()
 
 
 def split(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> list[Axes]:
+    """Pieces of an axis are still that axis."""
     for made in step.outputs:
         for index in range(len(made.shape)):
             analysis.follow(made, index, step.inputs[0], index)
@@ -206,6 +201,7 @@ def split(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> list[
 
 
 def expand_dims(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> list[Axes]:
+    """New axes of size one."""
     added = set(step.params["dimensions"])
     rest = iter(range(len(operands[0])))
     made = step.outputs[0]
@@ -218,3 +214,35 @@ def expand_dims(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) ->
             analysis.follow(made, index, step.inputs[0], source)
             axes.append(operands[0][source])
     return [tuple(axes)]
+
+
+def stack(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> list[Axes]:
+    """Like values side by side, along a new axis."""
+    at, first = step.params["axis"], step.inputs[0]
+    axes: list[Axis] = []
+    for index, size in enumerate(first.shape):
+        axis = operands[0][index]
+        if size > 1:
+            for other in step.inputs[1:]:
+                axis = analysis.join(step, "concatenation", (first, index), (other, index))
+        analysis.follow(step.outputs[0], index + (index >= at), first, index)
+        axes.append(axis)
+    axes.insert(at, Axis())
+    return [tuple(axes)]
+
+
+def unstack(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> list[Axes]:
+    """Each element along an axis by itself."""
+    at = step.params["axis"]
+    kept = [index for index in range(len(operands[0])) if index != at]
+    return [_picked(analysis, step, operands[0], kept) for _ in step.outputs]
+
+
+def tile(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> list[Axes]:
+    """Axes that are repeated become new ones."""
+    repeats = step.params["reps"]
+    for index, count in enumerate(repeats):
+        if count == 1:
+            analysis.follow(step.outputs[0], index, step.inputs[0], index)
+    pairs = zip(operands[0], repeats, strict=True)
+    return [tuple(axis if count == 1 else Axis() for axis, count in pairs)]

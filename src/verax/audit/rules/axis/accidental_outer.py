@@ -1,0 +1,119 @@
+"""A column meets a row, and neither was made one on purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Confidence, Evidence, Severity
+from .._rule import Rule, Verdict
+
+if TYPE_CHECKING:
+    from ...trace.axes import Outer
+    from ...trace.facts import Facts
+    from ...trace.program import Value
+
+
+def check(facts: Facts) -> Iterator[Verdict]:
+    """Operations on (n, 1) and (n,), where the missing axis was put in by broadcasting alone."""
+    from ...trace.describe import tensor_of
+
+    for outer in facts.axes.outers:
+        column, row = _column_and_row(outer)
+        if not _is_accident(facts, outer):
+            continue
+        axes = facts.axes
+        i, j = _dimensions(outer, column)
+        one, other = axes[column][i], axes[row][j]
+        n, made = column.shape[i], outer.step.outputs[0]
+        name = one.label or other.label or f"of size {n}"
+        flat = row.producer.inputs[0] if row.producer is not None else row
+        yield RULE.finding(
+            facts.place(outer.step),
+            current=f"{tensor_of(facts, column)} and {tensor_of(facts, flat)} broadcast to "
+            f"{tensor_of(facts, made)}: every element of one meets every element of the other",
+            expected=f"element i of axis {name} meets element i, which gives {n} values and not "
+            f"{n} * {n}",
+            fix="drop the axis of size one (`x.squeeze(-1)`, `x[:, 0]`), or give the other operand "
+            "one too (`y[:, None]`); write both (`x[:, None] - y[None, :]`) if the table is meant",
+            confidence=Confidence.CERTAIN if one is other else Confidence.LIKELY,
+            evidence=tuple(
+                Evidence(f"{tensor_of(facts, value)} is made here", value.producer.place)
+                for value in (column, flat)
+                if value.producer is not None
+            ),
+        )
+
+
+def _column_and_row(outer: Outer) -> tuple[Value, Value]:
+    """The operand with an axis of size one behind, and the one with it in front."""
+    if outer.first_dim < outer.second_dim:
+        return outer.first, outer.second
+    return outer.second, outer.first
+
+
+def _dimensions(outer: Outer, column: object) -> tuple[int, int]:
+    first = column is outer.first
+    return (outer.first_dim, outer.second_dim) if first else (outer.second_dim, outer.first_dim)
+
+
+def _is_accident(facts: Facts, outer: Outer) -> bool:
+    """The row was promoted by the operation itself, and the column's one was not written either."""
+    column, row = _column_and_row(outer)
+    i, j = _dimensions(outer, column)
+    if column.shape[i] != row.shape[j]:
+        return False
+    promotion = row.producer
+    promoted = (
+        promotion is not None
+        and promotion.primitive in ("broadcast_in_dim", "reshape")
+        and promotion.call_site == outer.step.call_site
+        and promotion.call_site is not None
+        and len(promotion.inputs[0].shape) < len(row.shape)
+    )
+    unit = outer.first_unit if column is outer.first else outer.second_unit
+    axes = facts.axes
+    same = axes[column][i] is axes[row][j]
+    return promoted and (unit == "" or (unit == "reduced" and same))
+
+
+RULE = Rule(
+    code="AX002",
+    name="accidental-outer",
+    title="Broadcasting pairs every element with every other",
+    family="axis",
+    severity=Severity.CRITICAL,
+    explanation="""\
+Finds an elementwise operation between `(n, 1)` and `(n,)`. NumPy's rules put the missing axis in
+front, so the result is an `(n, n)` table of all pairs. Means and sums of it are still scalars, so
+nothing fails: a loss between predictions `(batch, 1)` and targets `(batch,)` compares each
+prediction with every target.
+
+An axis that someone wrote (`x[:, None]`, `jnp.expand_dims`) is taken as meant.""",
+    wrong="""\
+import jax.numpy as jnp
+
+
+def entry(w, obs, returns):
+    values = obs @ w  # (batch, 1)
+    return jnp.mean((values - returns) ** 2)
+
+
+def inputs():
+    return jnp.ones((3, 1)), jnp.ones((6, 3)), jnp.ones(6)
+""",
+    right="""\
+import jax.numpy as jnp
+
+
+def entry(w, obs, returns):
+    values = (obs @ w)[:, 0]
+    pairs = obs[:, None, 0] - obs[:, 0]  # all pairs, and written so
+    return jnp.mean((values - returns) ** 2) + pairs.mean()
+
+
+def inputs():
+    return jnp.ones((3, 1)), jnp.ones((6, 3)), jnp.ones(6)
+""",
+    trace=check,
+)

@@ -1,0 +1,84 @@
+"""Two axes with different names meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Severity
+from .._rule import Rule, Verdict
+from ._clashes import clashes_at
+
+if TYPE_CHECKING:
+    from ...trace.facts import Facts
+
+_KINDS = {"elementwise", "contraction", "concatenation", "update", "branch", "declared"}
+
+
+def check(facts: Facts) -> Iterator[Verdict]:
+    """Declared names that an operation makes one axis."""
+    found = list(
+        clashes_at(
+            facts,
+            RULE,
+            _KINDS,
+            expected="{one} meets {one}, and {other} meets {other}",
+            fix="transpose or index one operand so that {other} lines up with {other}, for "
+            "instance with `[:, None]`, `jnp.swapaxes` or another `axis`/`out_axes`",
+        )
+    )
+    yield from found
+    names = {name for leaf in facts.program.body.inputs for name in facts.axes.names(leaf) if name}
+    followed = not facts.axes.clashes and not facts.axes.reshuffles
+    if len(names) > 1 and followed and facts.traced.failure is None:
+        yield RULE.verified(
+            f"axes {', '.join(sorted(names))} never meet each other",
+            "every operation between two arrays pairs axes of the same name",
+            facts.traced.place,
+        )
+
+
+RULE = Rule(
+    code="AX001",
+    name="axes-mixed",
+    title="Axes with different meanings are paired",
+    family="axis",
+    severity=Severity.CRITICAL,
+    explanation="""\
+Follows every declared axis through the program and reports where an operation pairs two of them:
+adding a `(batch, time)` array to a `(time, feat)` one, contracting time against hidden units,
+joining arrays whose other axes disagree.
+
+JAX only compares sizes. Where two axes happen to have the same size, or broadcasting makes them
+fit, such an operation runs and computes something else than what was meant.
+
+Names come from `axes=` (or `AXES` on the command line), from jaxtyping annotations and from
+`verax.axes`. Axes without a name take the name of those that they meet first.""",
+    wrong="""\
+import jax.numpy as jnp
+
+AXES = {"x": "batch time feat", "mask": "batch time"}
+
+
+def entry(x, mask):
+    return (x * mask).sum(axis=1)  # (batch, time) lines up with (time, feat)
+
+
+def inputs():
+    return jnp.ones((4, 4, 4)), jnp.ones((4, 4))
+""",
+    right="""\
+import jax.numpy as jnp
+
+AXES = {"x": "batch time feat", "mask": "batch time"}
+
+
+def entry(x, mask):
+    return (x * mask[..., None]).sum(axis=1)
+
+
+def inputs():
+    return jnp.ones((4, 4, 4)), jnp.ones((4, 4))
+""",
+    trace=check,
+)

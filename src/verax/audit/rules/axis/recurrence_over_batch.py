@@ -1,0 +1,114 @@
+"""A loop that carries state from one independent example to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Confidence, Evidence, Severity
+from ...words import is_batch, is_sequence
+from .._rule import Rule, Verdict
+
+if TYPE_CHECKING:
+    from ...trace.facts import Facts
+    from ...trace.program import Step
+
+
+def check(facts: Facts) -> Iterator[Verdict]:
+    """Scans over an axis of independent elements whose carry still has the axis of time."""
+    from ...trace.describe import tensor_of
+
+    for step in facts.steps:
+        if step.kind != "scan":
+            continue
+        over = facts.axes.over[step].label
+        time = _sequence_in_recurrent_carry(facts, step)
+        if over and time and is_batch(over):
+            scanned = step.detail.scanned[0]
+            yield RULE.finding(
+                facts.place(step),
+                current=f"the scan runs over {over}, the leading axis of "
+                f"{tensor_of(facts, scanned)}, and hands its state from one element of {over} to "
+                "the next",
+                expected=f"the scan runs over {time}, and every element of {over} has a state of "
+                "its own",
+                fix=f"bring {time} to the front before the scan (`jnp.swapaxes(x, 0, 1)`), or map "
+                f"over {over} with `jax.vmap` and scan inside",
+                evidence=tuple(
+                    Evidence(f"carry {tensor_of(facts, carry)}: axis {time} survives in it")
+                    for carry in step.detail.carry
+                    if time in facts.axes.names(carry)
+                ),
+            )
+        elif over and is_sequence(over) and step.detail.length:
+            yield RULE.verified(
+                f"the scan at line {facts.place(step).line} runs over {over}",
+                f"{over} is the leading axis of all that it scans, {step.detail.length} steps",
+                facts.place(step),
+            )
+
+
+def _sequence_in_recurrent_carry(facts: Facts, step: Step) -> str | None:
+    """The name of a time axis in a part of the carry that is fed back."""
+    from ...trace.recurrence import Feedback, feedback
+
+    for index, carry in enumerate(step.detail.carry):
+        names = [name for name in facts.axes.names(carry) if is_sequence(name)]
+        if names and feedback(facts.variation, step, index) is Feedback.RECURRENT:
+            return names[0]
+    return None
+
+
+RULE = Rule(
+    code="AX005",
+    name="recurrence-over-batch",
+    title="State is carried along the batch instead of along time",
+    family="axis",
+    severity=Severity.CRITICAL,
+    confidence=Confidence.LIKELY,
+    explanation="""\
+`jax.lax.scan` walks along the leading axis. Given batch-major data (`(batch, time, feat)`), a
+recurrent network or an advantage recursion walks from one trajectory to the next, and treats time
+as if it were the batch. When both have the same size, or the initial state is made from the same
+shape, nothing fails.
+
+Reported when the scanned axis is declared as one of independent elements (batch, env, agent…) and
+a part of the carry that is fed back has an axis of time. Sums over a batch are not reported.""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+AXES = {"w": "feat hid", "x": "batch time feat"}
+
+
+def entry(w, x):
+    def step(h, x_t):
+        return jnp.tanh(0.5 * h + x_t @ w), None
+
+    h, _ = jax.lax.scan(step, jnp.zeros((x.shape[0], w.shape[1])), x)
+    return h
+
+
+def inputs():
+    return jnp.ones((3, 8)), jnp.ones((5, 5, 3))
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+AXES = {"w": "feat hid", "x": "batch time feat"}
+
+
+def entry(w, x):
+    def step(h, x_t):
+        return jnp.tanh(0.5 * h + x_t @ w), None
+
+    h, _ = jax.lax.scan(step, jnp.zeros((x.shape[0], w.shape[1])), jnp.swapaxes(x, 0, 1))
+    return h
+
+
+def inputs():
+    return jnp.ones((3, 8)), jnp.ones((5, 5, 3))
+""",
+    trace=check,
+)

@@ -1,0 +1,75 @@
+"""A reshape that swaps sizes moves elements between axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Severity
+from .._rule import Rule, Verdict
+
+if TYPE_CHECKING:
+    from ...trace.facts import Facts
+
+
+def check(facts: Facts) -> Iterator[Verdict]:
+    """Reshapes whose new sizes are the old ones in another order."""
+    from ...trace.describe import tensor_of
+
+    for reshuffle in facts.axes.reshuffles:
+        if reshuffle.step.place is None:
+            continue
+        pairs = zip(reshuffle.before, reshuffle.before_sizes, strict=True)
+        before = ", ".join(axis.label or str(size) for axis, size in pairs)
+        source = tensor_of(facts, reshuffle.step.inputs[0])
+        yield RULE.finding(
+            facts.place(reshuffle.step),
+            current=f"{source} is reshaped so that sizes {reshuffle.before_sizes} become "
+            f"{reshuffle.after_sizes}: elements stay in memory order, so each new row holds "
+            f"pieces of several rows of ({before})",
+            expected=f"axes ({before}) change places with their elements",
+            fix="use `jnp.swapaxes`, `jnp.moveaxis` or `.transpose`",
+        )
+
+
+RULE = Rule(
+    code="AX003",
+    name="reshape-as-transpose",
+    title="A reshape is used where a transpose is meant",
+    family="axis",
+    severity=Severity.CRITICAL,
+    explanation="""\
+Finds a reshape whose new sizes are a permutation of the old ones, such as
+`x.reshape(time, batch, feat)` of a `(batch, time, feat)` array. Reshaping keeps the order of the
+elements in memory and only reads it in rows of another length; afterwards a "time step" holds
+steps of several sequences.
+
+A reshape that merges neighbouring axes or splits one is followed and not reported, also when a
+merged axis is split again into the same parts.""",
+    wrong="""\
+import jax.numpy as jnp
+
+
+def entry(x):
+    batch, time, feat = x.shape
+    return jnp.cumsum(x.reshape(time, batch, feat), axis=0)
+
+
+def inputs():
+    return (jnp.ones((3, 5, 4)),)
+""",
+    right="""\
+import jax.numpy as jnp
+
+
+def entry(x):
+    batch, time, feat = x.shape
+    flat = jnp.tanh(x.reshape(batch * time, feat))
+    return jnp.cumsum(jnp.swapaxes(flat.reshape(batch, time, feat), 0, 1), axis=0)
+
+
+def inputs():
+    return (jnp.ones((3, 5, 4)),)
+""",
+    trace=check,
+)

@@ -1,0 +1,101 @@
+"""A squeeze without an axis drops whatever happens to have size one."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Place, Severity
+from .._rule import Rule, Verdict
+
+if TYPE_CHECKING:
+    from ...trace.facts import Facts
+
+
+def check(facts: Facts) -> Iterator[Verdict]:
+    """Squeezes that were given no axis, and drop one that has a meaning."""
+    from ...trace.describe import tensor_of
+
+    for step in facts.steps:
+        if step.primitive != "squeeze" or step.place is None:
+            continue
+        value = step.inputs[0]
+        names = facts.axes.names(value)
+        dropped = [names[index] for index in step.params["dimensions"]]
+        lost = [name for name in dropped if name]
+        # A single one at the end, with the others in place, is what was meant.
+        only_last = step.params["dimensions"] == (len(names) - 1,)
+        if not lost or only_last or not _squeezes_all(facts, step.place):
+            continue
+        yield RULE.finding(
+            step.place,
+            current=f"squeeze() of {tensor_of(facts, value)} drops every axis of size one, among "
+            f"them {' and '.join(lost)}",
+            expected=f"{lost[0]} stays an axis, also when its size is one",
+            fix="name the axis that is meant to go: `squeeze(axis=-1)`",
+        )
+
+
+def _squeezes_all(facts: Facts, place: Place) -> bool:
+    """Whether the source has a call of squeeze there that names no axis."""
+    statement = facts.sources.statement(place)
+    if statement is None:
+        return False
+    try:
+        tree = ast.parse(statement.text.rstrip(":\\"))
+    except SyntaxError:
+        return False
+    return any(_is_bare(node) for node in ast.walk(tree) if isinstance(node, ast.Call))
+
+
+def _is_bare(call: ast.Call) -> bool:
+    """`x.squeeze()` or `jnp.squeeze(x)`."""
+    if not (isinstance(call.func, ast.Attribute) and call.func.attr == "squeeze") or call.keywords:
+        return False
+    of_module = isinstance(call.func.value, ast.Name) and call.func.value.id in _MODULES
+    return len(call.args) == int(of_module)
+
+
+_MODULES = {"jnp", "np", "numpy", "jax", "lax"}
+
+RULE = Rule(
+    code="AX004",
+    name="squeeze-without-axis",
+    title="A squeeze without an axis drops an axis that has a meaning",
+    family="axis",
+    severity=Severity.CRITICAL,
+    explanation="""\
+`x.squeeze()` removes every axis of size one. Code that means to drop the last axis of a value head
+also drops the batch when it is evaluated on a single example, and what follows reduces over the
+wrong axis.
+
+Reported where a declared axis is dropped that way.""",
+    wrong="""\
+import jax.numpy as jnp
+
+AXES = {"w": "feat out", "obs": "batch time feat"}
+
+
+def entry(w, obs):
+    return (obs @ w).squeeze().mean(axis=0)
+
+
+def inputs():
+    return jnp.ones((3, 1)), jnp.ones((1, 6, 3))
+""",
+    right="""\
+import jax.numpy as jnp
+
+AXES = {"w": "feat out", "obs": "batch time feat"}
+
+
+def entry(w, obs):
+    return (obs @ w).squeeze(axis=-1).mean(axis=0)
+
+
+def inputs():
+    return jnp.ones((3, 1)), jnp.ones((1, 6, 3))
+""",
+    trace=check,
+)

@@ -1,0 +1,161 @@
+"""State that is carried across the end of an episode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ...finding import Confidence, Evidence, Severity
+from ...words import is_episode_end
+from .._rule import Rule, Verdict
+
+if TYPE_CHECKING:
+    from ...trace.facts import Facts
+    from ...trace.program import Step, Value
+
+
+def check(facts: Facts) -> Iterator[Verdict]:
+    """Loops that know where episodes end, and let a part of their carry go on."""
+    from ...trace.describe import tensor_of
+    from ...trace.recurrence import Feedback, feedback, reached_from
+
+    for step in facts.steps:
+        ends = _episode_ends(step) if step.kind == "scan" else []
+        if not ends:
+            continue
+        told: set[Value] = set()
+        for end in ends:
+            told |= reached_from(facts.variation, step, end)
+        loop = step.detail
+        for index, carry in enumerate(loop.carry):
+            if not _is_state(carry) or feedback(facts.variation, step, index) is not (
+                Feedback.RECURRENT
+            ):
+                continue
+            gates = partial(_gates, told)
+            open_way = reached_from(facts.variation, step, carry, gates)
+            place = step.bodies[0].place
+            if loop.carried[index] not in open_way:
+                yield RULE.verified(
+                    f"carry {tensor_of(facts, carry)} of the scan at line "
+                    f"{facts.place(step).line} does not cross the end of an episode",
+                    "every way from its last value to its next goes through a factor or a choice "
+                    "that depends on the flags",
+                    step.place,
+                )
+                continue
+            update = loop.carried[index].producer
+            yield RULE.finding(
+                (update.place if update is not None and update is not step else None)
+                or place
+                or facts.place(step),
+                current=f"{tensor_of(facts, carry)} is carried on past the end of an episode: the "
+                "flags enter the loop, but no factor or choice that depends on them stands "
+                "between its last value and its next",
+                expected="where an episode ends, what is carried starts anew",
+                fix="multiply the carried part by `1 - done`, or choose with "
+                "`jnp.where(done, initial, carried)`",
+                evidence=tuple(
+                    Evidence("the flags are used here", user.place)
+                    for end in ends
+                    for user in end.consumers[:2]
+                ),
+            )
+
+
+def _episode_ends(step: Step) -> list[Value]:
+    """Slices of a scan that say where an episode ends, and are used."""
+    loop = step.detail
+    return [
+        part
+        for whole, part in zip(loop.scanned, loop.slices, strict=True)
+        if part.consumers and (is_episode_end(part.name) or _comes_from_ends(whole))
+    ]
+
+
+# What turns flags into flags.
+_FLAG_OPERATIONS = {
+    *("sub", "not", "or", "and", "convert_element_type", "transpose", "reshape", "squeeze"),
+    *("slice", "broadcast_in_dim", "concatenate", "ne", "eq", "rev", "select_n", "copy"),
+}
+
+
+def _comes_from_ends(value: Value) -> bool:
+    """Whether a scanned array is made from an input that says where episodes end."""
+    for _ in range(12):
+        if is_episode_end(value.name):
+            return True
+        step = value.producer
+        if step is None or step.primitive not in _FLAG_OPERATIONS:
+            return False
+        value = next((it for it in reversed(step.inputs) if not it.is_constant), value)
+    return False
+
+
+def _is_state(carry: Value) -> bool:
+    import jax.numpy as jnp
+
+    return jnp.issubdtype(carry.dtype, jnp.floating)
+
+
+def _gates(told: set[Value], value: Value, step: Step) -> bool:
+    """Whether a step lets a value through only where the flags allow."""
+    if step.primitive == "select_n" or step.kind == "cond":
+        return step.inputs[0] in told
+    if step.primitive in ("mul", "div", "dot_general", "pow"):
+        return any(other in told for other in step.inputs if other is not value)
+    return False
+
+
+RULE = Rule(
+    code="EN002",
+    name="recursion-crosses-episodes",
+    title="State is carried across the end of an episode",
+    family="env",
+    severity=Severity.CRITICAL,
+    confidence=Confidence.LIKELY,
+    explanation="""\
+A scan over a rollout gets flags that say where an episode ends, and uses them, but a part of its
+carry that is fed back goes on regardless: an advantage recursion that takes the next episode's
+advantages into the last one's, or a recurrent state that remembers the episode before.
+
+Reported for floating-point parts of a carry that are fed back (not plain sums) when the flags
+enter the loop as scanned values and no multiplication or choice by them lies on the way from the
+last value to the next.""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+
+def entry(deltas, values, done):
+    def step(gae, inp):
+        delta, value, d = inp
+        gae = delta - (1.0 - d) * value + 0.9 * gae
+        return gae, gae
+
+    return jax.lax.scan(step, jnp.zeros(3), (deltas, values, done), reverse=True)[1]
+
+
+def inputs():
+    return jnp.ones((6, 3)), jnp.ones((6, 3)), jnp.zeros((6, 3))
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+
+def entry(deltas, values, done):
+    def step(gae, inp):
+        delta, value, d = inp
+        gae = delta - (1.0 - d) * value + 0.9 * (1.0 - d) * gae
+        return gae, gae
+
+    return jax.lax.scan(step, jnp.zeros(3), (deltas, values, done), reverse=True)[1]
+
+
+def inputs():
+    return jnp.ones((6, 3)), jnp.ones((6, 3)), jnp.zeros((6, 3))
+""",
+    trace=check,
+)

@@ -1,0 +1,129 @@
+"""One finished environment resets all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Confidence, Evidence, Severity
+from .._rule import Rule, Verdict
+
+if TYPE_CHECKING:
+    from ...trace.axes.axis import Axis
+    from ...trace.facts import Facts
+    from ...trace.program import Step, Value
+
+
+def check(facts: Facts) -> Iterator[Verdict]:
+    """Choices for a whole batch that hang on a flag of any of its elements."""
+    from ...trace.describe import tensor_of
+
+    for step in facts.steps:
+        if step.kind != "cond" and step.primitive != "select_n":
+            continue
+        reduction = _any_of_flags(step.inputs[0])
+        if reduction is None:
+            continue
+        flags = reduction.inputs[0]
+        axes = [facts.axes[flags][index] for index in reduction.params["axes"]]
+        replaced = next(_replaced(facts, step, axes), None)
+        if replaced is None:
+            continue
+        value, axis = replaced
+        name = axis.label or f"of size {flags.shape[reduction.params['axes'][0]]}"
+        yield RULE.finding(
+            facts.place(step),
+            current=f"as soon as any flag along axis {name} is set, all of "
+            f"{tensor_of(facts, value)} is replaced, also elements whose own flag is not set",
+            expected=f"each element of axis {name} is replaced by its own flag",
+            fix="`jnp.where(done[:, None], fresh, state)` with the flag's axes lined up, or "
+            "`jax.vmap` of a function that decides for one element",
+            evidence=(Evidence(f"{tensor_of(facts, flags)} becomes one flag", reduction.place),),
+        )
+
+
+def _any_of_flags(choice: Value) -> Step | None:
+    """The reduction of several flags to one that a choice hangs on."""
+    for _ in range(8):
+        step = choice.producer
+        if step is None or step.kind != "operation" or choice.shape != ():
+            return None
+        if step.primitive in ("reduce_or", "reduce_max") and step.inputs[0].shape:
+            return step
+        if step.primitive not in ("convert_element_type", "squeeze", "reshape", "copy", "ne", "gt"):
+            return None
+        choice = step.inputs[0]
+    return None
+
+
+def _replaced(facts: Facts, step: Step, axes: list[Axis]) -> Iterator[tuple[Value, Axis]]:
+    """Values with the axis of the flags that one side keeps and the other replaces."""
+    from ...trace.liveness import needed_for
+
+    for index, out in enumerate(step.outputs):
+        if step.kind == "cond":
+            sides = [branch.outputs[index] for branch in step.bodies]
+            given = set(step.inputs)
+        else:
+            sides = list(step.inputs[1:])
+            given = set(sides)
+        shared = [axis for axis in facts.axes[out] if axis in axes]
+        # A size alone does not say that two axes are the same.
+        if len(sides) != 2 or not shared:
+            continue
+        for kept, fresh in (sides, sides[::-1]):
+            if kept in given and kept is not fresh and not kept.is_constant:
+                depends = kept in needed_for([fresh]) if fresh not in given else False
+                if not depends and _is_judged_by(kept, step.inputs[0]):
+                    yield out, shared[0]
+                    return
+
+
+def _is_judged_by(kept: Value, choice: Value) -> bool:
+    """Whether the flags look at what is kept, or at what it was made from."""
+    from ...trace.liveness import needed_for
+
+    return bool(needed_for([choice]) & needed_for([kept]))
+
+
+RULE = Rule(
+    code="EN001",
+    name="resets-all",
+    title="One finished environment resets all of them",
+    family="env",
+    severity=Severity.CRITICAL,
+    confidence=Confidence.LIKELY,
+    explanation="""\
+`lax.cond(jnp.any(done), …)` (or a `jnp.where` on `jnp.any(done)`) decides once for the whole batch:
+as soon as one environment is done, all of them start anew, in the middle of their episodes.
+
+Reported when a choice hangs on "any" of the flags along an axis, one side keeps values that have
+this axis, and the other replaces them by something that does not depend on them.""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+
+def entry(pos):
+    done = jnp.abs(pos).max(axis=-1) > 2.0
+    return jax.lax.cond(jnp.any(done), lambda: jnp.zeros_like(pos), lambda: pos)
+
+
+def inputs():
+    return (jnp.ones((3, 2)),)
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+
+def entry(pos):
+    done = jnp.abs(pos).max(axis=-1) > 2.0
+    return jnp.where(done[:, None], jnp.zeros_like(pos), pos)
+
+
+def inputs():
+    return (jnp.ones((3, 2)),)
+""",
+    trace=check,
+)

@@ -1,0 +1,76 @@
+"""Arrays that are scanned together along axes with different names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Severity
+from .._rule import Rule, Verdict
+from ..axis._clashes import clashes_at
+
+if TYPE_CHECKING:
+    from ...trace.facts import Facts
+
+
+def check(facts: Facts) -> Iterator[Verdict]:
+    """Names that a scan pairs, in what it scans or in what it carries."""
+    yield from clashes_at(
+        facts,
+        RULE,
+        {"scanned", "carry"},
+        expected="everything that is scanned has the same leading axis, and a carry keeps the "
+        "meaning of its axes",
+        fix="pass what does not vary along {one} by closure (or in the carry) instead of in `xs`, "
+        "or bring {one} to the front of all of them",
+    )
+
+
+RULE = Rule(
+    code="SC001",
+    name="scanned-axes-mixed",
+    title="A scan pairs axes with different meanings",
+    family="scan",
+    severity=Severity.CRITICAL,
+    explanation="""\
+A scan cuts all of its `xs` along their leading axes. When one of them is a weight matrix, or has
+batch in front where the others have time, each step sees a row of it that has nothing to do with
+the step; equal sizes hide that. The same holds for a carry whose axes change their meaning from
+one iteration to the next.""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+AXES = {"w": "hid hid", "drive": "time hid"}
+
+
+def entry(w, drive):
+    def step(h, inp):
+        x_t, w_t = inp
+        return jnp.tanh(w_t @ h + x_t), None
+
+    return jax.lax.scan(step, jnp.ones(4), (drive, w))[0]
+
+
+def inputs():
+    return jnp.ones((4, 4)), jnp.ones((4, 4))
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+AXES = {"w": "hid hid", "drive": "time hid"}
+
+
+def entry(w, drive):
+    def step(h, x_t):
+        return jnp.tanh(w @ h + x_t), None
+
+    return jax.lax.scan(step, jnp.ones(4), drive)[0]
+
+
+def inputs():
+    return jnp.ones((4, 4)), jnp.ones((4, 4))
+""",
+    trace=check,
+)

@@ -1,0 +1,93 @@
+"""A scan whose body reads the whole sequence and not its slice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Evidence, Severity
+from .._rule import Rule, Verdict
+
+if TYPE_CHECKING:
+    from ...trace.facts import Facts
+    from ...trace.program import Step, Value
+
+
+def check(facts: Facts) -> Iterator[Verdict]:
+    """Scanned arrays whose slices are unused while the array itself is read inside."""
+    from ...trace.describe import name_of, tensor_of
+
+    for step in facts.steps:
+        if step.kind != "scan":
+            continue
+        loop = step.detail
+        for whole, part in zip(loop.scanned, loop.slices, strict=True):
+            reader = _reader_inside(facts, step, whole)
+            if part.consumers or reader is None or part in step.bodies[0].outputs:
+                continue
+            name = name_of(facts, whole)
+            yield RULE.finding(
+                facts.place(reader),
+                current=f"{name} ({tensor_of(facts, whole)}) is scanned, but the body ignores its "
+                f"slice and reads {name} as a whole: the same element in every iteration",
+                expected=f"iteration i uses element i of {name}",
+                fix="use the second argument of the body",
+                evidence=(Evidence(f"{name} is scanned here", step.place),),
+            )
+
+
+def _reader_inside(facts: Facts, step: Step, whole: Value) -> Step | None:
+    """A step of the body that reads the array at a position which is the same every time."""
+    inside = set(step.bodies[0].walk())
+    for consumer in whole.consumers:
+        if consumer in inside and consumer.kind == "operation":
+            positions = consumer.inputs[1:]
+            if not any(facts.variation.changes(it, step) for it in positions):
+                return consumer
+    return None
+
+
+RULE = Rule(
+    code="SC003",
+    name="slice-ignored",
+    title="A scan ignores its slice and reads the whole sequence",
+    family="scan",
+    severity=Severity.CRITICAL,
+    explanation="""\
+An array is given to a scan as `xs`, the body does not use the slice that it gets, and reads the
+array itself from the surrounding function: `actions[0]` instead of `action`. Every iteration then
+sees the same element.""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+
+def entry(state, actions):
+    def step(s, action):
+        s = 0.9 * s + actions[0]
+        return s, s
+
+    return jax.lax.scan(step, state, actions)
+
+
+def inputs():
+    return jnp.zeros(3), jnp.ones((7, 3))
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+
+def entry(state, actions):
+    def step(s, action):
+        s = 0.9 * s + action - actions[0]
+        return s, s
+
+    return jax.lax.scan(step, state, actions)
+
+
+def inputs():
+    return jnp.zeros(3), jnp.ones((7, 3))
+""",
+    trace=check,
+)

@@ -1,0 +1,181 @@
+"""A mapped function that still believes in its batch axis."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Confidence, Evidence, Place, Severity
+from ...words import is_batch, words_of
+from .._rule import Rule, Verdict
+
+if TYPE_CHECKING:
+    from ...trace.facts import Facts
+    from ...trace.program import Step
+
+
+def check(facts: Facts) -> Iterator[Verdict]:
+    """Reads of axis 0 as the batch, in functions that a vmap has taken the batch from."""
+    for step in facts.steps:
+        body = step.bodies[0] if step.kind == "map" else None
+        if body is None or body.place is None:
+            continue
+        function = facts.sources.function(body.place)
+        if function is None:
+            continue
+        mapped = _mapped_parameters(step)
+        for node, parameter, what in _assumptions(function, mapped, facts.axes.over[step].label):
+            place = Place(body.place.file, node.lineno, node.col_offset + 1, body.function)
+            shape = _inner_shape(facts, step, parameter)
+            yield RULE.finding(
+                place,
+                current=f"{what}, but {parameter} is one element of the mapped axis here "
+                f"({shape}): axis 0 is not the batch any more",
+                expected="a mapped function works on one element, and what concerns the whole "
+                "batch happens outside",
+                fix=f"compute it before the vmap and pass it as an argument (with `None` in "
+                f"`in_axes`), or do not map {parameter}",
+                evidence=(Evidence(f"{body.function} is mapped here", step.place),),
+            )
+
+
+def _mapped_parameters(step: Step) -> dict[str, str]:
+    """Parameters that are arrays with their first axis mapped away, by name."""
+    mapping = step.detail
+    return {
+        name: name
+        for name, axis in zip(mapping.arguments, mapping.in_axes, strict=False)
+        if axis == 0 and name.isidentifier()
+    }
+
+
+def _inner_shape(facts: Facts, step: Step, parameter: str) -> str:
+    from ...trace.describe import tensor_of
+
+    mapping = step.detail
+    inner = step.bodies[0].inputs[len(mapping.closed_over) :]
+    index = mapping.arguments.index(parameter)
+    return str(tensor_of(facts, inner[index])) if index < len(inner) else "no batch axis"
+
+
+def _assumptions(
+    function: ast.AST, mapped: dict[str, str], over: str
+) -> Iterator[tuple[ast.expr | ast.stmt, str, str]]:
+    """Statements that name axis 0 of a mapped parameter after the batch."""
+    from ...trace.sources import Function, own_nodes
+
+    assert isinstance(function, Function)
+    assigned = _assigned(function)
+    for node in own_nodes(function):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target = node.targets[0]
+            parameter = _size_of(node.value)
+            if (
+                isinstance(target, ast.Name)
+                and parameter in mapped
+                and parameter not in assigned
+                and _counts_batch(target.id)
+            ):
+                yield node, parameter, f"`{target.id}` is taken from `{ast.unparse(node.value)}`"
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+            name = node.value.id
+            first = isinstance(node.slice, ast.Constant) and type(node.slice.value) is int
+            says_batch = is_batch(name) and (not over or is_batch(over))
+            if first and name in mapped and name not in assigned and says_batch:
+                text = ast.unparse(node)
+                yield node, name, f"`{text}` is meant to pick an element of the batch"
+
+
+def _assigned(function: ast.AST) -> set[str]:
+    """Names that the function assigns itself: no longer what was passed."""
+    return {
+        node.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+
+
+def _size_of(value: ast.expr) -> str:
+    """`x` in `x.shape[0]` and `len(x)`, or empty."""
+    if (
+        isinstance(value, ast.Subscript)
+        and isinstance(value.value, ast.Attribute)
+        and value.value.attr == "shape"
+        and isinstance(value.value.value, ast.Name)
+        and isinstance(value.slice, ast.Constant)
+        and value.slice.value == 0
+    ):
+        return value.value.value.id
+    if (
+        isinstance(value, ast.Call)
+        and isinstance(value.func, ast.Name)
+        and value.func.id == "len"
+        and len(value.args) == 1
+        and isinstance(value.args[0], ast.Name)
+    ):
+        return value.args[0].id
+    return ""
+
+
+def _counts_batch(name: str) -> bool:
+    """`batch_size`, `num_envs`, `n_agents`: how many independent elements there are."""
+    words = words_of(name)
+    counting = {"size", "num", "n", "count", "number", "len"}
+    return any(is_batch(word) and len(word) > 1 for word in words) and (
+        bool(counting & set(words)) or len(words) == 1
+    )
+
+
+RULE = Rule(
+    code="VM003",
+    name="batch-assumed-inside",
+    title="A mapped function treats axis 0 as the batch",
+    family="vmap",
+    severity=Severity.CRITICAL,
+    confidence=Confidence.LIKELY,
+    explanation="""\
+Inside of a vmapped function the mapped axis is gone. `x.shape[0]`, stored as `batch_size`, is then
+the number of features, and `batch[0]` is the first time step of one example instead of the first
+example. Nothing fails; means are divided by the wrong number and references point at the wrong
+thing.
+
+Reported when a parameter whose leading axis is mapped is read that way under a name that says
+batch (or envs, agents, examples…).""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+
+def example_loss(w, x):
+    batch_size = x.shape[0]
+    return jnp.sum((x * w) ** 2) / batch_size
+
+
+def entry(w, x):
+    return jax.vmap(example_loss, in_axes=(None, 0))(w, x).sum()
+
+
+def inputs():
+    return jnp.ones(3), jnp.ones((8, 3))
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+
+def example_loss(w, x):
+    num_features = x.shape[0]
+    return jnp.sum((x * w) ** 2) / num_features
+
+
+def entry(w, x):
+    batch_size = x.shape[0]
+    return jax.vmap(example_loss, in_axes=(None, 0))(w, x).sum() / batch_size
+
+
+def inputs():
+    return jnp.ones(3), jnp.ones((8, 3))
+""",
+    trace=check,
+)

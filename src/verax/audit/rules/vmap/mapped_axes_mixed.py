@@ -1,0 +1,82 @@
+"""One vmap over axes with different names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Severity
+from .._rule import Rule, Verdict
+from ..axis._clashes import clashes_at
+
+if TYPE_CHECKING:
+    from ...trace.facts import Facts
+
+
+def check(facts: Facts) -> Iterator[Verdict]:
+    """Names that a vmap pairs, and maps that pair only like with like."""
+    found = list(
+        clashes_at(
+            facts,
+            RULE,
+            {"mapped"},
+            expected="one vmap goes along the same axis of everything that it maps",
+            fix="give the argument that has no {one} `None` in `in_axes`, or the position of "
+            "{one}; with nested vmaps, map {other} at its own level",
+        )
+    )
+    yield from found
+    places = {finding.place for finding in found}
+    for step in facts.steps:
+        if step.kind == "map" and facts.place(step) not in places:
+            over = facts.axes.over[step].label
+            mapped = [outer.name for outer, _, _ in step.detail.mapped]
+            if over and len(mapped) > 1 and all(mapped):
+                yield RULE.verified(
+                    f"vmap at line {facts.place(step).line} maps {over} of {', '.join(mapped)}",
+                    f"`in_axes` points at the axis {over} of each of them",
+                    step.place,
+                )
+
+
+RULE = Rule(
+    code="VM001",
+    name="mapped-axes-mixed",
+    title="A vmap maps axes with different meanings together",
+    family="vmap",
+    severity=Severity.CRITICAL,
+    explanation="""\
+`jax.vmap` pairs the i-th element of everything that it maps. Without `in_axes` it maps the leading
+axis of every argument, also of parameters that are meant to be shared; where the sizes agree,
+example i is computed with row i of the parameters. Nested vmaps can pair environments with players
+in the same way.""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+AXES = {"gain": "feat", "readings": "batch feat"}
+
+
+def entry(gain, readings):
+    return jax.vmap(lambda g, r: jnp.tanh(g * r))(gain, readings)
+
+
+def inputs():
+    return jnp.ones(4), jnp.ones((4, 4))
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+AXES = {"gain": "feat", "readings": "batch feat"}
+
+
+def entry(gain, readings):
+    return jax.vmap(lambda g, r: jnp.tanh(g * r), in_axes=(None, 0))(gain, readings)
+
+
+def inputs():
+    return jnp.ones(4), jnp.ones((4, 4))
+""",
+    trace=check,
+)

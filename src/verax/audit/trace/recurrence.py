@@ -1,0 +1,75 @@
+"""How one iteration of a loop makes the next carry from the last.
+
+For each leaf of the carry: is it handed on as it came, made anew, added to, or fed back; and can
+its old contents get into the new ones past a given set of gates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+
+from .program import Loop, Step, Value
+from .variation import Variation
+
+
+class Feedback(StrEnum):
+    """What a leaf of the carry has to do with its own last value."""
+
+    UNCHANGED = "unchanged"
+    RENEWED = "renewed"  # does not depend on it
+    ACCUMULATED = "accumulated"  # the last value, plus something that does not depend on it
+    RECURRENT = "recurrent"
+
+
+# Steps that neither change a value's size nor its part in a sum.
+_TRANSPARENT = {"convert_element_type", "copy", "reshape", "squeeze", "broadcast_in_dim"}
+
+
+def feedback(variation: Variation, step: Step, index: int) -> Feedback:
+    """How a leaf of a loop's carry is fed back."""
+    loop: Loop = step.detail
+    carry, carried = loop.carry[index], loop.carried[index]
+    if carry is carried:
+        return Feedback.UNCHANGED
+    reached = reached_from(variation, step, carry)
+    if carried not in reached:
+        return Feedback.RENEWED
+    return Feedback.ACCUMULATED if _is_sum(carried, carry, reached) else Feedback.RECURRENT
+
+
+def reached_from(
+    variation: Variation,
+    loop: Step,
+    value: Value,
+    blocked: Callable[[Value, Step], bool] = lambda value, step: False,
+) -> set[Value]:
+    """What depends on a value within the same iteration, past steps that block it."""
+    reached: set[Value] = set()
+    pending = [value]
+    while pending:
+        value = pending.pop()
+        if value in reached:
+            continue
+        reached.add(value)
+        for target, by in variation.made_from(value):
+            if by is not loop and not blocked(value, by):
+                pending.append(target)
+    return reached
+
+
+def _is_sum(value: Value, carry: Value, reached: set[Value]) -> bool:
+    while value is not carry:
+        step = value.producer
+        if step is None or step.kind != "operation":
+            return False
+        dependent = [it for it in step.inputs if it in reached]
+        if len(dependent) != 1:
+            return False
+        added = step.primitive in ("add", "add_any", "sub") and not (
+            step.primitive == "sub" and dependent[0] is step.inputs[1]
+        )
+        if not added and step.primitive not in _TRANSPARENT:
+            return False
+        value = dependent[0]
+    return True

@@ -1,0 +1,60 @@
+"""What names usually mean, where a rule has to know that time is time.
+
+Names only ever add to evidence from the data flow; no rule fires on a name alone.
+"""
+
+from __future__ import annotations
+
+import re
+
+_SEQUENCE = {
+    *("time", "t", "timestep", "timesteps", "step", "steps", "seq", "sequence", "horizon"),
+    *("frame", "frames", "token", "tokens", "seqlen", "length", "rollout"),
+}
+_BATCH = {
+    *("batch", "b", "env", "envs", "environment", "environments", "agent", "agents", "player"),
+    *("players", "example", "examples", "sample", "samples", "chain", "chains", "minibatch"),
+    *("batchsize", "trajectory", "trajectories", "episode", "episodes", "device", "devices"),
+    *("replica", "replicas", "worker", "workers", "actor", "actors", "particle", "particles"),
+}
+_FEATURE = {
+    *("feat", "feature", "features", "dim", "dims", "channel", "channels", "hid", "hidden"),
+    *("embed", "embedding", "obs", "act", "action", "class", "classes", "unit", "units", "out"),
+}
+_EPISODE_END = {
+    *("done", "dones", "terminal", "terminals", "terminated", "terminations", "termination"),
+    *("truncated", "truncation", "truncations", "reset", "resets", "alive", "notdone"),
+}
+# Of two words each; both have to be there.
+_EPISODE_END_PAIRS = ({"is", "last"}, {"is", "first"}, {"episode", "start"}, {"episode", "end"})
+
+
+def words_of(name: str) -> list[str]:
+    """The words of an identifier or a path: `params['num_envs']` has params, num and envs."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
+    return [word.lower() for word in re.split(r"[^A-Za-z0-9]+|_", spaced) if word]
+
+
+def is_sequence(name: str | None) -> bool:
+    """Whether an axis of this name is walked in order."""
+    return _any(name, _SEQUENCE)
+
+
+def is_batch(name: str | None) -> bool:
+    """Whether elements along an axis of this name are independent of each other."""
+    return _any(name, _BATCH)
+
+
+def is_feature(name: str | None) -> bool:
+    """Whether an axis of this name holds the components of one thing."""
+    return _any(name, _FEATURE)
+
+
+def is_episode_end(name: str | None) -> bool:
+    """Whether a value of this name says where an episode ends (or that it goes on)."""
+    words = set(words_of(name or ""))
+    return bool(words & _EPISODE_END) or any(pair <= words for pair in _EPISODE_END_PAIRS)
+
+
+def _any(name: str | None, wanted: set[str]) -> bool:
+    return bool(name) and any(word in wanted for word in words_of(name or ""))
