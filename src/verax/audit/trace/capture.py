@@ -140,9 +140,9 @@ class _Batched:
             return traced(function, types)
         except Exception:
             if jax.config.jax_disable_jit:  # We are to save what there was before the error.
-                name, arguments = debug_names(self._function)
+                origin, arguments = origin_of(self._function), argument_names(self._function)
                 settings = {"in_axes": tuple(axes), "axis_size": self._axis.size}
-                _leave_part("vmap", name, arguments, function, types, args, **settings)
+                _leave_part("vmap", origin, arguments, function, types, args, **settings)
             raise
 
     def _leave_region(self, args: Sequence[Any], in_dims: list[Any]) -> tuple[Any, list[Any]]:
@@ -249,19 +249,20 @@ def _differentiable_region(
     """Leave a region; returns it, its program, operands, results, and the trees around them."""
     leaves, in_tree = jax.tree.flatten(primals)
     flat = _Flat(function, in_tree, has_aux)
-    name, arguments = debug_names(settings.get("fun", function))
+    origin = origin_of(settings.get("fun", function))
+    arguments = argument_names(function) or _paths(primals)
     types = [type_of(leaf) for leaf in leaves]
     try:
         jaxpr, consts = traced(flat, types)
     except Exception:
         if jax.config.jax_disable_jit:
-            _leave_part(kind, name, arguments or _paths(primals), flat, types, leaves)
+            _leave_part(kind, origin, arguments, flat, types, leaves)
         raise
     region = Region(
         kind=kind,
-        name=name,
+        origin=origin,
         num_closed_over=len(consts),
-        arguments=arguments or _paths(primals),
+        arguments=arguments,
         differentiated=(True,) * len(leaves),
         argnums=settings.get("argnums"),
         results=flat.out_tree.num_leaves,
@@ -407,7 +408,7 @@ def _marked(role: str, tree: Any) -> Any:
 
 def _leave_part(
     kind: str,
-    name: str,
+    origin: tuple[str, str, int],
     arguments: tuple[str, ...],
     function: Any,
     types: Any,
@@ -423,7 +424,7 @@ def _leave_part(
 
     with suppress(Exception):
         jaxpr, consts = traced(until_error, types)
-        region = Region(kind, name, len(consts), arguments, **settings)
+        region = Region(kind, origin, len(consts), arguments, **settings)
         bind_region(region, jaxpr, [*consts, *args], [])
 
 
