@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from difflib import get_close_matches
 
+from .close import close_names
 from .report import Flow, FlowStep, Report, Transformation
 
 
@@ -60,7 +60,7 @@ def focus(report: Report, name: str) -> Report:
     notes = report.notes
     if not stack and not any(flow.steps or flow.inputs or flow.outputs for flow in flows):
         known = sorted(_all_names(report))
-        close = get_close_matches(name, known, n=3)
+        close = close_names(name, known)
         hint = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(known)}"
         notes = (*notes, f"nothing is called {name!r}; {hint if known else 'nothing has a name'}")
     return replace(report, data_flow=flows, transformation_stack=stack, notes=notes)
