@@ -63,4 +63,4 @@ class AuditModule(ModuleType):
         return without_suppressed(found)
 
 
-audit = cast(AuditModule, sys.modules["verax.audit"])
+audit: AuditModule = cast(AuditModule, sys.modules["verax.audit"])

@@ -1,0 +1,157 @@
+"""One audit in a process of its own, with everything that can go wrong in there."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from .errors import UsageError
+from .render.from_json import from_data
+from .report import Report
+from .target import FunctionTarget
+
+# The package that runs is the one that runs there; it comes last on the path, so that it hides
+# nothing. `-P` keeps the working directory off the path until our own imports are done.
+_START = "import sys; sys.path.append({root!r}); from verax.audit._child import main; main()"
+_ROOT = str(Path(__file__).parents[2])
+
+DEFAULT_TIMEOUT = 60.0
+
+
+@dataclass(frozen=True)
+class Given:
+    """What was said about the inputs of a function."""
+
+    specs: Sequence[str] = ()
+    dims: dict[str, int] = field(default_factory=dict[str, int])
+    inputs: str | None = None
+    axes: str | None = None
+
+
+def audit_in_child(
+    target: FunctionTarget, given: Given, timeout: float = DEFAULT_TIMEOUT
+) -> Report:
+    """Import and trace a function in a process of its own.
+
+    `timeout` limits, in seconds, the import and the making of inputs, each; tracing takes as long
+    as it takes.
+
+    Raises:
+        UsageError: There is nothing to audit.
+    """
+    request = {
+        "target": target.text,
+        "file": target.file,
+        "module": target.module,
+        "attribute": target.attribute,
+        "specs": list(given.specs),
+        "dims": given.dims,
+        "inputs": given.inputs,
+        "axes": given.axes,
+    }
+    command = [sys.executable, "-P", "-c", _START.format(root=_ROOT)]
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        # Its own group, so that what it starts ends with it.
+        start_new_session=os.name == "posix",
+    )
+    lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+    reader = threading.Thread(target=_read, args=(process.stdout, lines), daemon=True)
+    reader.start()
+    try:
+        _ask(process, request)
+        return _answer(process, lines, target, given, timeout)
+    finally:
+        _end(process)
+        reader.join()
+
+
+def _ask(process: subprocess.Popen[str], request: dict[str, Any]) -> None:
+    assert process.stdin is not None
+    # If it died already, how is told by the answer.
+    with suppress(BrokenPipeError), process.stdin as stdin:
+        stdin.write(json.dumps(request))
+
+
+def _answer(
+    process: subprocess.Popen[str],
+    lines: queue.SimpleQueue[str],
+    target: FunctionTarget,
+    given: Given,
+    timeout: float,
+) -> Report:
+    phase = "start"
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            left = None if phase == "trace" else max(0.0, deadline - time.monotonic())
+            line = lines.get(timeout=left)
+        except queue.Empty:
+            raise UsageError(_too_slow(phase, target, given, timeout)) from None
+        if not line:
+            raise UsageError(_died(process, phase, target, given))
+        message = json.loads(line)
+        if "report" in message:
+            return from_data(message["report"])
+        if "error" in message:
+            raise UsageError(message["error"])
+        phase = message["phase"]
+        deadline = time.monotonic() + timeout
+
+
+def _read(stdout: IO[str], lines: queue.SimpleQueue[str]) -> None:
+    with stdout:
+        for line in stdout:
+            lines.put(line)
+    lines.put("")
+
+
+def _doing(phase: str, target: FunctionTarget, given: Given) -> str:
+    if phase == "trace":
+        return f"tracing {target.text}"
+    if phase == "inputs" and given.inputs:
+        return f"making {given.inputs} in {target.home}"
+    if phase == "inputs":
+        return f"making inputs for {target.text}"
+    return f"importing {target.home}"
+
+
+def _too_slow(phase: str, target: FunctionTarget, given: Given, timeout: float) -> str:
+    doing = _doing(phase, target, given)
+    return f"{doing} took more than {timeout:g} s; allow more with --timeout"
+
+
+def _died(process: subprocess.Popen[str], phase: str, target: FunctionTarget, given: Given) -> str:
+    doing = _doing(phase, target, given)
+    code = process.wait()
+    if code >= 0:
+        return f"{doing}: the process ended with exit code {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    return f"{doing}: the process was ended by {name}"
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    if process.poll() is None and os.name == "posix":
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    elif process.poll() is None:
+        process.kill()
+    process.wait()

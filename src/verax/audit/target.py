@@ -1,0 +1,114 @@
+"""What to audit, as it is written on the command line."""
+
+from __future__ import annotations
+
+import ast
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import UsageError
+
+FORMS = "file.py:function or package.module:function"
+
+
+@dataclass(frozen=True)
+class FunctionTarget:
+    """A function, to be imported and traced: `attribute` of a file or of a module."""
+
+    text: str
+    attribute: str
+    file: str | None = None
+    module: str | None = None
+
+    @property
+    def home(self) -> str:
+        """The file or module, as it was written."""
+        return self.file or self.module or ""
+
+
+@dataclass(frozen=True)
+class SourceTarget:
+    """A file or a folder, to be read without being imported."""
+
+    text: str
+    path: Path
+
+
+Target = FunctionTarget | SourceTarget
+
+
+def parse_target(text: str) -> Target:
+    """The target that this text means.
+
+    Raises:
+        UsageError: It is none, or the file is not there.
+    """
+    home, colon, attribute = text.rpartition(":")
+    # `C:\work` has a colon, too.
+    if not colon or "/" in attribute or os.sep in attribute:
+        return _source(text)
+    if home.endswith(":"):
+        raise UsageError(f"target {text!r}: write one colon, {home.rstrip(':')}:{attribute}")
+    if not attribute:
+        raise UsageError(f"target {text!r}: name a function after the colon{_suggestion(home)}")
+    if not all(part.isidentifier() for part in attribute.split(".")):
+        raise UsageError(
+            f"target {text!r}: {attribute!r} is not the name of a function, like step or Model.step"
+        )
+    if not home:
+        raise UsageError(f"target {text!r}: name a file or module before the colon, as in {FORMS}")
+    if _is_file_name(home):
+        return _in_file(text, home, attribute)
+    if all(part.isidentifier() for part in home.split(".")):
+        return FunctionTarget(text, attribute, module=home)
+    raise UsageError(f"target {text!r}: {home!r} is neither a file nor a module; write {FORMS}")
+
+
+def _is_file_name(home: str) -> bool:
+    return home.endswith((".py", ".ipynb")) or "/" in home or os.sep in home or Path(home).exists()
+
+
+def _in_file(text: str, home: str, attribute: str) -> FunctionTarget:
+    path = Path(home)
+    if path.is_dir():
+        raise UsageError(f"target {text!r}: {home} is a folder; name a file, as in {FORMS}")
+    if not path.exists():
+        raise UsageError(f"target {text!r}: there is no file {home}")
+    if path.suffix != ".py":
+        raise UsageError(f"target {text!r}: {home} is not a Python file")
+    return FunctionTarget(text, attribute, file=home)
+
+
+def _source(text: str) -> SourceTarget:
+    path = Path(text)
+    if text and path.exists():
+        return SourceTarget(text, path)
+    if text.endswith(".py") or "/" in text or os.sep in text:
+        raise UsageError(f"target {text!r}: there is no such file or folder")
+    if text and all(part.isidentifier() for part in text.split(".")):
+        raise UsageError(
+            f"target {text!r}: there is no such file or folder; for a module, name a function: "
+            f"{text}:function"
+        )
+    raise UsageError(f"target {text!r}: write {FORMS}")
+
+
+def needs_function(target: SourceTarget) -> UsageError:
+    """What to say about a file or folder, as long as only functions can be audited."""
+    if target.path.is_dir():
+        hint = f": {target.text.rstrip('/' + os.sep)}/file.py:function"
+    else:
+        hint = _suggestion(target.text)
+    return UsageError(f"target {target.text!r}: name a function to audit, for now{hint}")
+
+
+def _suggestion(home: str) -> str:
+    """`: train.py:step`, with the first public function of the file, or nothing."""
+    try:
+        tree = ast.parse(Path(home).read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return ""
+    functions = [it.name for it in tree.body if isinstance(it, ast.FunctionDef)]
+    public = [name for name in functions if not name.startswith("_")]
+    return f": {home}:{public[0]}" if public else ""
