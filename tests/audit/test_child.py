@@ -224,7 +224,10 @@ def test_examples_of_the_module(name: str, axes: str):
             "--inputs single: is a value of type ArrayImpl; give a tuple of arguments, or a dict "
             "of keyword arguments",
         ),
-        ({"inputs": "tupled", "axes": "AXIS"}, "train.py has no 'AXIS'; did you mean AXES?"),
+        (
+            {"inputs": "tupled", "axes": "AXIS"},
+            "train.py has no 'AXIS'; did you mean AXES or axes?",
+        ),
         (
             {},
             "parameter 'x' is not known; give it with --in 'x=f32[batch=8]', or all arguments "

@@ -1,0 +1,85 @@
+"""Settings of a project: `[tool.verax]` in the nearest pyproject.toml."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from .close import close_names
+from .errors import UsageError
+
+FORMATS = ("text", "json", "markdown", "html", "sarif", "github")
+FAIL_ON = ("critical", "error", "minor", "never")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a project has set; `None` where it has not. `file` says where, for messages."""
+
+    file: str = ""
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    fail_on: str | None = None
+    format: str | None = None
+
+
+def read_settings(start: Path) -> Settings:
+    """The settings of the project that a folder belongs to.
+
+    The nearest pyproject.toml counts, in the folder itself or above, with or without settings.
+
+    Raises:
+        UsageError: The file cannot be read, or has a setting that does not exist.
+    """
+    for folder in (start, *start.parents):
+        file = folder / "pyproject.toml"
+        if file.is_file():
+            return _read(file, start)
+    return Settings()
+
+
+def _read(file: Path, start: Path) -> Settings:
+    shown = str(file.relative_to(start)) if file.is_relative_to(start) else str(file)
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{shown} cannot be read: {error}") from None
+    tools = content.get("tool", {})
+    table = tools.get("verax", {}) if isinstance(tools, dict) else tools
+    where = f"{shown}, [tool.verax]"
+    if not isinstance(table, dict):
+        raise UsageError(f"{where}: is not a table")
+    settings = cast(dict[str, Any], table)
+    known = ("select", "ignore", "fail-on", "format")
+    for key in settings:
+        if key not in known:
+            close = close_names(key, known, 1)
+            hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
+            raise UsageError(f"{where}: there is no setting {key!r}; {hint}")
+    return Settings(
+        shown,
+        _codes(settings, "select", where),
+        _codes(settings, "ignore", where),
+        _choice(settings, "fail-on", FAIL_ON, where),
+        _choice(settings, "format", FORMATS, where),
+    )
+
+
+def _codes(settings: dict[str, Any], key: str, where: str) -> tuple[str, ...]:
+    value = settings.get(key, [])
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, list):
+        items = cast(list[object], value)
+        if all(isinstance(item, str) for item in items):
+            return tuple(str(item) for item in items)
+    raise UsageError(f"{where}: {key} is a list of codes, as in ['AX', 'RK001'], not {value!r}")
+
+
+def _choice(settings: dict[str, Any], key: str, choices: tuple[str, ...], where: str) -> str | None:
+    value = settings.get(key)
+    if value is None or value in choices:
+        return value
+    raise UsageError(f"{where}: {key} is one of {', '.join(choices)}, not {value!r}")

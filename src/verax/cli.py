@@ -1,0 +1,237 @@
+"""The command line: arguments, output, exit code.
+
+Nothing slow is imported before it is needed, so that `verax --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from verax.audit.errors import UsageError
+from verax.audit.settings import FAIL_ON, FORMATS, Settings, read_settings
+
+if TYPE_CHECKING:
+    from verax.audit.report import Report
+
+# Exit codes.
+FINE, FOUND, WRONG_CALL, INTERRUPTED = 0, 1, 2, 130
+
+_DEFAULT_FAIL_ON = "error"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns its exit code."""
+    try:
+        options = _parser().parse_args(arguments)
+        return options.run(options)
+    except UsageError as error:
+        text = " ".join(str(error).split("\n"))
+        print(f"verax: error: {text}", file=sys.stderr)
+        return WRONG_CALL
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, and where to read more."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}; see {self.prog} --help")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="verax", description="A safety net for JAX programs.")
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    _add_audit(commands)
+    explain = commands.add_parser("explain", help="everything about one rule")
+    explain.add_argument("rule", metavar="CODE", help="its code or its name")
+    explain.set_defaults(run=_explain)
+    rules = commands.add_parser("rules", help="what the auditor looks for")
+    rules.add_argument("--format", choices=("text", "json", "markdown"), default="text")
+    rules.set_defaults(run=_rules)
+    return parser
+
+
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from verax import __version__
+
+        print(f"verax {__version__}")
+        parser.exit()
+
+
+def _add_audit(commands: argparse._SubParsersAction[_Parser]) -> None:
+    audit = commands.add_parser(
+        "audit",
+        help="audit functions",
+        description="Trace functions on example inputs and report what they do, what is wrong "
+        "with them, and what was proved right.",
+        epilog="Exit code: 0 if there is no issue at or above --fail-on, 1 if there is, 2 if the "
+        "call or the target is wrong. Settings can also stand in [tool.verax] of pyproject.toml.",
+    )
+    audit.add_argument(
+        "targets",
+        metavar="TARGET",
+        nargs="+",
+        help="file.py:function or package.module:function",
+    )
+    inputs = audit.add_argument_group(
+        "inputs", "without these, inputs come from jaxtyping's annotations"
+    )
+    inputs.add_argument(
+        "--in",
+        dest="specs",
+        metavar="NAME=SPEC",
+        action="append",
+        default=[],
+        help="an input: 'x=f32[batch=8,time=16]', 'x=u8[h=84,w=84] in 0..255', 'key=key[]', "
+        "'params.w=f32[4,32]', 'steps=3'; may be repeated",
+    )
+    inputs.add_argument(
+        "--dim",
+        dest="dims",
+        metavar="NAME=SIZE",
+        action="append",
+        default=[],
+        help="the size of an axis that is given by name; may be repeated",
+    )
+    inputs.add_argument(
+        "--inputs",
+        metavar="NAME",
+        help="a value or function of the module that gives all arguments, as a tuple or dict",
+    )
+    inputs.add_argument(
+        "--axes",
+        metavar="NAME",
+        help="a dict of the module from parameter to axis names ('batch time feat')",
+    )
+    inputs.add_argument(
+        "--timeout",
+        metavar="S",
+        type=_seconds,
+        default=None,
+        help="seconds that the import, and the making of inputs, may take (default: 60)",
+    )
+    output = audit.add_argument_group("output")
+    output.add_argument("--format", choices=FORMATS, help="(default: text)")
+    output.add_argument("-o", dest="output", metavar="FILE", help="write to a file")
+    output.add_argument("--depth", metavar="N", type=_depth, help="show only N levels of steps")
+    output.add_argument("--focus", metavar="NAME", help="show only the data flow around a name")
+    output.add_argument("--color", choices=("auto", "always", "never"), default="auto")
+    findings = audit.add_argument_group("findings")
+    findings.add_argument(
+        "--select",
+        metavar="CODES",
+        action="append",
+        help="only these rules: codes, their beginnings, or names (AX,RK001,key-reused)",
+    )
+    findings.add_argument("--ignore", metavar="CODES", action="append", help="all but these rules")
+    findings.add_argument(
+        "--fail-on",
+        choices=FAIL_ON,
+        help=f"the least severity that makes the exit code 1 (default: {_DEFAULT_FAIL_ON})",
+    )
+    audit.set_defaults(run=_audit)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
+    return seconds
+
+
+def _depth(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of levels")
+    return int(text)
+
+
+def _audit(options: argparse.Namespace) -> int:
+    from verax.audit.child import DEFAULT_TIMEOUT, Given
+    from verax.audit.command import audit_targets, fails
+    from verax.audit.output import write_file, write_stdout
+    from verax.audit.selection import Selection, parse_codes
+    from verax.audit.specs import parse_dims
+
+    settings = read_settings(Path.cwd())
+    selection = Selection(
+        parse_codes(*_codes(options.select, "--select", settings.select, "select", settings)),
+        parse_codes(*_codes(options.ignore, "--ignore", settings.ignore, "ignore", settings)),
+    )
+    if options.inputs and options.specs:
+        raise UsageError("--inputs gives all arguments; leave out --in, or --inputs")
+    given = Given(options.specs, parse_dims(options.dims), options.inputs, options.axes)
+    report = audit_targets(options.targets, given, options.timeout or DEFAULT_TIMEOUT)
+    report = selection.apply(report)
+    text = _rendered(options, report, options.format or settings.format or "text")
+    if options.output and options.output != "-":
+        write_file(options.output, text)
+    else:
+        write_stdout(text)
+    fail_on = options.fail_on or settings.fail_on or _DEFAULT_FAIL_ON
+    return FOUND if fails(report, fail_on) else FINE
+
+
+def _codes(
+    given: list[str] | None, option: str, set_: tuple[str, ...], key: str, settings: Settings
+) -> tuple[Sequence[str], str]:
+    """The codes that count, and where they were written; the command line wins."""
+    if given is not None:
+        return given, option
+    return set_, f"{settings.file}, [tool.verax] {key}"
+
+
+def _rendered(options: argparse.Namespace, report: Report, format: str) -> str:
+    from importlib import import_module
+
+    from verax.audit import view
+
+    if options.focus is not None:
+        report = view.focus(report, options.focus)
+    if options.depth is not None:
+        report = view.to_depth(report, options.depth)
+    if format == "text":
+        from verax.audit.render import to_terminal
+
+        return to_terminal.render(report, color=_in_color(options))
+    return import_module(f"verax.audit.render.to_{format}").render(report)
+
+
+def _in_color(options: argparse.Namespace) -> bool:
+    if options.color != "auto":
+        return options.color == "always"
+    wanted = "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    return wanted and not options.output and sys.stdout.isatty()
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from verax.audit.output import write_stdout
+    from verax.audit.render import rules
+    from verax.audit.rules.registry import UnknownRuleError, find
+
+    try:
+        rule = find(options.rule)
+    except UnknownRuleError as error:
+        raise UsageError(str(error)) from None
+    write_stdout(rules.explain(rule))
+    return FINE
+
+
+def _rules(options: argparse.Namespace) -> int:
+    from verax.audit.output import write_stdout
+    from verax.audit.render import rules
+    from verax.audit.rules.registry import all_rules
+
+    render = {"text": rules.to_text, "json": rules.to_json, "markdown": rules.to_markdown}
+    write_stdout(render[options.format](all_rules()))
+    return FINE

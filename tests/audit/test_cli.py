@@ -1,0 +1,376 @@
+"""The command line, as users meet it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import verax
+from verax.audit import Finding, Report, Severity, child
+from verax.audit.child import Given
+from verax.audit.rules import registry
+from verax.cli import main
+
+from .reports import check_schema
+from .sample import COST, ISSUE, REPORT, example_rule
+from .test_terminal import EXPECTED
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("PYTHONPATH", str(Path(verax.__file__).parents[1]))
+    (tmp_path / "train.py").write_text("def step(x):\n    return x * 2\n")
+    rules = (example_rule("AX001", "axes-mixed"), example_rule("RK001", "key-reused"))
+    monkeypatch.setattr(registry, "_RULES", rules)
+    return tmp_path
+
+
+@pytest.fixture
+def asked(monkeypatch) -> list[tuple[str, Given, float]]:
+    """Audits give the sample report at once; the list is of what was asked for."""
+    calls: list[tuple[str, Given, float]] = []
+
+    def audit(target, given, timeout):
+        calls.append((target.text, given, timeout))
+        return REPORT
+
+    monkeypatch.setattr("verax.audit.command.audit_in_child", audit)
+    return calls
+
+
+def error_of(capsys, *arguments: str) -> str:
+    """The one line that a wrong call gets."""
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    return err.removesuffix("\n")
+
+
+def test_a_report_as_text(asked, capsys):
+    assert main(["audit", "train.py:step"]) == 1
+    assert capsys.readouterr().out == EXPECTED
+    assert asked == [("train.py:step", Given([], {}), 60.0)]
+
+
+def test_all_that_is_said_of_inputs_is_passed_on(asked):
+    main("audit train.py:step --in x=f32[n] --in y=3 --dim n=8 --axes AXES --timeout 2.5".split())
+    assert asked == [("train.py:step", Given(["x=f32[n]", "y=3"], {"n": 8}, None, "AXES"), 2.5)]
+
+
+@pytest.mark.parametrize(
+    ("format", "start"),
+    [
+        ("text", "train.py:step\n"),
+        ("json", "{\n"),
+        ("markdown", "# Audit of"),
+        ("html", "<!doctype html>"),
+        ("sarif", "{\n"),
+        ("github", "::error "),
+    ],
+)
+def test_formats(asked, capsys, format: str, start: str):
+    main(["audit", "train.py:step", "--format", format])
+    assert capsys.readouterr().out.startswith(start)
+
+
+def test_json_follows_the_schema(asked, capsys):
+    main(["audit", "train.py:step", "--format", "json"])
+    assert check_schema(capsys.readouterr().out)["summary"]["issues"] == 2
+
+
+@pytest.mark.parametrize(
+    ("severity", "fail_on", "code"),
+    [
+        (Severity.CRITICAL, None, 1),
+        (Severity.ERROR, None, 1),
+        (Severity.MINOR, None, 0),
+        (Severity.MINOR, "minor", 1),
+        (Severity.ERROR, "critical", 0),
+        (Severity.CRITICAL, "critical", 1),
+        (Severity.CRITICAL, "never", 0),
+        (None, "minor", 0),
+    ],
+)
+def test_the_exit_code(asked, monkeypatch, severity: Severity | None, fail_on, code: int):
+    issues: tuple[Finding, ...] = ()
+    if severity is not None:
+        issues = (replace(ISSUE, severity=severity),)
+    # Warnings never count.
+    report = Report("t", issues=issues, warnings=(ISSUE,))
+    monkeypatch.setattr("verax.audit.command.audit_in_child", lambda *_: report)
+    option = ["--fail-on", fail_on] if fail_on else []
+    assert main(["audit", "train.py:step", *option]) == code
+
+
+def test_several_targets_make_one_report(asked, monkeypatch, capsys):
+    reports = {
+        "train.py:step": Report("train.py:step", issues=(ISSUE,), notes=("same",)),
+        "train.py:other": Report("train.py:other", issues=(ISSUE, COST), notes=("same",)),
+    }
+    monkeypatch.setattr("verax.audit.command.audit_in_child", lambda it, *_: reports[it.text])
+    main(["audit", *reports, "--format", "json"])
+    data = check_schema(capsys.readouterr().out)
+    assert data["target"] == "train.py:step, train.py:other"
+    assert [issue["code"] for issue in data["issues"]] == ["AX001", "JT004"]
+    assert data["notes"] == ["same"]
+
+
+def test_select_and_ignore(asked, capsys):
+    assert main(["audit", "train.py:step", "--select", "axes-mixed", "--ignore", "RK"]) == 1
+    out = capsys.readouterr().out
+    assert "AX001" in out
+    assert "JT004" not in out
+    assert main(["audit", "train.py:step", "--ignore", "AX,JT"]) == 0
+
+
+def test_settings_count_unless_the_command_line_says_otherwise(asked, capsys, project: Path):
+    (project / "pyproject.toml").write_text(
+        '[tool.verax]\nselect = ["JT"]\nfail-on = "minor"\nformat = "github"\n'
+    )
+    assert main(["audit", "train.py:step"]) == 1
+    assert capsys.readouterr().out.startswith("::warning file=train.py,line=50")
+    call = "audit train.py:step --fail-on never --format markdown --select AX"
+    assert main(call.split()) == 0
+    assert "### AX001" in capsys.readouterr().out
+
+
+def test_depth_and_focus(asked, capsys):
+    main("audit train.py:step --depth 0 --focus h".split())
+    out = capsys.readouterr().out
+    assert "· 1 step inside" in out
+    assert "static_argnums" not in out
+
+
+def test_colour(asked, capsys, monkeypatch):
+    main(["audit", "train.py:step", "--color", "always"])
+    assert "\x1b[" in capsys.readouterr().out
+    main(["audit", "train.py:step"])
+    assert "\x1b[" not in capsys.readouterr().out
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    main(["audit", "train.py:step"])
+    assert "\x1b[" in capsys.readouterr().out
+    monkeypatch.setenv("NO_COLOR", "1")
+    main(["audit", "train.py:step"])
+    assert "\x1b[" not in capsys.readouterr().out
+
+
+def test_output_to_a_file(asked, capsys, project: Path):
+    (project / "report.txt").write_text("older")
+    assert main(["audit", "train.py:step", "-o", "report.txt"]) == 1
+    assert capsys.readouterr().out == ""
+    assert (project / "report.txt").read_text() == EXPECTED
+    assert sorted(it.name for it in project.iterdir()) == ["report.txt", "train.py"]
+    main(["audit", "train.py:step", "-o", "-"])
+    assert capsys.readouterr().out == EXPECTED
+    main(["audit", "train.py:step", "-o", os.devnull])
+    assert not Path(os.devnull).is_file()
+
+
+def test_a_file_that_cannot_be_written(asked, capsys, project: Path):
+    message = error_of(capsys, "audit", "train.py:step", "-o", "gone/report.txt")
+    assert message == (
+        "verax: error: -o gone/report.txt: cannot be written: No such file or directory"
+    )
+    (project / "folder").mkdir()
+    message = error_of(capsys, "audit", "train.py:step", "-o", "folder")
+    assert message == "verax: error: -o folder: cannot be written: Is a directory"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("", "the following arguments are required: COMMAND; see verax --help"),
+        ("audit", "the following arguments are required: TARGET; see verax audit --help"),
+        ("adit x", "argument COMMAND: invalid choice: 'adit'"),
+        ("audit x:y --fromat json", "unrecognized arguments: --fromat json; see verax --help"),
+        ("audit x:y --depth -1", "argument --depth: '-1' is no number of levels; see verax audit"),
+        ("audit x:y --depth many", "argument --depth: 'many' is no number of levels"),
+        ("audit x:y --timeout 0", "argument --timeout: '0' is no number of seconds"),
+        ("audit x:y --timeout soon", "argument --timeout: 'soon' is no number of seconds"),
+        ("audit x:y --in x=f3[]", "--in 'x=f3[]', at 'f3[]' (character 3): there is no dtype"),
+        ("audit x:y --dim n", "--dim 'n': write NAME=SIZE, as in --dim batch=8"),
+        ("audit x:y --select QQ", "--select: there is no rule 'QQ'; see `verax rules`"),
+        ("audit x:y --ignore AX002", "--ignore: there is no rule 'AX002'; did you mean AX001?"),
+        (
+            "audit x:y --in x=3 --inputs f",
+            "--inputs gives all arguments; leave out --in, or --inputs",
+        ),
+        (
+            "audit train.py",
+            "target 'train.py': name a function to audit, for now: train.py:step",
+        ),
+        ("audit gone.py:step", "target 'gone.py:step': there is no file gone.py"),
+        ("explain AX009", "there is no rule 'AX009'; did you mean AX001?"),
+    ],
+)
+def test_a_wrong_call_gets_one_line(capsys, call: str, message: str):
+    assert error_of(capsys, *call.split()).startswith(f"verax: error: {message}")
+
+
+def test_wrong_settings_get_one_line(capsys, project: Path):
+    (project / "pyproject.toml").write_text('[tool.verax]\nignore = ["AX002"]\n')
+    assert error_of(capsys, "audit", "train.py:step") == (
+        "verax: error: pyproject.toml, [tool.verax] ignore: there is no rule 'AX002'; "
+        "did you mean AX001?"
+    )
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["--version"])
+    assert end.value.code == 0
+    assert capsys.readouterr().out == f"verax {verax.__version__}\n"
+
+
+def test_rules(capsys):
+    assert main(["rules"]) == 0
+    assert capsys.readouterr().out == (
+        "AX001  axes-mixed  critical  Title of axes-mixed\n"
+        "RK001  key-reused  critical  Title of key-reused\n"
+    )
+    assert main(["rules", "--format", "json"]) == 0
+    first, _ = json.loads(capsys.readouterr().out)
+    assert first == {
+        "code": "AX001",
+        "name": "axes-mixed",
+        "title": "Title of axes-mixed",
+        "family": "axis",
+        "severity": "critical",
+        "confidence": "certain",
+        "warns": False,
+        "engines": [],
+        "explanation": "Finds `axes-mixed`, which\nmatters.",
+        "wrong": "def entry(x):\n    return wrong(x)",
+        "right": "def entry(x):\n    return right(x)",
+    }
+    assert main(["rules", "--format", "markdown"]) == 0
+    page = capsys.readouterr().out
+    assert "| [AX001](#ax001-axes-mixed) | axes-mixed | critical | Title of axes-mixed |" in page
+    assert "## axis\n\n### AX001 axes-mixed\n" in page
+
+
+@pytest.mark.parametrize("name", ["AX001", "ax001", "axes-mixed"])
+def test_explain(capsys, name: str):
+    assert main(["explain", name]) == 0
+    assert capsys.readouterr().out == (
+        "# AX001 axes-mixed\n\nTitle of axes-mixed.\n\n*axis, critical, certain*\n\n"
+        "Finds `axes-mixed`, which\nmatters.\n\n"
+        "Wrong:\n\n```py\ndef entry(x):\n    return wrong(x)\n```\n\n"
+        "Right:\n\n```py\ndef entry(x):\n    return right(x)\n```\n"
+    )
+
+
+def run(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "verax", *arguments], capture_output=True, text=True, **options
+    )
+
+
+def test_a_whole_run():
+    done = run("audit", "train.py:step", "--in", "x=f32[batch=8]", "--format", "json")
+    assert (done.returncode, done.stderr) == (0, "")
+    data = check_schema(done.stdout)
+    assert data["target"] == "train.py:step"
+    assert data["data_flow"][0]["inputs"][0]["tensor"]["text"] == "f32[batch=8]"
+
+
+def test_a_comment_suppresses_a_finding(project: Path):
+    program = (
+        "from jax.random import normal\ndef step(key):\n    return normal(key) + normal(key){}\n"
+    )
+    (project / "keys.py").write_text(program.format(""))
+    done = run("audit", "keys.py:step", "--in", "key=key[]", "--format", "json")
+    codes = {issue["code"] for issue in json.loads(done.stdout)["issues"]}
+    assert done.returncode == 1
+    assert codes
+    comment = f"  # verax: ignore[{','.join(codes)}] the same on purpose"
+    (project / "keys.py").write_text(program.format(comment))
+    done = run("audit", "keys.py:step", "--in", "key=key[]", "--format", "json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["issues"] == []
+
+
+def test_a_wrong_target_exits_with_two():
+    done = run("audit", "train.py:stp")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "verax: error: train.py has no 'stp'; did you mean step?\n"
+
+
+def test_a_reader_that_goes_away_is_no_error(project: Path):
+    lines = "".join(f"    x = x * {n}\n" for n in range(2000))
+    (project / "long.py").write_text(f"def step(x):\n{lines}    return x\n")
+    command = f"{sys.executable} -m verax audit long.py:step --in 'x=f32[]' | head -1"
+    done = subprocess.run(
+        ["bash", "-c", f"{command}; echo ${{PIPESTATUS[0]}}"], capture_output=True, text=True
+    )
+    assert done.stdout == "long.py:step\n0\n"
+    assert done.stderr == ""
+
+
+def test_output_where_only_ascii_can_be_written():
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = run("audit", "train.py:step", "--in", "x=f32[batch=8]", env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "|-- " in done.stdout
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
+def test_an_interrupt_ends_quietly_with_what_was_started(project: Path):
+    (project / "slow.py").write_text(
+        "import os, pathlib, time\npathlib.Path('pid').write_text(str(os.getpid()))\n"
+        "time.sleep(600)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "verax", "audit", "slow.py:step"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not (project / "pid").exists() or not (project / "pid").read_text():
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=60) == ("", "")
+    assert process.returncode == 130
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((project / "pid").read_text()), 0)
+
+
+def test_help_is_quick_and_loads_nothing_slow():
+    program = (
+        "import sys, verax.cli\n"
+        "try: verax.cli.main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "verax.cli.main(['rules'])\n"
+        "print('slow:', {'jax', 'numpy', 'rich'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.endswith("slow: set()\n"), done.stderr
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        run("--help")
+        times.append(time.perf_counter() - start)
+    bare = min(_start_of_python() for _ in range(5))
+    assert min(times) < bare + 0.2
+
+
+def _start_of_python() -> float:
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-c", ""])
+    return time.perf_counter() - start
+
+
+def test_the_time_limit_is_the_documented_one():
+    assert child.DEFAULT_TIMEOUT == 60
