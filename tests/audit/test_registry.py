@@ -1,7 +1,9 @@
 """Every rule is listed, documented, and does what its documentation says."""
 
 import re
+from collections.abc import Iterator
 
+import jax
 import pytest
 
 from verax.audit.rules import registry
@@ -12,6 +14,13 @@ from verax.audit.run import audit_source
 from .sample import example_rule
 
 RULES = pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
+
+
+@pytest.fixture(autouse=True)
+def jax_as_it_comes() -> Iterator[None]:
+    """Our suite forbids broadcasts between ranks; the programs of rules live with them."""
+    with jax.numpy_rank_promotion("allow"):
+        yield
 
 
 def test_codes_and_names_are_unique_and_in_order():
