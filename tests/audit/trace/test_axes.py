@@ -1,0 +1,263 @@
+"""Axes are followed to where they really go.
+
+Every axis has a size of its own, a prime, so that the shape of a result tells which axis each of
+its dimensions is: what verax says can be compared with what JAX computes.
+"""
+
+from math import prod
+
+import jax
+import jax.numpy as jnp
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from verax.audit.trace.axes.declared import AxesError
+from verax.audit.trace.entry import trace
+from verax.audit.trace.facts import Facts
+
+SIZES = {"batch": 2, "time": 3, "feat": 5, "hid": 7, "head": 11}
+
+
+def shaped(names: str):
+    return jax.ShapeDtypeStruct(tuple(SIZES[name] for name in names.split()), jnp.float32)
+
+
+def facts_of(function, **names: str) -> Facts:
+    traced = trace(function, [shaped(axes) for axes in names.values()], {})
+    assert traced.failure is None, traced.failure
+    return Facts(traced, names, None)
+
+
+def output_names(function, **names: str) -> list[str]:
+    facts = facts_of(function, **names)
+    assert not facts.axes.clashes
+    return [
+        " ".join(name or "_" for name in facts.axes.names(value))
+        for value in facts.program.body.outputs
+    ]
+
+
+def clashes(function, **names: str) -> list[tuple[str, set[str]]]:
+    facts = facts_of(function, **names)
+    return [(it.where, {it.first_name, it.second_name}) for it in facts.axes.clashes]
+
+
+@pytest.mark.parametrize(
+    ("function", "names", "expected"),
+    [
+        (lambda x: x.transpose(2, 0, 1), {"x": "batch time feat"}, "feat batch time"),
+        (lambda x: x.sum(axis=1), {"x": "batch time feat"}, "batch feat"),
+        (lambda x: x.mean(axis=-1, keepdims=True) * x, {"x": "batch time feat"}, "batch time feat"),
+        (lambda x: jnp.argmax(x, axis=0), {"x": "batch time"}, "time"),
+        (lambda x: jax.nn.softmax(x, axis=1), {"x": "batch time"}, "batch time"),
+        (lambda x: x[:, 1:], {"x": "batch time"}, "batch time"),
+        (lambda x: x[:, -1], {"x": "batch time feat"}, "batch feat"),
+        (lambda x: x[::-1], {"x": "time feat"}, "time feat"),
+        (lambda x: jnp.cumsum(x, axis=0), {"x": "time feat"}, "time feat"),
+        (lambda x: jnp.sort(x, axis=1), {"x": "batch time"}, "batch time"),
+        (lambda x: x[None] + x[:, None], {"x": "feat"}, "feat feat"),
+        (lambda x, w: x @ w, {"x": "batch feat", "w": "feat hid"}, "batch hid"),
+        (lambda x: jnp.einsum("bti,bsi->bts", x, x), {"x": "batch time feat"}, "batch time time"),
+        (lambda x, i: x[i.astype(int)], {"x": "time feat", "i": "batch"}, "batch feat"),
+        (lambda x: x.reshape(-1, x.shape[-1]), {"x": "batch time feat"}, "batch*time feat"),
+        (lambda x: jnp.stack([x, x], axis=1), {"x": "batch feat"}, "batch _ feat"),
+        (lambda x: jnp.concatenate([x, 2 * x], axis=0), {"x": "time feat"}, "time feat"),
+        (lambda x: jnp.pad(x, ((1, 1), (0, 0))), {"x": "time feat"}, "time feat"),
+        (lambda x: jnp.zeros_like(x) + x, {"x": "time feat"}, "time feat"),
+        (lambda x: x.at[0].set(1.0), {"x": "time feat"}, "time feat"),
+        (lambda x: jnp.linalg.cholesky(x @ x.mT), {"x": "batch time feat"}, "batch time time"),
+        (lambda x: jnp.linalg.svd(x)[1], {"x": "batch time feat"}, "batch _"),
+        (lambda x: jax.lax.top_k(x, 2)[0], {"x": "batch time"}, "batch _"),
+        (lambda x: jnp.tile(x, (1, 2)), {"x": "batch time"}, "batch _"),
+        (lambda x: jax.lax.map(lambda row: row * 2, x), {"x": "batch time"}, "batch time"),
+        (lambda x: jax.vmap(jnp.sum)(x), {"x": "batch time"}, "batch"),
+        (lambda x: jax.vmap(jnp.sum, in_axes=1)(x), {"x": "batch time"}, "time"),
+        (lambda x: jax.vmap(lambda r: r, 1, 0)(x), {"x": "batch time feat"}, "time batch feat"),
+        (lambda x: jax.vmap(lambda r: r, 0, -1)(x), {"x": "batch time feat"}, "time feat batch"),
+        (lambda x: jax.grad(lambda y: (y**2).sum())(x), {"x": "batch time"}, "batch time"),
+        (lambda x: jax.jvp(jnp.sin, (x,), (x,))[1], {"x": "batch time"}, "batch time"),
+        (
+            lambda x: jax.lax.scan(lambda c, r: (c + r, c.sum()), jnp.zeros(5), x),
+            {"x": "time feat"},
+            ["feat", "time"],
+        ),
+        (
+            lambda x: jax.lax.cond(x.sum() > 0, lambda: x, lambda: -x),
+            {"x": "time feat"},
+            "time feat",
+        ),
+        (
+            lambda x: jax.lax.while_loop(lambda y: y.sum() < 9, lambda y: y + 1, x),
+            {"x": "time feat"},
+            "time feat",
+        ),
+    ],
+)
+def test_axes_arrive_where_the_operation_puts_them(function, names, expected):
+    expected = [expected] if isinstance(expected, str) else expected
+    assert output_names(function, **names) == expected
+
+
+@pytest.mark.parametrize(
+    ("function", "names", "where"),
+    [
+        (lambda x, y: x * y[:2], {"x": "batch feat", "y": "time feat"}, "elementwise"),
+        (lambda x, y: x @ y[:3], {"x": "batch time", "y": "feat hid"}, "contraction"),
+        (
+            lambda x, y: jnp.concatenate([x, y[:, :3]], axis=0),
+            {"x": "batch time", "y": "batch feat"},
+            "concatenation",
+        ),
+        (
+            lambda x, y: jax.vmap(jnp.dot)(x, y[:2, :3]),
+            {"x": "batch time", "y": "feat time"},
+            "mapped",
+        ),
+        (
+            lambda x, y: jax.lax.scan(lambda c, r: (c, r[0] + r[1]), 0.0, (x, y[:3])),
+            {"x": "time", "y": "feat"},
+            "scanned",
+        ),
+        (
+            lambda x, y: jax.lax.cond(x[0] > 0, lambda: x, lambda: y[:3]),
+            {"x": "time", "y": "feat"},
+            "branch",
+        ),
+        (
+            lambda x, y: jax.lax.fori_loop(0, 3, lambda i, c: c + y[:3], x),
+            {"x": "time", "y": "feat"},
+            "elementwise",
+        ),
+        (lambda x, y: x.at[:].set(y[:3]), {"x": "time", "y": "feat"}, "update"),
+    ],
+)
+def test_names_that_meet_clash_once(function, names, where):
+    found = clashes(function, **names)
+    assert [it for it, _ in found] == [where]
+
+
+def test_a_clash_does_not_make_others():
+    def program(x, mask):
+        wrong = x * mask[:2]
+        return (wrong.sum(axis=0) / mask.sum(axis=0)) * x.mean(axis=0)
+
+    assert len(clashes(program, x="batch feat", mask="time feat")) == 1
+
+
+def test_anonymous_axes_take_the_name_of_what_they_meet():
+    def program(x, w):
+        h = jnp.zeros((2, 7)) + x @ w
+        return h, jnp.arange(7.0) + h[0]
+
+    assert output_names(program, x="batch feat", w="feat hid") == ["batch hid", "hid"]
+
+
+def test_a_merged_axis_is_split_into_its_parts_again():
+    def program(x):
+        flat = jnp.tanh(x.reshape(6, 5))
+        return flat.reshape(2, 3, 5).sum(axis=0)
+
+    assert output_names(program, x="batch time feat") == ["time feat"]
+
+
+def test_parts_of_an_axis_become_it_again():
+    def program(x):
+        return x.reshape(2, 3, 5).reshape(6, 5)
+
+    traced = trace(program, [jax.ShapeDtypeStruct((6, 5), jnp.float32)], {})
+    facts = Facts(traced, {"x": "batch feat"}, None)
+    assert facts.axes.names(facts.program.body.outputs[0]) == ("batch", "feat")
+
+
+@pytest.mark.parametrize("order", [(3, 2, 5), (2, 5, 3)])
+def test_a_reshape_that_permutes_sizes_is_noted(order):
+    facts = facts_of(lambda x: x.reshape(order), x="batch time feat")
+    (reshuffle,) = facts.axes.reshuffles
+    assert sorted(reshuffle.before_sizes) == sorted(reshuffle.after_sizes)
+    assert reshuffle.before_sizes != reshuffle.after_sizes
+
+
+def test_a_declaration_of_the_wrong_rank_names_the_leaf_and_both_numbers():
+    traced = trace(lambda p: p["w"], [{"w": jnp.ones((2, 3))}], {})
+    with pytest.raises(
+        AxesError, match=r"`p\['w'\]` are declared as 'a b c', which names 3.*has 2"
+    ):
+        _ = Facts(traced, {"p": {"w": "a b c"}}, None).axes
+
+
+# --- random programs
+
+
+@st.composite
+def operations(draw):
+    """A function from one array to one, and how it is written."""
+    kind = draw(
+        st.sampled_from(
+            [
+                "transpose",
+                "sum",
+                "keep",
+                "expand",
+                "product",
+                "vmap",
+                "scan",
+                "merge",
+                "slice",
+                "jit",
+            ]
+        )
+    )
+    axis, other = draw(st.integers(0, 3)), draw(st.integers(0, 3))
+    return kind, axis, other
+
+
+def apply(operation, x):
+    kind, axis, other = operation
+    if x.ndim == 0:
+        return x
+    axis, other = axis % x.ndim, other % x.ndim
+    match kind:
+        case "transpose":
+            return jnp.swapaxes(x, axis, other)
+        case "sum":
+            return x.sum(axis=axis)
+        case "keep":
+            return x - x.max(axis=axis, keepdims=True)
+        case "expand":
+            return jnp.expand_dims(x, axis).sum(axis=axis)
+        case "product":
+            new = jnp.ones((x.shape[axis], 13))
+            return jnp.tensordot(x, new, axes=((axis,), (0,)))
+        case "vmap":
+            return jax.vmap(lambda row: 2.0 * row, in_axes=axis, out_axes=other)(x)
+        case "scan":
+            moved = jnp.moveaxis(x, axis, 0)
+            return jax.lax.scan(lambda c, row: (c, row + c), 1.0, moved)[1]
+        case "merge":
+            return x.reshape(-1, *x.shape[2:]) if x.ndim > 1 else x
+        case "slice":
+            return jnp.flip(x, axis) + x
+        case _:
+            return jax.jit(lambda y: jnp.tanh(y) * y)(x)
+
+
+def size_of(label: str) -> int:
+    return prod(SIZES[name] for name in label.split("*"))
+
+
+@given(st.lists(operations(), max_size=6), st.permutations(["batch", "time", "feat", "hid"]))
+def test_named_dimensions_have_the_size_of_their_axis(program, names):
+    def function(x):
+        for operation in program:
+            x = apply(operation, x)
+        return x
+
+    facts = facts_of(function, x=" ".join(names))
+    (out,) = facts.program.body.outputs
+    assert not facts.axes.clashes
+    for size, label in zip(out.shape, facts.axes.names(out), strict=True):
+        assert label is None or size_of(label) == size
+    # All sizes but those of the products' own axis come from the input, and are recognised.
+    known = [label for label in facts.axes.names(out) if label]
+    assert len(known) == sum(size % 13 != 0 and size != 1 for size in out.shape)
