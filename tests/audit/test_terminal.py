@@ -96,6 +96,8 @@ def test_no_line_is_wider_than_the_terminal(report: Report):
 
 
 def test_what_does_not_fit_into_columns_goes_below_each_other():
+    text = to_terminal.render(Report("t", shape_trace=(CARRY,)), width=55)
+    assert "    carry  h\n        f32[batch=8,hid=32]  →  f32[batch=8,hid=32]\n" in text
     text = to_terminal.render(Report("t", shape_trace=(CARRY,)), width=40)
     assert "    carry  h\n        f32[batch=8,hid=32]\n      → f32[batch=8,hid=32]\n" in text
 

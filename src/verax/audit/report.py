@@ -53,6 +53,7 @@ def _number(value: float | int | None, unknown: str) -> str:
 _SHORT = {
     "bool": "bool",
     "bfloat16": "bf16",
+    "key<fry>": "key",  # of JAX's default generator
     **{f"float{n}": f"f{n}" for n in (16, 32, 64)},
     **{f"int{n}": f"i{n}" for n in (4, 8, 16, 32, 64)},
     **{f"uint{n}": f"u{n}" for n in (4, 8, 16, 32, 64)},

@@ -121,7 +121,8 @@ def _shape_trace(report: Report, width: int) -> Iterator[RenderableType]:
         columns = [max(len(cell) for cell in column) for column in zip(*shown, strict=True)]
         # Two columns of margin on the left, two between columns, and an arrow.
         fits = 4 + sum(columns) + 2 * len(columns) + 1 <= width
-        yield Padding(_in_columns(shown) if fits else _below_each_other(shown), (0, 0, 0, 2))
+        rows_of = _in_columns(shown) if fits else _below_each_other(shown, width)
+        yield Padding(rows_of, (0, 0, 0, 2))
 
 
 def _in_columns(rows: Iterable[tuple[str, ...]]) -> Table:
@@ -133,11 +134,14 @@ def _in_columns(rows: Iterable[tuple[str, ...]]) -> Table:
     return table
 
 
-def _below_each_other(rows: Iterable[tuple[str, ...]]) -> Group:
+def _below_each_other(rows: Iterable[tuple[str, ...]], width: int) -> Group:
     parts: list[RenderableType] = []
     for role, value, before, after in rows:
         parts.append(Text.assemble((role, "dim"), "  ", value))
-        parts += [_item("    ", Text(before, "green")), _item("  → ", Text(after, "green"))]
+        if len(before) + len(after) + 12 <= width:
+            parts.append(Text.assemble("    ", (before, "green"), "  →  ", (after, "green")))
+        else:
+            parts += [_item("    ", Text(before, "green")), _item("  → ", Text(after, "green"))]
     return Group(*parts)
 
 
