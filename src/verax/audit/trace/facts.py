@@ -17,8 +17,10 @@ from .sources import Sources
 
 if TYPE_CHECKING:
     from .axes import AxisAnalysis
-    from .meaning import Meanings
+    from .failures import Failure
+    from .gradients import Gradients
     from .keys import Keys
+    from .meaning import Meanings
     from .ranges import Ranges
     from .variation import Variation
 
@@ -90,6 +92,26 @@ class Facts:
         from .ranges.declared import declared_ranges
 
         return Ranges(self.program, declared_ranges(self.program, self.declared_ranges))
+
+    @cached_property
+    def failure(self) -> Failure | None:
+        """Why the program could not be traced, if it could not."""
+        from .failures import failure_of
+
+        return failure_of(self)
+
+    @cached_property
+    def gradients(self) -> Gradients:
+        """Where gradients flow in each differentiated function."""
+        from .gradients import Gradients
+
+        return Gradients(self.program)
+
+    def is_users(self, step: Step) -> bool:
+        """Whether the user's own code asked for a step, rather than a library on its own."""
+        if step.call_site is None:
+            return step.place is not None
+        return self.traced.user_code.owns(step.call_site[0].co_filename)
 
     def place(self, step: Step) -> Place:
         """Where a step is, in the user's code: at least the function that was audited."""

@@ -290,7 +290,7 @@ def _assigned(facts: Facts, key: Key) -> str:
     statement = facts.sources.statement(step.place)
     targets: tuple[str, ...] = statement.targets if statement is not None else ()
     count = step.outputs[0].shape[0] if key.kind == "child" and step.outputs[0].shape else 1
-    if len(targets) == count and not any(name.startswith("*") for name in targets):
+    if targets and len(targets) == count and not any(name.startswith("*") for name in targets):
         return targets[key.index] if key.kind == "child" else targets[0]
     if len(targets) == 1 and key.kind == "child" and targets[0].isidentifier():
         return f"{targets[0]}[{key.index}]"

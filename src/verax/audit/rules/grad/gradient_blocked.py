@@ -1,0 +1,127 @@
+"""Differentiated inputs that get no gradient, because nothing on their way has a derivative."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Confidence, Evidence, Finding, Severity, Verified
+from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...trace.facts import Facts
+    from ...trace.gradients import Flow, Link, Parameter
+
+
+def check(facts: Facts) -> Iterator[Finding | Verified]:
+    """Report inputs with a gradient that is zero everywhere; else say that all are reached."""
+    from ...trace.gradients import reversed_parameters
+
+    for flow in facts.gradients.flows:
+        lost = flow.without_gradient()
+        explained = reversed_parameters(flow)
+        groups: dict[Link, list[Parameter]] = {}
+        for parameter in lost:
+            blockers = flow.blockers(parameter)
+            if not blockers or parameter.bit & explained:
+                continue
+            everything = len(lost) == len(flow.parameters)
+            # Some inputs behind stop_gradient, beside others that are trained: that is meant.
+            declared = any(it.blocker == "stop_gradient" for it in blockers)
+            if everything or not declared:
+                groups.setdefault(_main(facts, blockers), []).append(parameter)
+        for link, parameters in groups.items():
+            if facts.is_users(link.step):
+                yield _finding(facts, flow, link, parameters)
+        if not lost:
+            yield from _verified(facts, flow)
+
+
+def _main(facts: Facts, blockers: list[Link]) -> Link:
+    """The blocker to show: one that is no `stop_gradient`, the last before the result."""
+    others = [it for it in blockers if it.blocker != "stop_gradient"] or blockers
+    return others[-1]
+
+
+def _finding(facts: Facts, flow: Flow, link: Link, parameters: list[Parameter]) -> Finding:
+    names = ", ".join(f"`{it.name}`" for it in parameters[:4])
+    names += f" and {len(parameters) - 4} more" if len(parameters) > 4 else ""
+    function = f"`{flow.body.function}`" if flow.body.function else "the function"
+    stopped = link.blocker == "stop_gradient"
+    certain = len(flow.without_gradient()) == len(flow.parameters)
+    remedy = (
+        "stop only what is meant to be constant"
+        if stopped
+        else "use a smooth form (softmax, interpolation, sigmoid) or a straight-through estimator, "
+        "x + stop_gradient(q - x)"
+    )
+    return RULE.finding(
+        facts.place(link.step),
+        current=(
+            f"the gradient of {function} with respect to {names} is zero everywhere: every path "
+            f"to the result goes through {link.blocker}"
+        ),
+        expected=f"a path from {names} to the result on which every operation has a derivative",
+        fix=f"{remedy}; or do not differentiate with respect to {names}",
+        evidence=(Evidence("differentiated here", facts.place(flow.step)),),
+        confidence=Confidence.CERTAIN if certain else Confidence.LIKELY,
+    )
+
+
+def _verified(facts: Facts, flow: Flow) -> Iterator[Verified]:
+    got = 0
+    for result in flow.results:
+        got |= flow.gets(result)
+    count = len(flow.parameters)
+    if count and all(it.bit & got for it in flow.parameters):
+        function = f"`{flow.body.function}`" if flow.body.function else "the function"
+        which = "its differentiated input" if count == 1 else f"all {count} differentiated inputs"
+        yield RULE.verified(
+            f"the gradient of {function} reaches {which}",
+            "a path of operations that have a derivative leads from each of them to the result",
+            facts.place(flow.step),
+        )
+
+
+RULE = Rule(
+    code="GR010",
+    name="gradient-blocked",
+    title="A differentiated input gets no gradient",
+    family="grad",
+    severity=Severity.CRITICAL,
+    explanation="""\
+`argmax`, rounding, comparisons and integer indices have no derivative: what reaches the result only
+through them gets a gradient of exactly zero. Nothing fails; the parameter is never trained.
+
+An input that is behind `stop_gradient` while others are trained is taken to be meant so.
+""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+def reward(w, x, values):
+    best = jnp.argmax(x @ w)
+    return values[best]
+
+def entry(w, x, values):
+    return jax.grad(reward)(w, x, values)
+
+def inputs():
+    return jnp.ones((3, 4)), jnp.ones(3), jnp.arange(4.0)
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+def reward(w, x, values):
+    chances = jax.nn.softmax(x @ w)
+    return chances @ values
+
+def entry(w, x, values):
+    return jax.grad(reward)(w, x, values)
+
+def inputs():
+    return jnp.ones((3, 4)), jnp.ones(3), jnp.arange(4.0)
+""",
+    trace=check,
+)

@@ -1,0 +1,86 @@
+"""Two terms that compare the same values and stop the gradient of the same one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Confidence, Evidence, Finding, Severity
+from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...trace.facts import Facts
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """Report the first of two such terms."""
+    from ...trace.loss_terms import one_sided
+
+    for flow in facts.gradients.flows:
+        for pair in one_sided(flow):
+            got = 0
+            for result in flow.results:
+                got |= flow.gets(result)
+            used = flow.uses(pair.stopped)
+            untrained = [it.name for it in flow.parameters if it.bit & used & ~got]
+            left = f", so that `{untrained[0]}` gets no gradient at all" if untrained else ""
+            yield RULE.finding(
+                facts.place(pair.first),
+                current="this term and the one at line "
+                f"{facts.place(pair.second).line} compare the same two values, and both stop the "
+                f"gradient of the same side{left}",
+                expected="one term trains each side: stop_gradient on the other one in each",
+                fix="in one of the two terms, stop the other side: "
+                "(stop_gradient(a) - b)**2 and (a - stop_gradient(b))**2",
+                evidence=(Evidence("the other term", facts.place(pair.second)),),
+            )
+
+
+RULE = Rule(
+    code="GR012",
+    name="stopped-on-the-same-side",
+    title="Two terms stop the gradient of the same side of a comparison",
+    family="grad",
+    severity=Severity.CRITICAL,
+    confidence=Confidence.LIKELY,
+    explanation="""\
+A loss that pulls two values together with different strengths has two terms, each of which stops
+the gradient of one side: the codebook and the commitment term of vector quantisation, for example.
+Where both stop the same side, the two terms are one, and the other side is never trained.
+""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+from jax.lax import stop_gradient
+
+def loss(params, x):
+    z, code = x @ params["encoder"], params["code"]
+    pull_code = jnp.mean((z - stop_gradient(code)) ** 2)
+    pull_encoder = jnp.mean((z - stop_gradient(code)) ** 2)
+    return pull_code + 0.25 * pull_encoder
+
+def entry(params, x):
+    return jax.grad(loss)(params, x)
+
+def inputs():
+    return {"encoder": jnp.ones((3, 2)), "code": jnp.ones(2)}, jnp.ones((5, 3))
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+from jax.lax import stop_gradient
+
+def loss(params, x):
+    z, code = x @ params["encoder"], params["code"]
+    pull_code = jnp.mean((stop_gradient(z) - code) ** 2)
+    pull_encoder = jnp.mean((z - stop_gradient(code)) ** 2)
+    return pull_code + 0.25 * pull_encoder
+
+def entry(params, x):
+    return jax.grad(loss)(params, x)
+
+def inputs():
+    return {"encoder": jnp.ones((3, 2)), "code": jnp.ones(2)}, jnp.ones((5, 3))
+""",
+    trace=check,
+)

@@ -1,0 +1,78 @@
+"""Straight-through estimators with value and gradient exchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Evidence, Finding, Severity, Verified
+from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...trace.facts import Facts
+
+
+def check(facts: Facts) -> Iterator[Finding | Verified]:
+    """Report the wrong ones; list the right ones as verified."""
+    from ...trace.gradients import is_reversed, passes_through
+
+    for flow in facts.gradients.flows:
+        for it in flow.straight_through():
+            if is_reversed(flow, it):
+                yield RULE.finding(
+                    facts.place(it.step),
+                    current="this has the value of the differentiable operand and the gradient of "
+                    "the quantised one, which is zero",
+                    expected="the value of the quantised operand, and the gradient of the other",
+                    fix="exchange the two: x + stop_gradient(q - x), with q the quantised x",
+                    evidence=(Evidence("differentiated here", facts.place(flow.step)),),
+                )
+            elif passes_through(flow, it):
+                yield RULE.verified(
+                    "straight-through estimator: quantised value, gradient passed on",
+                    "x + stop_gradient(q - x) has the value of q, which has no derivative, and the "
+                    "gradient of x, which has one",
+                    facts.place(it.step),
+                )
+
+
+RULE = Rule(
+    code="GR013",
+    name="straight-through-reversed",
+    title="A straight-through estimator has value and gradient exchanged",
+    family="grad",
+    severity=Severity.CRITICAL,
+    explanation="""\
+`x + stop_gradient(q - x)` has the value of `q` and the gradient of `x`. With the two exchanged,
+the program runs without quantisation, and the gradient is that of the quantiser: zero.
+""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+def loss(w, x):
+    q = jnp.round(w)
+    return jnp.sum(x * (q + jax.lax.stop_gradient(w - q)))
+
+def entry(w, x):
+    return jax.grad(loss)(w, x)
+
+def inputs():
+    return jnp.ones(3), jnp.ones(3)
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+def loss(w, x):
+    q = jnp.round(w)
+    return jnp.sum(x * (w + jax.lax.stop_gradient(q - w)))
+
+def entry(w, x):
+    return jax.grad(loss)(w, x)
+
+def inputs():
+    return jnp.ones(3), jnp.ones(3)
+""",
+    trace=check,
+)

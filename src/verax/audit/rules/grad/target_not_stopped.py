@@ -1,0 +1,87 @@
+"""Temporal-difference targets that are trained together with the prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Confidence, Evidence, Finding, Severity
+from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...trace.facts import Facts
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """Report errors whose target carries a gradient into the parameters of the prediction."""
+    from ...trace.loss_terms import bootstraps
+
+    for flow in facts.gradients.flows:
+        for it in bootstraps(flow):
+            made = it.error.value.producer or it.error.step
+            target = it.bootstrapped.producer
+            both = flow.gets(it.prediction) & flow.gets(it.bootstrapped)
+            names = [p.name for p in flow.parameters if p.bit & both]
+            shown = ", ".join(f"`{name}`" for name in names[:3]) + (", …" if names[3:] else "")
+            yield RULE.finding(
+                facts.place(made),
+                current=f"the gradient with respect to {shown} flows through the prediction and "
+                "through the bootstrapped target, which moves towards the prediction",
+                expected="the target is a constant: data + discount * next value, without gradient",
+                fix="put the target into jax.lax.stop_gradient, or compute it with parameters that "
+                "are not differentiated",
+                evidence=(
+                    ()
+                    if target is None
+                    else (Evidence("the bootstrapped value", facts.place(target)),)
+                ),
+            )
+
+
+RULE = Rule(
+    code="GR014",
+    name="target-not-stopped",
+    title="The gradient flows through a bootstrapped target",
+    family="grad",
+    severity=Severity.CRITICAL,
+    confidence=Confidence.LIKELY,
+    explanation="""\
+In temporal-difference learning, the target `reward + discount * value(next)` stands for data. If
+its gradient is not stopped, the loss is made smaller by moving the target as well, and the
+parameters do not converge to the values.
+
+The rule looks for a squared error between a prediction and a sum of data and a scaled prediction of
+the same model, both with a gradient.
+""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+def loss(params, now, reward, after):
+    value = jnp.tanh(now @ params["w"])
+    target = reward + 0.9 * jnp.tanh(after @ params["w"])
+    return jnp.mean((value - target) ** 2)
+
+def entry(params, now, reward, after):
+    return jax.grad(loss)(params, now, reward, after)
+
+def inputs():
+    return {"w": jnp.ones(3)}, jnp.ones((5, 3)), jnp.ones(5), jnp.ones((5, 3))
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+def loss(params, now, reward, after):
+    value = jnp.tanh(now @ params["w"])
+    target = reward + 0.9 * jnp.tanh(after @ params["w"])
+    return jnp.mean((value - jax.lax.stop_gradient(target)) ** 2)
+
+def entry(params, now, reward, after):
+    return jax.grad(loss)(params, now, reward, after)
+
+def inputs():
+    return {"w": jnp.ones(3)}, jnp.ones((5, 3)), jnp.ones(5), jnp.ones((5, 3))
+""",
+    trace=check,
+)

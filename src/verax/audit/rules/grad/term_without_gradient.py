@@ -1,0 +1,76 @@
+"""A squared error in a loss through which no gradient flows at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Confidence, Evidence, Finding, Severity
+from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...trace.facts import Facts
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """Report terms that look as if they trained something and do not."""
+    from ...trace.loss_terms import terms_without_gradient
+
+    for flow in facts.gradients.flows:
+        for _, step in terms_without_gradient(flow):
+            if facts.is_users(step):
+                yield RULE.finding(
+                    facts.place(step),
+                    current="this term of the loss is made from stopped values only: it trains "
+                    "nothing, although it depends on differentiated inputs",
+                    expected="a gradient from the error to the prediction in it",
+                    fix="apply stop_gradient where the value is used as a weight or a target, and "
+                    "leave it connected here",
+                    evidence=(Evidence("differentiated here", facts.place(flow.step)),),
+                )
+
+
+RULE = Rule(
+    code="GR011",
+    name="term-without-gradient",
+    title="A term of the loss trains nothing",
+    family="grad",
+    severity=Severity.CRITICAL,
+    confidence=Confidence.LIKELY,
+    explanation="""\
+A squared or absolute error whose argument is the result of `stop_gradient` adds to the value of a
+loss and nothing to its gradient. That happens when an error is stopped once, for its use as a
+weight, and then used again as the loss of what it should train.
+""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+def loss(params, x, log_probs, returns):
+    advantage = jax.lax.stop_gradient(returns - x @ params["v"])
+    policy = -jnp.mean((log_probs + x @ params["pi"]) * advantage)
+    return policy + jnp.mean(advantage**2)
+
+def entry(params, x, log_probs, returns):
+    return jax.grad(loss)(params, x, log_probs, returns)
+
+def inputs():
+    return {"v": jnp.ones(3), "pi": jnp.ones(3)}, jnp.ones((5, 3)), jnp.ones(5), jnp.ones(5)
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+def loss(params, x, log_probs, returns):
+    advantage = returns - x @ params["v"]
+    policy = -jnp.mean((log_probs + x @ params["pi"]) * jax.lax.stop_gradient(advantage))
+    return policy + jnp.mean(advantage**2)
+
+def entry(params, x, log_probs, returns):
+    return jax.grad(loss)(params, x, log_probs, returns)
+
+def inputs():
+    return {"v": jnp.ones(3), "pi": jnp.ones(3)}, jnp.ones((5, 3)), jnp.ones(5), jnp.ones(5)
+""",
+    trace=check,
+)

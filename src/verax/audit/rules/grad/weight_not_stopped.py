@@ -1,0 +1,82 @@
+"""Weights of a term, such as advantages, that carry a gradient into what another term trains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Confidence, Evidence, Finding, Severity
+from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...trace.facts import Facts
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """Report products with such a weight."""
+    from ...trace.loss_terms import weightings
+
+    for flow in facts.gradients.flows:
+        for it in weightings(flow):
+            names = [p.name for p in flow.parameters if p.bit & flow.gets(it.factor)]
+            shown = ", ".join(f"`{name}`" for name in names[:3]) + (", …" if names[3:] else "")
+            yield RULE.finding(
+                facts.place(it.product),
+                current=f"one factor of this product is an error that another term makes small; "
+                f"its gradient into {shown} flows here as well, and works against that term",
+                expected="the factor is a constant weight here",
+                fix="put the factor (the advantage) into jax.lax.stop_gradient in this product; "
+                "leave it connected in the other term",
+                evidence=(Evidence("the term that trains it", facts.place(it.error.step)),),
+            )
+
+
+RULE = Rule(
+    code="GR015",
+    name="weight-not-stopped",
+    title="A weight carries a gradient into what another term trains",
+    family="grad",
+    severity=Severity.CRITICAL,
+    confidence=Confidence.LIKELY,
+    explanation="""\
+A policy-gradient term multiplies log-probabilities with advantages, `returns - value`. With the
+gradient of the advantage not stopped, the term also trains the critic: to make advantages large
+where actions are unlikely. The critic's own term, the squared advantage, is where its gradient
+belongs.
+
+The rule looks for a product in the loss, both factors of which have a gradient, where one is a
+difference to data whose prediction another term fits by its square.
+""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+def loss(params, x, returns):
+    log_probs = jax.nn.log_sigmoid(x @ params["pi"])
+    advantage = returns - x @ params["v"]
+    return -jnp.mean(log_probs * advantage) + jnp.mean(advantage**2)
+
+def entry(params, x, returns):
+    return jax.grad(loss)(params, x, returns)
+
+def inputs():
+    return {"pi": jnp.ones(3), "v": jnp.ones(3)}, jnp.ones((5, 3)), jnp.ones(5)
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+def loss(params, x, returns):
+    log_probs = jax.nn.log_sigmoid(x @ params["pi"])
+    advantage = returns - x @ params["v"]
+    weight = jax.lax.stop_gradient(advantage)
+    return -jnp.mean(log_probs * weight) + jnp.mean(advantage**2)
+
+def entry(params, x, returns):
+    return jax.grad(loss)(params, x, returns)
+
+def inputs():
+    return {"pi": jnp.ones(3), "v": jnp.ones(3)}, jnp.ones((5, 3)), jnp.ones(5)
+""",
+    trace=check,
+)

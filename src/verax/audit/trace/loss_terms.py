@@ -1,0 +1,289 @@
+"""A loss as a sum of terms, and what its terms say about each other.
+
+From the flow of gradients alone: an error that is squared has, as its parts, what is predicted and
+what it is compared with; a factor of a product passes a gradient on to the other's parameters. No
+names are looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .gradients import Flow, is_inexact, plain, steps_of
+from .program import Mapping, Step, Value
+from .sameness import Sameness
+
+# Linear in their one operand, whatever the parameters of the operation.
+_LINEAR = (
+    "reduce_sum",
+    "reshape",
+    "squeeze",
+    "expand_dims",
+    "broadcast_in_dim",
+    "transpose",
+    "copy",
+    "convert_element_type",
+    "slice",
+    "rev",
+    "neg",
+    "psum",
+    "pmean",
+)
+_MOST_TERMS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """A value that a sum has as a part: with which sign, and times a factor or not."""
+
+    value: Value
+    sign: int
+    scaled: bool = False
+
+
+def terms(
+    flow: Flow, value: Value, *, scalars_only: bool = False, over_deviation: bool = False
+) -> list[Term]:
+    """The parts of a sum, down to what is not linear in the parameters any more.
+
+    With `scalars_only`, sums over elements are not looked into. With `over_deviation`, a quotient
+    is taken for its numerator, as when something is normalised.
+    """
+    found: list[Term] = []
+    pending = [Term(value, 1)]
+    while pending and len(found) < _MOST_TERMS:
+        term = pending.pop()
+        parts = _parts(flow, term, over_deviation)
+        if not parts or (scalars_only and any(part.value.shape for part in parts)):
+            found.append(term)
+        else:
+            pending += reversed(parts)
+    return found
+
+
+def _parts(flow: Flow, term: Term, over_deviation: bool) -> list[Term]:
+    value, sign, scaled = term.value, term.sign, term.scaled
+    step = value.producer
+    if step is None or _is_parameter_only(flow, value):
+        return []
+    if isinstance(step.detail, Mapping):
+        inside = [inner for outer, inner, _ in step.detail.results if outer is value]
+        outside = [outer for outer, inner, _ in step.detail.mapped if inner is value]
+        return [Term(it, sign, scaled) for it in (*inside, *outside)]
+    if step.kind != "operation" or value not in flow.back:
+        return []
+    name, inputs = step.primitive, step.inputs
+    if name in ("add", "add_any", "sub"):
+        other = -sign if name == "sub" else sign
+        return [Term(inputs[0], sign, scaled), Term(inputs[1], other, scaled)]
+    if name in _LINEAR and is_inexact(inputs[0]):
+        return [Term(inputs[0], -sign if name == "neg" else sign, scaled)]
+    if name in ("max", "min", "select_n", "clamp"):
+        moving = [it for it in inputs if flow.gets(it)]
+        return [Term(it, sign, scaled) for it in moving]
+    if name == "mul":
+        fixed = [it for it in inputs if not flow.gets(it)]
+        moving = [it for it in inputs if flow.gets(it)]
+        if len(fixed) == 1 and len(moving) == 1:
+            return [Term(moving[0], sign * _sign_of(fixed[0]), scaled or not _is_unit(fixed[0]))]
+    if name == "div" and (over_deviation or not flow.gets(inputs[1])):
+        return [Term(inputs[0], sign * _sign_of(inputs[1]), True)]
+    return []
+
+
+def _is_parameter_only(flow: Flow, value: Value) -> bool:
+    return bool(flow.gets(value)) and value not in flow.data
+
+
+def _sign_of(value: Value) -> int:
+    constant = _number(value)
+    return -1 if constant is not None and constant < 0 else 1
+
+
+def _is_unit(value: Value) -> bool:
+    return _number(value) in (1.0, -1.0)
+
+
+def _number(value: Value) -> float | None:
+    constant = plain(value).constant
+    if constant is None or getattr(constant, "shape", ()) != ():
+        return None
+    try:
+        return float(constant)
+    except (TypeError, ValueError):
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class Error:
+    """A difference that a loss makes small: what goes into a square or an absolute value."""
+
+    value: Value
+    step: Step
+
+
+def errors(flow: Flow) -> Iterator[Error]:
+    """All differences that are squared, or taken the absolute value of, on the way to a result."""
+    for step in steps_of(flow.body):
+        if step.kind == "operation" and step.outputs[0] in flow.trained_through and _is_even(step):
+            yield Error(step.inputs[0], step)
+
+
+def _is_even(step: Step) -> bool:
+    if step.primitive in ("square", "abs"):
+        return True
+    if step.primitive == "integer_pow":
+        return step.params["y"] % 2 == 0 and step.params["y"] > 0
+    if step.primitive == "mul":
+        return step.inputs[0] is step.inputs[1]
+    return step.primitive == "pow" and _number(step.inputs[1]) == 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class Bootstrap:
+    """An error whose target is a prediction of the same parameters, with its gradient."""
+
+    error: Error
+    prediction: Value
+    bootstrapped: Value
+
+
+def bootstraps(flow: Flow) -> Iterator[Bootstrap]:
+    """Errors `prediction - (data + factor * other prediction)` that are trained on both sides."""
+    shapes = Sameness(blind=lambda value: not flow.gets(value))
+    for error in errors(flow):
+        parts = terms(flow, error.value)
+        fixed = {it.sign for it in parts if not flow.uses(it.value) and it.value in flow.data}
+        moving = [it for it in parts if flow.gets(it.value)]
+        for target in moving:
+            if not target.scaled or target.sign not in fixed:
+                continue
+            for prediction in moving:
+                if (
+                    not prediction.scaled
+                    and prediction.sign == -target.sign
+                    and _same_model(flow, shapes, prediction.value, target.value)
+                ):
+                    yield Bootstrap(error, prediction.value, target.value)
+                    break
+            else:
+                continue
+            break
+
+
+def _same_model(flow: Flow, shapes: Sameness, one: Value, other: Value) -> bool:
+    """Whether both come from the same parameters by the same operations, on any data."""
+    return bool(_model(flow, shapes, one) & _model(flow, shapes, other))
+
+
+def _model(flow: Flow, shapes: Sameness, value: Value) -> set[int]:
+    return {
+        shapes.number(it)
+        for it in flow.slice([value])
+        if flow.gets(it) and it in flow.data and it.producer is not None
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Weighting:
+    """A product whose one factor is trained by another term of the loss."""
+
+    product: Step
+    factor: Value
+    error: Error
+
+
+def weightings(flow: Flow) -> Iterator[Weighting]:
+    """Products in a loss that pull at a prediction which another term fits to data."""
+    fitted = [
+        (error, [it.value for it in terms(flow, error.value) if flow.gets(it.value)])
+        for error in errors(flow)
+    ]
+    for result in flow.results:
+        for term in terms(flow, result):
+            step = term.value.producer
+            if step is None or step.primitive not in ("mul", "dot_general"):
+                continue
+            found = _weighting(flow, step, fitted)
+            if found is not None:
+                yield found
+
+
+def _weighting(flow: Flow, step: Step, fitted: list[tuple[Error, list[Value]]]) -> Weighting | None:
+    one, other = step.inputs
+    if one is other or not (flow.gets(one) and flow.gets(other)):
+        return None
+    for factor, rest in ((one, other), (other, one)):
+        parts = [it.value for it in terms(flow, factor, over_deviation=True)]
+        compared = any(it in flow.data and not flow.uses(it) for it in parts)
+        beside = flow.slice([rest])
+        for error, predictions in fitted:
+            if compared and any(
+                flow.same.are(prediction, part)
+                for prediction in predictions
+                for part in parts
+                if flow.gets(part) and prediction not in beside and part not in beside
+            ):
+                return Weighting(step, factor, error)
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class OneSided:
+    """Two terms that compare the same two values and stop the gradient of the same one."""
+
+    first: Step
+    second: Step
+    stopped: Value
+
+
+def one_sided(flow: Flow) -> Iterator[OneSided]:
+    """Pairs of terms that both train one side of a comparison, and neither the other."""
+    found: dict[tuple[int, int], tuple[int, Step]] = {}
+    pairs: list[tuple[tuple[int, int], OneSided]] = []
+    for number, term in enumerate(_separate_terms(flow)):
+        within = flow.slice([term])
+        for step in steps_of(flow.body):
+            if step.primitive != "sub" or step.outputs[0] not in within:
+                continue
+            for stopped, trained in (step.inputs, reversed(step.inputs)):
+                source = _stopped(stopped)
+                if source is None or not flow.uses(source) or not flow.gets(trained):
+                    continue
+                sides = flow.same.number(plain(source)), flow.same.number(plain(trained))
+                earlier = found.setdefault(sides, (number, step))
+                if earlier[0] != number:
+                    pairs.append((sides, OneSided(earlier[1], step, source)))
+    for (stopped, trained), pair in pairs:
+        if (trained, stopped) not in found:
+            yield pair
+
+
+def _separate_terms(flow: Flow) -> list[Value]:
+    return [
+        term.value
+        for result in flow.results
+        for term in terms(flow, result)
+        if flow.gets(term.value)
+    ]
+
+
+def _stopped(value: Value) -> Value | None:
+    step = plain(value).producer
+    return step.inputs[0] if step is not None and step.primitive == "stop_gradient" else None
+
+
+def terms_without_gradient(flow: Flow) -> Iterator[tuple[Value, Step]]:
+    """Scalar terms that depend on parameters and train none, and the error in each of them."""
+    for result in flow.results:
+        parts = terms(flow, result, scalars_only=True)
+        for term in parts if len(parts) > 1 else []:
+            if not flow.uses(term.value) or flow.gets(term.value):
+                continue
+            within = flow.slice([term.value], blocked=True)
+            for step in steps_of(flow.body):
+                is_part = step.kind == "operation" and step.outputs[0] in within
+                if is_part and _is_even(step) and _stopped(step.inputs[0]) is not None:
+                    yield term.value, step
+                    break
