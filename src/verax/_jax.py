@@ -7,6 +7,7 @@ JAX moves one of them.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Sequence
@@ -362,6 +363,17 @@ def _parsed(source: str | None) -> tuple[str, str, int]:
     name, _, place = (source or "").partition(" at ")
     file, _, line = place.rpartition(":")
     return name, file, int(line) if line.isdigit() else 0
+
+
+@contextlib.contextmanager
+def whole_tracebacks() -> Iterator[None]:
+    """Leave JAX's own frames in the traceback of an error: they say which function raised it."""
+    before = jax.config.jax_traceback_filtering
+    jax.config.update("jax_traceback_filtering", "off")
+    try:
+        yield
+    finally:
+        jax.config.update("jax_traceback_filtering", before)
 
 
 def registered_pytrees() -> dict[type, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from ..._jax import whole_tracebacks
 from ..finding import Place
 from .build import Builder
 from .capture import regions
@@ -74,7 +76,9 @@ def trace(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str
         jaxpr, failure = (plain if jaxpr is None else jaxpr), plain_failure
     if failure is not None:
         jaxpr = _until_failure(entry, observer) or jaxpr
-        notes.append("the program cannot be traced to its end; shown is what comes before the error")
+        notes.append(
+            "the program cannot be traced to its end; shown is what comes before the error"
+        )
     observer.check_round_trips()
     program = Builder(user_code).program(jaxpr, [leaf.name for leaf in entry.inputs])
     return Traced(
@@ -143,11 +147,8 @@ class _Entry:
             return [leaf for _, leaf in found]
 
         types = [leaf.type for leaf in self.inputs]
-        if around is None:
+        with whole_tracebacks(), around() if around is not None else nullcontext():
             jaxpr = jax.make_jaxpr(flat)(*types)
-        else:
-            with around():
-                jaxpr = jax.make_jaxpr(flat)(*types)
         return jaxpr, failure[0] if failure else None
 
 

@@ -120,6 +120,11 @@ def is_jax(file: str) -> bool:
     return file.startswith(_JAX)
 
 
+def place_at(code: Any, offset: int) -> Place:
+    """The place of an instruction of the user's code."""
+    return _place(code, offset)
+
+
 def place_of_function(function: Any) -> Place | None:
     """Where a function is defined."""
     code = getattr(_unwrapped(getattr(function, "func", function)), "__code__", None)

@@ -8,6 +8,7 @@ from . import (
     axes_mixed,
     recurrence_over_batch,
     reshape_as_transpose,
+    shapes_do_not_fit,
     squeeze_without_axis,
 )
 
@@ -17,4 +18,5 @@ RULES: tuple[Rule, ...] = (
     reshape_as_transpose.RULE,
     squeeze_without_axis.RULE,
     recurrence_over_batch.RULE,
+    shapes_do_not_fit.RULE,
 )

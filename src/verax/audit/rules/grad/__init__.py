@@ -3,5 +3,26 @@
 from __future__ import annotations
 
 from .._rule import Rule
+from . import (
+    gradient_blocked,
+    integer_argument,
+    not_a_scalar_loss,
+    reverse_through_while,
+    stopped_on_the_same_side,
+    straight_through_reversed,
+    target_not_stopped,
+    term_without_gradient,
+    weight_not_stopped,
+)
 
-RULES: tuple[Rule, ...] = ()
+RULES: tuple[Rule, ...] = (
+    gradient_blocked.RULE,
+    term_without_gradient.RULE,
+    stopped_on_the_same_side.RULE,
+    straight_through_reversed.RULE,
+    target_not_stopped.RULE,
+    weight_not_stopped.RULE,
+    reverse_through_while.RULE,
+    not_a_scalar_loss.RULE,
+    integer_argument.RULE,
+)

@@ -3,5 +3,14 @@
 from __future__ import annotations
 
 from .._rule import Rule
+from . import (
+    leaf_not_differentiable,
+    trees_do_not_fit,
+    unregistered_class,
+)
 
-RULES: tuple[Rule, ...] = ()
+RULES: tuple[Rule, ...] = (
+    unregistered_class.RULE,
+    leaf_not_differentiable.RULE,
+    trees_do_not_fit.RULE,
+)

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from .._rule import Rule
-from . import carry_never_changes, length_of_other_axis, scanned_axes_mixed, slice_ignored
+from . import (
+    carry_never_changes,
+    carry_type_changes,
+    length_of_other_axis,
+    scan_call_wrong,
+    scanned_axes_mixed,
+    slice_ignored,
+)
 
 RULES: tuple[Rule, ...] = (
     scanned_axes_mixed.RULE,
     carry_never_changes.RULE,
     slice_ignored.RULE,
     length_of_other_axis.RULE,
+    carry_type_changes.RULE,
+    scan_call_wrong.RULE,
 )

@@ -7,6 +7,9 @@ from . import (
     batch_assumed_inside,
     batched_argument_broadcast,
     mapped_axes_mixed,
+    mapped_axes_wrong,
+    no_device_axis,
+    unbound_axis_name,
     update_not_averaged,
 )
 
@@ -15,4 +18,7 @@ RULES: tuple[Rule, ...] = (
     batched_argument_broadcast.RULE,
     batch_assumed_inside.RULE,
     update_not_averaged.RULE,
+    unbound_axis_name.RULE,
+    mapped_axes_wrong.RULE,
+    no_device_axis.RULE,
 )

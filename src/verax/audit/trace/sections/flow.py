@@ -221,9 +221,7 @@ class _Flow:
                 at = bisect_right(starts, position) - 1
                 if position >= node.end and at >= 0 and position < siblings[at].end:
                     users[siblings[at]] = None
-        return _unique(
-            self._id(value) for user in users for value in self._produced(user)[:1]
-        )
+        return _unique(self._id(value) for user in users for value in self._produced(user)[:1])
 
     # --- notes
 
@@ -250,7 +248,8 @@ class _Flow:
                 yield f"merges {listed(sources)}"
         if consumers > 1:
             yield f"used by {consumers} lines"
-        if produced and not any(value in facts.live for value in produced):
+        ended = facts.traced.failure is None
+        if ended and produced and not any(value in facts.live for value in produced):
             yield "computed and discarded: no output depends on it"
 
     def _known(self, value: Value) -> str:
@@ -262,9 +261,7 @@ class _Flow:
         """Inputs that feed several lines."""
         starts = [it.start for it in nodes]
         for value in self._facts.program.body.inputs:
-            users = {
-                bisect_right(starts, self._order.start[step]) - 1 for step in _users(value)
-            }
+            users = {bisect_right(starts, self._order.start[step]) - 1 for step in _users(value)}
             lines = sorted({nodes[at].place.line for at in users if at >= 0 and nodes[at].place})  # pyright: ignore[reportOptionalMemberAccess]
             if len(lines) > 1:
                 yield f"{value.name} is used in lines {listed([str(it) for it in lines])}"
@@ -287,5 +284,3 @@ def _users(value: Value) -> Iterable[Step]:
 
 def _unique(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
-
-

@@ -1,0 +1,88 @@
+"""An operation on arrays whose shapes do not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...finding import Finding, Severity
+from ...trace.facts import Facts
+from .._rule import Rule
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """A failure of the kind "shapes"."""
+    failure = facts.failure
+    if failure is None or failure.kind != "shapes":
+        return
+    text = failure.statement.text if failure.statement else "an operation"
+    operands = failure.operands_in_words()
+    detail = failure.first_line.partition(": ")[2]
+    what, fix = _explained(failure.text)
+    yield RULE.finding(
+        failure.place,
+        current=f"`{text}`: {what or detail}" + (f"; {operands}" if operands else ""),
+        expected="the shapes fit together axis by axis",
+        fix=fix,
+        evidence=failure.calls(),
+    )
+
+
+def _explained(text: str) -> tuple[str, str]:
+    """What went wrong in a few words (empty: as JAX says), and what usually helps."""
+    shapes = text[text.find("(") :].rstrip(".]") if "(" in text else ""
+    if "contracting" in text:
+        return (
+            f"contracts axes of sizes {shapes}".replace("(", "").replace(",)", ""),
+            "Transpose one side, or contract by name: `jnp.einsum('batch feat, feat hid', ...)`.",
+        )
+    if "broadcasting" in text:
+        types = text[text.find("=") + 1 :] if "=" in text and "(" not in text else shapes
+        return (
+            f"cannot broadcast {types} together",
+            "Give the smaller array its missing axis where it belongs (`x[:, None]`, `keepdims`).",
+        )
+    if "concatenat" in text or "same shape" in text:
+        return "", "Only the axis that is joined may differ; check the `axis` argument."
+    if "reshape" in text:
+        return "", "The number of elements must stay; use -1 for the size that follows."
+    if "out of bounds" in text or "Too many indices" in text:
+        return "", "The array has fewer axes than meant: look where one was reduced or mapped away."
+    if "0-d" in text:
+        return "takes a scalar apart", "The array has no axis left: look where it was reduced."
+    return "", "Compare the shapes above with those that are meant."
+
+
+RULE = Rule(
+    code="AX201",
+    name="shapes-do-not-fit",
+    title="Shapes do not fit",
+    family="axis",
+    severity=Severity.ERROR,
+    explanation="""\
+A product contracts axes of different sizes, a broadcast meets sizes that are neither equal nor one,
+or an axis is named that is not there. The finding says what each array in the line was.
+""",
+    wrong="""\
+import jax.numpy as jnp
+
+AXES = {"x": "batch feat", "w": "hid feat"}
+
+def entry(x, w):
+    return x @ w
+
+def inputs():
+    return jnp.ones((5, 4)), jnp.ones((8, 4))
+""",
+    right="""\
+import jax.numpy as jnp
+
+AXES = {"x": "batch feat", "w": "hid feat"}
+
+def entry(x, w):
+    return x @ w.T
+
+def inputs():
+    return jnp.ones((5, 4)), jnp.ones((8, 4))
+""",
+    trace=check,
+)

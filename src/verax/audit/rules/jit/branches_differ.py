@@ -1,0 +1,72 @@
+"""Branches of a conditional that return different types, or a condition that is not one boolean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ...finding import Finding, Severity
+from ...trace.facts import Facts
+from .._rule import Rule
+
+_TYPES = re.compile(
+    r"output(?:\[?[^\s]*\]?)? of (?P<a>[\w ]+?) has type (?P<left>\S+\]) but the corresponding "
+    r"output of (?P<b>[\w ]+?) has type (?P<right>\S+?\]),"
+)
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """A failure of the kinds "branches", "branch condition" and "loop condition"."""
+    failure = facts.failure
+    if failure is None or failure.kind not in ("branches", "branch condition", "loop condition"):
+        return
+    text = failure.statement.text if failure.statement else ""
+    types = _TYPES.search(failure.text)
+    if failure.kind == "branches":
+        how = "branches return trees of different structure"
+        if types is not None:
+            how = f"{types['a']} returns {types['left']} and {types['b']} returns {types['right']}"
+        expected = "all branches return the same structure with the same shapes and dtypes"
+        fix = "Bring the results to one shape and dtype (`.astype`, `jnp.broadcast_to`, a tuple)."
+    else:
+        got = failure.details.get("type", failure.details.get("shape", ""))
+        how = f"the condition of `{text}` is an array {got}"
+        expected = "one boolean decides"
+        fix = "Reduce it by `.any()` or `.all()`; to choose element by element use `jnp.where`."
+    yield RULE.finding(
+        failure.place, current=how, expected=expected, fix=fix, evidence=failure.calls()
+    )
+
+
+RULE = Rule(
+    code="JT206",
+    name="branches-differ",
+    title="Branches or condition of the wrong type",
+    family="jit",
+    severity=Severity.ERROR,
+    explanation="""\
+`jax.lax.cond`, `switch` and `while_loop` are compiled once, so that every branch has to return the
+same types, and the condition has to be a single boolean.
+""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+def entry(x, flag):
+    return jax.lax.cond(flag, lambda: x, lambda: x.sum())
+
+def inputs():
+    return jnp.ones(3), jnp.array(True)
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+def entry(x, flag):
+    return jax.lax.cond(flag, lambda: x, lambda: jnp.full_like(x, x.sum()))
+
+def inputs():
+    return jnp.ones(3), jnp.array(True)
+""",
+    trace=check,
+)

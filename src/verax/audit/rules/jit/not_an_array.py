@@ -1,0 +1,95 @@
+"""Something that is no array, given to a function of JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...finding import Finding, Severity
+from ...trace.facts import Facts
+from .._rule import Rule
+
+_FIXES = {
+    "list": "Make one array of them (`jnp.stack`, `jnp.array`), or use Python's own function "
+    "(`sum(items)`).",
+    "tuple": "Make one array of them (`jnp.stack`, `jnp.array`), or use Python's own function "
+    "(`sum(items)`).",
+    "str": "A word that chooses what to do is static: `jax.jit(f, static_argnames=...)`.",
+    "NoneType": "Leave the argument out, or replace `None` by an array before the call.",
+}
+_FUNCTIONS = ("function", "PjitFunction", "method", "partial", "builtin_function_or_method")
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """A failure of the kinds "not an array" and, for other classes than the user's, "class"."""
+    failure = facts.failure
+    if failure is None or failure.kind not in ("not an array", "class"):
+        return
+    name = failure.details.get("cls", "object")
+    short = name.rpartition(".")[2]
+    if failure.kind == "class" and is_for_pytrees(facts, name):
+        return
+    text = failure.statement.text if failure.statement else ""
+    path = failure.details.get("path", "")
+    which = f" as `{path}`" if path else ""
+    default = "Convert it to an array first."
+    if short in _FUNCTIONS:
+        default = (
+            "A function as argument is static: name it in `static_argnames`, or close over it."
+        )
+    yield RULE.finding(
+        failure.place,
+        current=f"`{text}` passes a {short}{which} where an array is needed",
+        expected="arrays, numbers, and trees of registered classes with such leaves",
+        fix=_FIXES.get(short, default),
+        evidence=failure.calls(),
+    )
+
+
+def is_for_pytrees(facts: Facts, name: str) -> bool:
+    """Whether a class that JAX does not know is a matter of pytrees rather than of arguments."""
+    from ...trace.observe import class_place
+
+    failure = facts.failure
+    assert failure is not None
+    cls = failure.find_class(name)
+    place = class_place(cls) if cls is not None else None
+    if place is not None and facts.traced.user_code.owns(place.file):
+        return True
+    text = failure.statement.text if failure.statement else ""
+    return any(word in text for word in ("grad", "vjp", "jvp", "jacrev", "jacfwd", "hessian"))
+
+
+RULE = Rule(
+    code="JT204",
+    name="not-an-array",
+    title="Not an array",
+    family="jit",
+    severity=Severity.ERROR,
+    explanation="""\
+Functions of `jax.numpy` take arrays and numbers, not lists of arrays, which NumPy would convert one
+by one. Jitted functions take trees of arrays; strings, functions and flags are static arguments.
+""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+@jax.jit
+def entry(grads):
+    return jnp.sqrt(jnp.sum([jnp.sum(g**2) for g in grads]))
+
+def inputs():
+    return ([jnp.ones(3), jnp.ones((2, 2))],)
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+@jax.jit
+def entry(grads):
+    return jnp.sqrt(sum(jnp.sum(g**2) for g in grads))
+
+def inputs():
+    return ([jnp.ones(3), jnp.ones((2, 2))],)
+""",
+    trace=check,
+)

@@ -1,0 +1,79 @@
+"""A derivative with respect to a tree that holds something else than arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...finding import Finding, Severity
+from ...trace.facts import Facts
+from .._rule import Rule
+from ..jit.not_an_array import is_for_pytrees
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """A failure of the kind "class" in a derivative, for a class that is not the user's."""
+    from ...trace.observe import class_place
+
+    failure = facts.failure
+    if (
+        failure is None
+        or failure.kind != "class"
+        or not is_for_pytrees(facts, failure.details["cls"])
+    ):
+        return
+    name = failure.details["cls"]
+    cls = failure.find_class(name)
+    defined = class_place(cls) if cls is not None else None
+    if defined is not None and facts.traced.user_code.owns(defined.file):
+        return  # An unregistered class of the user's.
+    text = failure.statement.text if failure.statement else "a derivative"
+    short = name.rpartition(".")[2]
+    what = "a function" if "unction" in short else f"a {short}"
+    yield RULE.finding(
+        failure.place,
+        current=f"`{text}` differentiates with respect to a tree with {what} among its leaves",
+        expected="every leaf of what is differentiated is an array of real numbers",
+        fix="Differentiate the arrays only: `eqx.filter_grad` for an equinox module, or split the "
+        "tree (`eqx.partition`, a field marked static) and close over the rest.",
+        evidence=failure.calls(),
+    )
+
+
+RULE = Rule(
+    code="PT202",
+    name="leaf-not-differentiable",
+    title="Differentiated tree holds more than arrays",
+    family="pytree",
+    severity=Severity.ERROR,
+    explanation="""\
+`jax.grad` differentiates with respect to all leaves of its argument. An activation function, a name or
+a flag among them has no derivative.
+""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+def loss(model, x):
+    return jnp.mean(model["activation"](x @ model["w"]))
+
+def entry(w, x):
+    return jax.grad(loss)({"w": w, "activation": jnp.tanh}, x)["w"]
+
+def inputs():
+    return jnp.ones(3), jnp.ones((4, 3))
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+def loss(model, activation, x):
+    return jnp.mean(activation(x @ model["w"]))
+
+def entry(w, x):
+    return jax.grad(loss)({"w": w}, jnp.tanh, x)["w"]
+
+def inputs():
+    return jnp.ones(3), jnp.ones((4, 3))
+""",
+    trace=check,
+)

@@ -1,0 +1,59 @@
+"""Trees that a function walks together and that differ in structure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...finding import Finding, Severity
+from ...trace.facts import Facts
+from .._rule import Rule
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """A failure of the kind "tree structure"."""
+    failure = facts.failure
+    if failure is None or failure.kind != "tree structure":
+        return
+    text = failure.statement.text if failure.statement else "a tree function"
+    detail = " ".join(failure.text.split())
+    yield RULE.finding(
+        failure.place,
+        current=f"`{text}` walks trees of different structure: {detail[:200]}",
+        expected="all trees have the structure of the first",
+        fix="Make the second tree from the first (`jax.tree.map(jnp.zeros_like, params)`), and "
+        "keep the same keys and classes when you update it.",
+        evidence=failure.calls(),
+    )
+
+
+RULE = Rule(
+    code="PT203",
+    name="trees-do-not-fit",
+    title="Trees of different structure",
+    family="pytree",
+    severity=Severity.ERROR,
+    explanation="""\
+`jax.tree.map` with several trees walks them in step, by the structure of the first.
+""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+def entry(params, grads):
+    return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads)
+
+def inputs():
+    return {"w": jnp.ones(3), "b": jnp.ones(1)}, {"w": jnp.ones(3)}
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+def entry(params, grads):
+    return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads)
+
+def inputs():
+    return {"w": jnp.ones(3), "b": jnp.ones(1)}, {"w": jnp.ones(3), "b": jnp.ones(1)}
+""",
+    trace=check,
+)

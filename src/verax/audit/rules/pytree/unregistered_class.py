@@ -1,0 +1,96 @@
+"""An instance of a class that JAX cannot look into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...finding import Evidence, Finding, Severity
+from ...trace.facts import Facts
+from .._rule import Rule
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """A failure of the kind "class", for a class of the user's."""
+    from ...trace.observe import class_place
+
+    failure = facts.failure
+    if failure is None or failure.kind != "class":
+        return
+    name = failure.details["cls"]
+    cls = failure.find_class(name)
+    defined = class_place(cls) if cls is not None else None
+    if cls is None or defined is None or not facts.traced.user_code.owns(defined.file):
+        return
+    short = cls.__name__
+    text = failure.statement.text if failure.statement else "a call"
+    path = failure.details.get("path", "")
+    methods = hasattr(cls, "tree_flatten") and hasattr(cls, "tree_unflatten")
+    fix = (
+        "Decorate the class with `@jax.tree_util.register_pytree_node_class`: it has the methods, "
+        "but JAX does not know of them."
+        if methods
+        else "Register the class: `@jax.tree_util.register_dataclass` on a dataclass, or "
+        "`register_pytree_node_class` with `tree_flatten` and `tree_unflatten`; or make it a "
+        "NamedTuple. If it holds no arrays, name the argument in `static_argnames`."
+    )
+    yield RULE.finding(
+        failure.place,
+        current=f"`{text}` passes an instance of `{short}`"
+        + (f" as `{path}`" if path else "")
+        + ", a class that is not registered as a pytree",
+        expected="what crosses a transformation is an array or a tree of registered classes",
+        fix=fix,
+        evidence=(Evidence(f"`{short}` is defined here", defined), *failure.calls()),
+    )
+
+
+RULE = Rule(
+    code="PT201",
+    name="unregistered-class",
+    title="Class that is not a pytree",
+    family="pytree",
+    severity=Severity.ERROR,
+    explanation="""\
+Arguments and results of transformed functions are trees. JAX looks into tuples, lists, dicts and
+classes that are registered; an instance of any other class is a leaf, and leaves must be arrays.
+""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+class Running:
+    def __init__(self, mean, count):
+        self.mean, self.count = mean, count
+
+@jax.jit
+def update(running, x):
+    return running.mean + (x - running.mean) / (running.count + 1.0)
+
+def entry(x):
+    return update(Running(jnp.zeros(2), 0.0), x)
+
+def inputs():
+    return (jnp.ones(2),)
+""",
+    right="""\
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+class Running(NamedTuple):
+    mean: jax.Array
+    count: float
+
+@jax.jit
+def update(running, x):
+    return running.mean + (x - running.mean) / (running.count + 1.0)
+
+def entry(x):
+    return update(Running(jnp.zeros(2), 0.0), x)
+
+def inputs():
+    return (jnp.ones(2),)
+""",
+    trace=check,
+)

@@ -1,0 +1,176 @@
+"""A loop whose body hands on a carry of another type than it was given."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ...finding import Evidence, Finding, Place, Severity
+from ...trace.facts import Facts
+from .._rule import Rule
+
+_MISMATCH = re.compile(
+    r"The input carry (?:component )?(?P<name>\S+) has type (?P<given>\S+\]) but the corresponding "
+    r"output carry component has type (?P<handed>\S+?\]),"
+)
+_STRUCTURE = re.compile(r"The input carry (?:component )?(?P<name>\S+) is a")
+
+
+@dataclass(frozen=True)
+class _Mismatch:
+    """One leaf of a carry: what it was, what it became, and where both were made."""
+
+    name: str
+    given: str
+    handed_on: str
+    given_at: Place | None = None
+    handed_on_at: Place | None = None
+    grows: bool = False
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """A failure of the kinds "carry", "not a pair" and "lengths"."""
+    failure = facts.failure
+    if failure is None or failure.kind != "carry":
+        return
+    found = _mismatch(facts)
+    loop = failure.details["loop"]
+    if found is None:
+        name = _STRUCTURE.search(failure.text)
+        which = f" at `{name['name']}`" if name else ""
+        yield RULE.finding(
+            failure.place,
+            current=f"the body of the {loop} returns a carry of another structure than it got"
+            f"{which}{_structures(facts)}",
+            expected="the carry has the same structure in and out",
+            fix="Return the carry as it came: the same tuples, dicts and classes, with new leaves.",
+            evidence=failure.calls(),
+        )
+        return
+    at_init = not found.grows and found.given_at is not None
+    evidence = [
+        Evidence(f"enters as {found.given}", found.given_at),
+        Evidence(f"is handed on as {found.handed_on}", found.handed_on_at),
+        Evidence(f"the {loop}", failure.place),
+    ]
+    yield RULE.finding(
+        (found.given_at if at_init else found.handed_on_at) or failure.place,
+        current=f"the carry `{found.name}` of the {loop} enters as {found.given} and is handed on "
+        f"as {found.handed_on}",
+        expected="a carry keeps its shape and dtype from one iteration to the next",
+        fix=_fix(found),
+        evidence=(*(it for it in evidence if it.place is not None), *failure.calls()),
+    )
+
+
+def _fix(found: _Mismatch) -> str:
+    if found.grows:
+        return (
+            "Keep the size: drop the oldest entry, write into an array of full size with "
+            "`.at[i].set`, or return each step's value as the second result, which scan stacks."
+        )
+    if _dtype(found.given) != _dtype(found.handed_on):
+        return (
+            f"Start from {_dtype(found.handed_on)} (`jnp.zeros(shape, jnp.{_dtype(found.handed_on)})`)"
+            f", or cast what the body returns by `.astype({_dtype(found.given)})`."
+        )
+    return (
+        f"Give the loop a first carry of the shape that the body returns, {found.handed_on}, or "
+        "mend the axis that the body adds or drops."
+    )
+
+
+def _dtype(text: str) -> str:
+    return text.partition("[")[0]
+
+
+def _mismatch(facts: Facts) -> _Mismatch | None:
+    """The first leaf whose type changes, from what was kept of the failing loop."""
+    said = _MISMATCH.search(facts.failure.text if facts.failure else "")
+    given = {path: value for role, path, value in facts.program.marked if role == "given"}
+    handed_on = {path: value for role, path, value in facts.program.marked if role == "handed on"}
+    for path, before in given.items():
+        after = handed_on.get(path)
+        if after is None or (before.shape == after.shape and before.dtype == after.dtype):
+            continue
+        if said is not None and not _is_said(said, before, after):
+            continue
+        name = said["name"] if said is not None else path or "carry"
+        return _Mismatch(
+            name,
+            _type(before),
+            _type(after),
+            before.producer.place if before.producer is not None else None,
+            after.producer.place if after.producer is not None else None,
+            _grows(before.shape, after.shape) and _made_from(after, before),
+        )
+    return None if said is None else _Mismatch(said["name"], said["given"], said["handed"])
+
+
+def _is_said(said: re.Match[str], before: Any, after: Any) -> bool:
+    return (_type(before), _type(after)) == (said["given"].lstrip("~"), said["handed"].lstrip("~"))
+
+
+def _type(value: Any) -> str:
+    return f"{value.dtype}[{','.join(map(str, value.shape))}]"
+
+
+def _grows(before: tuple[int, ...], after: tuple[int, ...]) -> bool:
+    return len(before) == len(after) and before != after
+
+
+def _made_from(after: Any, before: Any) -> bool:
+    """Whether the step that makes the new carry takes the old one: then it changes its size."""
+    return after.producer is not None and before in after.producer.inputs
+
+
+def _structures(facts: Facts) -> str:
+    for seen in facts.traced.observations:
+        if seen.kind == "carry types":
+            return f": {seen.data.given_structure} in, {seen.data.handed_on_structure} out"
+    return ""
+
+
+RULE = Rule(
+    code="SC201",
+    name="carry-type-changes",
+    title="Carry changes its type",
+    family="scan",
+    severity=Severity.ERROR,
+    explanation="""\
+A loop is compiled once for all iterations: what its body hands on has to have the structure, the
+shapes and the dtypes of what it got. Usually the first carry lacks an axis (no batch), starts as an
+integer, or the body appends to it.
+""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+def entry(w, x):
+    def step(h, x_t):
+        return jnp.tanh(h + x_t @ w), None
+
+    h0 = jnp.zeros(w.shape[1])
+    return jax.lax.scan(step, h0, x)[0]
+
+def inputs():
+    return jnp.ones((3, 5)), jnp.ones((6, 4, 3))
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+def entry(w, x):
+    def step(h, x_t):
+        return jnp.tanh(h + x_t @ w), None
+
+    h0 = jnp.zeros((x.shape[1], w.shape[1]))
+    return jax.lax.scan(step, h0, x)[0]
+
+def inputs():
+    return jnp.ones((3, 5)), jnp.ones((6, 4, 3))
+""",
+    trace=check,
+)

@@ -1,0 +1,85 @@
+"""A collective over an axis name that nothing around it binds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+from ...finding import Finding, Severity
+from ...trace.facts import Facts
+from .._rule import Rule
+
+_BINDS = re.compile(r"axis_name\s*=\s*['\"](\w+)['\"]")
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """A failure of the kind "axis name"."""
+    failure = facts.failure
+    if failure is None or failure.kind != "axis name":
+        return
+    name = failure.details["name"]
+    text = failure.statement.text if failure.statement else "a collective"
+    bound = [it for it in _bound_names(facts) if it != name]
+    known = f"; what surrounds it binds {', '.join(map(repr, bound))}" if bound else ""
+    best = get_close_matches(name, bound, n=1, cutoff=0.0)
+    fix = (
+        f"Use the name that is bound: {best[0]!r}."
+        if best
+        else f"Run it inside of `jax.vmap(..., axis_name={name!r})` or `jax.shard_map`."
+    )
+    yield RULE.finding(
+        failure.place,
+        current=f"`{text}` goes over the axis {name!r}, which nothing around it binds{known}",
+        expected="a collective names an axis of an enclosing vmap, pmap or shard_map",
+        fix=fix,
+        evidence=failure.calls(),
+    )
+
+
+def _bound_names(facts: Facts) -> list[str]:
+    """Names that transformations in the files of the failing calls give to axes."""
+    import linecache
+
+    failure = facts.failure
+    assert failure is not None
+    found: dict[str, None] = {}
+    for file in dict.fromkeys(frame.place.file for frame in failure.frames):
+        for line in linecache.getlines(file):
+            if "map(" in line or "map," in line or "axis_name" in line and "(" not in line:
+                found.update(dict.fromkeys(_BINDS.findall(line.partition("#")[0])))
+    return list(found)
+
+
+RULE = Rule(
+    code="VM201",
+    name="unbound-axis-name",
+    title="Collective over an unknown axis name",
+    family="vmap",
+    severity=Severity.ERROR,
+    explanation="""\
+`psum`, `pmean`, `all_gather` and `axis_index` name an axis that an enclosing `vmap`, `pmap` or
+`shard_map` has to bind under exactly that name.
+""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+def entry(x):
+    return jax.vmap(lambda v: v - jax.lax.pmean(v, "device"), axis_name="batch")(x)
+
+def inputs():
+    return (jnp.ones((4, 3)),)
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+def entry(x):
+    return jax.vmap(lambda v: v - jax.lax.pmean(v, "batch"), axis_name="batch")(x)
+
+def inputs():
+    return (jnp.ones((4, 3)),)
+""",
+    trace=check,
+)
