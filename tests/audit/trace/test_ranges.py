@@ -197,6 +197,8 @@ X = jnp.ones(8)
         (lambda x: jnp.where(x.sum() > 1, x.sum(), 1.0), 1, math.inf),
         (lambda x: jnp.where((x > 0) & (x < 3), x, 1.0), 0, 3),
         (lambda x: jnp.where(~(x < 0), 0.0, x), -math.inf, 0),
+        # What is not less than nan need not be greater than anything.
+        (lambda x: jnp.where(x < jnp.clip(jnp.log(x), 0, 1), 0.0, x), -math.inf, math.inf),
         (jax.nn.log_softmax, -math.inf, 0),
         (jnp.argmax, 0, 7),
         (lambda x: jax.nn.one_hot(jnp.argmax(x), 8), 0, 1),

@@ -3,5 +3,16 @@
 from __future__ import annotations
 
 from .._rule import Rule
+from . import (
+    index_outside,
+    integer_wraps,
+    undefined_operation,
+    unscaled_pixels,
+)
 
-RULES: tuple[Rule, ...] = ()
+RULES: tuple[Rule, ...] = (
+    undefined_operation.RULE,
+    integer_wraps.RULE,
+    index_outside.RULE,
+    unscaled_pixels.RULE,
+)

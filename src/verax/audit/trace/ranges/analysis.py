@@ -64,9 +64,14 @@ class Ranges:
             else:
                 self._operation(step)
 
+    def meets_first(self, step: Step) -> bool:
+        """Whether a step is met for the first time; in loops it is met again."""
+        first = step not in self._visited
+        self._visited.add(step)
+        return first
+
     def _operation(self, step: Step) -> None:
-        if step not in self._visited:
-            self._visited.add(step)
+        if self.meets_first(step):
             self.identities.add_step(step)
         rule = self._rules.get(step.primitive)
         found = None if rule is None else rule(self, step)

@@ -78,7 +78,10 @@ def _cond(ranges: Ranges, step: Step) -> None:
 
 def _loop(ranges: Ranges, step: Step) -> None:
     loop: Loop = step.detail
-    ranges.identities.add_depending([*loop.carry, *loop.slices, *step.outputs], step.inputs)
+    if ranges.meets_first(step):
+        ranges.identities.add_depending([*loop.carry, *loop.slices, *step.outputs], step.inputs)
+        for value in loop.carry:
+            ranges.identities.add_source(value)
     for outer, inner in zip(loop.scanned, loop.slices, strict=True):
         ranges[inner] = ranges[outer]
     counted = _counters(ranges, loop)

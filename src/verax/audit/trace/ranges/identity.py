@@ -30,17 +30,15 @@ class Identities:
         self._sources = 0
 
     def add_source(self, value: Value) -> None:
-        """Take note of a value that depends on nothing else in the program."""
-        self._depends[value] = 1 << self._sources
+        """Take note of a value that brings its own variation, such as an input or a counter."""
+        self._depends[value] = self._depends.get(value, 0) | 1 << self._sources
         self._sources += 1
 
     def add_step(self, step: Step) -> None:
         """Take note of what a step makes, after all that it is made from."""
         if not step.inputs or step.primitive.startswith(("random_", "rng_")):
             for value in step.outputs:
-                # Of iota nothing is unknown, so that it depends on nothing.
-                if step.primitive != "iota":
-                    self.add_source(value)
+                self.add_source(value)
         else:
             self.add_depending(step.outputs, step.inputs)
         if step.kind == "operation" and len(step.outputs) == 1:

@@ -74,6 +74,8 @@ def _is_truth(left: Value, right: Value, ranges: Ranges) -> bool:
 def narrowed(interval: Interval, fact: Fact) -> Interval:
     """An interval, where a fact about its value holds."""
     value, comparison, other, ordered = fact
+    if not ordered and other.nan:
+        return interval
     found = _compared(interval, comparison, other, value.dtype)
     return found if ordered or not interval.nan else replace(found, nan=True)
 

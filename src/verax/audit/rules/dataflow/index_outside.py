@@ -1,0 +1,120 @@
+"""Indices that leave the array: JAX reads another element, or writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Confidence, Evidence, Severity
+from .._rule import Rule, Verdict
+
+if TYPE_CHECKING:
+    from ...trace.facts import Facts
+    from ...trace.indices import Access
+    from ...trace.ranges import Point
+
+
+def check(facts: Facts) -> Iterator[Verdict]:
+    """Accesses at an index that is known to be outside; and those that are proved inside."""
+    from ...trace.hazards import gets_away
+    from ...trace.indices import accesses
+    from ...trace.phrases import phrase
+    from ...trace.ranges.interval import shown
+
+    proved: set[tuple[str, int]] = set()
+    for access in accesses(facts):
+        place = facts.place(access.step)
+        array = phrase(facts, access.array)
+        if access.is_inside:
+            if not _is_known(facts, access) and (place.file, place.line) not in proved:
+                proved.add((place.file, place.line))
+                yield RULE.verified(
+                    f"index into {array} at line {place.line} stays inside",
+                    f"it is in {access.interval}, where axis {access.axis} has size {access.size}",
+                    place,
+                )
+            continue
+        point = access.outside
+        if point is None or point.when or _is_meant(facts, access):
+            # Behind a condition, an index outside is the usual way to write nothing.
+            continue
+        if not gets_away(facts, access.step, access.index, point):
+            continue
+        yield RULE.finding(
+            place,
+            current=f"the index into {array} can be {shown(point.value)}, but axis {access.axis} "
+            f"ends at {access.last}: JAX {access.outcome}, without an error",
+            expected=f"an index between 0 and {access.last}",
+            fix="mend the range of the index (an offset of one?), or say what is meant with "
+            '`.at[…].get(mode="fill")` or `mode="clip"`',
+            confidence=Confidence.LIKELY,
+            evidence=_origin(facts, point),
+        )
+
+
+def _origin(facts: Facts, point: Point) -> tuple[Evidence, ...]:
+    from ...trace.phrases import phrase
+
+    if point.origin is None or not point.origin.outputs:
+        return ()
+    made = phrase(facts, point.origin.outputs[0])
+    return (Evidence(f"the index takes its range from {made}", facts.place(point.origin)),)
+
+
+def _is_known(facts: Facts, access: Access) -> bool:
+    """Whether the index is a constant, of which there is nothing to prove."""
+    return access.index.is_constant or access.interval.is_single
+
+
+def _is_meant(facts: Facts, access: Access) -> bool:
+    """Whether the author says what is to happen outside."""
+    statement = facts.sources.statement(facts.place(access.step))
+    return statement is not None and ("mode=" in statement.text or "clip" in statement.text)
+
+
+RULE = Rule(
+    code="DF203",
+    name="index-outside",
+    title="An index can leave the array",
+    family="dataflow",
+    severity=Severity.CRITICAL,
+    explanation="""\
+Inside of JAX an index outside of the array raises nothing. A read gives the last element (or nan),
+a write is dropped or moved, and an offset of one goes unnoticed.
+
+Reported where the index is known to take such a number: from `arange`, a loop's counter, `argmax`
+over a longer axis, `randint`, a declared range. Not reported when the line says what is meant with
+`mode=`, when a `where` drops the element afterwards, or when the index was sent outside by a
+`where`, which is the usual way to write nothing.""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+
+def entry(heights):
+    def climb(i, total):
+        return total + jnp.abs(heights[i + 1] - heights[i])
+
+    return jax.lax.fori_loop(0, heights.shape[0], climb, 0.0)
+
+
+def inputs():
+    return (jnp.linspace(0.0, 3.0, 8),)
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+
+def entry(heights):
+    def climb(i, total):
+        return total + jnp.abs(heights[i + 1] - heights[i])
+
+    return jax.lax.fori_loop(0, heights.shape[0] - 1, climb, 0.0)
+
+
+def inputs():
+    return (jnp.linspace(0.0, 3.0, 8),)
+""",
+    trace=check,
+)

@@ -1,0 +1,122 @@
+"""Logarithms, roots and quotients of numbers for which they are not defined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Evidence, Severity
+from .._rule import Rule, Verdict
+
+if TYPE_CHECKING:
+    from ...trace.facts import Facts
+    from ...trace.hazards import Hazard
+
+
+def check(facts: Facts) -> Iterator[Verdict]:
+    """Hazards that are reached and not chosen away; and those that bounds rule out."""
+    from ...trace.hazards import does_harm, hazards
+    from ...trace.phrases import phrase
+    from ...trace.ranges.interval import shown
+
+    proved: set[tuple[str, str, int]] = set()
+    for hazard in hazards(facts):
+        place = facts.place(hazard.step)
+        name = phrase(facts, hazard.operand)
+        operation = hazard.domain.name
+        if hazard.is_ruled_out:
+            known = (operation, place.file, place.line)
+            if known not in proved:
+                proved.add(known)
+                yield RULE.verified(
+                    f"{operation} at line {place.line} is defined for all that it can get",
+                    f"{name} is {_bounds(hazard)}, and has to be {hazard.domain.allowed}",
+                    place,
+                )
+        elif hazard.point is not None and does_harm(facts, hazard):
+            number = shown(hazard.point.value)
+            by = "by" if operation == "division" else "of"
+            yield RULE.finding(
+                place,
+                current=f"{operation} {by} {name}, which can be {number}, gives {hazard.result}",
+                expected=f"what {operation} gets is {hazard.domain.allowed}",
+                fix=_FIXES.get(operation, _FIXES["division"]),
+                evidence=_evidence(facts, hazard, number),
+            )
+
+
+def _bounds(hazard: Hazard) -> str:
+    text = str(hazard.interval)
+    return f"in {text}" if text.startswith("[") else text
+
+
+def _evidence(facts: Facts, hazard: Hazard, number: str) -> tuple[Evidence, ...]:
+    from ...trace.phrases import phrase
+
+    point = hazard.point
+    if point is None or point.origin is None or point.origin is hazard.step:
+        return ()
+    place = facts.place(point.origin)
+    made = phrase(facts, point.origin.outputs[0])
+    return (Evidence(f"{made} is where the {number} comes from", place),)
+
+
+_FIXES = {
+    "log": "take the logarithm of numbers that were made positive first, "
+    "`jnp.log(jnp.where(p > 0, p, 1.0))`, or compute it directly (`jax.nn.log_softmax`)",
+    "log1p": "keep the argument above -1 before the logarithm is taken",
+    "sqrt": "clip at zero before the root, `jnp.sqrt(jnp.maximum(x, 0.0))`; for a gradient, above "
+    "zero",
+    "rsqrt": "add a small positive number, `jax.lax.rsqrt(x + 1e-6)`",
+    "division": "replace zeros before dividing, `x / jnp.where(d == 0, 1.0, d)`, or keep the "
+    "divisor away from zero with `jnp.maximum(d, eps)`",
+    "arccos": "clip first, `jnp.arccos(jnp.clip(x, -1.0, 1.0))`",
+    "arcsin": "clip first, `jnp.arcsin(jnp.clip(x, -1.0, 1.0))`",
+    "arccosh": "clip first, `jnp.arccosh(jnp.maximum(x, 1.0))`",
+    "arctanh": "clip first, `jnp.arctanh(jnp.clip(x, -1 + eps, 1 - eps))`",
+    "a broken power": "raise `jnp.maximum(x, 0.0)` or `jnp.abs(x)` to the power instead",
+}
+
+
+RULE = Rule(
+    code="DF201",
+    name="undefined-operation",
+    title="An operation gets numbers for which it is not defined",
+    family="dataflow",
+    severity=Severity.CRITICAL,
+    explanation="""\
+A logarithm of zero is -inf, a root of a negative number nan, and either soon spreads: zero times
+-inf is nan, and a mean over a batch with one nan is nan.
+
+Reported only where the program itself brings such a number about: a probability that is exactly
+zero because its logit was masked with a large negative number, the zeros of `relu`, the first
+element of `arange`, the ends of a declared range. A value of which nothing is known is never
+reported, nor one that a `where` leaves out afterwards.""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+
+def entry(scores, allowed):
+    probs = jax.nn.softmax(jnp.where(allowed, scores, -1e9))
+    return -jnp.sum(probs * jnp.log(probs))
+
+
+def inputs():
+    return jnp.array([0.1, 0.7, -0.3]), jnp.array([True, False, True])
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+
+def entry(scores, allowed):
+    probs = jax.nn.softmax(jnp.where(allowed, scores, -1e9))
+    return -jnp.sum(probs * jnp.log(jnp.where(probs > 0, probs, 1.0)))
+
+
+def inputs():
+    return jnp.array([0.1, 0.7, -0.3]), jnp.array([True, False, True])
+""",
+    trace=check,
+)

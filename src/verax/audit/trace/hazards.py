@@ -1,0 +1,233 @@
+"""Operations that are undefined for some numbers, and whether those numbers can get there.
+
+A hazard is *reached* when something in the program is known to bring such a number about, *ruled
+out* when bounds exclude it, and else nothing is said about it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from .facts import Facts
+from .program import Step, Value
+from .ranges.interval import Interval, Number, Point, kind_of
+from .ranges.predicates import conditions
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Where an operation is defined: which operand matters, and what is wrong with a number."""
+
+    name: str
+    operand: int
+    is_bad: Callable[[Number], bool]
+    excludes: Callable[[Interval], bool]
+    result: Callable[[Number], str]
+    allowed: str
+
+
+@dataclass(frozen=True, eq=False)
+class Hazard:
+    """A step that is undefined for some numbers."""
+
+    step: Step
+    operand: Value
+    domain: Domain
+    point: Point | None
+    interval: Interval
+
+    @property
+    def is_ruled_out(self) -> bool:
+        """Whether bounds exclude all numbers for which the step is undefined."""
+        return not self.interval.nan and self.domain.excludes(self.interval)
+
+    @property
+    def result(self) -> str:
+        """What the step makes of the number that gets there."""
+        return self.domain.result(self.point.value) if self.point else "nan"
+
+
+def _log_result(x: Number) -> str:
+    return "-inf" if x == 0 else "nan"
+
+
+_POSITIVE = Domain("log", 0, lambda x: x <= 0, lambda it: it.low > 0, _log_result, "greater than 0")
+
+DOMAINS: dict[str, Domain] = {
+    "log": _POSITIVE,
+    "log2": _POSITIVE,
+    "log1p": Domain(
+        "log1p",
+        0,
+        lambda x: x <= -1,
+        lambda it: it.low > -1,
+        lambda x: "-inf" if x == -1 else "nan",
+        "greater than -1",
+    ),
+    "sqrt": Domain(
+        "sqrt", 0, lambda x: x < 0, lambda it: it.low >= 0, lambda x: "nan", "at least 0"
+    ),
+    "rsqrt": Domain(
+        "rsqrt",
+        0,
+        lambda x: x <= 0,
+        lambda it: it.low > 0,
+        lambda x: "inf" if x == 0 else "nan",
+        "greater than 0",
+    ),
+    "div": Domain(
+        "division",
+        1,
+        lambda x: x == 0,
+        lambda it: not it.contains(0),
+        lambda x: "inf or nan",
+        "other than 0",
+    ),
+    "acos": Domain(
+        "arccos",
+        0,
+        lambda x: abs(x) > 1,
+        lambda it: it.low >= -1 and it.high <= 1,
+        lambda x: "nan",
+        "between -1 and 1",
+    ),
+    "acosh": Domain(
+        "arccosh", 0, lambda x: x < 1, lambda it: it.low >= 1, lambda x: "nan", "at least 1"
+    ),
+    "atanh": Domain(
+        "arctanh",
+        0,
+        lambda x: abs(x) >= 1,
+        lambda it: it.low > -1 and it.high < 1,
+        lambda x: "nan" if abs(x) > 1 else "inf" if x > 0 else "-inf",
+        "between -1 and 1, without the ends",
+    ),
+}
+DOMAINS["asin"] = Domain(
+    "arcsin",
+    0,
+    DOMAINS["acos"].is_bad,
+    DOMAINS["acos"].excludes,
+    DOMAINS["acos"].result,
+    DOMAINS["acos"].allowed,
+)
+_NEGATIVE_POWER = Domain(
+    "a negative power",
+    0,
+    lambda x: x == 0,
+    lambda it: not it.contains(0),
+    lambda x: "inf",
+    "other than 0",
+)
+_BROKEN_POWER = Domain(
+    "a broken power", 0, lambda x: x < 0, lambda it: it.low >= 0, lambda x: "nan", "at least 0"
+)
+_BROKEN_NEGATIVE_POWER = Domain(
+    "a negative power",
+    0,
+    lambda x: x <= 0,
+    lambda it: it.low > 0,
+    lambda x: "inf" if x == 0 else "nan",
+    "greater than 0",
+)
+
+
+def domain_of(facts: Facts, step: Step) -> Domain | None:
+    """Where a step is defined, if not everywhere."""
+    if step.primitive == "integer_pow":
+        return _NEGATIVE_POWER if step.params["y"] < 0 else None
+    if step.primitive == "pow":
+        exponent = facts.ranges[step.inputs[1]]
+        if not exponent.is_single or not math.isfinite(exponent.low):
+            return None
+        if exponent.integral:
+            return _NEGATIVE_POWER if exponent.low < 0 else None
+        return _BROKEN_NEGATIVE_POWER if exponent.low < 0 else _BROKEN_POWER
+    return DOMAINS.get(step.primitive)
+
+
+def hazards(facts: Facts) -> Iterator[Hazard]:
+    """Every step of the user's code that is not defined everywhere."""
+    for step in facts.steps:
+        domain = domain_of(facts, step)
+        if domain is None or not written_by_user(step):
+            continue
+        operand = step.inputs[domain.operand]
+        interval = facts.ranges[operand]
+        if not kind_of(operand.dtype).is_float or operand.is_constant or interval.is_single:
+            # The author sees a constant.
+            continue
+        yield Hazard(step, operand, domain, interval.reached(domain.is_bad), interval)
+
+
+def written_by_user(step: Step) -> bool:
+    """Whether a step is in a function of the user's, and not in one of a library that it calls."""
+    body = step.within
+    while body.place is None and body.owner is not None:
+        if body.owner.kind in ("call", "scan", "while", "cond") and body.function:
+            return False
+        body = body.owner.within
+    return step.place is not None
+
+
+# Numbers pass through these with at most a change of sign, scale or layout.
+_PASS = frozenset(
+    """add sub neg add_any convert_element_type broadcast_in_dim reshape squeeze expand_dims
+    transpose rev slice dynamic_slice gather concatenate pad stop_gradient copy pvary""".split()
+)
+# An infinity ends here: a comparison, an exponential, a maximum make something ordinary of it.
+_ABSORB_INFINITY = frozenset(
+    """exp exp2 logistic tanh erf max min clamp reduce_max reduce_min argmax argmin eq ne lt le gt
+    ge eq_to lt_to le_to sort top_k is_finite sign""".split()
+)
+_ABSORB_NAN = frozenset("eq ne lt le gt ge eq_to lt_to le_to is_finite".split())
+
+
+def does_harm(facts: Facts, hazard: Hazard) -> bool:
+    """Whether what an undefined operation gives gets anywhere but into a choice that drops it."""
+    absorb = _ABSORB_NAN if "nan" in hazard.result else _ABSORB_INFINITY
+    return gets_away(facts, hazard.step, hazard.operand, hazard.point, absorb)
+
+
+def gets_away(
+    facts: Facts,
+    step: Step,
+    operand: Value,
+    point: Point | None,
+    absorb: frozenset[str] = frozenset(),
+) -> bool:
+    """Whether what a step makes of a bad operand is used, other than by steps that absorb it.
+
+    A `where` whose predicate depends on what the operand depends on counts as one that drops it.
+    """
+    outputs = set(facts.program.body.outputs)
+    seen: set[Value] = set()
+    pending = list(step.outputs)
+    while pending:
+        value = pending.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        if value in outputs:
+            return True
+        for target, by in facts.variation.made_from(value):
+            if by.primitive in absorb or _chooses_away(facts, by, value, operand, point):
+                continue
+            if by.kind == "operation" and by.primitive not in _PASS and by.primitive != "select_n":
+                return True
+            pending.append(target)
+    return False
+
+
+def _chooses_away(
+    facts: Facts, step: Step, value: Value, operand: Value, point: Point | None
+) -> bool:
+    if step.primitive != "select_n":
+        return False
+    predicate = step.inputs[0]
+    if value is predicate or facts.ranges.identities.share_data(predicate, operand):
+        return True
+    deciding = {base for base, _ in conditions(predicate, True)}
+    return any(base in deciding for base, _ in (point.when if point else ()))

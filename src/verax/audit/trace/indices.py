@@ -1,0 +1,118 @@
+"""Indices that leave the array which they index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .facts import Facts
+from .hazards import written_by_user
+from .program import Step, Value
+from .ranges.interval import Interval, Point, kind_of
+
+
+@dataclass(frozen=True, eq=False)
+class Access:
+    """An axis of an array that is read or written at an index.
+
+    `last` is the greatest index at which the whole slice lies inside.
+    """
+
+    step: Step
+    array: Value
+    index: Value
+    interval: Interval
+    axis: int
+    size: int
+    last: int
+    outcome: str
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether bounds prove that the index stays inside."""
+        return self.interval.low >= 0 and self.interval.high <= self.last
+
+    @property
+    def outside(self) -> Point | None:
+        """A number outside that the index is known to take."""
+        return self.interval.reached(lambda x: x < 0 or x > self.last)
+
+
+def accesses(facts: Facts) -> Iterator[Access]:
+    """Reads and writes of the user's code at computed indices, one for each axis indexed."""
+    for step in facts.steps:
+        find = _ACCESSES.get(step.primitive)
+        if find is None or kind_of(step.inputs[0].dtype).letter == "?":
+            continue  # An index into keys is the concern of the rules for keys.
+        if written_by_user(step) or _is_take(step):
+            yield from find(facts, step)
+
+
+def _is_take(step: Step) -> bool:
+    return step.within.function in ("_take", "take_along_axis", "_take_along_axis", "_gather")
+
+
+def _dynamic_slice(facts: Facts, step: Step) -> Iterator[Access]:
+    array, *indices = step.inputs
+    taken = step.params["slice_sizes"]
+    for axis, index in enumerate(indices):
+        last = array.shape[axis] - taken[axis]
+        if last > 0 or taken[axis] == 1:
+            outcome = f"reads from {last} instead"
+            yield _access(facts, step, array, index, axis, last, outcome)
+
+
+def _dynamic_update(facts: Facts, step: Step) -> Iterator[Access]:
+    array, update, *indices = step.inputs
+    for axis, index in enumerate(indices):
+        last = array.shape[axis] - update.shape[axis]
+        outcome = f"writes at {last} instead"
+        yield _access(facts, step, array, index, axis, last, outcome)
+
+
+def _gather(facts: Facts, step: Step) -> Iterator[Access]:
+    array, index = step.inputs
+    axes = step.params["dimension_numbers"].start_index_map
+    sizes = step.params["slice_sizes"]
+    if len(axes) != 1:
+        return  # Several indices in one array: their intervals are not told apart.
+    filled = "FILL" in str(step.params["mode"])
+    last = array.shape[axes[0]] - sizes[axes[0]]
+    fill = step.params.get("fill_value")
+    outcome = f"gives {'nan' if fill is None else fill}" if filled else f"reads {last} instead"
+    yield _access(facts, step, array, index, axes[0], last, outcome)
+
+
+def _scatter(facts: Facts, step: Step) -> Iterator[Access]:
+    array, index, _ = step.inputs
+    numbers = step.params["dimension_numbers"]
+    axes = numbers.scatter_dims_to_operand_dims
+    if len(axes) != 1 or axes[0] not in numbers.inserted_window_dims:
+        return
+    clips = "CLIP" in str(step.params["mode"])
+    last = array.shape[axes[0]] - 1
+    outcome = f"writes at {last} instead" if clips else "writes nothing"
+    yield _access(facts, step, array, index, axes[0], last, outcome)
+
+
+def _access(
+    facts: Facts, step: Step, array: Value, index: Value, axis: int, last: int, outcome: str
+) -> Access:
+    interval = facts.ranges[index]
+    return Access(step, array, index, interval, axis, array.shape[axis], last, outcome)
+
+
+_ACCESSES = {
+    "dynamic_slice": _dynamic_slice,
+    "dynamic_update_slice": _dynamic_update,
+    "gather": _gather,
+    "scatter": _scatter,
+    "scatter-add": _scatter,
+    "scatter-mul": _scatter,
+    "scatter-min": _scatter,
+    "scatter-max": _scatter,
+    "scatter_add": _scatter,
+    "scatter_mul": _scatter,
+    "scatter_min": _scatter,
+    "scatter_max": _scatter,
+}

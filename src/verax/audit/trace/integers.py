@@ -1,0 +1,162 @@
+"""Integer operations whose exact result does not fit their dtype."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .facts import Facts
+from .hazards import written_by_user
+from .program import Step, Value
+from .ranges.arithmetic import add_bounds, mul_bounds, sub_bounds
+from .ranges.identity import unarranged
+from .ranges.interval import Interval, Kind, Number, kind_of
+
+# Integers of so few bits hold pixels and the like, and are used up to their ends.
+_SMALL = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Overflow:
+    """A step whose exact result can be a number that its dtype does not hold."""
+
+    step: Step
+    number: int
+    is_subtraction: bool
+
+
+def overflows(facts: Facts) -> Iterator[Overflow]:
+    """Every integer operation of the user's code that is known to leave its dtype."""
+    for step in facts.steps:
+        if step.primitive not in _EXACT or not written_by_user(step):
+            continue
+        kind = kind_of(step.outputs[0].dtype)
+        if not kind.is_integer or _is_deliberate(facts, step):
+            continue
+        number = _outside(facts, step, kind)
+        if number is not None:
+            yield Overflow(step, number, step.primitive in ("sub", "neg"))
+
+
+def _outside(facts: Facts, step: Step, kind: Kind) -> int | None:
+    """A result that the program can compute and the dtype cannot hold."""
+    operands = [facts.ranges[value] for value in step.inputs]
+    candidates = [*_at_points(facts, step, operands)]
+    if kind.high - kind.low < _SMALL and all(_is_integer(value) for value in step.inputs):
+        candidates += _EXACT[step.primitive](step, operands)
+    outside = [it for it in candidates if math.isfinite(it) and not kind.low <= it <= kind.high]
+    return int(max(outside, key=abs)) if outside else None
+
+
+def _is_integer(value: Value) -> bool:
+    return kind_of(value.dtype).is_integer
+
+
+def _at_points(facts: Facts, step: Step, operands: list[Interval]) -> Iterator[Number]:
+    """Exact results where operands take numbers that they are known to take."""
+    if len(operands) == 2:
+        shared = facts.ranges.identities.share_data(*step.inputs)
+        if shared and not any(it.is_single for it in operands):
+            return
+    singles = [
+        [Interval(point.value, point.value) for point in operand.points] for operand in operands
+    ]
+    for chosen in itertools.product(*singles):
+        yield from _EXACT[step.primitive](step, list(chosen))
+
+
+def _convert(step: Step, operands: list[Interval]) -> tuple[Number, Number]:
+    if kind_of(step.inputs[0].dtype).letter not in "iuf":
+        return 0, 0
+    return operands[0].low, operands[0].high
+
+
+def _dot(step: Step, operands: list[Interval]) -> tuple[Number, Number]:
+    (contracted, _), _ = step.params["dimension_numbers"]
+    count = math.prod(step.inputs[0].shape[axis] for axis in contracted)
+    low, high = mul_bounds(*operands)
+    return low * count, high * count
+
+
+def _power(step: Step, operands: list[Interval]) -> tuple[Number, Number]:
+    (base,) = operands
+    ends = (base.low ** step.params["y"], base.high ** step.params["y"])
+    return min(ends), max(ends)
+
+
+_EXACT = {
+    "add": lambda step, operands: add_bounds(*operands),
+    "sub": lambda step, operands: sub_bounds(*operands),
+    "mul": lambda step, operands: mul_bounds(*operands),
+    "neg": lambda step, operands: (-operands[0].high, -operands[0].low),
+    "square": lambda step, operands: mul_bounds(operands[0], operands[0]),
+    "integer_pow": _power,
+    "dot_general": _dot,
+    "convert_element_type": _convert,
+}
+
+
+def _is_deliberate(facts: Facts, step: Step) -> bool:
+    """Whether wrapping is meant or does not happen, although bounds would allow it."""
+    if step.primitive == "integer_pow" and step.params["y"] < 0:
+        return True
+    output = step.outputs[0]
+    if output not in facts.live or _is_index(output):
+        return True
+    if step.primitive == "sub" and _is_part_of(facts, *step.inputs):
+        return True
+    if step.primitive == "mul" and facts.ranges.identities.equal(*step.inputs):
+        return not all(facts.ranges[value].points for value in step.inputs)
+    return bool(output.consumers) and all(
+        _makes_up_for_it(facts, consumer, output, step) for consumer in output.consumers
+    )
+
+
+def _is_index(value: Value) -> bool:
+    """Whether this is `i + n` of indexing's own `where(i < 0, i + n, i)`."""
+    return any(
+        consumer.primitive == "select_n"
+        and consumer.inputs[0].producer is not None
+        and consumer.inputs[0].producer.primitive == "lt"
+        for consumer in value.consumers
+    )
+
+
+def _makes_up_for_it(facts: Facts, consumer: Step, value: Value, step: Step) -> bool:
+    """Whether a consumer reads the difference modulo 2ⁿ, or only where it did not wrap."""
+    if consumer.primitive == "convert_element_type":
+        before, after = kind_of(value.dtype), kind_of(consumer.outputs[0].dtype)
+        return (
+            after.letter == "i"
+            and before.letter == "u"
+            and after.high - after.low == before.high - before.low
+        )
+    if consumer.primitive == "select_n" and value is not consumer.inputs[0]:
+        predicate = consumer.inputs[0]
+        return any(
+            facts.ranges.identities.share_data(predicate, operand) for operand in step.inputs
+        )
+    if consumer.kind == "call":
+        # Its body's steps consume the same value.
+        return True
+    return consumer.primitive in ("and", "xor", "shift_left", "bitcast_convert_type", "rem")
+
+
+def _is_part_of(facts: Facts, whole: Value, part: Value) -> bool:
+    """Whether the second operand is never more than the first: `max(a, b) - b`, `a - a % n`."""
+    equal = facts.ranges.identities.equal
+    above, below = unarranged(whole).producer, unarranged(part).producer
+    if above is not None and above.primitive == "max":
+        if any(equal(value, part) for value in above.inputs):
+            return True
+        if below is not None and below.primitive == "min":
+            return {id(facts.ranges.identities.of(it)) for it in above.inputs} == {
+                id(facts.ranges.identities.of(it)) for it in below.inputs
+            }
+    if below is None or below.primitive not in ("min", "rem", "and", "shift_right_logical", "div"):
+        return False
+    if below.primitive == "min":
+        return any(equal(value, whole) for value in below.inputs)
+    return equal(below.inputs[0], whole)
