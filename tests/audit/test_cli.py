@@ -2,10 +2,12 @@
 
 import json
 import os
+import pkgutil
 import signal
 import subprocess
 import sys
 import time
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -370,6 +372,11 @@ def _start_of_python() -> float:
     start = time.perf_counter()
     subprocess.run([sys.executable, "-c", ""])
     return time.perf_counter() - start
+
+
+def test_the_installed_command_is_this_one():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert pkgutil.resolve_name(project["scripts"]["verax"]) is main
 
 
 def test_the_time_limit_is_the_documented_one():

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from rich.cells import cell_len
 
 from verax.audit import Report
@@ -89,6 +89,7 @@ def test_a_report_prints_itself(monkeypatch):
     assert str(REPORT) == EXPECTED
 
 
+@settings(max_examples=settings().max_examples // 4)  # large reports, slow to wrap
 @given(reports)
 def test_no_line_is_wider_than_the_terminal(report: Report):
     text = to_terminal.render(report, width=60)
