@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from .._rule import Rule
 from . import (
+    custom_rule_raises,
+    custom_rule_wrong,
     gradient_blocked,
+    infinite_derivative,
     integer_argument,
     not_a_scalar_loss,
     reverse_through_while,
@@ -13,6 +16,7 @@ from . import (
     target_not_stopped,
     term_without_gradient,
     weight_not_stopped,
+    where_after_undefined,
 )
 
 RULES: tuple[Rule, ...] = (
@@ -22,7 +26,11 @@ RULES: tuple[Rule, ...] = (
     straight_through_reversed.RULE,
     target_not_stopped.RULE,
     weight_not_stopped.RULE,
+    custom_rule_raises.RULE,
+    custom_rule_wrong.RULE,
     reverse_through_while.RULE,
     not_a_scalar_loss.RULE,
+    where_after_undefined.RULE,
+    infinite_derivative.RULE,
     integer_argument.RULE,
 )

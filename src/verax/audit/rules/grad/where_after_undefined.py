@@ -1,0 +1,78 @@
+"""A `where` that comes after the operation it is to protect, inside of a gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Evidence, Severity
+from .._rule import Rule, Verdict
+
+if TYPE_CHECKING:
+    from ...trace.facts import Facts
+
+
+def check(facts: Facts) -> Iterator[Verdict]:
+    """Choices that leave a number out of the result but not out of the derivative."""
+    from ...trace.backward import late_choices
+    from ...trace.phrases import phrase
+
+    for broken in late_choices(facts):
+        name = phrase(facts, broken.operand)
+        operation = broken.slope.name
+        choice = facts.place(broken.choice) if broken.choice else None
+        yield RULE.finding(
+            facts.place(broken.step),
+            current=f"{operation} is computed for all of {name}, and `where` drops the results "
+            "that are not finite; the derivative there is infinite, and infinity times zero is nan",
+            expected=f"{operation} never gets the numbers that `where` leaves out",
+            fix="choose twice: `safe = jnp.where(ok, x, 1.0)` before the operation, and "
+            "`jnp.where(ok, f(safe), default)` after it",
+            evidence=(Evidence("the choice is made here, too late for the gradient", choice),),
+        )
+
+
+RULE = Rule(
+    code="GR201",
+    name="where-after-undefined",
+    title="A where does not protect the gradient",
+    family="grad",
+    severity=Severity.CRITICAL,
+    explanation="""\
+`jnp.where(x > 0, jnp.log(x), 0.0)` is right forwards. Backwards, the branch that was not taken gets
+a gradient of zero, which is multiplied by the derivative of `log` at zero: zero times infinity is
+nan, and the nan reaches every parameter.
+
+The operand has to be made safe before the operation. Reported inside of differentiated functions
+only, for operands that depend on what is differentiated.""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+
+def entry(x):
+    return jax.grad(lambda x: jnp.where(x > 0, jnp.sqrt(x), 0.0).sum())(x)
+
+
+def inputs():
+    return (jnp.array([0.0, 1.0, 4.0]),)
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+
+def root(x):
+    safe = jnp.where(x > 0, x, 1.0)
+    return jnp.where(x > 0, jnp.sqrt(safe), 0.0).sum()
+
+
+def entry(x):
+    return jax.grad(root)(x)
+
+
+def inputs():
+    return (jnp.array([0.0, 1.0, 4.0]),)
+""",
+    trace=check,
+)
