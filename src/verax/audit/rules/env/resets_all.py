@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Evidence, Severity
@@ -71,19 +71,17 @@ def _replaced(facts: Facts, step: Step, axes: list[Axis]) -> Iterator[tuple[Valu
         # A size alone does not say that two axes are the same.
         if len(sides) != 2 or not shared:
             continue
+        judged = _varying(needed_for([step.inputs[0]]))
         for kept, fresh in (sides, sides[::-1]):
-            if kept in given and kept is not fresh and not kept.is_constant:
-                depends = kept in needed_for([fresh]) if fresh not in given else False
-                if not depends and _is_judged_by(kept, step.inputs[0]):
-                    yield out, shared[0]
-                    return
+            # The flags look at what is kept; what replaces it has nothing to do with either.
+            replaced = kept in given and not judged.isdisjoint(needed_for([kept]))
+            if replaced and judged.isdisjoint(needed_for([fresh])):
+                yield out, shared[0]
+                return
 
 
-def _is_judged_by(kept: Value, choice: Value) -> bool:
-    """Whether the flags look at what is kept, or at what it was made from."""
-    from ...trace.liveness import needed_for
-
-    return bool(needed_for([choice]) & needed_for([kept]))
+def _varying(values: Iterable[Value]) -> set[Value]:
+    return {value for value in values if not value.is_constant}
 
 
 RULE = Rule(
