@@ -5,11 +5,14 @@ from __future__ import annotations
 from .._rule import Rule
 from . import (
     carry_never_changes,
+    carry_truncated,
     carry_type_changes,
     length_of_other_axis,
     scan_call_wrong,
     scanned_axes_mixed,
     slice_ignored,
+    stacked_for_nothing,
+    unrolled_loop,
 )
 
 RULES: tuple[Rule, ...] = (
@@ -19,4 +22,7 @@ RULES: tuple[Rule, ...] = (
     length_of_other_axis.RULE,
     carry_type_changes.RULE,
     scan_call_wrong.RULE,
+    carry_truncated.RULE,
+    unrolled_loop.RULE,
+    stacked_for_nothing.RULE,
 )

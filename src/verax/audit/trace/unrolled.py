@@ -1,0 +1,132 @@
+"""Python loops that tracing has unrolled into a long chain of equal steps.
+
+What makes such a loop one over time, and not one over layers: each turn takes the next slice of one
+array, and works on what the turn before it has made.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ..finding import Place
+from .facts import Facts
+from .program import Body, Step, Value
+
+# Shorter loops are quick to compile, and often clearer.
+SHORTEST = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Unrolled:
+    """A loop of the user's that was unrolled. `place` is its head, `array` what it goes through."""
+
+    place: Place
+    array: Value
+    turns: int
+    chained: int
+    steps: int
+
+
+def unrolled_loops(facts: Facts) -> Iterator[Unrolled]:
+    """Every unrolled loop in what is compiled, with the array that it takes slices of."""
+    for body in _compiled(facts):
+        groups = _slices(body)
+        for (array, frames), slices in groups.items():
+            if len(slices) < SHORTEST:
+                continue
+            place = enclosing_loop(frames)
+            chained = _chained(body, slices)
+            if place is not None and chained >= SHORTEST - 1:
+                count = sum(1 for step in body.walk() if place in _heads(step.frames))
+                yield Unrolled(place, array, len(slices), chained, count)
+
+
+def _compiled(facts: Facts) -> Iterator[Body]:
+    """The bodies of jitted functions and loops, but not those that are inlined into such a one."""
+    for step in facts.steps:
+        if step.kind == "call" and any(it.primitive == "jit" for it in step.ancestors()):
+            continue
+        if step.primitive == "jit" or step.kind in ("scan", "while"):
+            yield from step.bodies
+
+
+def _slices(body: Body) -> dict[tuple[Value, tuple[Place, ...]], list[Step]]:
+    """Steps that take one element of an array along an axis, by array and line."""
+    found: dict[tuple[Value, tuple[Place, ...]], list[Step]] = defaultdict(list)
+    starts: dict[tuple[Value, tuple[Place, ...]], set[tuple[int, ...]]] = defaultdict(set)
+    for step in body.walk():
+        if step.primitive != "slice" or not step.frames:
+            continue
+        array = step.inputs[0]
+        smaller = sum(a != b for a, b in zip(array.shape, step.outputs[0].shape, strict=True))
+        key = (array, step.frames)
+        start = tuple(step.params["start_indices"])
+        if smaller == 1 and start not in starts[key]:
+            starts[key].add(start)
+            found[key].append(step)
+    return found
+
+
+def _chained(body: Body, slices: list[Step]) -> int:
+    """How many turns, one after the other, work on what the turn before them has made.
+
+    Each value gets the last turn that it depends on and the length of the chain up to there.
+    """
+    turns = {step: number for number, step in enumerate(slices)}
+    labels: dict[Value, tuple[int, int]] = {}
+    longest = 0
+    for step in body.walk():
+        if step in turns:
+            labels[step.outputs[0]] = (turns[step], 1)
+            continue
+        if step.kind in ("call", "map", "derive"):
+            continue  # Its body's steps follow.
+        inputs = [labels[value] for value in step.inputs if value in labels]
+        if not inputs:
+            continue
+        last = max(turn for turn, _ in inputs)
+        length = max(length for turn, length in inputs if turn == last)
+        before = [length for turn, length in inputs if turn == last - 1]
+        if before and step.primitive != "concatenate":
+            length = max(length, max(before) + 1)
+        longest = max(longest, length)
+        for value in step.outputs:
+            labels[value] = (last, length)
+    return longest
+
+
+def enclosing_loop(frames: tuple[Place, ...]) -> Place | None:
+    """The head of the innermost `for` or `while` of the user's that a stack runs through."""
+    return next(iter(_heads(frames)), None)
+
+
+@lru_cache(maxsize=4096)
+def _heads(frames: tuple[Place, ...]) -> tuple[Place, ...]:
+    found: list[Place] = []
+    for frame in frames:
+        heads = [
+            (first, head) for head, first, last in _loops(frame.file) if first <= frame.line <= last
+        ]
+        if heads:
+            line = max(heads)[1]
+            found.append(Place(frame.file, line, 1, frame.function))
+    return tuple(found)
+
+
+@lru_cache(maxsize=256)
+def _loops(file: str) -> tuple[tuple[int, int, int], ...]:
+    """The loops of a file: the line of the head, the first and the last line of the whole."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return ()
+    return tuple(
+        (node.lineno, node.lineno, node.end_lineno or node.lineno)
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.For, ast.While))
+    )
