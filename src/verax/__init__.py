@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 _SUBMODULES = ("audit", "channel", "runtime", "state", "transforms")
 
 _EXPORTS = {
+    "verax.audit.declare": ("axes",),
     "verax.runtime": (
         "Propagation",
         "Repair",
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from verax import state as state
     from verax import transforms as transforms
     from verax.audit._module import audit as audit
+    from verax.audit.declare import axes as axes
     from verax.runtime import Propagation as Propagation
     from verax.runtime import Repair as Repair
     from verax.runtime import Result as Result

@@ -1,7 +1,7 @@
 """A step of our own molecular dynamics: a thermostat, and neighbours that can overflow."""
 
 from examples.md import simulation
-from verax import propagate_and_fix
+from verax import as_result_function, propagate_and_fix
 
 SETTINGS = simulation.Settings(atoms=512, ensemble="langevin")
 STEP = simulation.make_step(SETTINGS)
@@ -12,5 +12,6 @@ def entry(state):
 
 
 def inputs():
-    state = simulation.start(SETTINGS)
-    return (propagate_and_fix(simulation.make_update(SETTINGS), state),)
+    update = as_result_function(simulation.make_update(SETTINGS))
+    state, _ = propagate_and_fix(update, simulation.start(SETTINGS))
+    return (state,)

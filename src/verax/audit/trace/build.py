@@ -24,7 +24,6 @@ from ..finding import Place
 from .places import UserCode, is_jax
 from .program import (
     Body,
-    Declaration,
     Derivation,
     Loop,
     Mapping,
@@ -43,7 +42,6 @@ class Builder:
 
     def __init__(self, user_code: UserCode):
         self.user_code = user_code
-        self.declarations: list[Declaration] = []
         self.marked: list[tuple[str, str, Value]] = []
         # The step of each region, for the derivatives that are applied later.
         self.regions: dict[Any, Step] = {}
@@ -55,7 +53,7 @@ class Builder:
         for value, name in zip(inputs, names, strict=False):
             value.name = name
         body = self.body(open_jaxpr, consts, inputs, None)
-        return Program(body, self.declarations, self.marked)
+        return Program(body, self.marked)
 
     def body(
         self, jaxpr: Jaxpr, consts: Sequence[Any], inputs: Sequence[Value], owner: Step | None
@@ -86,7 +84,7 @@ class Builder:
         """Append the step of an equation to a body."""
         inputs = [read(env, var) for var in eqn.invars]
         if eqn.primitive is mark_p:
-            self.mark(eqn.params["mark"], inputs[0])
+            self.mark(eqn.params["mark"], inputs[0], body)
             env[eqn.outvars[0]] = inputs[0]
             return
         raw = raw_frames(eqn)
@@ -111,12 +109,14 @@ class Builder:
         for var, value in zip(eqn.outvars, step.outputs, strict=True):
             env[var] = value
 
-    def mark(self, mark: Mark, value: Value) -> None:
+    def mark(self, mark: Mark, value: Value, body: Body) -> None:
         """Take note of a name or a declaration."""
         if mark.role == "axes":
             file, line, function = mark.line
             place = Place(file, line, 1, function)
-            self.declarations.append(Declaration(value, mark.axes, place))
+            step = Step("axes", {}, [value], [], place, (place,), body, kind="declare")
+            step.detail = mark.axes
+            body.steps.append(step)
         elif mark.role in ("given", "handed on"):
             self.marked.append((mark.role, mark.path, value))
         elif mark.role in ("carry", "slice") and not value.name:

@@ -89,6 +89,11 @@ def regions(observer: Observer | None = None, *, salvage: bool = False) -> Gener
                 space[name] = original
 
 
+def is_auditing() -> bool:
+    """Whether an audit is tracing what runs now."""
+    return bool(_auditing.value)
+
+
 def _namespaces_holding(ids: set[int]) -> Generator[tuple[dict[str, Any], str]]:
     for module in list(sys.modules.values()):
         if module is sys.modules["verax._jax"]:

@@ -83,6 +83,7 @@ class Step:
     - "scan", "while": see `Loop`. - "cond": each body is a branch; `inputs[0]` chooses.
     - "map": `vmap` (see `Mapping`). - "shard": `shard_map`; `axes` names what it divides.
     - "derive": `grad` and its kin (see `Derivation`). - "derivative": applies one.
+    - "declare": names the axes of its input (`detail`), as the user wrote with `verax.axes`.
     - "opaque": bodies of a kind that nothing here understands.
     """
 
@@ -93,7 +94,7 @@ class Step:
     place: Place | None
     frames: tuple[Place, ...]
     within: Body
-    # The instruction that made it, in whatever code is not JAX's: tells two calls in one line apart.
+    # The instruction that made it, in code that is not JAX's: tells two calls in one line apart.
     call_site: Any = None
     kind: str = "operation"
     bodies: list[Body] = field(default_factory=list[Body])
@@ -187,15 +188,6 @@ class Derivation:
 
 
 @dataclass(eq=False, slots=True)
-class Declaration:
-    """Names that the user gave to the axes of a value with `verax.axes`."""
-
-    value: Value
-    axes: tuple[str | None, ...]
-    place: Place
-
-
-@dataclass(eq=False, slots=True)
 class Program:
     """A whole traced program.
 
@@ -204,7 +196,6 @@ class Program:
     """
 
     body: Body
-    declarations: list[Declaration]
     marked: list[tuple[str, str, Value]] = field(default_factory=list[tuple[str, str, Value]])
 
     def walk(self) -> Iterator[Step]:

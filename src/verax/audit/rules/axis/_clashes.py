@@ -36,7 +36,7 @@ def clashes_at(
     for clash in facts.axes.clashes:
         if clash.where not in kinds:
             continue
-        place = clash.place or (clash.step and clash.step.place) or facts.traced.place
+        place = (clash.step and clash.step.place) or facts.traced.place
         if place is None or (place.file, place.line) in said:
             continue
         said.add((place.file, place.line))
@@ -53,5 +53,7 @@ def clashes_at(
 
 def _both_paths(facts: Facts, clash: Clash) -> Any:
     first = path_of(facts, clash.first, clash.first_name)
+    if clash.where == "declared":
+        return first
     second = path_of(facts, clash.second, clash.second_name)
     return (*first, *(step for step in second if step not in first))

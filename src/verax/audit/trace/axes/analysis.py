@@ -117,28 +117,12 @@ class AxisAnalysis:
         """Follow the program, whose inputs have axes with these names."""
         for value, names in zip(self.program.body.inputs, inputs, strict=True):
             self.axes[value] = tuple(self.named(name) if name else Axis() for name in names)
-        self._declarations = {it.value: it for it in self.program.declarations}
         self.body(self.program.body)
 
     def body(self, body: Body) -> None:
         """Follow the steps of a body."""
         for step in body.steps:
             _KINDS.get(step.kind, _operation)(self, step)
-            for value in step.outputs:
-                self._declare(value)
-
-    def _declare(self, value: Value) -> None:
-        declaration = self._declarations.get(value)
-        if declaration is None or len(declaration.axes) != len(value.shape):
-            return
-        for index, name in enumerate(declaration.axes):
-            if name:
-                dimension = Dimension(value, index)
-                own, wanted = self.of(value)[index], self.named(name)
-                before = len(self.clashes)
-                self.meeting.join(None, "declared", dimension, own, dimension, wanted)
-                for clash in self.clashes[before:]:
-                    object.__setattr__(clash, "place", declaration.place)
 
 
 def _operation(analysis: AxisAnalysis, step: Step) -> None:
@@ -281,6 +265,15 @@ def _derivative(analysis: AxisAnalysis, step: Step) -> None:
         _share(analysis, out, source)
 
 
+def _declare(analysis: AxisAnalysis, step: Step) -> None:
+    """What the user says an axis is meets what it is."""
+    (value,) = step.inputs
+    for index, name in enumerate(step.detail):
+        if name:
+            dimension, own = Dimension(value, index), analysis.of(value)[index]
+            analysis.meeting.join(step, "declared", dimension, own, dimension, analysis.named(name))
+
+
 _KINDS: dict[str, Callable[[AxisAnalysis, Step], None]] = {
     "call": _call,
     "scan": _loop,
@@ -290,4 +283,5 @@ _KINDS: dict[str, Callable[[AxisAnalysis, Step], None]] = {
     "shard": _shard,
     "derive": _derive,
     "derivative": _derivative,
+    "declare": _declare,
 }

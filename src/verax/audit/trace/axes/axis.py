@@ -7,7 +7,6 @@ the same axis from there on. Declared names are never merged: that they meet is 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from ..program import Step, Value
 
@@ -82,7 +81,6 @@ class Clash:
     second: Dimension
     first_name: str
     second_name: str
-    place: Any = None
 
 
 @dataclass
