@@ -17,10 +17,12 @@ from .sources import Sources
 
 if TYPE_CHECKING:
     from .axes import AxisAnalysis
+    from .custom_rules import CustomRule
     from .failures import Failure
     from .gradients import Gradients
     from .keys import Keys
     from .meaning import Meanings
+    from .sections.lines import Node, Order
     from .ranges import Ranges
     from .variation import Variation
 
@@ -94,6 +96,20 @@ class Facts:
         return Ranges(self.program, declared_ranges(self.program, self.declared_ranges))
 
     @cached_property
+    def order(self) -> Order:
+        """The position of every step, and how far each value reaches."""
+        from .sections.lines import Order
+
+        return Order(self.program)
+
+    @cached_property
+    def lines(self) -> list[Node]:
+        """The program as lines of the user's code, nested as calls are."""
+        from .sections.lines import lines_of
+
+        return lines_of(self, self.order)
+
+    @cached_property
     def failure(self) -> Failure | None:
         """Why the program could not be traced, if it could not."""
         from .failures import failure_of
@@ -106,6 +122,13 @@ class Facts:
         from .gradients import Gradients
 
         return Gradients(self.program)
+
+    @cached_property
+    def custom_rules(self) -> tuple[CustomRule, ...]:
+        """The derivatives that the user wrote, and whether they are right."""
+        from .custom_rules import custom_rules
+
+        return tuple(custom_rules(self))
 
     def is_users(self, step: Step) -> bool:
         """Whether the user's own code asked for a step, rather than a library on its own."""

@@ -60,6 +60,14 @@ class Sources:
         """The function that is defined at a place: at its first line, decorators included."""
         return self._file(place).functions.get(place.line)
 
+    def is_unread(self, place: Place, name: str) -> bool:
+        """Whether what the statement at a place assigns to a name is read by nothing after it.
+
+        Only where that is plain: a name of the function's own, no loop around, and no function
+        inside of it that reads the name.
+        """
+        return self._file(place).is_unread(place.line, name)
+
     def _file(self, place: Place) -> _File:
         if place.file not in self._files:
             self._files[place.file] = _File(place.file)
@@ -88,6 +96,35 @@ class _File:
                 first = min([node.lineno, *(it.lineno for it in decorators)])
                 found.setdefault(first, node)
         return found
+
+    def is_unread(self, line: int, name: str) -> bool:
+        """See `Sources.is_unread`."""
+        function = self._function_around(line)
+        if function is None:
+            return False
+        own = list(own_nodes(function))
+        at = [it for it in own if isinstance(it, ast.stmt) and _covers(it, line)]
+        if not at or any(isinstance(it, (ast.For, ast.While, ast.AsyncFor)) for it in at):
+            return False
+        statement = min(at, key=lambda it: (it.end_lineno or it.lineno) - it.lineno)
+        inside = {id(it) for it in own}
+        reads: list[int] = []
+        for node in ast.walk(function):
+            if isinstance(node, (ast.Global, ast.Nonlocal)) and name in node.names:
+                return False
+            if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
+                if id(node) not in inside:
+                    return False
+                reads.append(node.lineno)
+        end = statement.end_lineno or statement.lineno
+        overwritten = _next_assignment(own, statement, name)
+        last = overwritten if overwritten is not None else float("inf")
+        return not any(end < read <= last for read in reads)
+
+    def _function_around(self, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+        around = [it for it in ast.walk(self._tree) if isinstance(it, kinds) and _covers(it, line)]
+        return max(around, key=lambda it: it.lineno, default=None)
 
     def last_return(self, line: int) -> int | None:
         """The line of the last `return` of the innermost function around a line."""
@@ -154,6 +191,32 @@ def _end_of_head(node: ast.stmt) -> int:
         first = body[0].lineno
         return max(node.lineno, min(end, first - 1))
     return end
+
+
+def _covers(node: ast.stmt, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or node.lineno)
+
+
+def _next_assignment(nodes: list[ast.AST], statement: ast.stmt, name: str) -> int | None:
+    """Where a later statement of the same block assigns a name again; its last line."""
+    for node in nodes:
+        for block in ("body", "orelse", "finalbody"):
+            found = _after(getattr(node, block, None), statement, name)
+            if found is not None:
+                return found
+    own = [it for it in nodes if isinstance(it, ast.stmt)]
+    return _after(own, statement, name)
+
+
+def _after(block: object, statement: ast.stmt, name: str) -> int | None:
+    if not isinstance(block, list) or statement not in block:
+        return None
+    for later in block[block.index(statement) + 1 :]:  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+        if isinstance(later, ast.stmt) and later.col_offset != statement.col_offset:
+            continue
+        if isinstance(later, ast.Assign) and name in _targets(later):
+            return later.end_lineno
+    return None
 
 
 def _targets(node: ast.stmt) -> tuple[str, ...]:

@@ -6,11 +6,17 @@ from .._rule import Rule
 from . import (
     index_outside,
     integer_wraps,
+    normalised_twice,
+    softmax_twice,
     undefined_operation,
     unscaled_pixels,
+    value_dropped,
 )
 
 RULES: tuple[Rule, ...] = (
+    value_dropped.RULE,
+    softmax_twice.RULE,
+    normalised_twice.RULE,
     undefined_operation.RULE,
     integer_wraps.RULE,
     index_outside.RULE,

@@ -11,7 +11,7 @@ from ..describe import listed, tensor_of
 from ..facts import Facts
 from ..program import Step, Value
 from .folding import runs
-from .lines import Node, Order, lines_of
+from .lines import Node
 from .operations import phrases
 
 
@@ -23,7 +23,7 @@ def flow_of(facts: Facts) -> Flow:
 class _Flow:
     def __init__(self, facts: Facts):
         self._facts = facts
-        self._order = Order(facts.program)
+        self._order = facts.order
         self._ids: dict[Value, str] = {}
         self._taken: set[str] = set()
         # Values of repetitions that are not shown, to those of the one that is.
@@ -37,7 +37,7 @@ class _Flow:
             FlowValue(self._id(value), leaf.name, tensor_of(self._facts, value))
             for value, leaf in zip(body.inputs, traced.inputs, strict=True)
         )
-        nodes = lines_of(self._facts, self._order)
+        nodes = self._facts.lines
         notes = (*self._used_often(nodes), *self._unused())
         steps, _ = self._folded(nodes)
         outputs = tuple(

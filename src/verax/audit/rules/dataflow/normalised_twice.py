@@ -1,0 +1,95 @@
+"""A value that is normalised with statistics by which it was normalised before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...finding import Confidence, Evidence, Finding, Place, Severity
+from ...trace.facts import Facts
+from .._rule import Rule
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """Normalisations and scalings of what has the same one behind it."""
+    from ...trace.describe import name_of
+
+    seen: set[Place] = set()
+    for _, again in facts.meaning.all("normalised", "scaled"):
+        before = facts.meaning.behind(again.of, again.kind)
+        if before is None or before.by != again.by or before.bounds != again.bounds:
+            continue
+        place, first = _where_they_part(again.step.frames, before.step.frames)
+        if place is None or place in seen:
+            continue
+        seen.add(place)
+        if again.kind == "scaled":
+            how = f"divided by {again.bounds[0]:g}"
+        else:
+            mean, scale = [name_of(facts, it) for it in again.by if it is not None]
+            how = f"normalised by `{mean}` and `{scale}`"
+        yield RULE.finding(
+            place,
+            current=f"what is {how} here has been {how} before",
+            expected="values are normalised once",
+            fix="Pass the raw values here, or leave out one of the two normalisations.",
+            evidence=(Evidence(f"{how} the first time", first),),
+        )
+
+
+def _where_they_part(
+    again: tuple[Place, ...], before: tuple[Place, ...]
+) -> tuple[Place | None, Place | None]:
+    """The lines that lead to the two: a function that both call is not where they differ."""
+    common = 0
+    while common < min(len(again), len(before)) and again[common] == before[common]:
+        common += 1
+    place = again[common] if common < len(again) else again[0] if again else None
+    first = before[common] if common < len(before) else before[0] if before else None
+    return place, first
+
+
+RULE = Rule(
+    code="DF103",
+    name="normalised-twice",
+    title="Normalised twice",
+    family="dataflow",
+    severity=Severity.CRITICAL,
+    confidence=Confidence.LIKELY,
+    explanation="""\
+A value that was shifted and scaled by given statistics is shifted and scaled by the same statistics
+again, often because a function normalises its argument and its caller does so too. Shapes and dtypes
+agree; the numbers are wrong.
+""",
+    wrong="""\
+import jax.numpy as jnp
+
+def whiten(stats, x):
+    return (x - stats["mean"]) / jnp.maximum(stats["std"], 1e-3)
+
+def critic(w, stats, obs):
+    return whiten(stats, obs) @ w
+
+def entry(w, stats, obs):
+    normed = whiten(stats, obs)
+    return critic(w, stats, normed)
+
+def inputs():
+    return jnp.ones(4), {"mean": jnp.zeros(4), "std": jnp.ones(4)}, jnp.ones((5, 4))
+""",
+    right="""\
+import jax.numpy as jnp
+
+def whiten(stats, x):
+    return (x - stats["mean"]) / jnp.maximum(stats["std"], 1e-3)
+
+def critic(w, stats, obs):
+    return whiten(stats, obs) @ w
+
+def entry(w, stats, obs):
+    return critic(w, stats, obs)
+
+def inputs():
+    return jnp.ones(4), {"mean": jnp.zeros(4), "std": jnp.ones(4)}, jnp.ones((5, 4))
+""",
+    trace=check,
+)

@@ -1,0 +1,80 @@
+"""A value that is computed for a purpose and then forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...finding import Confidence, Evidence, Finding, Severity
+from ...trace.facts import Facts
+from .._rule import Rule
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """Dead values whose original is used in their place, or with which an input is lost."""
+    from ...trace.describe import listed, name_of, tensor_of
+    from ...trace.dropped import dropped_values
+
+    for it in dropped_values(facts):
+        own = it.line.place
+        kind = tensor_of(facts, it.value)
+        computed = Evidence(f"`{it.name}` ({kind}) is computed here", own)
+        if it.instead is not None:
+            place = it.used_by.place if it.used_by is not None else own
+            original = name_of(facts, it.instead)
+            where = "is used here" if it.used_by is not None else "is returned"
+            current = (
+                f"`{original}` {where}, while `{it.name}`, computed from it, reaches no output"
+            )
+            expected = f"`{it.name}` is used from there on"
+            fix = f"Use `{it.name}` instead of `{original}`, or remove its computation."
+        else:
+            place = it.similar.place if it.similar is not None else own
+            lost = listed(value.name for value in it.lost)
+            current = f"`{it.name}` reaches no output, so that {lost} has no effect at all"
+            expected = f"`{it.name}` takes part in what follows"
+            fix = f"Use `{it.name}` here, where arrays of its type meet, or drop the input."
+        assert own is not None
+        yield RULE.finding(
+            place or own,
+            current=current,
+            expected=expected,
+            fix=fix,
+            evidence=(computed,),
+        )
+
+
+RULE = Rule(
+    code="DF101",
+    name="value-dropped",
+    title="Computed, and then forgotten",
+    family="dataflow",
+    severity=Severity.CRITICAL,
+    confidence=Confidence.LIKELY,
+    explanation="""\
+A line assigns a value that nothing reads and no output depends on, while the value that it was made
+from is used afterwards where the new one would fit; or an input has no effect because of it. The
+program runs, without the step that its author wrote. A name that begins with an underscore says that
+the value is not needed.
+""",
+    wrong="""\
+import jax.numpy as jnp
+
+def entry(w, mean, std, obs):
+    normed = (obs - mean) / jnp.maximum(std, 1e-3)
+    return jnp.tanh(obs @ w)
+
+def inputs():
+    return jnp.ones((4, 2)), jnp.zeros(4), jnp.ones(4), jnp.ones((5, 4))
+""",
+    right="""\
+import jax.numpy as jnp
+
+def entry(w, mean, std, obs):
+    normed = (obs - mean) / jnp.maximum(std, 1e-3)
+    return jnp.tanh(normed @ w)
+
+def inputs():
+    return jnp.ones((4, 2)), jnp.zeros(4), jnp.ones(4), jnp.ones((5, 4))
+""",
+    trace=check,
+)

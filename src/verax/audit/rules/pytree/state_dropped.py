@@ -1,0 +1,73 @@
+"""A new state that is computed and dropped, while the old one is used on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...finding import Confidence, Evidence, Finding, Severity
+from ...trace.facts import Facts
+from .._rule import Rule
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """Lines that drop a moving average, or a named state that nothing reads."""
+    from ...trace.describe import name_of
+    from ...trace.dropped import dropped_states
+
+    for it in dropped_states(facts):
+        place = it.line.place
+        assert place is not None
+        old = name_of(facts, it.old)
+        use = Evidence(f"`{old}` is used again here", it.used_by.place) if it.used_by else None
+        yield RULE.finding(
+            place,
+            current=f"`{it.line.text}` computes a new version of `{old}` and drops it "
+            f"(`{it.target}`); the old one is {'used again' if use else 'returned'}",
+            expected="the new state replaces the old one",
+            fix="Keep the updated state, and pass it on or return it: "
+            "`out, state = ...; variables = {**variables, **state}`.",
+            evidence=(use,) if use else (),
+        )
+
+
+RULE = Rule(
+    code="PT105",
+    name="state-dropped",
+    title="Updated state is dropped",
+    family="pytree",
+    severity=Severity.CRITICAL,
+    confidence=Confidence.LIKELY,
+    explanation="""\
+Functions that update a state return it. Where the new running averages of a batch norm, or the new
+state of an optimiser, are dropped, the old ones stay in use and never change.
+""",
+    wrong="""\
+import jax.numpy as jnp
+
+def batch_norm(stats, x):
+    mean = x.mean(axis=0)
+    return x - mean, {"mean": 0.9 * stats["mean"] + 0.1 * mean}
+
+def entry(stats, x):
+    y, _ = batch_norm(stats, x)
+    return y, x - stats["mean"]
+
+def inputs():
+    return {"mean": jnp.zeros(3)}, jnp.ones((5, 3))
+""",
+    right="""\
+import jax.numpy as jnp
+
+def batch_norm(stats, x):
+    mean = x.mean(axis=0)
+    return x - mean, {"mean": 0.9 * stats["mean"] + 0.1 * mean}
+
+def entry(stats, x):
+    y, stats = batch_norm(stats, x)
+    return y, x - stats["mean"], stats
+
+def inputs():
+    return {"mean": jnp.zeros(3)}, jnp.ones((5, 3))
+""",
+    trace=check,
+)

@@ -1,0 +1,271 @@
+"""Values that a line assigns and that reach no output, where they were evidently meant to.
+
+Dead values are common in correct code. One is reported only where the name is never read again,
+and where something says that it should have been: the value that it was made from is used later
+where the new one would fit, or an input reaches no output because of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .describe import assigned_name
+from .facts import Facts
+from .meaning import root
+from .program import Step, Value
+from .sections.lines import Node
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A value that is computed and dropped.
+
+    `instead` is the value that is used in its place, by the step `used_by` (`None`: it is
+    returned). `lost` are inputs that no output depends on as a consequence. `similar` is a step
+    after it that takes values of the same type.
+    """
+
+    name: str
+    value: Value
+    line: Node
+    instead: Value | None = None
+    used_by: Step | None = None
+    lost: tuple[Value, ...] = ()
+    similar: Step | None = None
+
+
+def dropped_values(facts: Facts) -> list[Dropped]:
+    """Dead values of lines that assign one name."""
+    if facts.traced.failure is not None:
+        return []
+    found: dict[tuple[object, str], Dropped] = {}
+    for node in _dead_lines(facts):
+        if len(node.targets) != 1 or not node.targets[0].isidentifier():
+            continue
+        name = node.targets[0]
+        if name.startswith("_") or not _unread(facts, node, name):
+            continue
+        reason = _reason(facts, node, name)
+        if reason is not None:
+            found.setdefault((node.place, name), reason)
+    return list(found.values())
+
+
+def _walk(nodes: Iterable[Node]) -> Iterator[Node]:
+    for node in nodes:
+        yield node
+        yield from _walk(node.children)
+
+
+def _dead_lines(facts: Facts) -> Iterator[Node]:
+    """Lines none of whose results reaches an output."""
+    for node in _walk(facts.lines):
+        produced = _results(facts, node)
+        if produced and node.place is not None and not any(it in facts.live for it in produced):
+            yield node
+
+
+def _results(facts: Facts, node: Node) -> list[Value]:
+    """What a line makes and something after it uses, or else what nothing in it uses."""
+    made = [
+        value
+        for step in facts.order.steps[node.start : node.end]
+        for value in step.outputs
+        if value.producer is step
+    ]
+    beyond = [it for it in made if facts.order.reaches_beyond(it, node)]
+    return [*beyond, *(it for it in made if not it.consumers and it not in beyond)]
+
+
+def _unread(facts: Facts, node: Node, name: str) -> bool:
+    return node.place is not None and facts.sources.is_unread(node.place, name)
+
+
+def _reason(facts: Facts, node: Node, name: str) -> Dropped | None:
+    results = [it for it in _results(facts, node) if is_data(it)]
+    taken = [it for it in _taken(facts, node) if is_data(it)]
+    for value in reversed(results):
+        for source in taken:
+            if not _fits(value, source):
+                continue
+            used, step = used_after(facts, source, node)
+            if used:
+                return Dropped(name, value, node, source, step)
+    lost = tuple(it for it in _only_here(facts, node) if is_data(it))
+    if lost and results:
+        similar = _takes_similar(facts, node, results[-1])
+        if similar is not None:
+            return Dropped(name, results[-1], node, lost=lost, similar=similar)
+    return None
+
+
+def is_data(value: Value) -> bool:
+    """Whether a value is numbers with a meaning: no key, no flag, not known while tracing."""
+    return (
+        not value.is_constant
+        and isinstance(value.dtype, np.dtype)
+        and bool(np.issubdtype(value.dtype, np.number))
+        and value.dtype != np.uint32
+    )
+
+
+def _fits(value: Value, source: Value) -> bool:
+    return value.shape == source.shape and value.dtype == source.dtype and bool(value.shape)
+
+
+def _taken(facts: Facts, node: Node) -> list[Value]:
+    """What a line uses of what was there before it."""
+    found: dict[Value, None] = {}
+    for step in facts.order.steps[node.start : node.end]:
+        for value in step.inputs:
+            if facts.order.made_at(value) < node.start:
+                found[value] = None
+    return list(found)
+
+
+def used_after(facts: Facts, value: Value, node: Node) -> tuple[bool, Step | None]:
+    """Whether a value is used after a line by something that matters, and by which step.
+
+    Only uses in the same body count; what a call does with it is found in the steps of the call.
+    """
+    order = facts.order
+    for step in value.consumers:
+        later = order.start[step] >= node.end and step.kind != "call"
+        if later and any(it in facts.live for it in step.outputs) and step.place is not None:
+            return True, step
+    returned = value in facts.program.body.outputs
+    return returned, None
+
+
+def _only_here(facts: Facts, node: Node) -> list[Value]:
+    """Inputs that reach no output and that only this line uses."""
+    inputs = set(facts.program.body.inputs) - facts.live
+    return [
+        value
+        for value in _taken(facts, node)
+        if value in inputs and _all_inside(facts, value, node)
+    ]
+
+
+def _all_inside(facts: Facts, value: Value, node: Node) -> bool:
+    positions = [facts.order.start[it] for it in value.consumers if it.kind != "call"]
+    return bool(positions) and all(node.start <= it < node.end for it in positions)
+
+
+def _takes_similar(facts: Facts, node: Node, value: Value) -> Step | None:
+    """The next step that matters, in the same function, on values of the same type."""
+    function = node.place.function if node.place else ""
+    for step in facts.order.steps[node.end :]:
+        live = step.place is not None and any(it in facts.live for it in step.outputs)
+        here = live and any(frame.function == function for frame in step.frames)
+        if here and any(_fits(value, it) or _wider(value, it) for it in step.inputs if is_data(it)):
+            return step
+    return None
+
+
+def _wider(value: Value, other: Value) -> bool:
+    """Whether two values differ in one size at most: parts of a concatenation."""
+    if len(value.shape) != len(other.shape) or value.dtype != other.dtype or not value.shape:
+        return False
+    return sum(a != b for a, b in zip(value.shape, other.shape, strict=True)) <= 1
+
+
+# --- state
+
+
+@dataclass(frozen=True)
+class DroppedState:
+    """A new version of a state that a line computes and drops, while the old one is used on."""
+
+    value: Value
+    old: Value
+    line: Node
+    used_by: Step | None
+    target: str
+
+
+def dropped_states(facts: Facts) -> list[DroppedState]:
+    """States among the results of lines that assign several names."""
+    if facts.traced.failure is not None:
+        return []
+    found: dict[object, DroppedState] = {}
+    for node in _walk(facts.lines):
+        if len(node.targets) < 2 or node.place is None or node.place in found:
+            continue
+        dropped = _dropped_state(facts, node)
+        if dropped is not None:
+            found[node.place] = dropped
+    return list(found.values())
+
+
+def _dropped_state(facts: Facts, node: Node) -> DroppedState | None:
+    names = [name for name in node.targets if name.isidentifier()]
+    ignored = next((name for name in names if name.startswith("_")), "")
+    unread = next((it for it in names if not it.startswith("_") and _unread(facts, node, it)), "")
+    if not ignored and not unread:
+        return None
+    taken = {it for it in _taken(facts, node) if is_data(it)}
+    for value in _results(facts, node):
+        if value in facts.live or not is_data(value):
+            continue
+        old = averaged_from(value)
+        if old is None and unread:
+            old = next((it for it in taken if _fits(value, it) and _updates(value, it)), None)
+        if old is None or root(old) not in taken | set(map(root, taken)):
+            continue
+        used, step = used_after(facts, root(old), node)
+        if used:
+            return DroppedState(value, root(old), node, step, unread or ignored)
+    return None
+
+
+def _updates(value: Value, old: Value) -> bool:
+    """Whether a value is an old one, changed: made from it by one or two elementwise steps."""
+    step = value.producer
+    for _ in range(3):
+        if step is None:
+            return False
+        if any(root(it) is root(old) for it in step.inputs):
+            return True
+        step = next((it.producer for it in step.inputs if it.producer and _fits(it, value)), None)
+    return False
+
+
+def averaged_from(value: Value) -> Value | None:
+    """`x` where a value is a moving average `c * x + (1 - c) * y` with a constant `c`."""
+    step = root(value).producer
+    if step is None or step.primitive != "add":
+        return None
+    parts = [_scaled_by_constant(it) for it in step.inputs]
+    if any(it is None for it in parts):
+        return None
+    (one, a), (other, b) = [it for it in parts if it is not None]
+    if abs(a + b - 1.0) > 1e-4 or not (0.0 < a < 1.0):
+        return None
+    for candidate in (one, other):
+        source = root(candidate)
+        if source.producer is None:
+            return source
+    return None
+
+
+def _scaled_by_constant(value: Value) -> tuple[Value, float] | None:
+    step = root(value).producer
+    if step is None or step.primitive != "mul":
+        return None
+    for one, other in (step.inputs, step.inputs[::-1]):
+        constant: Any = root(other).constant
+        if constant is not None and np.size(constant) == 1:
+            return one, float(np.ravel(constant)[0])
+    return None
+
+
+def describe(facts: Facts, value: Value) -> str:
+    """The name of a value, for a message, or the type of what has none."""
+    from .describe import name_of
+
+    return assigned_name(facts, value) or name_of(facts, value)
