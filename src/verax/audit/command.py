@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .child import DEFAULT_TIMEOUT, Given, audit_in_child
+from .errors import UsageError
 from .finding import Severity
 from .report import Report, merged, worst
 from .specs import parse_inputs
@@ -19,7 +20,15 @@ def audit_targets(targets: Iterable[str], given: Given, timeout: float = DEFAULT
     """
     parsed = [parse_target(target) for target in targets]
     parse_inputs(given.specs, given.dims)  # complains before anything is imported
-    return merged([_audit(target, given, timeout) for target in parsed])
+    reports: list[Report] = []
+    for target in parsed:
+        try:
+            reports.append(_audit(target, given, timeout))
+        except UsageError as error:
+            if len(parsed) == 1 or target.text in str(error):
+                raise
+            raise UsageError(f"{target.text}: {error}") from None
+    return merged(reports)
 
 
 def _audit(target: Target, given: Given, timeout: float) -> Report:
