@@ -83,15 +83,15 @@ class Builder:
     ) -> None:
         """Append the step of an equation to a body."""
         inputs = [read(env, var) for var in eqn.invars]
-        if eqn.primitive is mark_p:
-            self.mark(eqn.params["mark"], inputs[0], body)
-            env[eqn.outvars[0]] = inputs[0]
-            return
         raw = raw_frames(eqn)
         frames = self.user_code.frames(raw, outermost)
         if not frames and body.owner is not None:
             # A library's own steps belong to the line that called it.
             frames = body.owner.frames
+        if eqn.primitive is mark_p:
+            self.mark(eqn.params["mark"], inputs[0], body, frames)
+            env[eqn.outvars[0]] = inputs[0]
+            return
         step = Step(
             primitive=eqn.primitive.name,
             params=eqn.params,
@@ -109,12 +109,11 @@ class Builder:
         for var, value in zip(eqn.outvars, step.outputs, strict=True):
             env[var] = value
 
-    def mark(self, mark: Mark, value: Value, body: Body) -> None:
+    def mark(self, mark: Mark, value: Value, body: Body, frames: tuple[Place, ...]) -> None:
         """Take note of a name or a declaration."""
         if mark.role == "axes":
-            file, line, function = mark.line
-            place = Place(file, line, 1, function)
-            step = Step("axes", {}, [value], [], place, (place,), body, kind="declare")
+            place = frames[0] if frames else None
+            step = Step("axes", {}, [value], [], place, frames, body, kind="declare")
             step.detail = mark.axes
             body.steps.append(step)
         elif mark.role in ("given", "handed on"):

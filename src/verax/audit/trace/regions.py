@@ -14,7 +14,7 @@ from typing import Any
 
 import jax
 from jax.extend.core import ClosedJaxpr, Jaxpr, Primitive
-from jax.interpreters import mlir
+from jax.interpreters import ad, batching, mlir
 
 from ..._jax import closed
 
@@ -61,7 +61,6 @@ class Mark:
     role: str
     path: str = ""
     axes: tuple[str | None, ...] = ()
-    line: tuple[str, int, str] = ("", 0, "")
 
 
 def _types(*_: Any, out_types: Sequence[Any], **__: Any) -> Sequence[Any]:
@@ -73,6 +72,9 @@ derivative_p.def_abstract_eval(_types)
 mark_p.def_abstract_eval(lambda x, **_: x)
 mark_p.def_impl(lambda x, **_: x)
 mlir.register_lowering(mark_p, lambda ctx, x, **_: [x])
+# Bodies of custom functions are run, to hold their derivatives to what they are derivatives of.
+ad.deflinear2(mark_p, lambda cotangent, x, **_: [cotangent])
+batching.defvectorized(mark_p)
 
 
 def traced(function: Any, types: Sequence[Any]) -> tuple[Jaxpr, list[Any]]:
