@@ -199,13 +199,19 @@ class Observer:
         for cls, instances in list(self._instances.items()):
             if cls not in registered or not self._is_users(cls):
                 continue
-            for instance in instances:
-                problem = _round_trip_problem(instance)
-                if problem:
-                    place = _body_place(registered[cls]) or class_place(cls)
-                    data = RoundTrip(cls, problem, class_place(cls))
-                    self.seen.append(Observation("round trip", (place,) if place else (), data))
-                    break
+            problems = [_round_trip_problem(instance) for instance in instances]
+            problem = next((it for it in problems if it), "")
+            defined = class_place(cls)
+            place = (_body_place(registered[cls]) or defined) if problem else defined
+            frames = (place,) if place else ()
+            if problem:
+                self.seen.append(
+                    Observation("round trip", frames, RoundTrip(cls, problem, defined))
+                )
+            elif all(it == "" for it in problems):
+                self.seen.append(
+                    Observation("round trip holds", frames, RoundTrip(cls, "", defined))
+                )
 
 
 def _tree_functions() -> dict[str, Callable[..., Any]]:
@@ -250,7 +256,12 @@ def _is_array(value: Any) -> bool:
 
 def _array_fields(leaf: Any) -> tuple[str, ...]:
     """Attributes of an object that hold arrays, also inside of containers."""
-    if _is_array(leaf) or isinstance(leaf, type) or hasattr(leaf, "__jax_array__") or callable(leaf):
+    if (
+        _is_array(leaf)
+        or isinstance(leaf, type)
+        or hasattr(leaf, "__jax_array__")
+        or callable(leaf)
+    ):
         return ()
     try:
         attributes = vars(leaf)
@@ -272,7 +283,10 @@ def class_place(cls: type) -> Place | None:
     """Where a class is defined."""
     for member in vars(cls).values():
         code = getattr(getattr(member, "__func__", member), "__code__", None)
-        if code is not None and not code.co_filename.startswith("<"):
+        # Not what a decorator made, which lives in the decorator's file.
+        if code is not None and code.co_qualname.startswith(f"{cls.__qualname__}."):
+            if code.co_filename.startswith("<"):
+                continue
             return _definition(cls, code.co_filename)
     file = getattr(sys.modules.get(cls.__module__), "__file__", None) or _file_of_globals(cls)
     return _definition(cls, file) if file else None
@@ -307,23 +321,29 @@ def _body_place(unflatten: Any) -> Place | None:
     return Place(code.co_filename, line, 1, code.co_qualname)
 
 
-def _round_trip_problem(instance: Any) -> str:
-    """What changes when an instance is flattened and put together again; empty if nothing does."""
+def _round_trip_problem(instance: Any) -> str | None:
+    """What changes when an instance is flattened and put together again.
+
+    Empty if nothing does; `None` if that cannot be told.
+    """
     try:
         children, structure = jax.tree.flatten(instance, is_leaf=lambda it: it is not instance)
         restored = jax.tree.unflatten(structure, children)
-        again = jax.tree.leaves(restored, is_leaf=lambda it: it is not restored)
+        again, structure_again = jax.tree.flatten(restored, is_leaf=lambda it: it is not restored)
+        same = structure == structure_again
     except Exception:
-        return ""  # It cannot be done on these leaves, which is another matter.
+        return None  # It cannot be done on these leaves, which is another matter.
     if type(restored) is not type(instance):
         return f"it comes back as {type(restored).__name__}"
     if len(again) != len(children):
         return f"it has {len(children)} children, and {len(again)} after it was put together again"
-    return (
+    problem = (
         _permuted(instance, children, again)
         or _lost(instance, restored)
         or _static_array(instance, structure)
     )
+    same = same and all(a is b for a, b in zip(children, again, strict=True))
+    return problem or ("" if same else None)
 
 
 def _permuted(instance: Any, children: list[Any], again: list[Any]) -> str:
@@ -334,7 +354,9 @@ def _permuted(instance: Any, children: list[Any], again: list[Any]) -> str:
     if all(it in names for it in before):
         order = [names[it] for it in before]
         swapped = [names[it] for it in after]
-        return f"its children are flattened as ({_words(order)}), and come back as ({_words(swapped)})"
+        return (
+            f"its children are flattened as ({_words(order)}), and come back as ({_words(swapped)})"
+        )
     return "its children come back in another order than they were flattened in"
 
 

@@ -5,12 +5,20 @@ from __future__ import annotations
 from .._rule import Rule
 from . import (
     leaf_not_differentiable,
+    leaves_in_other_order,
+    map_returns_tuples,
+    opaque_leaf,
+    round_trip,
     state_dropped,
     trees_do_not_fit,
     unregistered_class,
 )
 
 RULES: tuple[Rule, ...] = (
+    round_trip.RULE,
+    leaves_in_other_order.RULE,
+    map_returns_tuples.RULE,
+    opaque_leaf.RULE,
     state_dropped.RULE,
     unregistered_class.RULE,
     leaf_not_differentiable.RULE,

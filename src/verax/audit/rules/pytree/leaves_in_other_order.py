@@ -1,0 +1,84 @@
+"""Leaves that are unpacked under the names of others."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from ...finding import Finding, Severity
+from ...trace.facts import Facts
+from .._rule import Rule
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """Lines that unpack leaves under names of the tree's keys, but in another order."""
+    for seen in facts.traced.observations:
+        if seen.kind != "leaf order" or seen.place is None:
+            continue
+        statement = facts.sources.statement(seen.place)
+        names = _unpacked(statement.text) if statement is not None else ()
+        keys = seen.data.keys
+        if tuple(names) == keys or len(keys) < 2 or sorted(names) != sorted(keys):
+            continue
+        yield RULE.finding(
+            seen.place,
+            current=f"`{statement.text if statement else ''}` names the leaves "
+            f"({', '.join(names)}), but `{seen.data.function}` gives them as ({', '.join(keys)})",
+            expected="leaves come in the order of the tree: dict keys are sorted, fields as declared",
+            fix="Take them by key: "
+            + "; ".join(f"`{name} = tree[{name!r}]`" for name in names[:3])
+            + ".",
+        )
+
+
+def _unpacked(text: str) -> Sequence[str]:
+    """The names that a statement gives to single leaves: `a, b = …` or `(a, b), tree = …`."""
+    try:
+        node = ast.parse(text).body[0]
+    except (SyntaxError, IndexError):
+        return ()
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+        return ()
+    target = node.targets[0]
+    if isinstance(target, (ast.Tuple, ast.List)) and target.elts:
+        inner = target.elts[0]
+        if isinstance(inner, (ast.Tuple, ast.List)):
+            target = inner
+        return [it.id for it in target.elts if isinstance(it, ast.Name)]
+    return ()
+
+
+RULE = Rule(
+    code="PT102",
+    name="leaves-in-other-order",
+    title="Leaves unpacked in another order",
+    family="pytree",
+    severity=Severity.CRITICAL,
+    explanation="""\
+The leaves of a dict come sorted by key, however it was written. Unpacking them under the names of the
+keys in another order swaps arrays, and nothing complains if their shapes agree.
+""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+def entry(params, x):
+    scale, offset = jax.tree.leaves(params)
+    return scale * x + offset
+
+def inputs():
+    return {"scale": jnp.ones(3), "offset": jnp.zeros(3)}, jnp.ones((2, 3))
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+def entry(params, x):
+    offset, scale = jax.tree.leaves(params)
+    return scale * x + offset
+
+def inputs():
+    return {"scale": jnp.ones(3), "offset": jnp.zeros(3)}, jnp.ones((2, 3))
+""",
+    trace=check,
+)

@@ -1,0 +1,95 @@
+"""A `tree.map` of a function with several results, unpacked as if it returned several trees."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ...finding import Confidence, Finding, Severity
+from ...trace.facts import Facts
+from .._rule import Rule
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """Unpacked results of maps whose function returned tuples."""
+    for seen in facts.traced.observations:
+        if seen.kind != "mapped to tuples" or seen.place is None:
+            continue
+        statement = facts.sources.statement(seen.place)
+        names = _names_of_trees(statement.text) if statement is not None else None
+        if names is None or len(names) != seen.data.length:
+            continue
+        text = statement.text if statement else ""
+        yield RULE.finding(
+            seen.place,
+            current=f"`{text}` maps a function that returns {seen.data.length} values, and takes "
+            f"the result apart at the top of the tree (a {seen.data.root} of "
+            f"{seen.data.children}), where its own children are",
+            expected="the function's results are at the leaves: a tree of tuples, not a tuple of "
+            "trees",
+            fix="Turn it inside out: `jax.tree.transpose(jax.tree.structure(tree), "
+            "jax.tree.structure((0,) * n), pairs)`, or map once for each result.",
+        )
+
+
+def _names_of_trees(text: str) -> list[str] | None:
+    """The names that a map is unpacked to, if they speak of whole trees.
+
+    They do where one of them, perhaps with a word before it, is the name of a tree that is mapped
+    over: `params, momentum = jax.tree.map(f, params, momentum)`.
+    """
+    try:
+        node = ast.parse(text).body[0]
+    except (SyntaxError, IndexError):
+        return None
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+        return None
+    target = node.targets[0]
+    if not isinstance(target, (ast.Tuple, ast.List)):
+        return None
+    names = [it.id for it in target.elts if isinstance(it, ast.Name)]
+    if len(names) != len(target.elts):
+        return None
+    trees = [ast.unparse(it).rpartition(".")[2] for it in node.value.args[1:]]
+    speaks = any(name.endswith(tree) or tree.endswith(name) for name in names for tree in trees)
+    return names if speaks else None
+
+
+RULE = Rule(
+    code="PT103",
+    name="map-returns-tuples",
+    title="Tree of tuples unpacked as a tuple of trees",
+    family="pytree",
+    severity=Severity.CRITICAL,
+    confidence=Confidence.LIKELY,
+    explanation="""\
+`jax.tree.map` puts what its function returns at the leaves. If that is a pair, the result is a tree of
+pairs. Unpacking it gives the children of the tree instead, and nothing complains if there are as
+many of them.
+""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+def entry(params, velocity):
+    step = lambda p, v: (p - 0.1 * v, 0.9 * v)
+    params, velocity = jax.tree.map(step, params, velocity)
+    return params, velocity
+
+def inputs():
+    return (jnp.ones(2), jnp.ones(2)), (jnp.zeros(2), jnp.zeros(2))
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+def entry(params, velocity):
+    new = jax.tree.map(lambda p, v: p - 0.1 * v, params, velocity)
+    velocity = jax.tree.map(lambda v: 0.9 * v, velocity)
+    return new, velocity
+
+def inputs():
+    return (jnp.ones(2), jnp.ones(2)), (jnp.zeros(2), jnp.zeros(2))
+""",
+    trace=check,
+)

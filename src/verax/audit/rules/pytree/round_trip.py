@@ -1,0 +1,105 @@
+"""A registered class that does not survive being taken apart and put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...finding import Evidence, Finding, Severity, Verified
+from ...trace.facts import Facts
+from .._rule import Rule
+
+
+def check(facts: Facts) -> Iterator[Finding | Verified]:
+    """What the observer saw when it put instances together again."""
+    for seen in facts.traced.observations:
+        if seen.kind == "round trip":
+            name = seen.data.cls.__name__
+            place = seen.place or seen.data.class_place
+            if place is None:
+                continue
+            defined = seen.data.class_place
+            yield RULE.finding(
+                place,
+                current=f"`{name}` is registered as a pytree, but {seen.data.problem}",
+                expected="unflattening the children of a flattened instance gives the same instance",
+                fix="Let `tree_flatten` and `tree_unflatten` name the same fields in the same "
+                "order, arrays as children and everything else as static data.",
+                evidence=(Evidence(f"`{name}` is defined here", defined),) if defined else (),
+            )
+        elif seen.kind == "round trip holds":
+            name = seen.data.cls.__name__
+            yield RULE.verified(
+                f"`{name}` survives flattening",
+                "an instance was taken apart and put together: same children, same order, same "
+                "static data",
+                seen.place,
+            )
+
+
+RULE = Rule(
+    code="PT101",
+    name="round-trip",
+    title="Registered class does not come back as it was",
+    family="pytree",
+    severity=Severity.CRITICAL,
+    explanation="""\
+Every transformation takes its arguments apart and puts them together again. A class whose
+`tree_unflatten` reads its children in another order than `tree_flatten` wrote them, or forgets a
+field, changes silently at every `jit`, `scan` and `tree.map`.
+""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+@jax.tree_util.register_pytree_node_class
+class Box:
+    def __init__(self, low, high):
+        self.low, self.high = low, high
+
+    def tree_flatten(self):
+        return (self.low, self.high), None
+
+    @classmethod
+    def tree_unflatten(cls, aux, children):
+        high, low = children
+        return cls(low, high)
+
+@jax.jit
+def width(box):
+    return box.high - box.low
+
+def entry(low, high):
+    return width(Box(low, high))
+
+def inputs():
+    return jnp.zeros(3), jnp.ones(3)
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+@jax.tree_util.register_pytree_node_class
+class Box:
+    def __init__(self, low, high):
+        self.low, self.high = low, high
+
+    def tree_flatten(self):
+        return (self.low, self.high), None
+
+    @classmethod
+    def tree_unflatten(cls, aux, children):
+        low, high = children
+        return cls(low, high)
+
+@jax.jit
+def width(box):
+    return box.high - box.low
+
+def entry(low, high):
+    return width(Box(low, high))
+
+def inputs():
+    return jnp.zeros(3), jnp.ones(3)
+""",
+    trace=check,
+)
