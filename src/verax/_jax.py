@@ -365,6 +365,12 @@ def _parsed(source: str | None) -> tuple[str, str, int]:
     return name, file, int(line) if line.isdigit() else 0
 
 
+def source_of_rule(params: dict[str, Any]) -> tuple[str, str, int]:
+    """Name, file and first line of the derivative that a custom function was given."""
+    rule = params.get("bwd", params.get("jvp_jaxpr_fun"))
+    return _parsed(getattr(getattr(rule, "debug_info", None), "func_src_info", None))
+
+
 @contextlib.contextmanager
 def whole_tracebacks() -> Iterator[None]:
     """Leave JAX's own frames in the traceback of an error: they say which function raised it."""

@@ -33,6 +33,7 @@ def assert_claims(family: str, program: str) -> Report:
     """Hold a program to what its lines claim; the imports are added."""
     source = _HEADER + dedent(program)
     report = audit_family(family, source)
+    assert not report.notes, report.notes
     found = {(it.code, it.place.line) for it in (*report.issues, *report.warnings)}
     claimed = {
         (code, number)

@@ -24,8 +24,6 @@ _LINEAR = (
     "transpose",
     "copy",
     "convert_element_type",
-    "slice",
-    "rev",
     "neg",
     "psum",
     "pmean",
@@ -163,6 +161,7 @@ def bootstraps(flow: Flow) -> Iterator[Bootstrap]:
                 if (
                     not prediction.scaled
                     and prediction.sign == -target.sign
+                    and not flow.same.are(prediction.value, target.value)
                     and _same_model(flow, shapes, prediction.value, target.value)
                 ):
                     yield Bootstrap(error, prediction.value, target.value)
@@ -253,7 +252,7 @@ def one_sided(flow: Flow) -> Iterator[OneSided]:
                     continue
                 sides = flow.same.number(plain(source)), flow.same.number(plain(trained))
                 earlier = found.setdefault(sides, (number, step))
-                if earlier[0] != number:
+                if earlier[0] != number and earlier[1] is not step:
                     pairs.append((sides, OneSided(earlier[1], step, source)))
     for (stopped, trained), pair in pairs:
         if (trained, stopped) not in found:

@@ -1,0 +1,86 @@
+"""Derivatives written by hand that JAX will not accept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Evidence, Finding, Severity
+from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...trace.facts import Facts
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """Report rules that raise when the function is differentiated."""
+    for it in facts.custom_rules:
+        if it.verdict == "raises":
+            yield RULE.finding(
+                it.place,
+                current=f"differentiating `{it.function}` raises: {it.message}",
+                expected="for each argument a cotangent of its own structure, shape and dtype, or "
+                "for each result a tangent",
+                fix="return one derivative for each differentiable argument, of the same shape; "
+                "where an argument was broadcast, sum its cotangent over the broadcast axes",
+                evidence=(Evidence(f"`{it.function}` is called here", facts.place(it.step)),),
+            )
+
+
+RULE = Rule(
+    code="GR016",
+    name="custom-rule-raises",
+    title="A custom derivative does not fit its function",
+    family="grad",
+    severity=Severity.ERROR,
+    explanation="""\
+The backward rule of a `custom_vjp` returns one cotangent for each argument, with the shape of that
+argument; the rule of a `custom_jvp` returns a tangent with the shape of the result. An argument
+that was broadcast in the function gets the sum of the cotangent over the broadcast axes.
+""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+@jax.custom_vjp
+def shift(x, b):
+    return x + b
+
+def forward(x, b):
+    return x + b, None
+
+def backward(_, g):
+    return g, g
+
+shift.defvjp(forward, backward)
+
+def entry(x, b):
+    return jax.grad(lambda b: jnp.sum(shift(x, b)))(b)
+
+def inputs():
+    return jnp.ones((4, 3)), jnp.ones(3)
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+@jax.custom_vjp
+def shift(x, b):
+    return x + b
+
+def forward(x, b):
+    return x + b, None
+
+def backward(_, g):
+    return g, g.sum(axis=0)
+
+shift.defvjp(forward, backward)
+
+def entry(x, b):
+    return jax.grad(lambda b: jnp.sum(shift(x, b)))(b)
+
+def inputs():
+    return jnp.ones((4, 3)), jnp.ones(3)
+""",
+    trace=check,
+)

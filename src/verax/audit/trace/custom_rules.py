@@ -1,0 +1,300 @@
+"""Derivatives that the user wrote, held against those of the function they belong to.
+
+Each function with `custom_jvp` or `custom_vjp` is run at random points, with its rule and without.
+Some rules differ on purpose, and are left alone: those of functions that change nothing (gradient
+reversal, clipping), of functions without a derivative (rounding, spikes), and those that differ
+only where the true derivative is not finite, or larger than the rule's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend.core import ClosedJaxpr, jaxpr_as_fun, primitives
+
+from ..._jax import bind_primitive, closed, raw_frames, source_of_rule
+from ..finding import Place
+from .gradients import CUSTOM_CALLS, is_inexact
+from .keys import is_typed
+from .places import UserCode
+from .program import Step, Value
+from .regions import region_p
+
+if TYPE_CHECKING:
+    from .facts import Facts
+
+_POINTS = 6
+# Larger functions are not run.
+_MOST_ELEMENTS = 200_000
+
+
+@dataclass(frozen=True, eq=False)
+class CustomRule:
+    """What came of running a rule.
+
+    `verdict` is "agrees", "wrong", "raises", or "unknown" where nothing can be said. `argument` is
+    the position of the wrong derivative; `ratio` that of rule and truth, if it is the same
+    everywhere.
+    """
+
+    step: Step
+    function: str
+    verdict: str
+    place: Place
+    argument: int = 0
+    ratio: float | None = None
+    message: str = ""
+
+
+def custom_rules(facts: Facts) -> Iterator[CustomRule]:
+    """Every function of the user's that has a derivative of its own, once."""
+    seen: set[Any] = set()
+    for step in facts.steps:
+        if step.primitive not in CUSTOM_CALLS or step.bodies[0].place is None:
+            continue
+        identity = (step.bodies[0].place, tuple((it.shape, str(it.dtype)) for it in step.inputs))
+        if identity not in seen:
+            seen.add(identity)
+            yield _Checker(facts, step).check()
+
+
+class _Checker:
+    """Runs one custom function."""
+
+    def __init__(self, facts: Facts, step: Step):
+        self._facts, self._step = facts, step
+        jaxpr, consts = closed(step.params["call_jaxpr"])
+        self._runnable = not any(eqn.primitive is region_p for eqn in jaxpr.eqns)
+        self._plain: Callable[..., Any] = jaxpr_as_fun(ClosedJaxpr(jaxpr, consts))
+        primitive = {
+            "custom_jvp_call": primitives.custom_jvp_call_p,
+            "custom_vjp_call": primitives.custom_vjp_call_p,
+        }[step.primitive]
+        self._ruled: Callable[..., Any] = lambda *args: bind_primitive(primitive, step.params, args)
+        first = step.params["num_consts"]
+        self._differentiated = [
+            index for index, value in enumerate(step.inputs) if index >= first and is_inexact(value)
+        ]
+        self._results = [i for i, value in enumerate(step.outputs) if is_inexact(value)]
+        self._rule_name, self._rule_file, self._rule_line = source_of_rule(step.params)
+
+    def check(self) -> CustomRule:
+        size = sum(int(np.prod(it.shape, dtype=int)) for it in self._step.inputs)
+        if (
+            not self._runnable
+            or not self._differentiated
+            or not self._results
+            or size > _MOST_ELEMENTS
+        ):
+            return self._verdict("unknown")
+        point = self._point(0)
+        if point is None:
+            return self._verdict("unknown")
+        try:
+            jax.eval_shape(self._pullback(self._plain), *point)
+        except Exception:  # Not the rule's fault: there is nothing to compare it with.
+            return self._verdict("unknown")
+        try:
+            program = jax.make_jaxpr(self._pullback(self._ruled))(*point)
+        except Exception as error:
+            return self._verdict("raises", message=_first_sentence(error))
+        try:
+            wrong = self._compare()
+        except Exception:
+            return self._verdict("unknown")
+        if wrong is None or isinstance(wrong, str):
+            return self._verdict(wrong or "agrees")
+        argument, ratio = wrong
+        place = self._place_of(program, len(self._results) + argument)
+        return self._verdict("wrong", place, argument=self._differentiated[argument], ratio=ratio)
+
+    def _verdict(self, verdict: str, place: Place | None = None, **parts: Any) -> CustomRule:
+        body = self._step.bodies[0]
+        place = place or self._return_of_rule() or body.place or Place("<unknown>", 1)
+        return CustomRule(self._step, body.function, verdict, place, **parts)
+
+    # --- running
+
+    def _pullback(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function of a point and cotangents: results, and cotangents of the arguments."""
+
+        def run(args: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+            def of_differentiated(*values: Any) -> list[Any]:
+                filled = list(args)
+                for index, value in zip(self._differentiated, values, strict=True):
+                    filled[index] = value
+                outs = function(*filled)
+                return [outs[index] for index in self._results]
+
+            values = [args[index] for index in self._differentiated]
+            outs, pull = jax.vjp(of_differentiated, *values)
+            return [*outs, *pull(list(cotangents))]
+
+        return run
+
+    def _point(self, seed: int) -> tuple[list[Any], list[Any]] | None:
+        rng = np.random.default_rng(seed)
+        args = [self._sample(rng, seed, value) for value in self._step.inputs]
+        if any(arg is None for arg in args):
+            return None
+        outs = [self._step.outputs[index] for index in self._results]
+        # Of size one, so that the derivatives of elementwise functions keep their sizes.
+        cotangents = [jnp.asarray(rng.choice([-1.0, 1.0], out.shape), out.dtype) for out in outs]
+        return args, cotangents
+
+    def _sample(self, rng: np.random.Generator, seed: int, value: Value) -> Any:
+        if value.constant is not None:
+            return value.constant
+        if is_typed(value):
+            keys = jax.random.split(jax.random.key(seed), int(np.prod(value.shape, dtype=int)) or 1)
+            return keys.reshape(value.shape)
+        shape, dtype = value.shape, value.dtype
+        interval = self._facts.ranges[value]
+        bounded = interval.is_bounded and abs(interval.high) < 1e6 and abs(interval.low) < 1e6
+        if np.issubdtype(dtype, np.bool_):
+            return jnp.asarray(rng.integers(0, 2, shape), dtype)
+        if np.issubdtype(dtype, np.integer):
+            low, high = (interval.low, interval.high) if bounded else (0, 1)
+            return jnp.asarray(rng.integers(int(low), int(high) + 1, shape), dtype)
+        if not is_inexact(value):
+            return None
+        if bounded and interval.low < interval.high:
+            drawn = rng.uniform(interval.low, interval.high, shape)
+        elif seed % 2:
+            drawn = rng.uniform(0.2, 1.8, shape)  # inside of the domain of logarithms and roots
+        else:
+            drawn = rng.normal(size=shape)
+        return jnp.asarray(drawn, dtype)
+
+    def _compare(self) -> tuple[int, float | None] | str | None:
+        """Which derivative is wrong; `None` if all agree; "unknown" if there is no telling."""
+
+        def both(args: Any, cotangents: Any) -> Any:
+            twice = [-2 * it for it in cotangents]
+            true = self._pullback(self._plain)(args, cotangents)
+            ruled = self._pullback(self._ruled)(args, cotangents)
+            return true, ruled, self._pullback(self._ruled)(args, twice)
+
+        run = jax.jit(both)
+        count = len(self._results)
+        samples: list[list[_Sample]] = [[] for _ in self._differentiated]
+        for seed in range(_POINTS):
+            point = self._point(seed)
+            if point is None:
+                return "unknown"
+            true, ruled, twice = jax.device_get(run(*point))
+            if not all(np.isfinite(it).all() for it in true[:count]):
+                continue
+            identity = self._changes_nothing(point[0], true[:count])
+            for index, found in enumerate(samples):
+                parts = (true[count + index], ruled[count + index], twice[count + index])
+                exact, by_rule, twofold = (np.asarray(it, np.float64) for it in parts)
+                found.append(_Sample(exact, by_rule, twofold, identity))
+        known = [_judge(found, self._tolerance()) for found in samples]
+        for index, verdict in enumerate(known):
+            if isinstance(verdict, float) or verdict == "wrong":
+                return index, verdict if isinstance(verdict, float) else None
+        return None if all(verdict == "agrees" for verdict in known) else "unknown"
+
+    def _changes_nothing(self, args: Sequence[Any], outs: Sequence[Any]) -> bool:
+        values = [np.asarray(args[index]) for index in self._differentiated]
+        return all(
+            any(out.shape == it.shape and np.array_equal(out, it) for it in values) for out in outs
+        )
+
+    def _tolerance(self) -> float:
+        # A loop in the function may stand for its limit, which the rule is the derivative of.
+        loops = any(it.kind in ("scan", "while") for it in self._step.bodies[0].walk())
+        return 0.15 if loops else 0.02
+
+    # --- places
+
+    def _return_of_rule(self) -> Place | None:
+        user_code: UserCode = self._facts.traced.user_code
+        if not self._rule_file or not user_code.owns(self._rule_file):
+            return None
+        # The first line may be that of a decorator.
+        start = Place(self._rule_file, self._rule_line + 1, 1, self._rule_name)
+        return self._facts.sources.returned(start) or start
+
+    def _place_of(self, program: Any, output: int) -> Place | None:
+        """The line that made an output of the rule."""
+        jaxpr, _ = closed(program)
+        wanted = jaxpr.outvars[output]
+        for eqn in reversed(jaxpr.eqns):
+            if any(var is wanted for var in eqn.outvars):
+                frames = self._facts.traced.user_code.frames(raw_frames(eqn))
+                own = [it for it in frames if it.function.endswith(self._rule_name)]
+                return own[0] if own and self._rule_name else None
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """A derivative at one point: true, by the rule, by the rule for -2 times the cotangent."""
+
+    true: np.ndarray
+    ruled: np.ndarray
+    twice: np.ndarray
+    identity: bool
+
+
+def _judge(samples: Sequence[_Sample], tolerance: float) -> str | float:
+    """Whether a derivative "agrees", is "wrong", or by which constant ratio; else "unknown"."""
+    if not samples:
+        return "unknown"
+    true = np.concatenate([it.true.ravel() for it in samples])
+    ruled = np.concatenate([it.ruled.ravel() for it in samples])
+    twice = np.concatenate([it.twice.ravel() for it in samples])
+    usable = np.isfinite(true) & np.isfinite(ruled) & np.isfinite(twice)
+    true, ruled, twice = true[usable], ruled[usable], twice[usable]
+    scale = np.abs(true).max(initial=0.0)
+    slack = tolerance * np.abs(true) + 1e-3 * scale
+    bad = np.abs(ruled - true) > slack
+    moving = np.abs(true) > 1e-3 * scale
+    if not bad.any() and true.size:
+        return "agrees"
+    deliberate = (
+        all(it.identity for it in samples)
+        or not moving.any()
+        or not ruled.any()
+        or not (bad & moving).any()
+        or _is_nonlinear(ruled, twice)
+        or _only_bounds(true, ruled, bad)
+        or _smooths_a_hard_function(true, ruled)
+    )
+    if deliberate:
+        return "unknown"
+    ratios = ruled[moving] / true[moving]
+    constant = np.ptp(ratios) < 0.02 * np.abs(ratios).max()
+    return float(np.median(ratios)) if constant else "wrong"
+
+
+def _is_nonlinear(ruled: np.ndarray, twice: np.ndarray) -> bool:
+    """Whether the rule clips or masks what it is given: that is what it is for."""
+    scale = np.abs(ruled).max(initial=0.0)
+    return bool((np.abs(twice + 2 * ruled) > 0.01 * np.abs(ruled) + 1e-3 * scale).any())
+
+
+def _only_bounds(true: np.ndarray, ruled: np.ndarray, bad: np.ndarray) -> bool:
+    """Whether the rule is the derivative, but for a bound on its size."""
+    if bad.all():
+        return False
+    smaller = (np.abs(ruled) < np.abs(true)) & (ruled * true >= 0)
+    return bool(smaller[bad].all() and np.abs(true[bad]).min() >= np.abs(true[~bad]).max())
+
+
+def _smooths_a_hard_function(true: np.ndarray, ruled: np.ndarray) -> bool:
+    """Whether the true derivative is zero on whole pieces, where the rule gives a slope."""
+    flat = true == 0
+    return bool(flat.mean() > 0.1 and (np.abs(ruled[flat]) > 0).mean() > 0.5)
+
+
+def _first_sentence(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return text if len(text) < 300 else text[:297] + "…"

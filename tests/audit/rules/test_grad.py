@@ -1,0 +1,504 @@
+"""Gradients: what loses them, what sends them the wrong way, and what only looks as if it did."""
+
+from __future__ import annotations
+
+import pytest
+
+from .claims import assert_claims
+
+VECTOR = "def inputs(): return jnp.arange(1.0, 4.0), jnp.ones(3)\n"
+BATCH = (
+    "def inputs(): return {'w': jnp.ones((3, 2)), 'v': jnp.ones(2)}, jnp.ones((5, 3)), "
+    "jnp.ones(5), jnp.ones((5, 3)), jnp.zeros(5)\n"
+)
+
+BLOCKED = {
+    "argmax": """
+        def f(w, x):
+            return x[jnp.argmax(w)]  # GR010
+
+        def entry(w, x): return jax.grad(f)(w, x)
+    """,
+    "comparison": """
+        def f(w, x):
+            return jnp.mean((w > x).astype(jnp.float32))  # GR010
+
+        def entry(w, x): return jax.value_and_grad(f)(w, x)
+    """,
+    "learned_threshold": """
+        def f(params, x):
+            kept = jnp.where(x > params["threshold"], x, 0.0)  # GR010
+            return jnp.sum(kept * params["scale"])
+
+        def entry(w, x): return jax.grad(f)({"threshold": w[0], "scale": w}, x)
+    """,
+    "rounding": """
+        def f(w, x):
+            q = jnp.round(w * 4) / 4  # GR010
+            return jnp.sum((q - x) ** 2)
+
+        def entry(w, x): return jax.grad(f)(w, x)
+    """,
+    "everything_stopped": """
+        def f(w, x):
+            y = stop_gradient(w * x)  # GR010
+            return jnp.sum(y**2)
+
+        def entry(w, x): return jax.grad(f)(w, x)
+    """,
+    "inside_vmap_and_scan": """
+        def f(w, x):
+            def step(total, e):
+                return total + jnp.floor(w[0] * e), None  # GR010
+            return lax.scan(step, 0.0, x)[0]
+
+        def entry(w, x): return jax.vmap(lambda a: jax.grad(f)(w * a, x))(x)
+    """,
+    "accuracy_as_loss": """
+        def f(w, x):
+            hit = jnp.argmax(w * x) == 1  # GR010
+            return -jnp.mean(hit.astype(jnp.float32))
+
+        def entry(w, x): return jax.grad(f)(w, x)
+    """,
+    "dead_error": """
+        def f(params, x, r, y, done):
+            error = stop_gradient(r - x @ params["w"] @ params["v"])
+            policy = -jnp.mean(jax.nn.log_sigmoid(x @ params["w"])[:, 0] * error)
+            value = 0.5 * jnp.mean(error**2)  # GR011
+            return policy + value
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
+}
+
+STRAIGHT = {
+    "computed_twice": """
+        def f(w, x):
+            y = jnp.round(w) + stop_gradient(w - jnp.round(w))  # GR013
+            return jnp.sum(y * x)
+
+        def entry(w, x): return jax.grad(f)(w, x)
+    """,
+    "subtracted": """
+        def f(w, x):
+            q = jnp.sign(w)
+            return jnp.sum((q - stop_gradient(q - w)) * x)  # GR013
+
+        def entry(w, x): return jax.grad(f)(w, x)
+    """,
+    "hard_sample": """
+        def f(w, x):
+            soft = jax.nn.softmax(w)
+            hard = jax.nn.one_hot(jnp.argmax(soft), 3)
+            y = stop_gradient(soft - hard) + hard  # GR013
+            return jnp.sum(y * x)
+
+        def entry(w, x): return jax.grad(f)(w, x)
+    """,
+}
+
+TARGETS = {
+    "error_in_one_line": """
+        def value(params, x):
+            return jnp.tanh(x @ params["w"]) @ params["v"]
+
+        def f(params, x, r, y, done):
+            delta = r + 0.9 * (1 - done) * value(params, y) - value(params, x)  # GR014
+            return jnp.mean(jnp.square(delta))
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
+    "absolute_and_mapped": """
+        def value(params, x):
+            return jnp.tanh(x @ params["w"]) @ params["v"]
+
+        def one(params, x, r, y, done):
+            target = r + 0.9 * value(params, y)
+            return jnp.abs(target - value(params, x))  # GR014
+
+        def f(params, *batch):
+            return jnp.mean(jax.vmap(one, in_axes=(None, 0, 0, 0, 0))(params, *batch))
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
+    "one_pass_over_time": """
+        def f(params, x, r, y, done):
+            values = jnp.tanh(x @ params["w"]) @ params["v"]
+            target = r[:-1] + 0.9 * values[1:]
+            return jnp.mean((values[:-1] - target) ** 2)  # GR014
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
+    "discount_by_where": """
+        def value(params, x):
+            return jnp.tanh(x @ params["w"]) @ params["v"]
+
+        def f(params, x, r, y, done):
+            after = jnp.where(done > 0, 0.0, value(params, y))
+            td = value(params, x) - (r + 0.99 * after)  # GR014
+            return 0.5 * jnp.mean(td * td)
+
+        def entry(*args): return jax.value_and_grad(f)(*args)
+    """,
+}
+
+WEIGHTS = {
+    "critic_recomputed": """
+        def f(params, x, r, y, done):
+            log_probs = jax.nn.log_softmax(x @ params["w"])[:, 0]
+            advantage = r - y[:, :2] @ params["v"]
+            policy = -jnp.mean(log_probs * advantage)  # GR015
+            value = jnp.mean((y[:, :2] @ params["v"] - r) ** 2)
+            return policy + 0.5 * value
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
+    "normalised_and_clipped": """
+        def f(params, x, r, y, done):
+            ratio = jnp.exp(jax.nn.log_softmax(x @ params["w"])[:, 0] - done)
+            values = y[:, :2] @ params["v"]
+            advantage = r - values
+            advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+            clipped = jnp.clip(ratio, 0.8, 1.2) * advantage  # GR015
+            policy = -jnp.mean(jnp.minimum(ratio * advantage, clipped))  # GR015
+            return policy + 0.5 * jnp.mean(jnp.square(r - values))
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
+}
+
+SIDES = {
+    "encoder_never_pulled": """
+        def f(params, x, r, y, done):
+            z = x @ params["w"]
+            code = params["v"][None, :] * r[:, None]
+            a = jnp.mean((stop_gradient(z) - code) ** 2)  # GR012
+            b = jnp.mean((code - stop_gradient(z)) ** 2)
+            return a + 0.25 * b + jnp.mean((z @ params["v"] - r) ** 2)
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
+}
+
+CUSTOM = {
+    "factor": """
+        @jax.custom_vjp
+        def f(x): return jnp.sum(x**2)
+        def fwd(x): return f(x), x
+        def bwd(x, g):
+            return (g * x,)  # GR017
+        f.defvjp(fwd, bwd)
+
+        def entry(w, x): return jax.grad(f)(w * x)
+    """,
+    "wrong_function_in_the_middle": """
+        @jax.custom_jvp
+        def f(x): return jnp.sin(x)
+        @f.defjvp
+        def rule(primals, tangents):
+            (x,), (dx,) = primals, tangents
+            return f(x), jnp.sin(x) * dx  # GR017
+
+        def entry(w, x): return jax.vmap(jax.grad(f))(w * x)
+    """,
+    "not_summed": """
+        @jax.custom_vjp
+        def f(x, s): return x * s
+        def fwd(x, s): return f(x, s), (x, s)
+        def bwd(res, g):
+            x, s = res
+            return g * s, g * x  # GR016
+        f.defvjp(fwd, bwd)
+
+        def entry(w, x): return jax.grad(lambda s: jnp.sum(f(w, s)))(x[0])
+    """,
+    "one_too_few": """
+        @jax.custom_vjp
+        def f(x, s): return x * s
+        def fwd(x, s): return f(x, s), (x, s)
+        def bwd(res, g):
+            x, s = res
+            return (g * s,)  # GR016
+        f.defvjp(fwd, bwd)
+
+        def entry(w, x): return jax.grad(lambda s: jnp.sum(f(w, s)))(x)
+    """,
+    "tangent_of_another_shape": """
+        @jax.custom_jvp
+        def f(x): return jnp.sum(x**2)
+        @f.defjvp
+        def rule(primals, tangents):
+            (x,), (dx,) = primals, tangents
+            return f(x), 2 * x * dx  # GR016
+
+        def entry(w, x): return jax.grad(f)(w * x)
+    """,
+}
+
+LOOPS = {
+    "dynamic_bounds": """
+        def f(w, n):
+            return lax.fori_loop(0, n, lambda i, v: v * w[0], 1.0)  # GR018
+
+        def entry(w, x): return jax.grad(f)(w, jnp.int32(x[0]))
+    """,
+}
+
+FINE = {
+    "correct_straight_through": """
+        def f(w, x):
+            q = jnp.round(w)
+            hard = jax.nn.one_hot(jnp.argmax(w), 3)
+            soft = jax.nn.softmax(w)
+            y = w + stop_gradient(q - w) + (stop_gradient(hard - soft) + soft)
+            return jnp.sum(y * x)
+
+        def entry(w, x): return jax.grad(f)(w, x)
+    """,
+    "target_network_in_the_same_tree": """
+        def f(both, x):
+            target = 0.9 * jnp.max(stop_gradient(both["target"]) * x)
+            return jnp.mean((both["online"] * x - target) ** 2)
+
+        def entry(w, x): return jax.grad(f)({"online": w, "target": w}, x)
+    """,
+    "greedy_action_beside_the_gradient": """
+        def f(w, x):
+            best = jnp.argmax(w * x)
+            return jnp.log(jax.nn.softmax(w)[best]), best
+
+        def entry(w, x): return jax.grad(f, has_aux=True)(w, x)
+    """,
+    "unused_parameter": """
+        def f(params, x): return jnp.sum(params["a"] * x)
+
+        def entry(w, x): return jax.grad(f)({"a": w, "b": w}, x)
+    """,
+    "relu_clip_max_sort": """
+        def f(w, x):
+            y = jax.nn.relu(w * x) + jnp.clip(w, 0, 1) + jnp.sort(w)
+            return jnp.max(y) + jnp.sum(jnp.abs(y)) + jnp.sum(jnp.where(w > 0, w, x))
+
+        def entry(w, x): return jax.grad(f)(w, x)
+    """,
+    "interpolated_table": """
+        def f(w, x):
+            i = jnp.floor(w[0]).astype(jnp.int32)
+            return x[i] + (w[0] - i) * (x[i + 1] - x[i]) + jnp.sum(w)
+
+        def entry(w, x): return jax.grad(f)(w, x)
+    """,
+    "semi_gradient": """
+        def value(params, x):
+            return jnp.tanh(x @ params["w"]) @ params["v"]
+
+        def f(params, x, r, y, done):
+            delta = r + 0.9 * stop_gradient(value(params, y)) - value(params, x)
+            return jnp.mean(jnp.square(delta))
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
+    "other_parameters_in_the_target": """
+        def value(params, x):
+            return jnp.tanh(x @ params["w"]) @ params["v"]
+
+        def f(params, old, x, r, y, done):
+            return jnp.mean((value(params, x) - (r + 0.9 * value(old, y))) ** 2)
+
+        def entry(params, *rest):
+            old = jax.tree.map(lambda p: 0.5 * p, params)
+            return jax.grad(f)(params, old, *rest)
+    """,
+    "siamese": """
+        def embed(params, x): return jnp.tanh(x @ params["w"]) @ params["v"]
+
+        def f(params, x, r, y, done):
+            return jnp.mean((embed(params, x) - embed(params, y)) ** 2)
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
+    "regression_with_two_parts": """
+        def f(params, x, r, y, done):
+            one = jnp.tanh(x @ params["w"]) @ params["v"]
+            two = 0.1 * jnp.tanh(y @ params["w"]) @ params["v"]
+            return jnp.mean((r - one - two) ** 2)
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
+    "stopped_advantage": """
+        def f(params, x, r, y, done):
+            log_probs = jax.nn.log_softmax(x @ params["w"])[:, 0]
+            advantage = r - y[:, :2] @ params["v"]
+            policy = -jnp.mean(log_probs * stop_gradient(advantage))
+            return policy + jnp.mean(advantage**2)
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
+    "gated_prediction": """
+        def f(params, x, r, y, done):
+            gate = jax.nn.sigmoid(x @ params["w"])[:, 0]
+            return jnp.mean((gate * (y[:, :2] @ params["v"]) - r) ** 2)
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
+    "uncertainty_weighting": """
+        def f(params, x, r, y, done):
+            log_var = (x @ params["w"])[:, 0]
+            error = r - y[:, :2] @ params["v"]
+            return jnp.mean(jnp.exp(-log_var) * error**2 + log_var)
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
+    "twin_critics": """
+        def f(params, x, r, y, done):
+            target = r + 0.9 * stop_gradient(y[:, 0] * params["w"][0, 0])
+            q1 = x @ params["w"][:, 0]
+            q2 = x @ params["w"][:, 1]
+            first = jnp.mean((q1 - stop_gradient(target)) ** 2)
+            second = jnp.mean((q2 - stop_gradient(target)) ** 2)
+            return first + second
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
+    "surrogate_value": """
+        def f(w, x):
+            surrogate = jnp.sum(w * x)
+            return surrogate + stop_gradient(jnp.sum(jnp.round(w)) - surrogate)
+
+        def entry(w, x): return jax.grad(f)(w, x)
+    """,
+    "distillation": """
+        def f(params, x, r, y, done):
+            teacher = stop_gradient(jax.nn.log_softmax(y @ params["w"]))
+            student = jax.nn.log_softmax(x @ params["w"]) * params["v"][None, :]
+            return jnp.sum(jnp.exp(teacher) * (teacher - student))
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
+    "forward_mode_through_while": """
+        def entry(w, x):
+            f = lambda w: lax.while_loop(lambda v: jnp.sum(v) < 50, lambda v: v * w, x)
+            return jax.jvp(f, (w + 1,), (x,))
+    """,
+    "while_beside_the_gradient": """
+        def f(w, x):
+            n = lax.while_loop(lambda n: n < jnp.sum(x), lambda n: n + 1, 0)
+            return jnp.sum(w * x) * n
+
+        def entry(w, x): return jax.grad(f)(w, x)
+    """,
+}
+
+RULES_THAT_ARE_MEANT = {
+    "gradient_reversal": """
+        @jax.custom_vjp
+        def f(x): return x
+        f.defvjp(lambda x: (x, None), lambda _, g: (-g,))
+    """,
+    "clipped_gradient": """
+        @jax.custom_vjp
+        def f(x): return jnp.sin(x)
+        f.defvjp(lambda x: (jnp.sin(x), x), lambda x, g: (jnp.clip(g, -0.1, 0.1) * jnp.cos(x),))
+    """,
+    "spike": """
+        @jax.custom_jvp
+        def f(x): return (x > 0).astype(x.dtype)
+        @f.defjvp
+        def rule(primals, tangents):
+            (x,), (dx,) = primals, tangents
+            return f(x), dx / (1 + jnp.abs(x)) ** 2
+    """,
+    "straight_through_round": """
+        @jax.custom_vjp
+        def f(x): return jnp.round(x)
+        f.defvjp(lambda x: (jnp.round(x), None), lambda _, g: (g,))
+    """,
+    "finite_at_zero": """
+        @jax.custom_jvp
+        def f(x): return jnp.sqrt(jnp.abs(x))
+        @f.defjvp
+        def rule(primals, tangents):
+            (x,), (dx,) = primals, tangents
+            safe = jnp.where(x == 0, 1.0, x)
+            return f(x), jnp.where(x == 0, 0.0, 0.5 * jnp.sign(x) / f(safe)) * dx
+    """,
+    "bounded_slope": """
+        @jax.custom_jvp
+        def f(x): return x**3
+        @f.defjvp
+        def rule(primals, tangents):
+            (x,), (dx,) = primals, tangents
+            return f(x), jnp.minimum(3 * x**2, 2.0) * dx
+    """,
+    "smooth_relu": """
+        @jax.custom_jvp
+        def f(x): return jnp.maximum(x, 0)
+        @f.defjvp
+        def rule(primals, tangents):
+            (x,), (dx,) = primals, tangents
+            return f(x), jax.nn.sigmoid(4 * x) * dx
+    """,
+    "not_differentiated_on_purpose": """
+        @jax.custom_vjp
+        def f(x): return jnp.exp(x)
+        f.defvjp(lambda x: (jnp.exp(x), None), lambda _, g: (jnp.zeros_like(g),))
+    """,
+    "stable": """
+        @jax.custom_jvp
+        def f(x): return jnp.log(1 + jnp.exp(x))
+        @f.defjvp
+        def rule(primals, tangents):
+            (x,), (dx,) = primals, tangents
+            return f(x), (1 - 1 / (1 + jnp.exp(x))) * dx
+    """,
+    "with_static_argument": """
+        @partial(jax.custom_vjp, nondiff_argnums=(1,))
+        def f(x, n=2): return x**n
+        def fwd(x, n): return x**n, x
+        def bwd(n, x, g): return (n * x ** (n - 1) * g,)
+        f.defvjp(fwd, bwd)
+    """,
+}
+
+ENTRY = """
+        def entry(w, x): return jax.grad(lambda w: jnp.sum(f(w) * x))(w)
+"""
+
+NOISY = {**BLOCKED, **STRAIGHT, **TARGETS, **WEIGHTS, **SIDES, **CUSTOM, **LOOPS}
+
+
+def _with_inputs(program: str) -> str:
+    from textwrap import dedent
+
+    program = dedent(program)
+    needs_batch = "def entry(*args)" in program or "def entry(params" in program
+    return program + (BATCH if needs_batch else VECTOR)
+
+
+@pytest.mark.parametrize("name", NOISY)
+def test_finds(name: str) -> None:
+    assert_claims("grad", _with_inputs(NOISY[name]))
+
+
+@pytest.mark.parametrize("name", FINE)
+def test_stays_silent(name: str) -> None:
+    assert_claims("grad", _with_inputs(FINE[name]))
+
+
+@pytest.mark.parametrize("name", RULES_THAT_ARE_MEANT)
+def test_leaves_deliberate_rules_alone(name: str) -> None:
+    assert_claims("grad", _with_inputs(RULES_THAT_ARE_MEANT[name] + ENTRY))
+
+
+def test_says_how_wrong_a_rule_is() -> None:
+    (found,) = assert_claims("grad", _with_inputs(CUSTOM["factor"])).issues
+    assert "0.5 times" in found.current
+    assert found.fix == "multiply it by 2"
+
+
+def test_verifies_rules_and_estimators_that_are_right() -> None:
+    report = assert_claims("grad", _with_inputs(RULES_THAT_ARE_MEANT["stable"] + ENTRY))
+    assert {it.code for it in report.verified} == {"GR010", "GR017"}
+    report = assert_claims("grad", _with_inputs(FINE["correct_straight_through"]))
+    assert [it.code for it in report.verified] == ["GR010", "GR013", "GR013"]
