@@ -5,7 +5,11 @@ from __future__ import annotations
 from .._rule import Rule
 from . import (
     branches_differ,
+    callback_in_loop,
     cannot_be_traced,
+    captured_constant,
+    compiled_again,
+    mixed_precision,
     not_an_array,
     traced_condition,
     traced_key,
@@ -23,4 +27,8 @@ RULES: tuple[Rule, ...] = (
     branches_differ.RULE,
     written_in_place.RULE,
     cannot_be_traced.RULE,
+    captured_constant.RULE,
+    callback_in_loop.RULE,
+    mixed_precision.RULE,
+    compiled_again.RULE,
 )

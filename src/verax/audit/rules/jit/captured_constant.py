@@ -1,0 +1,105 @@
+"""Large arrays that a jitted function closes over."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Severity
+from .._rule import Rule, Verdict
+
+if TYPE_CHECKING:
+    from ...trace.facts import Facts
+    from ...trace.program import Step, Value
+
+_SMALLEST = 1 << 20
+
+
+def check(facts: Facts) -> Iterator[Verdict]:
+    """Constants of a mebibyte and more in what is compiled."""
+    from ...trace.describe import tensor_of
+
+    seen: set[int] = set()
+    for step in facts.steps:
+        if not _is_compiled(step):
+            continue
+        for body in step.bodies:
+            for value in body.captured:
+                size = math.prod(value.shape) * getattr(value.dtype, "itemsize", 1)
+                if size < _SMALLEST or id(value.constant) in seen:
+                    continue
+                seen.add(id(value.constant))
+                function = body.function or "the function"
+                yield RULE.finding(
+                    _first_use(value) or body.place or facts.place(step),
+                    current=f"{function} closes over an array, {tensor_of(facts, value)} "
+                    f"({size / 2**20:.1f} MiB), which becomes a constant of the compiled program",
+                    expected="large arrays enter a jitted function as arguments",
+                    fix=f"pass the array to {function} as an argument",
+                )
+
+
+def _is_compiled(step: Step) -> bool:
+    return step.primitive == "jit" or any(it.primitive == "jit" for it in step.ancestors())
+
+
+def _first_use(value: Value):
+    for consumer in value.consumers:
+        if consumer.place is not None and consumer.kind == "operation":
+            return consumer.place
+    return next((it.place for it in value.consumers if it.place is not None), None)
+
+
+RULE = Rule(
+    code="JT301",
+    name="captured-constant",
+    title="A jitted function closes over a large array",
+    family="jit",
+    severity=Severity.MINOR,
+    explanation="""\
+An array that a jitted function takes from the surrounding scope is a constant of the program: it is
+hashed and copied while compiling, folded into other constants, kept once for each compiled version,
+and its new contents are not seen after the first call. As an argument it costs nothing of this.
+
+Reported from 1 MiB on.""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+BASIS = jnp.ones((1024, 512))
+
+
+@jax.jit
+def project(x):
+    return x @ BASIS
+
+
+def entry(x):
+    return project(x)
+
+
+def inputs():
+    return (jnp.ones(1024),)
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+BASIS = jnp.ones((1024, 512))
+
+
+@jax.jit
+def project(x, basis):
+    return x @ basis
+
+
+def entry(x):
+    return project(x, BASIS)
+
+
+def inputs():
+    return (jnp.ones(1024),)
+""",
+    trace=check,
+)

@@ -1,0 +1,95 @@
+"""One jitted function, compiled anew at every call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Severity
+from .._rule import Rule, Verdict
+
+if TYPE_CHECKING:
+    from ...trace.compilations import Recompiled
+    from ...trace.facts import Facts
+
+
+def check(facts: Facts) -> Iterator[Verdict]:
+    """Calls in a loop whose types are never the same twice."""
+    from ...trace.compilations import recompilations
+
+    for found in recompilations(facts):
+        if found.argument is None:
+            current = f"{found.function} is compiled {found.versions} times for arguments of the "
+            current += "same types: something that is not an array changes from call to call"
+            fix = "pass what changes as an array, not as a static argument, and jit the function "
+            fix += "once, outside of the loop"
+        else:
+            current = _growing(found)
+            fix = "keep one shape: pass the whole array and how much of it counts (a mask, a "
+            fix += "length), or pad to a fixed size; for running results use `jax.lax.scan`"
+        yield RULE.finding(
+            found.place,
+            current=current,
+            expected="calls in a loop share one compiled program",
+            fix=fix,
+        )
+
+
+def _growing(found: Recompiled) -> str:
+    shapes = found.shapes
+    listed = ", ".join(str(shape) for shape in (*shapes[:2],))
+    return (
+        f"{found.function} is called with {found.versions} shapes, {listed} … {shapes[-1]}, and "
+        f"compiled for each of them"
+    )
+
+
+RULE = Rule(
+    code="JT304",
+    name="compiled-again",
+    title="A jitted function is compiled again at every call",
+    family="jit",
+    severity=Severity.MINOR,
+    explanation="""\
+A jitted function is compiled once for each combination of shapes, dtypes and static arguments. A
+loop that hands it a slice which grows by one each time, or a static number that counts up, or that
+jits a new lambda in every turn, compiles in every turn; that takes longer than the computation.
+
+Reported for calls from outside of jitted code, when one line calls the same function in four or
+more versions, and a size changes by a constant or nothing but static arguments change.""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+
+@jax.jit
+def spread(seen):
+    return seen.max() - seen.min()
+
+
+def entry(series):
+    return jnp.stack([spread(series[:n]) for n in range(2, series.shape[0])])
+
+
+def inputs():
+    return (jnp.linspace(0.0, 1.0, 10),)
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+
+@jax.jit
+def spread(series):
+    return jax.lax.cummax(series) - jax.lax.cummin(series)
+
+
+def entry(series):
+    return spread(series)
+
+
+def inputs():
+    return (jnp.linspace(0.0, 1.0, 10),)
+""",
+    trace=check,
+)
