@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,6 +13,9 @@ from verax.audit import Place, Report
 from verax.audit.render import to_json
 from verax.audit.render.from_json import from_data, from_json
 from verax.audit.report import Crossing, Tensor
+from verax.audit.rules._rule import Rule
+from verax.audit.rules.registry import all_rules
+from verax.audit.run import audit_source
 
 from .reports import check_schema, reports
 from .sample import ISSUE, REPORT
@@ -113,3 +117,12 @@ def test_files_below_the_working_directory_are_relative(tmp_path: Path, monkeypa
 def test_another_schema_is_refused(text: str):
     with pytest.raises(ValueError, match=r"^not a report of schema 'verax\.report/1'"):
         from_json(text)
+
+
+@pytest.mark.parametrize("rule", all_rules()[::8], ids=lambda rule: rule.code)
+def test_reports_of_real_programs_follow_the_schema(rule: Rule):
+    with jax.numpy_rank_promotion("allow"):
+        report = audit_source(rule.wrong, rule.name)
+    data = check_schema(report.to_json())
+    assert rule.code in {it["code"] for it in (*data["issues"], *data["warnings"])}
+    assert from_data(to_json.as_data(report)) == report
