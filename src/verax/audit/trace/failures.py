@@ -177,7 +177,8 @@ class Failure:
         below = frames[users[-1] + 1 :] if users else frames
         if not below and self.kind in ("shapes", "tree structure"):
             self.kind = "error"  # The user's own words.
-        in_pmap = any("pmap" in it.tb_frame.f_code.co_filename for it in below)
+        codes = [it.tb_frame.f_code for it in below]
+        in_pmap = any("pmap" in it.co_filename or it.co_qualname.startswith("pmap") for it in codes)
         if in_pmap and self.kind in ("shapes", "mapped sizes"):
             self.kind = "devices"  # Where the device axis is taken off the arguments.
 

@@ -144,15 +144,22 @@ class Observer:
         seen: set[type] = set()
         for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
             cls = type(leaf)
-            if cls in seen or not self._is_users(cls):
+            if cls in seen or cls.__module__ == "builtins" or _is_array(leaf) or not path:
                 continue
+            seen.add(cls)
             fields = _array_fields(leaf)
-            if fields and path:
-                seen.add(cls)
+            place = (class_place(cls) or self._place_by_name(cls)) if fields else None
+            if place is not None and self.user_code.owns(place.file):
                 where = jax.tree_util.keystr(path)
-                yield OpaqueLeaf(
-                    cls, where, fields, name, class_place(cls), dataclasses.is_dataclass(cls)
-                )
+                yield OpaqueLeaf(cls, where, fields, name, place, dataclasses.is_dataclass(cls))
+
+    def _place_by_name(self, cls: type) -> Place | None:
+        """Where a class of a module that is not loaded as one is defined."""
+        if cls.__module__ in sys.modules:
+            return None
+        files = dict.fromkeys(frame.file for frame in self._frames())
+        found = (_definition(cls, file) for file in files)
+        return next((it for it in found if it.line > 1), None)
 
     def _is_users(self, cls: type) -> bool:
         place = class_place(cls)
@@ -294,8 +301,9 @@ def class_place(cls: type) -> Place | None:
 
 def _file_of_globals(cls: type) -> str | None:
     # A generated `__init__` still knows the module that it was made for.
-    spaces = (getattr(member, "__globals__", None) for member in vars(cls).values())
-    return next((it["__file__"] for it in spaces if it and "__file__" in it), None)
+    spaces = (getattr(member, "__globals__", None) or {} for member in vars(cls).values())
+    own = (it for it in spaces if it.get("__name__") == cls.__module__)
+    return next((it["__file__"] for it in own if "__file__" in it), None)
 
 
 def _definition(cls: type, file: str) -> Place:
