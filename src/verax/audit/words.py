@@ -25,6 +25,8 @@ _EPISODE_END = {
     *("done", "dones", "terminal", "terminals", "terminated", "terminations", "termination"),
     *("truncated", "truncation", "truncations", "reset", "resets", "alive", "notdone"),
 }
+_REWARD = {"reward", "rewards", "rew", "rews"}
+_VALUE = {"value", "values", "vf", "vals", "critic", "baseline", "baselines"}
 # Of two words each; both have to be there.
 _EPISODE_END_PAIRS = ({"is", "last"}, {"is", "first"}, {"episode", "start"}, {"episode", "end"})
 
@@ -54,6 +56,16 @@ def is_episode_end(name: str | None) -> bool:
     """Whether a value of this name says where an episode ends (or that it goes on)."""
     words = set(words_of(name or ""))
     return bool(words & _EPISODE_END) or any(pair <= words for pair in _EPISODE_END_PAIRS)
+
+
+def is_reward(name: str | None) -> bool:
+    """Whether a value of this name is what an environment pays."""
+    return _any(name, _REWARD)
+
+
+def is_value_estimate(name: str | None) -> bool:
+    """Whether a value of this name estimates what is still to come."""
+    return _any(name, _VALUE)
 
 
 def _any(name: str | None, wanted: set[str]) -> bool:

@@ -9,7 +9,9 @@ from . import (
     recurrence_over_batch,
     reshape_as_transpose,
     shapes_do_not_fit,
+    softmax_over_batch,
     squeeze_without_axis,
+    steps_along_batch,
 )
 
 RULES: tuple[Rule, ...] = (
@@ -18,5 +20,7 @@ RULES: tuple[Rule, ...] = (
     reshape_as_transpose.RULE,
     squeeze_without_axis.RULE,
     recurrence_over_batch.RULE,
+    steps_along_batch.RULE,
+    softmax_over_batch.RULE,
     shapes_do_not_fit.RULE,
 )

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from .._rule import Rule
-from . import recursion_crosses_episodes, resets_all
+from . import advantages_forward, recursion_crosses_episodes, resets_all
 
-RULES: tuple[Rule, ...] = (resets_all.RULE, recursion_crosses_episodes.RULE)
+RULES: tuple[Rule, ...] = (
+    resets_all.RULE,
+    recursion_crosses_episodes.RULE,
+    advantages_forward.RULE,
+)

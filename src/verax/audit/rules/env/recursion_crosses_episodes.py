@@ -21,7 +21,7 @@ def check(facts: Facts) -> Iterator[Verdict]:
     from ...trace.recurrence import Feedback, feedback, reached_from
 
     for step in facts.steps:
-        ends = _episode_ends(step) if step.kind == "scan" else []
+        ends = _episode_ends(facts, step) if step.kind in ("scan", "while") else []
         if not ends:
             continue
         told: set[Value] = set()
@@ -35,7 +35,7 @@ def check(facts: Facts) -> Iterator[Verdict]:
                 continue
             gates = partial(_gates, told)
             open_way = reached_from(facts.variation, step, carry, gates)
-            place = step.bodies[0].place
+            place = step.bodies[-1].place
             if loop.carried[index] not in open_way:
                 yield RULE.verified(
                     f"carry {tensor_of(facts, carry)} of the scan at line "
@@ -64,20 +64,26 @@ def check(facts: Facts) -> Iterator[Verdict]:
             )
 
 
-def _episode_ends(step: Step) -> list[Value]:
-    """Slices of a scan that say where an episode ends, and are used."""
+def _episode_ends(facts: Facts, step: Step) -> list[Value]:
+    """Values of an iteration that say whether an episode ends there, and are used."""
     loop = step.detail
-    return [
+    found = [
         part
         for whole, part in zip(loop.scanned, loop.slices, strict=True)
         if part.consumers and (is_episode_end(part.name) or _comes_from_ends(whole))
     ]
+    for inner in step.bodies[-1].steps:
+        if inner.primitive in ("dynamic_slice", "gather") and _comes_from_ends(inner.inputs[0]):
+            made = inner.outputs[0]
+            if made.consumers and facts.variation.changes(made, step):
+                found.append(made)
+    return found
 
 
 # What turns flags into flags.
 _FLAG_OPERATIONS = {
     *("sub", "not", "or", "and", "convert_element_type", "transpose", "reshape", "squeeze"),
-    *("slice", "broadcast_in_dim", "concatenate", "ne", "eq", "rev", "select_n", "copy"),
+    *("slice", "broadcast_in_dim", "concatenate", "ne", "eq", "rev", "select_n", "copy", "mul"),
 }
 
 
@@ -89,7 +95,10 @@ def _comes_from_ends(value: Value) -> bool:
         step = value.producer
         if step is None or step.primitive not in _FLAG_OPERATIONS:
             return False
-        value = next((it for it in reversed(step.inputs) if not it.is_constant), value)
+        varying = [it for it in step.inputs if not it.is_constant]
+        if step.primitive == "mul" and len(varying) > 1:
+            return False
+        value = varying[-1] if varying else value
     return False
 
 

@@ -48,12 +48,23 @@ def _any_of_flags(choice: Value) -> Step | None:
         step = choice.producer
         if step is None or step.kind != "operation" or choice.shape != ():
             return None
-        if step.primitive in ("reduce_or", "reduce_max") and step.inputs[0].shape:
-            return step
+        if step.primitive in _JOINING and step.inputs[0].shape:
+            return step if _are_flags(step.inputs[0]) else None
         if step.primitive not in ("convert_element_type", "squeeze", "reshape", "copy", "ne", "gt"):
             return None
         choice = step.inputs[0]
     return None
+
+
+_JOINING = ("reduce_or", "reduce_max", "reduce_sum")
+
+
+def _are_flags(value: Value) -> bool:
+    """Whether a value is boolean, or was before it became a number."""
+    producer = value.producer
+    if producer is not None and producer.primitive == "convert_element_type":
+        value = producer.inputs[0]
+    return str(value.dtype) == "bool"
 
 
 def _replaced(facts: Facts, step: Step, axes: list[Axis]) -> Iterator[tuple[Value, Axis]]:

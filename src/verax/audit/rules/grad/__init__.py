@@ -30,7 +30,7 @@ RULES: tuple[Rule, ...] = (
     custom_rule_wrong.RULE,
     reverse_through_while.RULE,
     not_a_scalar_loss.RULE,
+    integer_argument.RULE,
     where_after_undefined.RULE,
     infinite_derivative.RULE,
-    integer_argument.RULE,
 )

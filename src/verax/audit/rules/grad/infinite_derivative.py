@@ -38,7 +38,7 @@ def check(facts: Facts) -> Iterator[Verdict]:
 
 
 RULE = Rule(
-    code="GR202",
+    code="GR302",
     name="infinite-derivative",
     title="A derivative is infinite at a number that is reached",
     family="grad",

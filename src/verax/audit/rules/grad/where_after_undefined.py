@@ -33,7 +33,7 @@ def check(facts: Facts) -> Iterator[Verdict]:
 
 
 RULE = Rule(
-    code="GR201",
+    code="GR301",
     name="where-after-undefined",
     title="A where does not protect the gradient",
     family="grad",

@@ -14,31 +14,51 @@ if TYPE_CHECKING:
 
 
 def check(facts: Facts) -> Iterator[Verdict]:
-    """Scans that compute a new state and return the old one."""
+    """Loops that compute a new state and return the old one."""
     from ...trace.describe import tensor_of
 
     for step in facts.steps:
-        if step.kind != "scan" or (step.detail.length or 0) < 2:
+        if step.kind not in ("scan", "while") or step.detail.length == 1:
             continue
         loop = step.detail
-        changed = [a is not b for a, b in zip(loop.carry, loop.carried, strict=True)]
-        used = [carry for carry in loop.carry if carry.consumers]
-        if loop.carry and not any(changed) and used:
-            dropped = _dropped_updates(facts, step, used)
-            place = step.bodies[0].place or facts.place(step)
+        stale = [
+            carry
+            for carry, carried in zip(loop.carry, loop.carried, strict=True)
+            if carry is carried and carry.consumers
+        ]
+        dropped = _dropped_updates(facts, step, stale)
+        moving = [
+            carry
+            for carry, carried in zip(loop.carry, loop.carried, strict=True)
+            if carry is not carried and not _counts(carry, carried)
+        ]
+        if stale and (dropped or (step.kind == "scan" and not moving)):
+            place = step.bodies[-1].place or facts.place(step)
+            types = ", ".join(str(tensor_of(facts, it)) for it in stale)
             yield RULE.finding(
                 facts.sources.returned(place) or place,
-                current=f"the body returns the carry that it was given "
-                f"({', '.join(str(tensor_of(facts, it)) for it in loop.carry)}), so all "
-                f"{loop.length} iterations start from the initial value",
+                current=f"the body returns a carry that it was given ({types}), so every "
+                "iteration starts from its initial value",
                 expected="an iteration hands on the state that it computed",
-                fix="return the updated state as the first element of the body's result; pass what "
-                "is constant by closure",
-                confidence=Confidence.CERTAIN if dropped else Confidence.LIKELY,
+                fix="return the updated state as the body's carry; pass what is constant by "
+                "closure",
+                confidence=Confidence.CERTAIN if dropped and not moving else Confidence.LIKELY,
                 evidence=dropped,
             )
-        elif all(changed) and changed:
+        elif step.kind == "scan" and loop.carry and not stale:
             yield _verified(facts, step)
+
+
+def _counts(carry: Value, carried: Value) -> bool:
+    """Whether a leaf is a counter: a number that grows by a constant."""
+    step = carried.producer
+    return (
+        carry.shape == ()
+        and step is not None
+        and step.primitive == "add"
+        and carry in step.inputs
+        and any(it.is_constant for it in step.inputs)
+    )
 
 
 def _verified(facts: Facts, step: Step) -> Verified:
@@ -55,19 +75,21 @@ def _verified(facts: Facts, step: Step) -> Verified:
     )
 
 
-def _dropped_updates(facts: Facts, step: Step, used: list[Value]) -> tuple[Evidence, ...]:
-    """Values of the carry's own types that the body makes from it and nobody uses."""
-    from ...trace.describe import name_of
+def _dropped_updates(facts: Facts, step: Step, stale: list[Value]) -> tuple[Evidence, ...]:
+    """Values that a body makes from a part of the carry, of its type, and that nobody uses."""
+    from ...trace.describe import assigned_name
     from ...trace.recurrence import reached_from
 
-    types = {(it.shape, str(it.dtype)) for it in used}
     found: list[Evidence] = []
-    for carry in used:
+    for carry in stale:
         for value in reached_from(facts.variation, step, carry):
-            unused = value.producer is not None and value not in facts.live
-            if unused and value.producer is not step and (value.shape, str(value.dtype)) in types:
-                place = value.producer.place if value.producer else None
-                found.append(Evidence(f"{name_of(facts, value)} is computed and dropped", place))
+            producer = value.producer
+            if producer is None or producer is step or value in facts.live or value.consumers:
+                continue
+            if value.shape == carry.shape and value.dtype == carry.dtype:
+                name = assigned_name(facts, value)
+                text = f"{name or 'an update of it'} is computed and dropped"
+                found.append(Evidence(text, producer.place))
     return tuple(dict.fromkeys(found))[:4]
 
 
@@ -82,8 +104,9 @@ The body of a scan returns the carry that it was given. Whatever it computed in 
 lost, and every iteration starts from the initial state again: a filter that does not advance, a
 simulation that stands still.
 
-Reported when no leaf of the carry changes although the body reads it. A carry that is constant in
-some of its leaves is common, and not reported.""",
+Reported when nothing in the carry changes although the body reads it, or when the body computes an
+update of the part that stays and drops it. Constant parts of a carry are common otherwise, and not
+reported.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

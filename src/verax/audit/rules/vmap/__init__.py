@@ -9,6 +9,7 @@ from . import (
     mapped_axes_mixed,
     mapped_axes_wrong,
     no_device_axis,
+    summed_again,
     unbound_axis_name,
     update_not_averaged,
 )
@@ -18,6 +19,7 @@ RULES: tuple[Rule, ...] = (
     batched_argument_broadcast.RULE,
     batch_assumed_inside.RULE,
     update_not_averaged.RULE,
+    summed_again.RULE,
     unbound_axis_name.RULE,
     mapped_axes_wrong.RULE,
     no_device_axis.RULE,

@@ -46,7 +46,7 @@ def _bound_names(facts: Facts) -> list[str]:
     found: dict[str, None] = {}
     for file in dict.fromkeys(frame.place.file for frame in failure.frames):
         for line in linecache.getlines(file):
-            if "map(" in line or "map," in line or "axis_name" in line and "(" not in line:
+            if "map(" in line or "map," in line or ("axis_name" in line and "(" not in line):
                 found.update(dict.fromkeys(_BINDS.findall(line.partition("#")[0])))
     return list(found)
 

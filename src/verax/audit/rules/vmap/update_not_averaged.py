@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Evidence, Severity
 from .._rule import Rule, Verdict
+from ._replicas import axis_names, differing, shared_by, steps_inside, uses
 
 if TYPE_CHECKING:
     from ...trace.facts import Facts
     from ...trace.program import Step, Value
-
-_COLLECTIVES = ("psum", "pmean", "pmax", "pmin", "all_gather", "reduce_scatter", "ppermute")
 
 
 def check(facts: Facts) -> Iterator[Verdict]:
@@ -20,20 +19,20 @@ def check(facts: Facts) -> Iterator[Verdict]:
     from ...trace.describe import name_of
 
     for step in facts.steps:
-        names = _axis_names(step)
-        collectives = [it for it in _inside(step) if _uses(it, names)] if names else []
-        if not collectives:
+        names = axis_names(step)
+        if not names:
             continue
-        differing = _differing(step, set(collectives))
-        shared = _shared(step)
-        for gradient in _inside(step):
+        collectives = [it for it in steps_inside(step) if uses(it, names)]
+        varying = differing(step, set(collectives))
+        shared = shared_by(step)
+        for gradient in steps_inside(step):
             if gradient.kind != "derivative" or gradient.detail is None:
                 continue
             for (outer, _), grad in zip(
                 gradient.detail.detail.differentiated, gradient.outputs, strict=False
             ):
-                update = _update(step, outer, grad, differing) if outer in shared else None
-                if update is not None and grad in differing:
+                update = _update(step, outer, grad, varying) if outer in shared else None
+                if update is not None and grad in varying:
                     name = name_of(facts, outer)
                     yield RULE.finding(
                         facts.place(update),
@@ -44,70 +43,21 @@ def check(facts: Facts) -> Iterator[Verdict]:
                         fix=f"`grads = jax.lax.pmean(grads, {names[0]!r})` before the update",
                         evidence=(
                             Evidence(f"the gradient for {name} is taken here", gradient.place),
-                            Evidence(
-                                f"{collectives[0].primitive} over {names[0]} here, for another "
-                                "value",
-                                collectives[0].place,
+                            *(
+                                Evidence(f"{it.primitive} here, but of another value", it.place)
+                                for it in collectives[:2]
                             ),
                         ),
                     )
 
 
-def _axis_names(step: Step) -> list[str]:
-    """The names over which a map or shard_map lets its elements speak to each other."""
-    if step.kind == "shard":
-        return [str(name) for name in step.detail.mesh]
-    if step.kind == "map" and step.detail.axis_name is not None:
-        return [str(step.detail.axis_name)]
-    return []
-
-
-def _inside(step: Step) -> Iterator[Step]:
-    for body in step.bodies:
-        yield from body.walk()
-
-
-def _uses(step: Step, names: list[str]) -> bool:
-    if not step.primitive.startswith(_COLLECTIVES):
-        return False
-    axes: Any = step.params.get("axes", step.params.get("axis_name", ()))
-    used = axes if isinstance(axes, (tuple, list)) else (axes,)
-    return any(str(axis) in names for axis in used)
-
-
-def _shared(step: Step) -> set[Value]:
-    """Arguments that every replica gets whole."""
-    if step.kind == "map":
-        return set(step.detail.broadcast)
-    return {outer for outer, inner, _ in step.detail.inputs if outer is inner}
-
-
-def _differing(step: Step, collectives: set[Step]) -> set[Value]:
-    """Values that can differ from one replica to the next."""
-    from ...trace.variation import edges
-
-    if step.kind == "map":
-        differing = {inner for _, inner, _ in step.detail.mapped}
-    else:
-        differing = {inner for outer, inner, _ in step.detail.inputs if outer is not inner}
-    # Steps come in the order of the program; loops inside may hand values back, hence twice.
-    for _ in range(2):
-        for inner in _inside(step):
-            if inner in collectives:
-                continue
-            for source, target, _ in edges(inner):
-                if source in differing:
-                    differing.add(target)
-    return differing
-
-
-def _update(step: Step, shared: Value, grad: Value, differing: set[Value]) -> Step | None:
+def _update(step: Step, shared: Value, grad: Value, varying: set[Value]) -> Step | None:
     """The step that combines what is shared with its gradient, if its result comes out."""
     from ...trace.liveness import needed_for
 
     outputs = step.bodies[0].outputs
     for output in outputs:
-        if output not in differing or output.dtype != shared.dtype:
+        if output not in varying or output.dtype != shared.dtype:
             continue
         needed = needed_for([output])
         if grad not in needed or shared not in needed:
@@ -133,8 +83,8 @@ In data-parallel training every device computes a gradient on its own part of th
 that are given whole to all of them stay equal only if all apply the same update; when the gradient
 does not go through `pmean` or `psum`, the copies drift apart and one of them is used in the end.
 
-Reported for `pmap`, `shard_map` and vmaps with an axis name whose body uses a collective for
-something else (a loss, say): where there is none, several models are trained side by side.""",
+Reported for `pmap`, `shard_map` and vmaps with an axis name. A vmap without one cannot average, and
+trains several models side by side.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

@@ -1,0 +1,77 @@
+"""Probabilities that add up to one over independent examples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Confidence, Severity
+from ...words import is_batch
+from .._rule import Rule, Verdict
+
+if TYPE_CHECKING:
+    from ...trace.facts import Facts
+
+
+def check(facts: Facts) -> Iterator[Verdict]:
+    """Softmaxes along an axis of independent elements, where another axis has a name too."""
+    from ...trace.describe import tensor_of
+
+    for _, meaning in facts.meaning.all("probabilities", "log-probabilities"):
+        names = facts.axes.names(meaning.of)
+        over = [names[axis] for axis in meaning.axes]
+        # All pairs of a batch (contrastive losses) have the axis twice, and mean it.
+        others = [name for axis, name in enumerate(names) if axis not in meaning.axes and name]
+        if len(over) == 1 and is_batch(over[0]) and others and over[0] not in others:
+            yield RULE.finding(
+                facts.place(meaning.step),
+                current=f"the softmax of {tensor_of(facts, meaning.of)} adds up to one along "
+                f"{over[0]}: the elements of a batch compete with each other",
+                expected=f"it adds up to one along {others[-1]}, for each element of {over[0]}",
+                fix=f"use axis {names.index(others[-1])} (often `axis=-1`)",
+            )
+
+
+RULE = Rule(
+    code="AX007",
+    name="softmax-over-batch",
+    title="A softmax goes over the batch",
+    family="axis",
+    severity=Severity.CRITICAL,
+    confidence=Confidence.LIKELY,
+    explanation="""\
+A softmax along an axis of independent elements makes the probabilities of one class add up to one
+over the batch, instead of those of one example over the classes. Losses still fall, since the
+network can adapt to it, until the batch size changes.
+
+Reported when the axis is declared as one of independent elements and another axis has a name.""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+AXES = {"w": "feat class", "x": "batch feat"}
+
+
+def entry(w, x):
+    return jax.nn.softmax(x @ w, axis=0)
+
+
+def inputs():
+    return jnp.ones((3, 5)), jnp.ones((4, 3))
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+AXES = {"w": "feat class", "x": "batch feat"}
+
+
+def entry(w, x):
+    return jax.nn.softmax(x @ w, axis=-1)
+
+
+def inputs():
+    return jnp.ones((3, 5)), jnp.ones((4, 3))
+""",
+    trace=check,
+)

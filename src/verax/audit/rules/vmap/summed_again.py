@@ -1,0 +1,102 @@
+"""A collective sum of what is the same on every replica."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Confidence, Evidence, Severity
+from .._rule import Rule, Verdict
+from ._replicas import axis_names, differing, steps_inside, uses
+
+if TYPE_CHECKING:
+    from ...trace.facts import Facts
+
+
+def check(facts: Facts) -> Iterator[Verdict]:
+    """Sums over a named axis of values that do not vary along it."""
+    from ...trace.describe import name_of
+    from ...trace.liveness import needed_for
+
+    for step in facts.steps:
+        names = axis_names(step)
+        collectives = [it for it in steps_inside(step) if uses(it, names)] if names else []
+        if not collectives:
+            continue
+        varying = differing(step, set(collectives))
+        for psum in collectives:
+            if not psum.primitive.startswith("psum") or _is_divided(psum):
+                continue
+            for value in psum.inputs:
+                before = [it for it in collectives if it.outputs[0] in needed_for([value])]
+                if value in varying or value.is_constant or not before or psum in before:
+                    continue
+                yield RULE.finding(
+                    facts.place(psum),
+                    current=f"{name_of(facts, value)} is already the same on every replica along "
+                    f"{names[0]}, and is summed over it once more: it grows by their number",
+                    expected="a value goes through one collective along an axis",
+                    fix="leave out the second sum",
+                    evidence=(Evidence(f"{before[0].primitive} here", before[0].place),),
+                )
+
+
+def _is_divided(psum: object) -> bool:
+    """Whether a sum is a mean: divided at once, so that doing it twice changes nothing."""
+    from ...trace.program import Step
+
+    assert isinstance(psum, Step)
+    users = psum.outputs[0].consumers
+    return bool(users) and all(
+        it.primitive == "div" and it.call_site == psum.call_site for it in users
+    )
+
+
+RULE = Rule(
+    code="VM005",
+    name="summed-again",
+    title="A value is summed over the same axis twice",
+    family="vmap",
+    severity=Severity.CRITICAL,
+    confidence=Confidence.LIKELY,
+    explanation="""\
+`psum` of a value that went through a collective along the same axis already multiplies it by the
+number of replicas: gradients that are averaged inside of the loss and summed again outside.
+
+Taking the mean twice changes nothing, and is not reported.""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+
+def norm(x):
+    total = jax.lax.psum(jnp.sum(x**2), "shard")
+    return jnp.sqrt(jax.lax.psum(total, "shard") + 1.0)
+
+
+def entry(x):
+    return jax.vmap(norm, axis_name="shard")(x)
+
+
+def inputs():
+    return (jnp.ones((2, 3)),)
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+
+def norm(x):
+    total = jax.lax.psum(jnp.sum(x**2), "shard")
+    return jnp.sqrt(total + 1.0)
+
+
+def entry(x):
+    return jax.vmap(norm, axis_name="shard")(x)
+
+
+def inputs():
+    return (jnp.ones((2, 3)),)
+""",
+    trace=check,
+)
