@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -384,6 +385,9 @@ class Keys:
                 cases = [self._array(branch.outputs[index]) for branch in step.bodies]
                 self._arrays[out] = self._choice(step, step.inputs[0], out, cases)
 
+    def _derivative(self, step: Step) -> None:
+        """The derivative of what was drawn already: it takes the keys along, and uses none."""
+
     def _derive(self, step: Step) -> None:
         for outer, inner in step.detail.differentiated:
             self._arrays[inner] = self._array(outer)
@@ -529,6 +533,7 @@ class Keys:
         "call": _call,
         "cond": _cond,
         "derive": _derive,
+        "derivative": _derivative,
         "map": _map,
         "shard": _shard,
         "scan": _loop,
@@ -538,20 +543,25 @@ class Keys:
 
 def is_typed(value: Value) -> bool:
     """Whether a value holds keys of the new style."""
-    return str(value.dtype).startswith("key<")
+    return _dtype_name(value.dtype).startswith("key<")
+
+
+@cache
+def _dtype_name(dtype: Any) -> str:
+    return str(dtype)
 
 
 def key_shape(value: Value) -> tuple[int, ...] | None:
     """The shape of an array of keys, without their words; `None` if it holds no whole keys."""
     if is_typed(value):
         return value.shape
-    if str(value.dtype) == "uint32" and value.shape and value.shape[-1] in (2, 4):
+    if _dtype_name(value.dtype) == "uint32" and value.shape and value.shape[-1] in (2, 4):
         return value.shape[:-1]
     return None
 
 
 def _may_hold_keys(value: Value) -> bool:
-    return is_typed(value) or str(value.dtype) == "uint32"
+    return is_typed(value) or _dtype_name(value.dtype) == "uint32"
 
 
 def _words(numbers: np.ndarray, count: int) -> np.ndarray:
