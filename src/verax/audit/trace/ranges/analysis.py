@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from ..program import Body, Program, Step, Value
 from .constants import interval_of_constant, interval_of_input
 from .identity import Identities
@@ -36,7 +38,8 @@ class Ranges:
         for value in program.body.inputs:
             self._known[value] = interval_of_input(value.dtype, (declared or {}).get(value))
             self.identities.add_source(value)
-        self.visit(program.body)
+        with np.errstate(all="ignore"):  # Bounds overflow and are rounded as a matter of course.
+            self.visit(program.body)
 
     def __getitem__(self, value: Value) -> Interval:
         known = self._known.get(value)
@@ -63,6 +66,10 @@ class Ranges:
                 control(self, step)
             else:
                 self._operation(step)
+
+    def has_met(self, step: Step) -> bool:
+        """Whether a step has been met before."""
+        return step in self._visited
 
     def meets_first(self, step: Step) -> bool:
         """Whether a step is met for the first time; in loops it is met again."""

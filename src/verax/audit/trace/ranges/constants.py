@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..program import Value
-from .interval import Interval, Number, Point, anything, kind_of
+from .interval import Interval, Kind, Number, Point, anything, kind_of
 
 # Beyond this, looking at every element costs more than it tells.
 _LARGEST_CONSTANT = 1 << 22
@@ -22,6 +22,8 @@ def interval_of_constant(value: Value) -> Interval:
     kind = kind_of(value.dtype)
     if kind.letter == "?" or math.prod(value.shape) > _LARGEST_CONSTANT:
         return anything(value.dtype)
+    if value.shape == () and kind.letter != "b":
+        return _of_scalar(value.constant, kind)
     try:
         array = np.asarray(value.constant)
     except (TypeError, ValueError):  # Such as a typed key.
@@ -33,11 +35,27 @@ def interval_of_constant(value: Value) -> Interval:
     return of_array(array)
 
 
+def _of_scalar(constant: Any, kind: Kind) -> Interval:
+    """The interval of a single number, of which there are most."""
+    if kind.is_integer:
+        whole = int(constant)
+        is_end = whole in (kind.low, kind.high) and whole != 0 and kind.high >= 2**31 - 1
+        return Interval(whole, whole, False, True, () if is_end else (Point(whole),))
+    number = float(constant)
+    if number != number:
+        return Interval(-math.inf, math.inf, nan=True)
+    return Interval(number, number, False, number.is_integer(), (Point(number),))
+
+
 def of_array(array: Any) -> Interval:
     """The interval of a numpy array that is not empty."""
     if array.dtype.kind != "f":
         low, high = int(array.min()), int(array.max())
-        return Interval(low, high, integral=True).with_points(_points(array, low, high))
+        interval = Interval(low, high, integral=True)
+        # The ends of a wide dtype stand for "no limit", and are never counted up to.
+        if array.dtype.itemsize >= 4 and {low, high} & _ends(array.dtype):
+            return interval
+        return interval.with_points(_points(array, low, high))
     is_nan = np.isnan(array)
     if is_nan.all():
         return Interval(-math.inf, math.inf, nan=True)
@@ -48,6 +66,11 @@ def of_array(array: Any) -> Interval:
     return Interval(low_float, high_float, bool(is_nan.any()), integral).with_points(
         _points(numbers, low_float, high_float)
     )
+
+
+def _ends(dtype: Any) -> set[int]:
+    info = np.iinfo(dtype)
+    return {int(info.max), int(info.min)} - {0}
 
 
 def _points(array: Any, low: Number, high: Number) -> list[Point]:

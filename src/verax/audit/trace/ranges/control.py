@@ -78,15 +78,18 @@ def _cond(ranges: Ranges, step: Step) -> None:
 
 def _loop(ranges: Ranges, step: Step) -> None:
     loop: Loop = step.detail
-    if ranges.meets_first(step):
+    if not ranges.has_met(step):
         ranges.identities.add_depending([*loop.carry, *loop.slices, *step.outputs], step.inputs)
         for value in loop.carry:
             ranges.identities.add_source(value)
     for outer, inner in zip(loop.scanned, loop.slices, strict=True):
         ranges[inner] = ranges[outer]
     counted = _counters(ranges, loop)
+    first = ranges.meets_first(step)
     for value, initial in zip(loop.carry, loop.initial, strict=True):
-        ranges[value] = counted.get(value, ranges[initial])
+        start = counted.get(value, ranges[initial])
+        # Inside of another loop, what held in its last pass is likely to hold again.
+        ranges[value] = start if first else start.union(ranges[value])
     number = 0
     while _pass(ranges, step, counted, number):
         number += 1

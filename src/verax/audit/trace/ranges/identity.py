@@ -91,7 +91,11 @@ def _keeps_type(step: Step) -> bool:
 
 def _name(value: Value) -> Any:
     if value.is_constant and value.shape == ():
-        return (str(value.dtype), str(value.constant))
+        constant = value.constant
+        try:
+            return (value.dtype, constant.item() if hasattr(constant, "item") else constant)
+        except TypeError:  # A typed key.
+            return id(value)
     return id(value)
 
 

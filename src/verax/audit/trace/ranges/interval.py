@@ -79,6 +79,9 @@ class Interval:
 
     def with_points(self, points: Iterable[Point]) -> Interval:
         """The same bounds, with those of the points that lie within them."""
+        points = tuple(points)
+        if not points:
+            return self if not self.points else replace(self, points=())
         kept = dict[Number, Point]()
         for point in points:
             known = kept.get(point.value)
@@ -196,6 +199,7 @@ def kind_of(dtype: Any) -> Kind:
     return _NO_NUMBER
 
 
+@lru_cache(maxsize=256)
 def anything(dtype: Any) -> Interval:
     """What is known of a value of which only the dtype is."""
     kind = kind_of(dtype)
@@ -209,8 +213,7 @@ def rounded(number: Number, dtype: Any) -> Number:
     kind = kind_of(dtype)
     if not kind.is_float:
         return number
-    with np.errstate(all="ignore"):
-        return float(kind.number(number))
+    return float(kind.number(number))
 
 
 def fitted(
@@ -238,12 +241,11 @@ def _whole(number: Number, rounding: Callable[[Number], int]) -> int:
 
 
 def _outward(number: Number, kind: Kind, towards: float) -> float:
-    with np.errstate(all="ignore"):
-        near = kind.number(number)
-        near_float = float(near)
-        if near_float != number and (near_float < number) != (towards < 0):
-            # The smallest type steps furthest, so that the step is not lost in another type.
-            near_float = float(np.nextafter(near, kind.number(towards)))
+    near = kind.number(number)
+    near_float = float(near)
+    if near_float != number and (near_float < number) != (towards < 0):
+        # A step of the dtype itself, which is longer than one of Python's floats.
+        near_float = float(np.nextafter(near, kind.number(towards)))
     if 0 < abs(near_float) < kind.tiny and (near_float > 0) == (towards < 0):
         return 0.0
     return near_float
