@@ -18,6 +18,8 @@ Kind = Literal["text", "strong", "code", "place", "tensor", "note"]
 Line = tuple[tuple[Kind, str], ...]
 
 _TIMES = "\N{MULTIPLICATION SIGN}"
+_MOST_LEAVES = 4  # of one tree, where names are listed
+_MOST_VALUES = 12  # of one tree, where each has a line
 _LONGEST = 240  # of a user's line of code; what is longer is cut
 
 
@@ -36,11 +38,11 @@ def flow_tree(flow: Flow) -> Node:
     head: Line = (("strong", flow.entry), *((("place", str(flow.place)),) if flow.place else ()))
     children: list[Node] = []
     if flow.inputs:
-        inputs = tuple(Node((_value(it),)) for it in flow.inputs)
+        inputs = tuple(Node((line,)) for line in _values(flow.inputs))
         children.append(Node(((("strong", "inputs"),),), inputs))
     children += [_step(step, file, names) for step in flow.steps]
     if flow.outputs:
-        outputs = tuple(Node((_value(it),)) for it in flow.outputs)
+        outputs = tuple(Node((line,)) for line in _values(flow.outputs))
         children.append(Node(((("strong", "outputs"),),), outputs))
     return Node((head, *_notes(flow.notes)), tuple(children))
 
@@ -50,7 +52,7 @@ def _step(step: FlowStep, file: str, names: dict[str, str]) -> Node:
     if len(step.produces) == 1:
         lines.append((*_value(step.produces[0]), *_sources(step, names)))
     else:
-        lines += [_value(value) for value in step.produces]
+        lines += _values(step.produces)
         lines += [_sources(step, names)] * bool(step.consumes)
     consumers = _unique(names.get(it, it) for it in step.consumed_by)
     if consumers:
@@ -82,7 +84,36 @@ def _code_line(text: str) -> str:
 
 def _sources(step: FlowStep, names: dict[str, str]) -> Line:
     sources = _unique(names.get(it, it) for it in step.consumes)
-    return (("note", "from"), ("code", ", ".join(sources))) if sources else ()
+    return (("note", "from"), ("code", ", ".join(_gathered(sources)))) if sources else ()
+
+
+def _gathered(names: Iterable[str]) -> list[str]:
+    """Names, with the leaves of a tree together where there are many: `params[…] (64)`."""
+    trees: dict[str, list[str]] = {}
+    for name in names:
+        trees.setdefault(re.split(r"[\[.(]", name, maxsplit=1)[0].strip(), []).append(name)
+    found: list[str] = []
+    for tree, leaves in trees.items():
+        if len(leaves) > _MOST_LEAVES and tree and not tree.startswith("line "):
+            found.append(f"{tree}[…] ({len(leaves)})")
+        else:
+            found += leaves
+    return found
+
+
+def _values(values: Iterable[FlowValue]) -> list[Line]:
+    """A line each; of the many leaves of one tree, the first few and how many more there are."""
+    trees: dict[str, list[FlowValue]] = {}
+    for value in values:
+        trees.setdefault(re.split(r"[\[.(]", value.name, maxsplit=1)[0], []).append(value)
+    lines: list[Line] = []
+    for tree, leaves in trees.items():
+        few = leaves if len(leaves) <= _MOST_VALUES + 1 else leaves[:_MOST_VALUES]
+        lines += [_value(it) for it in few]
+        if len(few) < len(leaves):
+            of = f" of {tree}" if tree else ""
+            lines.append((("note", f"… and {len(leaves) - len(few)} more{of}"),))
+    return lines
 
 
 def _value(value: FlowValue) -> Line:

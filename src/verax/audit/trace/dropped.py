@@ -203,15 +203,16 @@ def dropped_states(facts: Facts) -> list[DroppedState]:
 
 
 def _dropped_state(facts: Facts, node: Node) -> DroppedState | None:
+    dead = [it for it in _results(facts, node) if it not in facts.live and is_data(it)]
+    if not dead:
+        return None
     names = [name for name in node.targets if name.isidentifier()]
     ignored = next((name for name in names if name.startswith("_")), "")
     unread = next((it for it in names if not it.startswith("_") and _unread(facts, node, it)), "")
     if not ignored and not unread:
         return None
     taken = {it for it in _taken(facts, node) if is_data(it)}
-    for value in _results(facts, node):
-        if value in facts.live or not is_data(value):
-            continue
+    for value in dead:
         old = averaged_from(value)
         if old is None and unread:
             old = next((it for it in taken if _fits(value, it) and _updates(value, it)), None)

@@ -159,7 +159,7 @@ def _recognised(program: Program) -> dict[Value, Meaning]:
     found: dict[Value, Meaning] = {}
     for step in program.walk():
         if step.kind == "call":
-            _sampled(step, found)
+            _sampled(step, found)  # Before the steps of its body: what they mean alone is less.
             continue
         recognise = _RECOGNISE.get(step.primitive)
         if recognise is not None and step.outputs[0] not in found:
@@ -324,9 +324,7 @@ def _maximum(value: Value) -> Step | None:
             return step
         if step.primitive not in ("max", "select_n", "stop_gradient", "broadcast_in_dim"):
             return None
-        step = next(
-            (it.producer for it in reversed(step.inputs) if it.producer is not None), None
-        )
+        step = next((it.producer for it in reversed(step.inputs) if it.producer is not None), None)
     return None
 
 
@@ -407,7 +405,16 @@ def _squashed(low: float, high: float) -> Callable[[Step, Known], Meaning]:
 # The functions of `jax.random`, as their jitted cores are called.
 _DRAWS = {
     *("uniform", "normal", "bernoulli", "categorical", "gumbel", "randint", "exponential", "gamma"),
-    *("beta", "cauchy", "dirichlet", "laplace", "logistic", "poisson", "truncated_normal", "choice"),
+    *(
+        "beta",
+        "cauchy",
+        "dirichlet",
+        "laplace",
+        "logistic",
+        "poisson",
+        "truncated_normal",
+        "choice",
+    ),
     *("permutation", "multivariate_normal", "rademacher", "bits", "binomial", "geometric", "t"),
 }
 
@@ -419,6 +426,16 @@ def _sampled(step: Step, found: Known) -> None:
         for value in step.outputs:
             if value.producer is not None:
                 found.setdefault(value, Meaning("sampled", step, step.inputs[0]))
+
+
+def _drawn(step: Step, known: Known) -> Meaning | None:
+    """`argmax(logits + noise)`: how categorical variables are drawn."""
+    total = _made_by(step.inputs[0], "add")
+    for value in total.inputs if total is not None else ():
+        noise = known.get(_uncast(value))
+        if noise is not None and noise.kind == "sampled":
+            return Meaning("sampled", step, step.inputs[0])
+    return None
 
 
 def _scalar(value: Value) -> float | None:
@@ -445,6 +462,7 @@ _RECOGNISE: dict[str, Callable[[Step, Known], Meaning | None]] = {
     "tanh": _squashed(-1, 1),
     "logistic": _squashed(0, 1),
     "erf": _squashed(-1, 1),
+    "argmax": _drawn,
 }
 
 

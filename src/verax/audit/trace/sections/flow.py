@@ -40,6 +40,7 @@ class _Flow:
         nodes = self._facts.lines
         notes = (*self._used_often(nodes), *self._unused())
         steps, _ = self._folded(nodes)
+        self._name_parts_of_lines(steps)
         outputs = tuple(
             FlowValue(self._alias_of(self._id(value)), name, tensor_of(self._facts, value))
             for value, name in zip(body.outputs, self._output_names(), strict=False)
@@ -58,6 +59,10 @@ class _Flow:
     def _id(self, value: Value) -> str:
         if value not in self._ids:
             inner = value.producer is not None and value not in value.producer.outputs
+            same = _outside(value) if inner else None
+            if same is not None:
+                self._ids[value] = self._id(same)
+                return self._ids[value]
             wish = value.name if value.producer is None or inner else ""
             if value.is_constant:
                 wish = f"captured {tensor_of(self._facts, value)}"
@@ -74,9 +79,20 @@ class _Flow:
         return ["output" + path for path in paths]
 
     def _alias_of(self, name: str) -> str:
+        """What stands for a value, if it is not shown itself."""
         while name in self._alias:
             name = self._alias[name]
         return name
+
+    def _name_parts_of_lines(self, steps: Sequence[FlowStep]) -> None:
+        """Values that a line makes on the way, for a function that it calls, are no line's own."""
+        shown = {value.id for outer in steps for _, it in outer.walk() for value in it.produces}
+        for value, name in list(self._ids.items()):
+            step = value.producer
+            hidden = name.startswith("v") and self._alias_of(name) not in shown
+            if hidden and step is not None and step.place is not None and value.name != name:
+                wish = f"{tensor_of(self._facts, value)} of line {step.place.line}"
+                self._alias[name] = wish
 
     def _resolved(self, step: FlowStep) -> FlowStep:
         if not self._alias:
@@ -241,7 +257,8 @@ class _Flow:
                 meaning = f"{name}: {meaning}"
             if meaning:
                 yield meaning
-        computed = [it for it in consumed if it.producer is not None]
+        # Not what only crossed a boundary: a slice, an argument that is differentiated.
+        computed = [it for it in consumed if it.producer is not None and it in it.producer.outputs]
         if node.kind == "line" and len(computed) > 1:
             sources = [self._known(it) for it in computed]
             if all(sources) and len(set(sources)) > 1:
@@ -258,13 +275,19 @@ class _Flow:
         return assigned_name(self._facts, value)
 
     def _used_often(self, nodes: Sequence[Node]) -> Iterable[str]:
-        """Inputs that feed several lines."""
+        """Inputs that feed several lines, those of one parameter together."""
         starts = [it.start for it in nodes]
-        for value in self._facts.program.body.inputs:
+        together: dict[tuple[str, tuple[int, ...]], list[str]] = {}
+        inputs = zip(self._facts.program.body.inputs, self._facts.traced.inputs, strict=True)
+        for value, leaf in inputs:
             users = {bisect_right(starts, self._order.start[step]) - 1 for step in _users(value)}
-            lines = sorted({nodes[at].place.line for at in users if at >= 0 and nodes[at].place})  # pyright: ignore[reportOptionalMemberAccess]
+            places = [nodes[at].place for at in users if at >= 0]
+            lines = tuple(sorted({it.line for it in places if it is not None}))
             if len(lines) > 1:
-                yield f"{value.name} is used in lines {listed([str(it) for it in lines])}"
+                together.setdefault((leaf.parameter, lines), []).append(leaf.name)
+        for (parameter, lines), names in together.items():
+            what = names[0] if len(names) == 1 else f"{parameter} ({len(names)} leaves)"
+            yield f"{what} is used in lines {listed([str(it) for it in lines])}"
 
     def _unused(self) -> Iterable[str]:
         """Inputs on which no output depends."""
@@ -275,6 +298,14 @@ class _Flow:
         if unused:
             verb = "reaches" if len(unused) == 1 else "reach"
             yield f"{listed(unused, most=12)} never {verb} an output"
+
+
+def _outside(value: Value) -> Value | None:
+    """The value outside of a derivative that an argument inside of it is."""
+    step = value.producer
+    if step is None or step.kind != "derive":
+        return None
+    return next((outer for outer, inner in step.detail.differentiated if inner is value), None)
 
 
 def _users(value: Value) -> Iterable[Step]:

@@ -150,11 +150,19 @@ class _Lines:
         node = Node(place, statement, text=statement.text if statement else "")
         node.start = self._order.start[group[0][0]]
         node.end = self._order.end[group[-1][0]]
-        node.children = self.nodes([(step, path[1:]) for step, path in group], node)
+        node.children = self.nodes([(step, self._below(path)) for step, path in group], node)
         if len(node.children) == 1 and node.children[0].kind not in ("line", "branch"):
             only = node.children[0]
             node.kind, node.children = only.kind, only.children
         return node
+
+    def _below(self, path: Path) -> Path:
+        """The path inside of a line; a lambda or comprehension in the same line is part of it."""
+        line = self._line(path[0])[:2]
+        rest = path[1:]
+        while rest and self._line(rest[0])[:2] == line:
+            rest = rest[1:]
+        return rest
 
     def _transformation(self, step: Step) -> list[Node]:
         bodies = [list(self._inside(body, step)) for body in step.bodies]

@@ -19,7 +19,13 @@ def phrases(facts: Facts, steps: Iterable[Step]) -> list[str]:
         text = phrase(facts, step) if phrase is not None else ""
         if text:
             found[text] = None
-    return list(found)
+    texts = list(found)
+    if len(texts) > _MOST + 1:
+        return [*texts[:_MOST], f"and {len(texts) - _MOST} more operations of this kind"]
+    return texts
+
+
+_MOST = 6  # that a line says; one that updates a whole tree does the same to every leaf
 
 
 def _over(verb: str) -> Phrase:
