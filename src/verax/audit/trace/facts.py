@@ -11,19 +11,20 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..finding import Place
-from .entry import Traced
-from .program import Program, Step, Value
 from .sources import Sources
 
+# Rules name this class, and `verax rules` reads them without JAX.
 if TYPE_CHECKING:
     from .axes import AxisAnalysis
     from .custom_rules import CustomRule
+    from .entry import Traced
     from .failures import Failure
     from .gradients import Gradients
     from .keys import Keys
     from .meaning import Meanings
-    from .sections.lines import Node, Order
+    from .program import Program, Step, Value
     from .ranges import Ranges
+    from .sections.lines import Node, Order
     from .variation import Variation
 
 
@@ -37,10 +38,10 @@ class Facts:
     def __init__(
         self, traced: Traced, axes: Mapping[str, Any] | None, ranges: Mapping[str, Any] | None
     ):
-        self.traced = traced
-        self.declared_axes = dict(axes or {})
-        self.declared_ranges = dict(ranges or {})
-        self.sources = Sources()
+        self.traced: Traced = traced
+        self.declared_axes: dict[str, Any] = dict(axes or {})
+        self.declared_ranges: dict[str, Any] = dict(ranges or {})
+        self.sources: Sources = Sources()
 
     @property
     def program(self) -> Program:

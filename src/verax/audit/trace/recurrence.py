@@ -22,6 +22,11 @@ class Feedback(StrEnum):
     RECURRENT = "recurrent"
 
 
+def trains(step: Step) -> bool:
+    """Whether a loop takes gradients: its carry is then a model on its way, not a state in time."""
+    return any(inner.kind == "derivative" for body in step.bodies for inner in body.walk())
+
+
 # Steps that neither change a value's size nor its part in a sum.
 _TRANSPARENT = {"convert_element_type", "copy", "reshape", "squeeze", "broadcast_in_dim"}
 

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 def check(facts: Facts) -> Iterator[Verdict]:
     """Forward scans that discount what was, out of rewards and values of what is to come."""
     from ...trace.describe import tensor_of
-    from ...trace.recurrence import Feedback, feedback
+    from ...trace.recurrence import Feedback, feedback, trains
 
     for step in facts.steps:
-        if step.kind != "scan" or not _scans_estimates(step):
+        if step.kind != "scan" or trains(step) or not _scans_estimates(step):
             continue
         loop = step.detail
         discounted = [

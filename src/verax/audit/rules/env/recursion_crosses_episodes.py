@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 def check(facts: Facts) -> Iterator[Verdict]:
     """Loops that know where episodes end, and let a part of their carry go on."""
     from ...trace.describe import tensor_of
-    from ...trace.recurrence import Feedback, feedback, reached_from
+    from ...trace.recurrence import Feedback, feedback, reached_from, trains
 
     for step in facts.steps:
         ends = _episode_ends(facts, step) if step.kind in ("scan", "while") else []
-        if not ends:
+        if not ends or trains(step):
             continue
         told: set[Value] = set()
         for end in ends:
             told |= reached_from(facts.variation, step, end)
         loop = step.detail
         for index, carry in enumerate(loop.carry):
-            if not _is_state(carry) or feedback(facts.variation, step, index) is not (
-                Feedback.RECURRENT
-            ):
+            if not _is_state(facts, carry, ends):
+                continue
+            if feedback(facts.variation, step, index) is not Feedback.RECURRENT:
                 continue
             gates = partial(_gates, told)
             open_way = reached_from(facts.variation, step, carry, gates)
@@ -102,10 +102,21 @@ def _comes_from_ends(value: Value) -> bool:
     return False
 
 
-def _is_state(carry: Value) -> bool:
+def _is_state(facts: Facts, carry: Value, ends: list[Value]) -> bool:
+    """Whether a part of the carry has a row for each of the flags."""
     import jax.numpy as jnp
 
-    return jnp.issubdtype(carry.dtype, jnp.floating)
+    if not jnp.issubdtype(carry.dtype, jnp.floating):
+        return False
+    own = set(facts.axes[carry])
+    return any(
+        all(
+            axis in own or carry.shape[: len(end.shape)] == end.shape
+            for axis, size in zip(facts.axes[end], end.shape, strict=True)
+            if size > 1
+        )
+        for end in ends
+    )
 
 
 def _gates(told: set[Value], value: Value, step: Step) -> bool:
