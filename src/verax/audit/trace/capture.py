@@ -1,10 +1,10 @@
 """Trace a function so that the transformations in it leave equations.
 
-For the duration of a trace, the functions behind `vmap`, `grad`, `vjp`, `jvp`, `linearize`, `scan`
-and `while_loop` are replaced wherever a loaded module holds them, so that `from jax import vmap` and
-functions that were transformed long before are seen too. A context that is part of JAX's cache keys
-keeps these traces apart from ordinary ones, and from those of other audits: what a cached trace did
-is not seen again.
+For the duration of a trace, the functions behind `vmap`, `grad`, `vjp`, `jvp`, `linearize`,
+`scan` and `while_loop` are replaced wherever a loaded module holds them, so that `from jax import
+vmap` and functions that were transformed long before are seen too. A context that is part of
+JAX's cache keys keeps these traces apart from ordinary ones, and from those of other audits: what
+a cached trace did is not seen again.
 
 A program that fails is traced once more to keep what was there before the error (`salvage`): jits
 open up, and a transformation whose function raises leaves what the function did until then.
@@ -144,7 +144,7 @@ class _Batched:
         try:
             return traced(function, types)
         except Exception:
-            if jax.config.jax_disable_jit:  # We are to save what there was before the error.
+            if _salvaging():  # We are to save what there was before the error.
                 origin, arguments = origin_of(self._function), argument_names(self._function)
                 settings = {"in_axes": tuple(axes), "axis_size": self._axis.size}
                 _leave_part("vmap", origin, arguments, function, types, args, **settings)
@@ -260,7 +260,7 @@ def _differentiable_region(
     try:
         jaxpr, consts = traced(flat, types)
     except Exception:
-        if jax.config.jax_disable_jit:
+        if _salvaging():
             _leave_part(kind, origin, arguments, flat, types, leaves)
         raise
     region = Region(
@@ -431,6 +431,11 @@ def _leave_part(
         jaxpr, consts = traced(until_error, types)
         region = Region(kind, origin, len(consts), arguments, **settings)
         bind_region(region, jaxpr, [*consts, *args], [])
+
+
+def _salvaging() -> bool:
+    """Whether to save what there was before an error: then jits are open."""
+    return bool(getattr(jax.config, "jax_disable_jit", False))
 
 
 def _plainly(original: Any, *args: Any, **kwargs: Any) -> Any:

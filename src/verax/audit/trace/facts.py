@@ -69,7 +69,7 @@ class Facts:
 
     @cached_property
     def meaning(self) -> Meanings:
-        """What values mean: probabilities, one-hot, normalised by which statistics…"""
+        """What values mean: probabilities, one-hot, normalised by which statistics."""
         from .meaning import meanings_of
 
         return meanings_of(self)

@@ -42,7 +42,8 @@ PATTERNS: tuple[Pattern, ...] = (
     Pattern("mask", r"indices must be concrete; got (?P<type>\S+\])"),
     Pattern(
         "mask",
-        r"(size argument of (?P<function>jnp\.\w+) must be statically|argument of (?P<other>jnp\.\w+)\(\).*size argument)",
+        r"(size argument of (?P<function>jnp\.\w+) must be statically|argument of "
+        r"(?P<other>jnp\.\w+)\(\).*size argument)",
     ),
     Pattern("size", r"Shapes must be 1D sequences of concrete values"),
     Pattern("size", r"(Slice entries must be static|slice indices must have static)"),
@@ -57,7 +58,8 @@ PATTERNS: tuple[Pattern, ...] = (
     ),
     Pattern(
         "python value",
-        r"Abstract tracer value encountered where concrete value is expected: traced array with shape (?P<type>\S+\])",
+        r"Abstract tracer value encountered where concrete value is expected: traced "
+        r"array with shape (?P<type>\S+\])",
     ),
     Pattern("static argument", r"Non-hashable static arguments.*of type <class '(?P<cls>[^']+)'>"),
     Pattern("dict key", r"unhashable type: '(\w*Tracer|ArrayImpl)'", (TypeError,)),
@@ -69,7 +71,9 @@ PATTERNS: tuple[Pattern, ...] = (
     Pattern("not a pair", r"scan body output must be a pair, got (?P<got>.+)\."),
     Pattern(
         "lengths",
-        r"scan got (values with different leading axis sizes: (?P<sizes>[\d, ]+)|`length` argument of (?P<length>\d+) which disagrees with leading axis sizes \[(?P<leading>[\d, ]+)\])",
+        r"scan got (values with different leading axis sizes: (?P<sizes>[\d, ]+)|`length` "
+        r"argument of (?P<length>\d+) which disagrees with leading axis sizes "
+        r"\[(?P<leading>[\d, ]+)\])",
     ),
     Pattern(
         "loop condition",
@@ -81,27 +85,32 @@ PATTERNS: tuple[Pattern, ...] = (
     Pattern("mapped sizes", r"(?P<function>vmap|pmap) got inconsistent sizes for array axes"),
     Pattern(
         "mapped sizes",
-        r"(?P<function>vmap|pmap) was requested to map its argument along axis (?P<axis>-?\d+).*its shape is (?P<shape>\([\d, ]*\))",
+        r"(?P<function>vmap|pmap) was requested to map its argument along axis "
+        r"(?P<axis>-?\d+).*its shape is (?P<shape>\([\d, ]*\))",
     ),
     Pattern("in_axes", r"(?P<function>vmap|pmap) (in_axes|must have at least one non-None)"),
     Pattern(
         "out_axes",
-        r"(got axis spec None but output was batched|mapped output, but its out_axes says None|(?P<function>vmap|pmap) out_axes)",
+        r"(got axis spec None but output was batched|mapped output, but its out_axes says "
+        r"None|(?P<function>vmap|pmap) out_axes)",
     ),
     Pattern(
         "devices",
-        r"(requires (?P<needed>\d+) logical devices, but only (?P<there>\d+)|requires (?P<replicas>\d+) replicas, but only (?P<local>\d+))",
+        r"(requires (?P<needed>\d+) logical devices, but only (?P<there>\d+)|requires "
+        r"(?P<replicas>\d+) replicas, but only (?P<local>\d+))",
     ),
     Pattern(
         "class",
-        r"(problematic value is of type <class '(?P<cls>[^']+)'> and was passed to the function at path (?P<path>\S+?)\.(\n|$))",
+        r"(problematic value is of type <class '(?P<cls>[^']+)'> and was passed to the "
+        r"function at path (?P<path>\S+?)\.(\n|$))",
     ),
     Pattern("class", r"returned a value of type <class '(?P<cls>[^']+)'>.*not a valid JAX type"),
     Pattern("class", r"of type '?<class '(?P<cls>[^']+)'>'? is not a valid JAX type"),
     Pattern("class", r"value of type <class '(?P<cls>[^']+)'> as an abstract array"),
     Pattern(
         "not an array",
-        r"(?P<function>\w+) requires ndarray or scalar arguments, got <class '(?P<cls>[^']+)'> at position (?P<position>\d+)",
+        r"(?P<function>\w+) requires ndarray or scalar arguments, got <class "
+        r"'(?P<cls>[^']+)'> at position (?P<position>\d+)",
     ),
     Pattern(
         "not an array",
@@ -109,7 +118,8 @@ PATTERNS: tuple[Pattern, ...] = (
     ),
     Pattern(
         "vector loss",
-        r"Gradient only defined for scalar-output functions\. Output had shape: (?P<shape>\([\d, ]*\))",
+        r"Gradient only defined for scalar-output functions\. Output had shape: "
+        r"(?P<shape>\([\d, ]*\))",
     ),
     Pattern(
         "tuple loss", r"Gradient only defined for scalar-output functions\. Output was (?P<got>.+)"
@@ -118,26 +128,33 @@ PATTERNS: tuple[Pattern, ...] = (
     Pattern("integer argument", r"requires real- or complex-valued inputs.*but got (?P<dtype>\w+)"),
     Pattern(
         "auxiliary",
-        r"(expected function with aux output to return|with has_aux=True the differentiated function must)",
+        r"(expected function with aux output to return|with has_aux=True the "
+        r"differentiated function must)",
     ),
     Pattern(
         "argnums",
-        r"differentiating with respect to argnums=(?P<argnums>\S+) requires at least (?P<needed>\d+) positional arguments",
+        r"differentiating with respect to argnums=(?P<argnums>\S+) requires at least "
+        r"(?P<needed>\d+) positional arguments",
     ),
     Pattern("custom rule", r"Custom (?P<which>VJP|JVP)( (?P<part>bwd|fwd))? rule"),
     Pattern("leaked", r"", (jax.errors.UnexpectedTracerError,)),
     Pattern(
         "tree structure",
-        r"(pytree structure error|Dict key mismatch|Tuple arity mismatch|List arity mismatch|Expected .*, got|Custom node type mismatch)",
+        r"(pytree structure error|Dict key mismatch|Tuple arity mismatch|List arity "
+        r"mismatch|Expected .*, got|Custom node type mismatch)",
         (ValueError,),
     ),
     Pattern(
         "shapes",
-        r"requires contracting dimensions to have the same shape, got (?P<left>\([\d, ]*\)) and (?P<right>\([\d, ]*\))",
+        r"requires contracting dimensions to have the same shape, got (?P<left>\([\d, "
+        r"]*\)) and (?P<right>\([\d, ]*\))",
     ),
     Pattern(
         "shapes",
-        r"([Ii]ncompatible (shapes|types) for broadcasting|Cannot concatenate|cannot reshape|must have the same shape|out of bounds for array of dimension|squeeze out which has size|does not match previous terms|Too many indices|mismatch in its core dimension|iteration over a 0-d array|dimension|shape)",
+        r"([Ii]ncompatible (shapes|types) for broadcasting|Cannot concatenate|cannot "
+        r"reshape|must have the same shape|out of bounds for array of dimension|squeeze "
+        r"out which has size|does not match previous terms|Too many indices|mismatch in "
+        r"its core dimension|iteration over a 0-d array|dimension|shape)",
     ),
 )
 
@@ -333,7 +350,8 @@ def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
         owner = _value(node.value, names)
         if isinstance(owner, (dict, list, tuple)):
-            return owner[node.slice.value]  # pyright: ignore[reportUnknownVariableType]
+            item: Any = node.slice.value
+            return owner[item]  # pyright: ignore[reportUnknownVariableType]
     raise TypeError("not a plain reference")
 
 

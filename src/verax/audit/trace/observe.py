@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
@@ -168,7 +168,7 @@ class Observer:
     # --- registered classes
 
     @contextmanager
-    def instances(self) -> Iterator[None]:
+    def instances(self) -> Generator[None]:
         """Keep some instances of the user's registered classes that are made inside."""
         patched: list[tuple[type, Any]] = []
         for cls in registered_pytrees():

@@ -59,8 +59,8 @@ RULE = Rule(
     family="axis",
     severity=Severity.ERROR,
     explanation="""\
-A product contracts axes of different sizes, a broadcast meets sizes that are neither equal nor one,
-or an axis is named that is not there. The finding says what each array in the line was.
+A product contracts axes of different sizes, a broadcast meets sizes that are neither equal nor
+one, or an axis is named that is not there. The finding says what each array in the line was.
 """,
     wrong="""\
 import jax.numpy as jnp

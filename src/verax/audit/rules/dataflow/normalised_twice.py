@@ -56,9 +56,9 @@ RULE = Rule(
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
     explanation="""\
-A value that was shifted and scaled by given statistics is shifted and scaled by the same statistics
-again, often because a function normalises its argument and its caller does so too. Shapes and dtypes
-agree; the numbers are wrong.
+A value that was shifted and scaled by given statistics is shifted and scaled by the same
+statistics again, often because a function normalises its argument and its caller does so too.
+Shapes and dtypes agree; the numbers are wrong.
 """,
     wrong="""\
 import jax.numpy as jnp

@@ -62,8 +62,9 @@ RULE = Rule(
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
     explanation="""\
-A loss that applies softmax itself wants logits. Given probabilities it still runs, and even learns a
-little: a softmax of numbers between zero and one is nearly uniform, and so are the gradients.
+A loss that applies softmax itself wants logits. Given probabilities it still runs, and even
+learns a little: a softmax of numbers between zero and one is nearly uniform, and so are the
+gradients.
 """,
     wrong="""\
 import jax

@@ -51,10 +51,10 @@ RULE = Rule(
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
     explanation="""\
-A line assigns a value that nothing reads and no output depends on, while the value that it was made
-from is used afterwards where the new one would fit; or an input has no effect because of it. The
-program runs, without the step that its author wrote. A name that begins with an underscore says that
-the value is not needed.
+A line assigns a value that nothing reads and no output depends on, while the value that it was
+made from is used afterwards where the new one would fit; or an input has no effect because of it.
+The program runs, without the step that its author wrote. A name that begins with an underscore
+says that the value is not needed.
 """,
     wrong="""\
 import jax.numpy as jnp

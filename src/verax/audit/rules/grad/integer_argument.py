@@ -43,8 +43,8 @@ RULE = Rule(
     family="grad",
     severity=Severity.ERROR,
     explanation="""\
-`jax.grad` differentiates with respect to its first argument unless `argnums` says otherwise. Integers
-and booleans have no derivative.
+`jax.grad` differentiates with respect to its first argument unless `argnums` says otherwise.
+Integers and booleans have no derivative.
 """,
     wrong="""\
 import jax

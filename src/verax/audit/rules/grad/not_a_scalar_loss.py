@@ -58,8 +58,8 @@ RULE = Rule(
     family="grad",
     severity=Severity.ERROR,
     explanation="""\
-A gradient says how one number changes with the arguments. For several numbers it is a Jacobian, and
-extra results have to be declared by `has_aux=True`.
+A gradient says how one number changes with the arguments. For several numbers it is a Jacobian,
+and extra results have to be declared by `has_aux=True`.
 """,
     wrong="""\
 import jax

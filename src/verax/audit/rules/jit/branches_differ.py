@@ -45,8 +45,8 @@ RULE = Rule(
     family="jit",
     severity=Severity.ERROR,
     explanation="""\
-`jax.lax.cond`, `switch` and `while_loop` are compiled once, so that every branch has to return the
-same types, and the condition has to be a single boolean.
+`jax.lax.cond`, `switch` and `while_loop` are compiled once, so that every branch has to return
+the same types, and the condition has to be a single boolean.
 """,
     wrong="""\
 import jax

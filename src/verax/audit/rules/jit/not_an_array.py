@@ -66,8 +66,9 @@ RULE = Rule(
     family="jit",
     severity=Severity.ERROR,
     explanation="""\
-Functions of `jax.numpy` take arrays and numbers, not lists of arrays, which NumPy would convert one
-by one. Jitted functions take trees of arrays; strings, functions and flags are static arguments.
+Functions of `jax.numpy` take arrays and numbers, not lists of arrays, which NumPy would convert
+one by one. Jitted functions take trees of arrays; strings, functions and flags are static
+arguments.
 """,
     wrong="""\
 import jax

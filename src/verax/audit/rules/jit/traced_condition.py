@@ -47,8 +47,8 @@ RULE = Rule(
     family="jit",
     severity=Severity.ERROR,
     explanation="""\
-`if`, `while`, `assert`, `and`, `or`, `not` and `in` ask Python for a truth value. Inside of `jit`,
-`vmap`, `grad` or `scan` an array stands for all values that it may have, and has none.
+`if`, `while`, `assert`, `and`, `or`, `not` and `in` ask Python for a truth value. Inside of
+`jit`, `vmap`, `grad` or `scan` an array stands for all values that it may have, and has none.
 """,
     wrong="""\
 import jax

@@ -43,8 +43,8 @@ RULE = Rule(
     family="jit",
     severity=Severity.ERROR,
     explanation="""\
-A dict, a set and a static argument need the hash of a value. A traced array has none: which entry is
-meant is known only when the program runs.
+A dict, a set and a static argument need the hash of a value. A traced array has none: which entry
+is meant is known only when the program runs.
 """,
     wrong="""\
 import jax

@@ -53,8 +53,8 @@ RULE = Rule(
     family="jit",
     severity=Severity.ERROR,
     explanation="""\
-`int(x)`, `float(x)`, `range(x)`, `items[x]` of a list and functions of NumPy need the contents of an
-array. While a function is traced there are none.
+`int(x)`, `float(x)`, `range(x)`, `items[x]` of a list and functions of NumPy need the contents of
+an array. While a function is traced there are none.
 """,
     wrong="""\
 import jax

@@ -31,7 +31,8 @@ RULE = Rule(
     family="jit",
     severity=Severity.ERROR,
     explanation="""\
-JAX arrays are immutable. `x.at[i].set(v)` gives a new array, which XLA updates in place where it can.
+JAX arrays are immutable. `x.at[i].set(v)` gives a new array, which XLA updates in place where it
+can.
 """,
     wrong="""\
 import jax.numpy as jnp

@@ -46,8 +46,8 @@ RULE = Rule(
     family="pytree",
     severity=Severity.ERROR,
     explanation="""\
-`jax.grad` differentiates with respect to all leaves of its argument. An activation function, a name or
-a flag among them has no derivative.
+`jax.grad` differentiates with respect to all leaves of its argument. An activation function, a
+name or a flag among them has no derivative.
 """,
     wrong="""\
 import jax

@@ -24,7 +24,7 @@ def check(facts: Facts) -> Iterator[Finding]:
             seen.place,
             current=f"`{statement.text if statement else ''}` names the leaves "
             f"({', '.join(names)}), but `{seen.data.function}` gives them as ({', '.join(keys)})",
-            expected="leaves come in the order of the tree: dict keys are sorted, fields as declared",
+            expected="leaves come in the order of the tree: keys of a dict are sorted",
             fix="Take them by key: "
             + "; ".join(f"`{name} = tree[{name!r}]`" for name in names[:3])
             + ".",
@@ -55,8 +55,8 @@ RULE = Rule(
     family="pytree",
     severity=Severity.CRITICAL,
     explanation="""\
-The leaves of a dict come sorted by key, however it was written. Unpacking them under the names of the
-keys in another order swaps arrays, and nothing complains if their shapes agree.
+The leaves of a dict come sorted by key, however it was written. Unpacking them under the names of
+the keys in another order swaps arrays, and nothing complains if their shapes agree.
 """,
     wrong="""\
 import jax

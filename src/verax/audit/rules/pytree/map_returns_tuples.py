@@ -63,9 +63,9 @@ RULE = Rule(
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
     explanation="""\
-`jax.tree.map` puts what its function returns at the leaves. If that is a pair, the result is a tree of
-pairs. Unpacking it gives the children of the tree instead, and nothing complains if there are as
-many of them.
+`jax.tree.map` puts what its function returns at the leaves. If that is a pair, the result is a
+tree of pairs. Unpacking it gives the children of the tree instead, and nothing complains if there
+are as many of them.
 """,
     wrong="""\
 import jax

@@ -21,7 +21,7 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
             yield RULE.finding(
                 place,
                 current=f"`{name}` is registered as a pytree, but {seen.data.problem}",
-                expected="unflattening the children of a flattened instance gives the same instance",
+                expected="taken apart and put together, an instance is what it was",
                 fix="Let `tree_flatten` and `tree_unflatten` name the same fields in the same "
                 "order, arrays as children and everything else as static data.",
                 evidence=(Evidence(f"`{name}` is defined here", defined),) if defined else (),

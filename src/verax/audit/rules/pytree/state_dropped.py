@@ -38,8 +38,8 @@ RULE = Rule(
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
     explanation="""\
-Functions that update a state return it. Where the new running averages of a batch norm, or the new
-state of an optimiser, are dropped, the old ones stay in use and never change.
+Functions that update a state return it. Where the new running averages of a batch norm, or the
+new state of an optimiser, are dropped, the old ones stay in use and never change.
 """,
     wrong="""\
 import jax.numpy as jnp

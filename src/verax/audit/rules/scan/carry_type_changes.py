@@ -72,9 +72,10 @@ def _fix(found: _Mismatch) -> str:
             "`.at[i].set`, or return each step's value as the second result, which scan stacks."
         )
     if _dtype(found.given) != _dtype(found.handed_on):
+        dtype = _dtype(found.handed_on)
         return (
-            f"Start from {_dtype(found.handed_on)} (`jnp.zeros(shape, jnp.{_dtype(found.handed_on)})`)"
-            f", or cast what the body returns by `.astype({_dtype(found.given)})`."
+            f"Start from {dtype} (`jnp.zeros(shape, jnp.{dtype})`), or cast what the body returns "
+            f"by `.astype({_dtype(found.given)})`."
         )
     return (
         f"Give the loop a first carry of the shape that the body returns, {found.handed_on}, or "
@@ -141,8 +142,8 @@ RULE = Rule(
     severity=Severity.ERROR,
     explanation="""\
 A loop is compiled once for all iterations: what its body hands on has to have the structure, the
-shapes and the dtypes of what it got. Usually the first carry lacks an axis (no batch), starts as an
-integer, or the body appends to it.
+shapes and the dtypes of what it got. Usually the first carry lacks an axis (no batch), starts as
+an integer, or the body appends to it.
 """,
     wrong="""\
 import jax

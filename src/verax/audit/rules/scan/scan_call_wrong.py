@@ -43,8 +43,8 @@ RULE = Rule(
     family="scan",
     severity=Severity.ERROR,
     explanation="""\
-`jax.lax.scan` steps over the leading axis of everything in `xs`, which must be equally long, and its
-body returns the next carry and a slice of the output.
+`jax.lax.scan` steps over the leading axis of everything in `xs`, which must be equally long, and
+its body returns the next carry and a slice of the output.
 """,
     wrong="""\
 import jax

@@ -11,7 +11,8 @@ from .._rule import Rule
 
 _SIZE = re.compile(
     r"(?:one axis|(?P<many>\d+|most) axes(?: \(\d+ of them\))?) had size (?P<size>\d+)"
-    r"(?:: (?:e\.g\. )?axis (?P<axis>\d+) of (?:argument )?(?P<name>\S+) of type (?P<type>[^;\s]+))?"
+    r"(?:: (?:e\.g\. )?axis (?P<axis>\d+) of (?:argument )?(?P<name>\S+) "
+    r"of type (?P<type>[^;\s]+))?"
 )
 
 
