@@ -17,8 +17,8 @@ def path_of(lens: Lens[Any, Any], start: str = "state") -> str | None:
 
     Example:
         >>> from verax.state import lens
-        >>> path_of(lens(lambda s: s.neighbours["edges"][0]))
-        "state.neighbours['edges'][0]"
+        >>> path_of(lens(lambda s: s.neighbours["edges"].size))
+        "state.neighbours['edges'].size"
         >>> path_of(lens(lambda s: (s.atoms, s.bonds)))
         'state.atoms, state.bonds'
         >>> path_of(lens(lambda s: s.atoms + 1)) is None
