@@ -99,6 +99,16 @@ STRAIGHT = {
 }
 
 TARGETS = {
+    "prediction_stopped_instead": """
+        def value(params, x):
+            return jnp.tanh(x @ params["w"]) @ params["v"]
+
+        def f(params, x, r, y, done):
+            target = r + 0.9 * (1 - done) * value(params, y)
+            return jnp.mean((stop_gradient(value(params, x)) - target) ** 2)  # GR014
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
     "error_in_one_line": """
         def value(params, x):
             return jnp.tanh(x @ params["w"]) @ params["v"]
@@ -144,6 +154,31 @@ TARGETS = {
 }
 
 WEIGHTS = {
+    "advantages_by_scan": """
+        def f(params, x, r, y, done):
+            log_probs = jax.nn.log_softmax(x @ params["w"])[:, 0]
+            values = y[:, :2] @ params["v"]
+            def back(carry, inp):
+                gain, after = carry
+                reward, value = inp
+                delta = reward + 0.9 * after - value
+                gain = delta + 0.8 * gain
+                return (gain, value), gain
+            _, gains = lax.scan(back, (0.0, 0.0), (r, values), reverse=True)
+            policy = -jnp.mean(log_probs * gains)  # GR015
+            return policy + 0.5 * jnp.mean((values - r) ** 2)
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
+    "wrong_factor_stopped": """
+        def f(params, x, r, y, done):
+            log_probs = jax.nn.log_softmax(x @ params["w"])[:, 0]
+            advantage = r - y[:, :2] @ params["v"]
+            policy = -jnp.mean(stop_gradient(log_probs) * advantage)  # GR015
+            return policy + jnp.mean(advantage**2)
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
     "critic_recomputed": """
         def f(params, x, r, y, done):
             log_probs = jax.nn.log_softmax(x @ params["w"])[:, 0]
@@ -332,6 +367,22 @@ FINE = {
             advantage = r - y[:, :2] @ params["v"]
             policy = -jnp.mean(log_probs * stop_gradient(advantage))
             return policy + jnp.mean(advantage**2)
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
+    "advantage_of_a_separate_critic": """
+        def f(params, x, r, y, done):
+            log_probs = jax.nn.log_softmax(x @ params["w"])[:, 0]
+            return -jnp.mean(log_probs * (r - stop_gradient(y[:, :2] @ params["v"])))
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
+    "attention_and_auxiliary_loss": """
+        def f(params, x, r, y, done):
+            weights = jax.nn.softmax((x @ params["w"])[:, 0])
+            values = y[:, :2] @ params["v"]
+            pooled = jnp.sum(weights * values)
+            return (pooled - 1.0) ** 2 + jnp.mean((values - r) ** 2)
 
         def entry(*args): return jax.grad(f)(*args)
     """,

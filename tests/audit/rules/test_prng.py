@@ -129,7 +129,61 @@ REUSED = {
     """,
 }
 
+REUSED_BY_LOOPS = {
+    "drawn_and_handed_on": """
+        def entry(key, x):
+            def step(carry, _):
+                x, key = carry
+                key, sub = random.split(key)
+                x = x + random.normal(key, x.shape)  # RK001
+                return (x, key), x
+            return lax.scan(step, (x, key), None, length=3)
+    """,
+    "after_the_loop_that_carried_it": """
+        def entry(key, x):
+            def step(carry, _):
+                x, key = carry
+                key, sub = random.split(key)
+                return (x + random.normal(sub, x.shape), key), None
+            x = lax.scan(step, (x, key), None, length=3)[0][0]
+            return x + random.normal(key)  # RK001
+    """,
+    "over_a_tree": """
+        def entry(key, x):
+            tree = {"a": x, "b": x}
+            return jax.tree.map(lambda p: p + random.normal(key, p.shape), tree)  # RK001
+    """,
+    "in_a_list": """
+        def entry(key, x):
+            return [random.normal(key, (n,)) for n in (2, 3)]  # RK001
+    """,
+}
+
 REPEATED = {
+    "mapped_keys_in_every_iteration": """
+        def entry(key, x):
+            keys = random.split(key, 3)
+            def step(x, _):
+                x = jax.vmap(lambda k, e: e + random.normal(k))(keys, x)  # RK002
+                return x, x
+            return lax.scan(step, x, None, length=4)
+    """,
+    "carried_keys_not_advanced": """
+        def entry(key, x):
+            def step(carry, _):
+                keys, x = carry
+                x = jax.vmap(lambda k, e: e + random.normal(k))(keys, x)
+
+                return (keys, x), x  # RK002
+            return lax.scan(step, (random.split(key, 3), x), None, length=4)
+    """,
+    "same_order_every_epoch": """
+        def entry(key, x):
+            def epoch(w, _):
+                order = random.permutation(key, 3)  # RK002
+                return w + x[order], None
+            return lax.scan(epoch, x, None, length=3)
+    """,
     "closed_over_in_scan": """
         def entry(key, x):
             def step(x, t):
@@ -224,6 +278,11 @@ SHARED = {
     "copies": """
         def entry(key, x):
             keys = jnp.broadcast_to(key, (3, *key.shape))
+            return jax.vmap(lambda k, e: e + random.normal(k))(keys, x)  # RK003
+    """,
+    "repeated_copies": """
+        def entry(key, x):
+            keys = jnp.repeat(key[None], 3, axis=0)
             return jax.vmap(lambda k, e: e + random.normal(k))(keys, x)  # RK003
     """,
     "sampled_outputs": """
@@ -426,7 +485,7 @@ def _with_inputs(program: str, inputs: str) -> str:
     return program if "def inputs" in program else program + inputs
 
 
-NOISY = {**REUSED, **REPEATED, **SHARED, **FEW, **CONSTANT}
+NOISY = {**REUSED, **REUSED_BY_LOOPS, **REPEATED, **SHARED, **FEW, **CONSTANT}
 
 
 @pytest.mark.parametrize("name", NOISY)

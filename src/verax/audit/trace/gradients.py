@@ -172,9 +172,12 @@ class Flow:
         }
         for link in self.links:
             outside = link.source not in self.back and link.source not in parameters
-            if link.source in found or (outside and not link.source.is_constant):
+            if outside and not link.source.is_constant:
                 found.add(link.source)
-                found.add(link.target)
+        before = -1
+        while before != len(found):
+            before = len(found)
+            found.update(link.target for link in self.links if link.source in found)
         return frozenset(found)
 
     def straight_through(self) -> Iterator[StraightThrough]:

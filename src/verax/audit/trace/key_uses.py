@@ -62,7 +62,7 @@ def live_uses(facts: Facts) -> list[Use]:
     return [
         use
         for use in facts.keys.uses
-        if use.kind == "loop" or any(out in facts.live for out in use.step.outputs)
+        if use.kind in ("loop", "next") or any(out in facts.live for out in use.step.outputs)
     ]
 
 
@@ -88,7 +88,7 @@ def _in_one_run(facts: Facts, uses: list[Use]) -> list[Use]:
     """The uses without those that exclude an earlier one, or repeat it on purpose."""
     kept: list[Use] = []
     for use in uses:
-        if all(_both_happen(facts, it.step, use.step) for it in kept):
+        if use.kind == "next" or all(_both_happen(facts, it.step, use.step) for it in kept):
             kept.append(use)
     return kept
 
@@ -170,6 +170,10 @@ def _outermost_call(step: Step) -> Step:
 
 def _parting(facts: Facts, first: Use, second: Use) -> tuple[Place, Place] | None:
     """Where the ways to two uses part; `None` if that is in code that is not the user's."""
+    if second.kind == "next":
+        inside = call_chain(first.step, second.step)
+        here = inside[-1] if inside else facts.place(first.step)
+        return facts.place(second.step), here
     one, other = call_chain(first.step), call_chain(second.step)
     for here, there in zip(reversed(one), reversed(other), strict=False):
         if here != there:

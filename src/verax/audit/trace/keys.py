@@ -54,7 +54,11 @@ class Key:
 
 @dataclass(frozen=True, eq=False)
 class Use:
-    """A step that consumes a key: a "draw", a "split", or a "loop" that does so at first."""
+    """A step that consumes a key.
+
+    Its `kind` is "draw", "split", "loop" (which does so in its first iteration), or "next": a loop
+    hands the key on, and the next iteration consumes it.
+    """
 
     key: Key
     kind: str
@@ -468,6 +472,8 @@ class Keys:
             if use.key.kind == "carry" and use.key.step is step and use.kind != "loop"
         )
         self.uses += [Use(key.parents[0], "loop", step) for key in consumed]
+        handed_on = [self._carried.get(key) for key in consumed]
+        self.uses += [Use(key, "next", step) for key in handed_on if key and key not in consumed]
 
     def _each(self, step: Step, outer: Value, inner: Value, axis: int) -> np.ndarray | None:
         """The keys of one lane or iteration."""

@@ -148,27 +148,35 @@ class Bootstrap:
 
 
 def bootstraps(flow: Flow) -> Iterator[Bootstrap]:
-    """Errors `prediction - (data + factor * other prediction)` that are trained on both sides."""
+    """Errors `prediction - (data + factor * other prediction)` whose target is trained."""
     shapes = Sameness(blind=lambda value: not flow.gets(value))
     for error in errors(flow):
         parts = terms(flow, error.value)
         fixed = {it.sign for it in parts if not flow.uses(it.value) and it.value in flow.data}
-        moving = [it for it in parts if flow.gets(it.value)]
-        for target in moving:
-            if not target.scaled or target.sign not in fixed:
-                continue
-            for prediction in moving:
-                if (
-                    not prediction.scaled
-                    and prediction.sign == -target.sign
-                    and not flow.same.are(prediction.value, target.value)
-                    and _same_model(flow, shapes, prediction.value, target.value)
-                ):
-                    yield Bootstrap(error, prediction.value, target.value)
-                    break
-            else:
-                continue
-            break
+        targets = [it for it in parts if it.scaled and flow.gets(it.value) and it.sign in fixed]
+        found = next(
+            (
+                Bootstrap(error, prediction, target.value)
+                for target in targets
+                for prediction in _predictions(flow, parts, -target.sign)
+                if not flow.same.are(prediction, target.value)
+                and _same_model(flow, shapes, prediction, target.value)
+            ),
+            None,
+        )
+        if found is not None:
+            yield found
+
+
+def _predictions(flow: Flow, parts: list[Term], sign: int) -> Iterator[Value]:
+    """Parts with a sign that no factor scales, with a gradient or with a stopped one."""
+    for it in parts:
+        if it.sign == sign and not it.scaled:
+            if flow.gets(it.value):
+                yield it.value
+            source = _stopped(it.value)
+            if source is not None and flow.gets(source):
+                yield source
 
 
 def _same_model(flow: Flow, shapes: Sameness, one: Value, other: Value) -> bool:
@@ -186,11 +194,15 @@ def _model(flow: Flow, shapes: Sameness, value: Value) -> set[int]:
 
 @dataclass(frozen=True, eq=False)
 class Weighting:
-    """A product whose one factor is trained by another term of the loss."""
+    """A product whose one factor is trained by another term of the loss.
+
+    With `other_stopped`, the other factor is stopped, and its parameters get no gradient at all.
+    """
 
     product: Step
     factor: Value
     error: Error
+    other_stopped: bool = False
 
 
 def weightings(flow: Flow) -> Iterator[Weighting]:
@@ -199,32 +211,44 @@ def weightings(flow: Flow) -> Iterator[Weighting]:
         (error, [it.value for it in terms(flow, error.value) if flow.gets(it.value)])
         for error in errors(flow)
     ]
-    for result in flow.results:
-        for term in terms(flow, result):
-            step = term.value.producer
-            if step is None or step.primitive not in ("mul", "dot_general"):
-                continue
-            found = _weighting(flow, step, fitted)
-            if found is not None:
-                yield found
+    lost = 0
+    for parameter in flow.without_gradient():
+        lost |= parameter.bit
+    in_terms = {
+        term.value for result in flow.results for term in terms(flow, result) if term.value.producer
+    }
+    for step in steps_of(flow.body):
+        if step.primitive not in ("mul", "dot_general") or step.inputs[0] is step.inputs[1]:
+            continue
+        out = step.outputs[0]
+        if out not in flow.trained_through:
+            continue
+        for factor, rest in (step.inputs, reversed(step.inputs)):
+            stopped = not flow.gets(rest) and bool(flow.uses(rest) & lost)
+            if (out in in_terms and flow.gets(rest)) or (stopped and _stopped(rest) is not None):
+                error = _fitted_elsewhere(flow, out, factor, rest, fitted)
+                if error is not None:
+                    yield Weighting(step, factor, error, stopped)
+                    break
 
 
-def _weighting(flow: Flow, step: Step, fitted: list[tuple[Error, list[Value]]]) -> Weighting | None:
-    one, other = step.inputs
-    if one is other or not (flow.gets(one) and flow.gets(other)):
+def _fitted_elsewhere(
+    flow: Flow, product: Value, factor: Value, rest: Value, fitted: list[tuple[Error, list[Value]]]
+) -> Error | None:
+    """The error that fits what a factor is made from, outside of the product."""
+    if not flow.gets(factor) or factor not in flow.data:
         return None
-    for factor, rest in ((one, other), (other, one)):
-        parts = [it.value for it in terms(flow, factor, over_deviation=True)]
-        compared = any(it in flow.data and not flow.uses(it) for it in parts)
-        beside = flow.slice([rest])
-        for error, predictions in fitted:
-            if compared and any(
-                flow.same.are(prediction, part)
-                for prediction in predictions
-                for part in parts
-                if flow.gets(part) and prediction not in beside and part not in beside
-            ):
-                return Weighting(step, factor, error)
+    within, beside = flow.slice([product]), flow.slice([rest])
+    made_from = {flow.same.number(it) for it in flow.slice([factor]) if flow.gets(it)}
+    for error, predictions in fitted:
+        squared = error.step.outputs[0]
+        if squared in within or flow.same.number(squared) in made_from:
+            continue
+        if any(
+            it in flow.data and it not in beside and flow.same.number(it) in made_from
+            for it in predictions
+        ):
+            return error
     return None
 
 

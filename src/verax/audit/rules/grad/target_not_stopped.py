@@ -23,10 +23,15 @@ def check(facts: Facts) -> Iterator[Finding]:
             both = flow.gets(it.prediction) & flow.gets(it.bootstrapped)
             names = [p.name for p in flow.parameters if p.bit & both]
             shown = ", ".join(f"`{name}`" for name in names[:3]) + (", …" if names[3:] else "")
+            through = (
+                "through the prediction and through the bootstrapped target, which moves towards "
+                "the prediction"
+                if it.prediction in flow.slice([it.error.value])
+                else "through the bootstrapped target, while the prediction is stopped"
+            )
             yield RULE.finding(
                 facts.place(made),
-                current=f"the gradient with respect to {shown} flows through the prediction and "
-                "through the bootstrapped target, which moves towards the prediction",
+                current=f"the gradient with respect to {shown} flows {through}",
                 expected="the target is a constant: data + discount * next value, without gradient",
                 fix="put the target into jax.lax.stop_gradient, or compute it with parameters that "
                 "are not differentiated",

@@ -20,10 +20,19 @@ def check(facts: Facts) -> Iterator[Finding]:
         for it in weightings(flow):
             names = [p.name for p in flow.parameters if p.bit & flow.gets(it.factor)]
             shown = ", ".join(f"`{name}`" for name in names[:3]) + (", …" if names[3:] else "")
+            if it.other_stopped:
+                current = (
+                    "the wrong factor of this product is stopped: the gradient flows into "
+                    f"{shown}, which another term trains, and not into the other factor"
+                )
+            else:
+                current = (
+                    "one factor of this product is an error that another term makes small; its "
+                    f"gradient into {shown} flows here as well, and works against that term"
+                )
             yield RULE.finding(
                 facts.place(it.product),
-                current=f"one factor of this product is an error that another term makes small; "
-                f"its gradient into {shown} flows here as well, and works against that term",
+                current=current,
                 expected="the factor is a constant weight here",
                 fix="put the factor (the advantage) into jax.lax.stop_gradient in this product; "
                 "leave it connected in the other term",

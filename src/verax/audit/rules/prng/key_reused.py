@@ -12,7 +12,12 @@ if TYPE_CHECKING:
     from ...trace.facts import Facts
     from ...trace.key_uses import Reuse
 
-_DONE = {"draw": "drawn from", "split": "split", "loop": "consumed by a loop"}
+_DONE = {
+    "draw": "drawn from",
+    "split": "split",
+    "loop": "consumed by a loop",
+    "next": "consumed by the next iteration",
+}
 
 
 def check(facts: Facts) -> Iterator[Finding | Verified]:
@@ -35,7 +40,9 @@ def _finding(facts: Facts, reuse: Reuse) -> Finding:
     first, second = _DONE[reuse.first.kind], _DONE[reuse.second.kind]
     again = f"{second} again" if first == second else second
     current = f"`{name}` is {again} here, after it was {first} at line {reuse.first_place.line}"
-    if reuse.first_place == reuse.place:
+    if reuse.second.kind == "next":
+        current = f"`{name}` is {first} here, and handed on to the next iteration of the loop"
+    elif reuse.first_place == reuse.place:
         current = f"`{name}` is {second} here more than once, in every turn of a Python loop"
     if reuse.first.kind == reuse.second.kind == "split":
         current += ", which gives the same children"
