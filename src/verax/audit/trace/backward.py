@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from .facts import Facts
 from .hazards import written_by_user
-from .liveness import needed_for
+from .liveness import sources
 from .program import Body, Step, Value
-from .ranges.interval import Interval, Number, Point, kind_of
-from .ranges.predicates import chosen, conditions, implied, narrowed
+from .ranges.interval import Number, Point, kind_of
+from .ranges.predicates import Fact, chosen, conditions, implied
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,9 @@ _SLOPES: dict[str, Slope] = {
     "asin": Slope("arcsin", 0, lambda x: abs(x) >= 1, (1.0, -1.0)),
     "atanh": Slope("arctanh", 0, lambda x: abs(x) == 1, (1.0, -1.0)),
 }
+# How far from a number a comparison may lie that is there because of it.
+_NEAR = 0.1
+
 _POWER = Slope("a power", 0, lambda x: x <= 0, (0.0,))
 
 
@@ -107,22 +110,16 @@ def _left_out(
     everywhere = ranges[operand]
     if not any(everywhere.contains(worst) for worst in slope.worst):
         return False
-    for fact in implied(ranges, predicate, not truth):
-        about = fact[0]
-        if ranges.identities.equal(about, operand):
-            rest = narrowed(everywhere, fact)
-        elif step.primitive in ("sqrt", "cbrt") and ranges.identities.equal(about, step.outputs[0]):
-            rest = narrowed(ranges[about], fact)  # Zero where the operand is.
-        else:
-            continue
-        kept = _where(ranges[about], predicate, truth, facts, about)
-        if any(rest.contains(worst) for worst in slope.worst) and not any(
-            kept.contains(worst) for worst in slope.worst
-        ):
+    point = everywhere.reached(slope.is_bad)
+    for fact in implied(ranges, predicate, truth):
+        is_about = ranges.identities.equal(fact[0], operand) or (
+            # A root is zero where its operand is.
+            step.primitive in ("sqrt", "cbrt") and ranges.identities.equal(fact[0], step.outputs[0])
+        )
+        if is_about and any(_guards(fact, worst, point is not None) for worst in slope.worst):
             return True
     # A number that a mask brought about, and the same mask leaves out.
     deciding = {base for base, _ in conditions(predicate, truth)}
-    point = everywhere.reached(slope.is_bad)
     return (
         point is not None
         and any(base in deciding for base, _ in point.when)
@@ -130,13 +127,23 @@ def _left_out(
     )
 
 
-def _where(
-    interval: Interval, predicate: Value, truth: bool, facts: Facts, about: Value
-) -> Interval:
-    for fact in implied(facts.ranges, predicate, truth):
-        if facts.ranges.identities.equal(fact[0], about):
-            interval = narrowed(interval, fact)
-    return interval
+def _guards(fact: Fact, worst: float, is_reached: bool) -> bool:
+    """Whether a comparison is there to leave a number out.
+
+    One that lies far from it may be there for something else, unless the number is reached.
+    """
+    _, comparison, other, _ = fact
+    if comparison == "ne":
+        return other.is_single and other.low == worst
+    if comparison in ("gt", "ge"):
+        edge = other.low
+        excluded = worst < edge or (comparison == "gt" and worst == edge)
+    elif comparison in ("lt", "le"):
+        edge = other.high
+        excluded = worst > edge or (comparison == "lt" and worst == edge)
+    else:
+        return False
+    return excluded and (is_reached or abs(edge - worst) <= _NEAR)
 
 
 # A derivative goes through these element by element.
@@ -174,7 +181,7 @@ def _differentiated(facts: Facts) -> Iterator[tuple[Step, list[Step]]]:
             if kind_of(inner.dtype).is_float or math.prod(inner.shape) == 0
         ]
         results = derivation.bodies[0].outputs[: derivation.detail.results]
-        needed = needed_for(results)
+        needed = _needed(results)
         reached = _reached(facts, seeds)
         steps = [
             step
@@ -184,6 +191,21 @@ def _differentiated(facts: Facts) -> Iterator[tuple[Step, list[Step]]]:
             and any(value in reached for value in step.inputs)
         ]
         yield derivation, steps
+
+
+def _needed(results: list[Value]) -> set[Value]:
+    """All that results depend on by a path along which a derivative is passed."""
+    needed: set[Value] = set()
+    pending = list(results)
+    while pending:
+        value = pending.pop()
+        if value in needed:
+            continue
+        needed.add(value)
+        step = value.producer
+        if step is not None and step.primitive != "stop_gradient":
+            pending.extend(sources(step, value))
+    return needed
 
 
 def _without_own_derivative(body: Body) -> Iterator[Step]:

@@ -56,6 +56,10 @@ def _is_integer(value: Value) -> bool:
 
 def _at_points(facts: Facts, step: Step, operands: list[Interval]) -> Iterator[Number]:
     """Exact results where operands take numbers that they are known to take."""
+    if step.primitive == "mul" and facts.ranges.identities.equal(*step.inputs):
+        for point in operands[0].points:
+            yield point.value**2
+        return
     if len(operands) == 2:
         shared = facts.ranges.identities.share_data(*step.inputs)
         if shared and not any(it.is_single for it in operands):
@@ -107,10 +111,22 @@ def _is_deliberate(facts: Facts, step: Step) -> bool:
         return True
     if step.primitive == "sub" and _is_part_of(facts, *step.inputs):
         return True
-    if step.primitive == "mul" and facts.ranges.identities.equal(*step.inputs):
-        return not all(facts.ranges[value].points for value in step.inputs)
+    if step.primitive == "convert_element_type" and _reads_modulo(step):
+        return True
     return bool(output.consumers) and all(
         _makes_up_for_it(facts, consumer, output, step) for consumer in output.consumers
+    )
+
+
+def _reads_modulo(cast: Step) -> bool:
+    """Whether this reads a difference of unsigned integers as the signed one that it stands for."""
+    before, after = kind_of(cast.inputs[0].dtype), kind_of(cast.outputs[0].dtype)
+    producer = cast.inputs[0].producer
+    return (
+        (before.letter, after.letter) == ("u", "i")
+        and before.high - before.low == after.high - after.low
+        and producer is not None
+        and producer.primitive in ("sub", "neg", "xor", "not")
     )
 
 
@@ -127,12 +143,7 @@ def _is_index(value: Value) -> bool:
 def _makes_up_for_it(facts: Facts, consumer: Step, value: Value, step: Step) -> bool:
     """Whether a consumer reads the difference modulo 2ⁿ, or only where it did not wrap."""
     if consumer.primitive == "convert_element_type":
-        before, after = kind_of(value.dtype), kind_of(consumer.outputs[0].dtype)
-        return (
-            after.letter == "i"
-            and before.letter == "u"
-            and after.high - after.low == before.high - before.low
-        )
+        return _reads_modulo(consumer)
     if consumer.primitive == "select_n" and value is not consumer.inputs[0]:
         predicate = consumer.inputs[0]
         return any(
@@ -155,6 +166,9 @@ def _is_part_of(facts: Facts, whole: Value, part: Value) -> bool:
             return {id(facts.ranges.identities.of(it)) for it in above.inputs} == {
                 id(facts.ranges.identities.of(it)) for it in below.inputs
             }
+    if below is not None and below.within.function in ("remainder", "floor_divide"):
+        owner = below.within.owner
+        return owner is not None and equal(owner.inputs[0], whole)
     if below is None or below.primitive not in ("min", "rem", "and", "shift_right_logical", "div"):
         return False
     if below.primitive == "min":

@@ -1,7 +1,7 @@
 """Python loops that tracing has unrolled into a long chain of equal steps.
 
-What makes such a loop one over time, and not one over layers: each turn takes the next slice of one
-array, and works on what the turn before it has made.
+What makes such a loop one over time, and not one over layers: each turn works on what the turn
+before it has made, and takes the next slice of one array, or nothing else that is its own.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from functools import lru_cache
 from ..finding import Place
 from .facts import Facts
 from .program import Body, Step, Value
+from .ranges.interval import kind_of
 
 # Shorter loops are quick to compile, and often clearer.
 SHORTEST = 16
@@ -23,27 +24,92 @@ SHORTEST = 16
 
 @dataclass(frozen=True, eq=False)
 class Unrolled:
-    """A loop of the user's that was unrolled. `place` is its head, `array` what it goes through."""
+    """A loop of the user's that was unrolled.
+
+    `place` is its head, `array` what it takes slices of, if it does.
+    """
 
     place: Place
-    array: Value
+    array: Value | None
     turns: int
     chained: int
     steps: int
 
 
 def unrolled_loops(facts: Facts) -> Iterator[Unrolled]:
-    """Every unrolled loop in what is compiled, with the array that it takes slices of."""
+    """Every unrolled loop in what is compiled."""
+    found: set[Place] = set()
     for body in _compiled(facts):
-        groups = _slices(body)
-        for (array, frames), slices in groups.items():
-            if len(slices) < SHORTEST:
-                continue
-            place = enclosing_loop(frames)
-            chained = _chained(body, slices)
-            if place is not None and chained >= SHORTEST - 1:
-                count = sum(1 for step in body.walk() if place in _heads(step.frames))
-                yield Unrolled(place, array, len(slices), chained, count)
+        for loop in (*_over_slices(body), *_repetitions(body)):
+            if loop.place not in found:
+                found.add(loop.place)
+                yield loop
+
+
+def _over_slices(body: Body) -> Iterator[Unrolled]:
+    """Loops that go through an array."""
+    for (array, frames), slices in _slices(body).items():
+        place = enclosing_loop(frames)
+        if place is None or len(slices) < SHORTEST:
+            continue
+        chained = _chained(body, slices)
+        if chained >= SHORTEST - 1:
+            count = sum(1 for step in body.walk() if place in _heads(step.frames))
+            yield Unrolled(place, array, len(slices), chained, count)
+
+
+def _repetitions(body: Body) -> Iterator[Unrolled]:
+    """Loops that do the same to their own result, turn by turn."""
+    by_head: dict[Place, list[Step]] = defaultdict(list)
+    for step in body.walk():
+        for place in _heads(step.frames):
+            by_head[place].append(step)
+    for place, steps in by_head.items():
+        if len(steps) < SHORTEST:
+            continue
+        turns = _turns(steps)
+        chained = 0 if turns is None else _handed_on(turns)
+        if turns is not None and chained >= SHORTEST - 2 and not _has_parameters(turns):
+            yield Unrolled(place, None, max(turns.values()) + 1, chained, len(steps))
+
+
+def _turns(steps: list[Step]) -> dict[Step, int] | None:
+    """The turn of each step of a loop, if every turn has the same steps."""
+    kinds: dict[object, list[Step]] = defaultdict(list)
+    for step in steps:
+        outputs = tuple((value.shape, value.dtype) for value in step.outputs)
+        kinds[step.frames, step.primitive, outputs].append(step)
+    shortest = min(len(group) for group in kinds.values() if len(group) > 1) if kinds else 0
+    if shortest < SHORTEST:
+        return None
+    turns: dict[Step, int] = {}
+    for group in kinds.values():
+        # Several equal steps in a turn; the first turn may have some more.
+        each = max(len(group) // shortest, 1)
+        turns.update({step: number // each for number, step in enumerate(group)})
+    return turns
+
+
+def _handed_on(turns: dict[Step, int]) -> int:
+    """How many turns read an array of numbers that the turn before them has made."""
+    reading: set[int] = set()
+    for step, turn in turns.items():
+        for value in step.inputs:
+            producer = value.producer
+            is_number = kind_of(value.dtype).is_float and step.kind == "operation"
+            if is_number and producer is not None and turns.get(producer) == turn - 1:
+                reading.add(turn)
+    return len(reading)
+
+
+def _has_parameters(turns: dict[Step, int]) -> bool:
+    """Whether turns have arrays of their own from outside, as layers have."""
+    own: dict[Value, set[int]] = defaultdict(set)
+    for step, turn in turns.items():
+        for value in step.inputs:
+            if value.producer not in turns and not value.is_constant:
+                own[value].add(turn)
+    return sum(len(used) == 1 for used in own.values()) >= SHORTEST // 2
 
 
 def _compiled(facts: Facts) -> Iterator[Body]:

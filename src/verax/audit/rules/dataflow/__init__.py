@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .._rule import Rule
 from . import (
+    cut_to_integers,
     index_outside,
     integer_wraps,
     normalised_twice,
@@ -20,5 +21,6 @@ RULES: tuple[Rule, ...] = (
     undefined_operation.RULE,
     integer_wraps.RULE,
     index_outside.RULE,
+    cut_to_integers.RULE,
     unscaled_pixels.RULE,
 )

@@ -35,7 +35,9 @@ def check(facts: Facts) -> Iterator[Verdict]:
 
 
 def _pixels(value: Value) -> Value | None:
-    """The image that was converted to this and at most rearranged since."""
+    """The image that was converted to this and at most rearranged."""
+    from ...trace.ranges.identity import unarranged
+
     for _ in range(12):
         step: Step | None = value.producer
         if step is None or step.kind != "operation":
@@ -44,7 +46,8 @@ def _pixels(value: Value) -> Value | None:
         if before is None or step.primitive not in _REARRANGE:
             return None
         if step.primitive == "convert_element_type" and str(before.dtype) == "uint8":
-            return before if len(before.shape) >= 2 and math.prod(before.shape) >= 64 else None
+            image = unarranged(before)
+            return image if len(image.shape) >= 2 and math.prod(image.shape) >= 64 else None
         value = before
     return None
 

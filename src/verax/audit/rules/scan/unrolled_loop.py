@@ -18,14 +18,16 @@ def check(facts: Facts) -> Iterator[Verdict]:
     from ...trace.unrolled import unrolled_loops
 
     for loop in unrolled_loops(facts):
-        name = phrase(facts, loop.array)
+        over, fix = "", "`jax.lax.fori_loop(0, n, body, carry)`"
+        if loop.array is not None:
+            name = phrase(facts, loop.array)
+            over, fix = f" over {name}", f"`jax.lax.scan(body, carry, {name})`"
         yield RULE.finding(
             loop.place,
-            current=f"the loop over {name} is unrolled into {loop.turns} copies of its body "
+            current=f"the loop{over} is unrolled into {loop.turns} copies of its body "
             f"({loop.steps} operations), which all have to be compiled",
-            expected="one copy of the body, however long the sequence is",
-            fix=f"`jax.lax.scan(body, carry, {name})` with what a turn hands to the next as the "
-            "carry",
+            expected="one copy of the body, however many turns there are",
+            fix=f"{fix}, with what a turn hands to the next as the carry",
             evidence=(
                 Evidence(f"{loop.chained} turns in a row work on the result of the one before"),
             ),
@@ -43,8 +45,9 @@ A Python loop inside of a jitted function runs while tracing, and leaves a copy 
 turn. Compile time grows with the length of the sequence (often faster), and so does the program; a
 new length compiles again. `jax.lax.scan` has one copy.
 
-Reported for loops of 16 turns and more that take successive slices of one array and carry something
-from turn to turn. Loops over layers with parameters of their own are not reported.""",
+Reported for loops of 16 turns and more that carry something from turn to turn, and take successive
+slices of one array or nothing but that carry. Loops over layers with parameters of their own are
+not reported.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

@@ -15,6 +15,7 @@ from ..program import Body, Program, Step, Value
 from .constants import interval_of_constant, interval_of_input
 from .identity import Identities
 from .interval import Interval, Number, anything
+from .predicates import Fact, narrowed
 
 # A rule gives the interval of a step's only output, or of each, or `None` for "nothing is known".
 Rule = Callable[["Ranges", Step], Interval | list[Interval] | None]
@@ -35,6 +36,8 @@ class Ranges:
         self._constants: dict[Value, Interval] = {}
         self._visited: set[Step] = set()
         self.identities = Identities()
+        # What holds in the branch that is being visited, by value; others may equal it.
+        self.assumed: list[Fact] = []
         for value in program.body.inputs:
             self._known[value] = interval_of_input(value.dtype, (declared or {}).get(value))
             self.identities.add_source(value)
@@ -85,9 +88,13 @@ class Ranges:
         if isinstance(found, Interval):
             found = [found]
         for index, value in enumerate(step.outputs):
-            self._known[value] = (
+            interval = (
                 anything(value.dtype) if found is None else _of_dtype(found[index], value.dtype)
             )
+            for fact in self.assumed:
+                if self.identities.equal(fact[0], value):
+                    interval = narrowed(interval, fact)
+            self._known[value] = interval
 
 
 def _of_dtype(interval: Interval, dtype: Any) -> Interval:

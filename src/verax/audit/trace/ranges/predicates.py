@@ -164,14 +164,16 @@ def conditions(predicate: Value, truth: bool | None) -> frozenset[Condition]:
 def refined(ranges: Ranges, index: Value, branch: int, branches: int) -> Generator[None]:
     """For a while, what is known where `index` has chosen this branch."""
     before: dict[Value, Interval] = {}
-    if branches == 2:
-        for fact in list(implied(ranges, index, bool(branch))):
-            value = fact[0]
-            if not value.is_constant:
-                before.setdefault(value, ranges[value])
-                ranges[value] = narrowed(ranges[value], fact)
+    facts = list(implied(ranges, index, bool(branch))) if branches == 2 else []
+    outside, ranges.assumed = ranges.assumed, [*ranges.assumed, *facts]
+    for fact in facts:
+        value = fact[0]
+        if not value.is_constant:
+            before.setdefault(value, ranges[value])
+            ranges[value] = narrowed(ranges[value], fact)
     try:
         yield
     finally:
+        ranges.assumed = outside
         for value, interval in before.items():
             ranges[value] = interval
