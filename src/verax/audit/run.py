@@ -76,7 +76,7 @@ def audit_source(source: str, name: str = "program", **options: Any) -> Report:
         path = Path(folder, f"{name}.py")
         path.write_text(source)
         module: dict[str, Any] = {"__name__": name, "__file__": str(path)}
-        exec(compile(source, str(path), "exec"), module)
+        exec(compile(source, str(path), "exec", dont_inherit=True), module)
         inputs = module["inputs"]()
         return audit_callable(
             module["entry"],

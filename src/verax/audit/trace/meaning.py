@@ -1,4 +1,4 @@
-"""What a value means, where the steps that made it say so: probabilities, one-hot, normalised…
+"""What a value means, where the steps that made it say so: probabilities, one-hot and others.
 
 Recognised by structure: `exp(x) / sum(exp(x))` is a softmax whoever wrote it. The name of an
 enclosing call helps only where structure is ambiguous (a random draw). A value without an entry
@@ -23,8 +23,8 @@ class Meaning:
     """What a value means.
 
     `kind` is one of "probabilities", "log-probabilities", "logsumexp", "one-hot", "normalised",
-    "standardised", "scaled", "embedded", "sampled", "clipped", "squashed", "cast". `of` is the value
-    that was given this meaning, `axes` are dimensions of `of`. `by` are the statistics that a
+    "standardised", "scaled", "embedded", "sampled", "clipped", "squashed", "cast". `of` is what was
+    given this meaning, `axes` are dimensions of `of`. `by` are the statistics that a
     normalisation uses (mean, then scale, `None` where there is none), or the table of an
     embedding. `bounds` are those of a clip, or the constant of a scaling.
     """
@@ -59,6 +59,10 @@ class Meanings:
                 return found
             if found is not None and found.kind in ("clipped", "cast"):
                 value = found.of
+                continue
+            step = value.producer
+            if step is not None and step.primitive in _PARTS:
+                value = step.inputs[0]
                 continue
             before = before_copy(value)
             if before is None:
@@ -102,9 +106,10 @@ _COPIES = {
     "optimization_barrier",
     "sharding_constraint",
     "pvary",
-    "slice",
-    "rev",
 }
+
+# A part of a value means what the value means, but is not the same value.
+_PARTS = {"slice", "dynamic_slice", "rev"}
 
 
 def before_copy(value: Value) -> Value | None:
@@ -252,6 +257,10 @@ def _normalised(step: Step, top: Value, bottom: Value) -> Meaning | None:
     return Meaning("normalised", step, of, by=(middle, scale))
 
 
+_ONE_TO_ONE = {"sqrt", "rsqrt", "abs", "exp", "integer_pow", "square"}
+_WITH_CONSTANT = {"add", "max", "div", "sub"}
+
+
 def statistic(value: Value) -> Value | None:
     """What a scale is computed from: through a root, a square, and a small number to be safe."""
     for _ in range(12):
@@ -259,11 +268,10 @@ def statistic(value: Value) -> Value | None:
         step = value.producer
         if step is None:
             return None if value.is_constant else value
-        if step.primitive in ("sqrt", "rsqrt", "abs", "exp", "integer_pow", "square"):
+        constants = [_scalar(it) is not None for it in step.inputs]
+        if step.primitive in _ONE_TO_ONE or (step.primitive in _WITH_CONSTANT and constants[-1]):
             value = step.inputs[0]
-        elif step.primitive in ("add", "max", "div", "sub") and _scalar(step.inputs[1]) is not None:
-            value = step.inputs[0]
-        elif step.primitive in ("add", "max") and _scalar(step.inputs[0]) is not None:
+        elif step.primitive in ("add", "max") and constants[0]:
             value = step.inputs[1]
         else:
             return value
@@ -339,10 +347,10 @@ def _unshifted(value: Value) -> Value:
 def _cast(step: Step, known: Known) -> Meaning | None:
     before, after = step.inputs[0], step.outputs[0]
     equal = before.producer
-    if equal is not None and equal.primitive == "eq":
-        if any(_made_by(it, "iota") is not None or _is_range(root(it)) for it in equal.inputs):
-            other = next((it for it in equal.inputs if _made_by(it, "iota") is None), before)
-            return Meaning("one-hot", step, root(other))
+    compared = equal.inputs if equal is not None and equal.primitive == "eq" else []
+    if any(_made_by(it, "iota") is not None or _is_range(root(it)) for it in compared):
+        other = next((it for it in compared if _made_by(it, "iota") is None), before)
+        return Meaning("one-hot", step, root(other))
     weak = getattr(before.aval, "weak_type", False)
     if before.dtype == after.dtype or before.dtype == np.bool_ or weak or before.is_constant:
         return None
@@ -480,7 +488,8 @@ def _over_axes(prefix: str) -> Callable[[Facts, Meaning], str]:
 
 def _normalised_words(facts: Facts, it: Meaning) -> str:
     mean, scale = it.by
-    assert mean is not None and scale is not None
+    assert mean is not None
+    assert scale is not None
     return f"normalised by {name_of(facts, mean)} and {name_of(facts, scale)}"
 
 

@@ -322,10 +322,8 @@ def _body_place(unflatten: Any) -> Place | None:
     code = getattr(getattr(unflatten, "__func__", unflatten), "__code__", None)
     if code is None:
         return None
-    lines = sorted({line for _, _, line in code.co_lines() if line})
-    first = next((line for line in lines if line > code.co_firstlineno + 1), None)
-    inside = [line for line in lines if line > code.co_firstlineno]
-    line = inside[0] if len(inside) == 1 else first or code.co_firstlineno
+    lines = {line for _, _, line in code.co_lines() if line and line > code.co_firstlineno}
+    line = min(lines, default=code.co_firstlineno)
     return Place(code.co_filename, line, 1, code.co_qualname)
 
 

@@ -42,7 +42,9 @@ def _explained(text: str) -> tuple[str, str]:
             "Give the smaller array its missing axis where it belongs (`x[:, None]`, `keepdims`).",
         )
     if "concatenat" in text or "same shape" in text:
-        return "", "Only the axis that is joined may differ; check the `axis` argument."
+        return f"joins arrays of the shapes {shapes}" if shapes else "", (
+            "Only the axis that is joined may differ; check the `axis` argument."
+        )
     if "reshape" in text:
         return "", "The number of elements must stay; use -1 for the size that follows."
     if "out of bounds" in text or "Too many indices" in text:

@@ -1,0 +1,194 @@
+"""How trees are taken apart, and classes that hold arrays."""
+
+from textwrap import dedent
+
+import pytest
+from .claims import assert_claims
+
+_INPUT = "\n\ndef inputs():\n    return jnp.ones(3), jnp.zeros(3)\n"
+
+
+def claims(program: str):
+    return assert_claims("pytree", dedent(program) + _INPUT)
+
+
+FOUND = {
+    "a field that gets lost": """
+        @jax.tree_util.register_pytree_node_class
+        class Stats:
+            def __init__(self, mean, eps=1e-5):
+                self.mean, self.eps = mean, eps
+
+            def tree_flatten(self):
+                return (self.mean,), None
+
+            @classmethod
+            def tree_unflatten(cls, aux, children):
+                return cls(*children)  # PT101
+
+        def entry(x, y):
+            stats = Stats(x, eps=0.1)
+            return jax.jit(lambda s: s.mean + s.eps)(stats)
+        """,
+    "functions in the wrong order": """
+        class Pair:
+            def __init__(self, a, b):
+                self.a, self.b = a, b
+
+        def build(_, children):
+            b, a = children  # PT101
+            return Pair(a, b)
+
+        jax.tree_util.register_pytree_node(Pair, lambda p: ((p.a, p.b), None), build)
+
+        def entry(x, y):
+            return jax.jit(lambda p: p.a - p.b)(Pair(x, y))
+        """,
+    "flattened and named": """
+        def entry(x, y):
+            (w, b), tree = jax.tree_util.tree_flatten({"w": x, "b": y})  # PT102
+            return w - b
+        """,
+    "a class of its own in a list": """
+        class Layer:
+            def __init__(self, w):
+                self.w = w
+
+        def entry(x, y):
+            arrays = [it for it in jax.tree.leaves([Layer(x), y]) if hasattr(it, "shape")]  # PT104
+            return sum(it.sum() for it in arrays)
+        """,
+    "a moving average by hand": """
+        def update(ema, x):
+            return x.sum(), {"ema": 0.9 * ema["ema"] + 0.1 * x}
+
+        def entry(x, y):
+            ema = {"ema": x}
+            total, new = update({"ema": x}, y)  # PT105
+            return total, x + 1.0
+        """,
+}
+
+
+@pytest.mark.parametrize("program", FOUND.values(), ids=FOUND.keys())
+def test_trees_that_go_wrong(program):
+    claims(program)
+
+
+SILENT = {
+    "leaves under other names": """
+        def entry(x, y):
+            first, second = jax.tree.leaves({"w": x, "b": y})
+            return first - second
+        """,
+    "leaves of a NamedTuple in its order": """
+        from typing import NamedTuple
+
+        class Params(NamedTuple):
+            w: jax.Array
+            b: jax.Array
+
+        def entry(x, y):
+            w, b = jax.tree.leaves(Params(x, y))
+            return w - b
+        """,
+    "a class that says what a leaf is": """
+        class Layer:
+            def __init__(self, w):
+                self.w = w
+
+        def entry(x, y):
+            is_layer = lambda it: isinstance(it, Layer)
+            layers = jax.tree.leaves([Layer(x), Layer(y)], is_leaf=is_layer)
+            return sum(it.w.sum() for it in layers)
+        """,
+    "settings without arrays": """
+        import dataclasses
+
+        @dataclasses.dataclass
+        class Config:
+            rate: float
+
+        def entry(x, y):
+            leaves = jax.tree.leaves([Config(0.1), x])
+            return leaves[1] * leaves[0].rate
+        """,
+    "pairs on purpose": """
+        def entry(x, y):
+            first, second = jax.tree.map(lambda a: (a, a + 1.0), (x, y))
+            return first[0] + second[1]
+        """,
+    "a hidden state that is looked at only": """
+        def cell(h, x):
+            new = jnp.tanh(h + x)
+            return new.sum(), new
+
+        def entry(x, y):
+            value, _ = cell(x, y)
+            return value, x
+        """,
+}
+
+
+@pytest.mark.parametrize("program", SILENT.values(), ids=SILENT.keys())
+def test_trees_that_are_fine(program):
+    claims(program)
+
+
+def test_a_class_that_comes_back_as_it_was_is_verified():
+    report = claims("""
+        @jax.tree_util.register_pytree_node_class
+        class Box:
+            def __init__(self, low, high):
+                self.low, self.high = low, high
+
+            def tree_flatten(self):
+                return (self.low, self.high), None
+
+            @classmethod
+            def tree_unflatten(cls, aux, children):
+                return cls(*children)
+
+        def entry(x, y):
+            return jax.jit(lambda b: b.high - b.low)(Box(x, y))
+    """)
+    assert ["`Box` survives flattening"] == [it.claim for it in report.verified]
+
+
+def test_audits_leave_the_classes_of_the_user_alone():
+    from verax.audit.run import audit_source
+
+    spaces = []
+    source = dedent("""
+        import jax, jax.numpy as jnp
+
+        @jax.tree_util.register_pytree_node_class
+        class Box:
+            def __init__(self, low):
+                self.low = low
+
+            def tree_flatten(self):
+                return (self.low,), None
+
+            @classmethod
+            def tree_unflatten(cls, aux, children):
+                return cls(*children)
+
+        own = Box.__init__
+
+        def entry(x):
+            return Box(x).low
+
+        def inputs():
+            collect(Box, own)
+            return (jnp.ones(3),)
+    """)
+    import builtins
+
+    builtins.collect = lambda cls, own: spaces.append((cls, own))
+    try:
+        audit_source(source)
+    finally:
+        del builtins.collect
+    ((cls, own),) = spaces
+    assert cls.__init__ is own

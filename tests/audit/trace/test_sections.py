@@ -1,0 +1,197 @@
+"""The first three sections: lines, transformations and boundaries, on programs whose truth is plain."""
+
+from __future__ import annotations
+
+import time
+
+import jax
+import jax.numpy as jnp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from verax.audit.report import Flow, FlowStep
+from verax.audit.run import audit_callable
+from verax.audit.trace.sections.folding import runs
+
+
+def flow_of(function, *args, axes=None) -> Flow:
+    (flow,) = audit_callable(function, args, {}, axes=axes, rules=(), strict=True).data_flow
+    return flow
+
+
+def all_steps(flow: Flow) -> list[FlowStep]:
+    return [step for outer in flow.steps for _, step in outer.walk()]
+
+
+def step_at(flow: Flow, text: str) -> FlowStep:
+    (step,) = [it for it in all_steps(flow) if it.text.startswith(text)]
+    return step
+
+
+# --- folding
+
+
+@given(st.lists(st.integers(0, 3), max_size=40))
+def test_runs_unfold_to_what_was_folded(forms):
+    unfolded = [
+        form
+        for run in runs(forms)
+        for _ in range(run.times)
+        for form in forms[run.start : run.start + run.length]
+    ]
+    assert unfolded == forms
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=6, unique=True), st.integers(2, 9))
+def test_a_block_that_repeats_is_one_run(block, times):
+    assert [(it.length, it.times) for it in runs(block * times)] == [(len(block), times)]
+
+
+# --- lines
+
+
+def normalise(mean, x):
+    centred = x - mean
+    return centred / 2.0
+
+
+def policy(params, mean, obs):
+    unused = jnp.exp(mean)
+    normed = normalise(mean, obs)
+    hidden = jnp.tanh(
+        normed @ params["w"]  # a comment
+    )
+    return jax.nn.softmax(hidden), hidden.sum(axis=0)
+
+
+def test_a_step_is_a_line_with_what_it_assigns_and_who_uses_it():
+    args = {"w": jnp.ones((4, 3))}, jnp.zeros((1, 4)), jnp.ones((5, 4))
+    axes = {"params": {"w": "feat hid"}, "mean": " feat", "obs": "batch feat"}
+    flow = flow_of(policy, *args, axes={"obs": "batch feat", "params": axes["params"]})
+    assert [step.text for step in flow.steps] == [
+        "unused = jnp.exp(mean)",
+        "normed = normalise(mean, obs)",
+        'hidden = jnp.tanh( normed @ params["w"] )',
+        "return jax.nn.softmax(hidden), hidden.sum(axis=0)",
+    ]
+    unused, normed, hidden, result = flow.steps
+    assert [it.text for it in normed.children] == ["centred = x - mean", "return centred / 2.0"]
+    assert [(it.name, str(it.tensor)) for it in hidden.produces] == [
+        ("hidden", "f32[batch=5,hid=3]")
+    ]
+    names = flow.value_names()
+    assert [names[it] for it in hidden.consumes] == ["normed", "params['w']"]
+    assert [names[it] for it in normed.consumed_by] == ["hidden"]
+    assert "contracts feat" in hidden.notes and "squashed into -1..1" in hidden.notes
+    assert "computed and discarded: no output depends on it" in unused.notes
+    assert "sums over batch" in result.notes
+    assert any(note.startswith("softmaxed") for note in result.notes)
+    assert [(it.name, it.tensor.shape) for it in flow.outputs] == [
+        ("output[0]", (5, 3)),
+        ("output[1]", (3,)),
+    ]
+    assert "mean is used in lines" in " ".join(flow.notes)
+
+
+def test_inputs_that_never_reach_an_output_are_named():
+    flow = flow_of(lambda a, b: a + a, jnp.ones(3), jnp.ones(3))
+    assert "b never reaches an output" in flow.notes
+
+
+def deep(params, x):
+    for w, b in params:
+        h = x @ w
+        x = jnp.tanh(h + b)
+    return x
+
+
+def test_a_hundred_layers_are_one_block():
+    layer = jnp.ones((4, 4)), jnp.ones((1, 4))
+    flow = flow_of(deep, [layer] * 100, jnp.ones((5, 4)))
+    (block,) = flow.steps
+    assert block.repeat == 100
+    assert [it.text for it in block.children] == ["h = x @ w", "x = jnp.tanh(h + b)"]
+    shown = {value.id for step in all_steps(flow) for value in step.produces}
+    inputs = {value.id for value in flow.inputs}
+    assert all(it in shown | inputs for step in all_steps(flow) for it in step.consumes)
+
+
+def scanned(w, x):
+    def body(carry, row):
+        new = jnp.tanh(carry @ w + row)
+        return new, new.sum()
+
+    return jax.lax.scan(body, jnp.zeros(3), x, reverse=True)
+
+
+def test_a_scan_shows_its_body_its_settings_and_what_crosses():
+    args, axes = (jnp.ones((3, 3)), jnp.ones((7, 3))), {"x": "time feat"}
+    report = audit_callable(scanned, args, {}, axes=axes, rules=())
+    (flow,), (scan,) = report.data_flow, report.transformation_stack
+    (line,) = [it for it in flow.steps if it.kind == "scan"]
+    assert [it.text for it in line.children] == [
+        "new = jnp.tanh(carry @ w + row)",
+        "return new, new.sum()",
+    ]
+    assert (scan.kind, scan.name) == ("scan", "body")
+    assert dict(scan.settings)["length"] == "7" and dict(scan.settings)["direction"] == "backward"
+    assert "scans over time" in scan.effects
+    crossed = {(it.role, it.name): (str(it.before), str(it.after)) for it in report.shape_trace}
+    assert crossed[("scanned", "x")] == ("f32[time=7,feat=3]", "f32[feat=3]")
+    assert crossed[("closed over", "w")][0].startswith("f32[")
+    assert {role for role, _ in crossed} == {
+        "carry",
+        "scanned",
+        "closed over",
+        "final carry",
+        "stacked",
+    }
+
+
+def mapped(w, x):
+    per_example = jax.vmap(jax.grad(lambda w, row: jnp.sum((row * w) ** 2)), in_axes=(None, 0))
+    return per_example(w, x)
+
+
+def test_transformations_nest_and_say_what_they_do_to_axes():
+    report = audit_callable(
+        mapped, (jnp.ones(3), jnp.ones((5, 3))), {}, axes={"x": "batch feat"}, rules=()
+    )
+    (vmap,) = report.transformation_stack
+    assert vmap.kind == "vmap" and "maps batch away" in vmap.effects
+    assert dict(vmap.settings)["in_axes"] == "(w: None, row: 0)"
+    (grad,) = vmap.children
+    assert grad.kind == "grad" and grad.effects == ("differentiates f32[] with respect to w",)
+
+
+def test_jits_of_libraries_are_no_transformations_of_the_user():
+    @jax.jit
+    def own(x):
+        return jnp.where(x > 0, x, 0.0)
+
+    report = audit_callable(lambda x: jnp.clip(own(x), 0, 1), (jnp.ones(3),), {}, rules=())
+    assert [(it.kind, it.name) for it in report.transformation_stack] == [("jit", "own")]
+
+
+def test_the_time_grows_with_the_program_and_not_faster():
+    def program(n):
+        def f(x):
+            for k in range(n):
+                x = jnp.sin(x) * k
+            return x
+
+        return f
+
+    def seconds(n):
+        from verax.audit.trace.entry import trace
+        from verax.audit.trace.facts import Facts
+        from verax.audit.trace.sections import sections_of
+
+        facts = Facts(trace(program(n), (jnp.ones(3),), {}), None, None)
+        facts.axes, facts.ranges, facts.live  # noqa: B018
+        start = time.perf_counter()
+        sections_of(facts)
+        return time.perf_counter() - start
+
+    seconds(10)
+    assert seconds(1600) < 16 * max(seconds(200), 0.005)
