@@ -56,6 +56,7 @@ def clashes(function, **names: str) -> list[tuple[str, set[str]]]:
         (lambda x: x[::-1], {"x": "time feat"}, "time feat"),
         (lambda x: jnp.cumsum(x, axis=0), {"x": "time feat"}, "time feat"),
         (lambda x: jnp.sort(x, axis=1), {"x": "batch time"}, "batch time"),
+        (lambda x: jax.lax.clamp(0.0, x, 1.0), {"x": "batch time"}, "batch time"),
         (lambda x: x[None] + x[:, None], {"x": "feat"}, "feat feat"),
         (lambda x, w: x @ w, {"x": "batch feat", "w": "feat hid"}, "batch hid"),
         (lambda x: jnp.einsum("bti,bsi->bts", x, x), {"x": "batch time feat"}, "batch time time"),

@@ -134,7 +134,8 @@ def _operation(analysis: AxisAnalysis, step: Step) -> None:
     if outs is None:
         outs = [unknown(value) for value in step.outputs]
     for value, axes in zip(step.outputs, outs, strict=True):
-        analysis.axes[value] = tuple(axes)
+        # A rule that does not fit the shape (a key's bits, say) knows nothing.
+        analysis.axes[value] = tuple(axes) if len(axes) == len(value.shape) else unknown(value)
 
 
 def _call(analysis: AxisAnalysis, step: Step) -> None:

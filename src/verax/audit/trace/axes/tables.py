@@ -11,7 +11,7 @@ from .analysis import Rule
 
 _ELEMENTWISE = """
     abs acos acosh add add_any and asin asinh atan atan2 atanh bessel_i0e bessel_i1e
-    bitcast_convert_type cbrt ceil clz complex conj convert_element_type copy copy_p cos cosh
+    bitcast_convert_type cbrt ceil clamp clz complex conj convert_element_type copy copy_p cos cosh
     digamma div eq eq_to erf erf_inv erfc exp exp2 expm1 floor ge gt igamma igamma_grad_a igammac
     imag
     integer_pow is_finite le le_to lgamma log log1p log2 logistic lt lt_to max min mul mulhi ne neg
@@ -22,7 +22,7 @@ _ELEMENTWISE = """
 """
 
 _LIKE_THE_FIRST = """
-    clamp cumlogsumexp cummax cummin cumprod cumsum fft cholesky cholesky_update dce_sink
+    cumlogsumexp cummax cummin cumprod cumsum fft cholesky cholesky_update dce_sink
     layout_constraint name pad reduce_window reduce_window_max reduce_window_min reduce_window_sum
     rev select_and_gather_add select_and_scatter_add reshard tridiagonal_solve
 """
