@@ -261,3 +261,23 @@ def test_scaled_pixels_are_left_alone():
     assert found(
         "unscaled-pixels", lambda u, w: u.reshape(-1).astype(jnp.float32) @ w, PIXELS, weights
     )
+
+
+# --- Saturation
+
+
+@pytest.mark.parametrize(
+    ("function", "count"),
+    [
+        (lambda x: jnp.log(jax.nn.sigmoid(x)), 1),
+        (lambda x: jnp.log(1 - jax.nn.sigmoid(x)), 1),
+        (lambda x: jnp.log(1 - jnp.tanh(x) ** 2), 1),
+        (lambda x: jnp.log(1 - jnp.square(jnp.tanh(x)) + 1e-6), 0),
+        (lambda x: jnp.log(1 - jnp.tanh(jnp.clip(x, -5, 5)) ** 2), 0),
+        (lambda x: jnp.log(1 + jnp.tanh(x) ** 2), 0),
+        (lambda x: jnp.log(1 - jnp.clip(jax.nn.sigmoid(x), 0.01, 0.99)), 0),
+        (lambda x: jax.nn.log_sigmoid(x), 0),
+    ],
+)
+def test_a_logarithm_of_a_saturated_function_is_a_warning(function, count):
+    assert len(found("saturated-logarithm", function, X)) == count

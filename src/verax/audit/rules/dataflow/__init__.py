@@ -8,6 +8,7 @@ from . import (
     index_outside,
     integer_wraps,
     normalised_twice,
+    saturated_logarithm,
     softmax_twice,
     undefined_operation,
     unscaled_pixels,
@@ -23,4 +24,5 @@ RULES: tuple[Rule, ...] = (
     index_outside.RULE,
     cut_to_integers.RULE,
     unscaled_pixels.RULE,
+    saturated_logarithm.RULE,
 )

@@ -297,13 +297,9 @@ def _integer_pow(ranges: Ranges, step: Step) -> Interval:
             ends.append(0)
     found = fitted(min(ends), max(ends), dtype, nan=a.nan, integral=a.integral and exponent >= 0)
     if kind_of(dtype).is_float:
-        # Repeated multiplication rounds each time.
+        # Repeated multiplication rounds each time, but for powers of zero and one.
         slack = abs(exponent) * kind_of(dtype).eps
-        found = replace(
-            found,
-            low=found.low - slack * abs(found.low) if math.isfinite(found.low) else found.low,
-            high=found.high + slack * abs(found.high) if math.isfinite(found.high) else found.high,
-        )
+        found = replace(found, low=_moved(found.low, -slack), high=_moved(found.high, slack))
         if exponent % 2 == 0:
             found = replace(found, low=max(found.low, 0.0))
     return found.with_points(
@@ -311,6 +307,12 @@ def _integer_pow(ranges: Ranges, step: Step) -> Interval:
         for point in a.points
         if point.value != 0 or exponent > 0
     )
+
+
+def _moved(number: Number, by: float) -> Number:
+    if number in (0, 1, -1) or not math.isfinite(number):
+        return number
+    return number + by * abs(number)
 
 
 def _power(base: Number, exponent: int) -> Number:
