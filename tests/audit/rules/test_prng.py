@@ -130,6 +130,12 @@ REUSED = {
 }
 
 REUSED_BY_LOOPS = {
+    "folded_number_that_a_split_gives": """
+        def entry(key, x):
+            first, second = random.split(key)
+            x = x * random.normal(first) + random.normal(second)
+            return x + random.normal(random.fold_in(key, 1))  # RK001
+    """,
     "drawn_and_handed_on": """
         def entry(key, x):
             def step(carry, _):

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
 
+import jax
 import numpy as np
 
 from .moves import MOVES
@@ -145,12 +146,13 @@ class Keys:
 
     # --- identities
 
-    def _key(self, identity: Any, kind: str, **parts: Any) -> Key:
-        """The key with this identity, made when it is first met."""
-        found = self._known.get((kind, identity))
+    def _key(self, identity: Any, kind: str, alias: str | None = None, **parts: Any) -> Key:
+        """The key with this identity among those of its kind, made when it is first met."""
+        known = (alias or kind, identity)
+        found = self._known.get(known)
         if found is None:
             found = Key(len(self._keys), kind, **parts)
-            self._known[kind, identity] = found
+            self._known[known] = found
             self._keys.append(found)
         return found
 
@@ -229,12 +231,17 @@ class Keys:
             self._arrays[out] = self._fresh("unknown", out, step)
             return
         number = self._numbers.identity(data)
+        constant = self._numbers.constant(data)
+        is_child = constant is not None and _folds_like_splits(out)
         codes = np.empty(parents.shape, np.int64)
         for position in np.ndindex(*codes.shape):
             parent = self._keys[int(parents[position])]
             key = self._key(
-                (parent, number, position if data.shape else ()),
+                (parent, constant)
+                if is_child
+                else (parent, number, position if data.shape else ()),
                 "folded",
+                alias="child" if is_child else None,
                 parents=(parent,),
                 index=(number, (data,)),
                 step=step,
@@ -555,6 +562,12 @@ def is_typed(value: Value) -> bool:
 @cache
 def _dtype_name(dtype: Any) -> str:
     return str(dtype)
+
+
+def _folds_like_splits(value: Value) -> bool:
+    """Whether `fold_in(key, i)` is the same key as `split(key)[i]`, as it is by default."""
+    partitionable = getattr(jax.config, "jax_threefry_partitionable", True)
+    return bool(partitionable) and _dtype_name(value.dtype) == "key<fry>"
 
 
 def key_shape(value: Value) -> tuple[int, ...] | None:
