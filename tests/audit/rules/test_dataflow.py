@@ -31,6 +31,15 @@ DROPPED = {
         def inputs():
             return {"a": jnp.ones((4, 4)), "b": jnp.ones((4, 4))}, jnp.ones((5, 4))
         """,
+    "through a second line, and cast from pixels": """
+        def entry(frames, w):
+            scaled = frames.astype(jnp.float32) / 255.0
+            centred = scaled - 0.5
+            return frames @ w  # DF101
+
+        def inputs():
+            return jnp.ones((5, 4), jnp.uint8), jnp.ones((4, 2))
+        """,
     "a whole input has no effect": """
         def embed(w, x):
             return jnp.tanh(x @ w)
@@ -154,6 +163,21 @@ TWICE = {
             p = jax.nn.sigmoid(x)
             return jax.nn.sigmoid(p)  # DF102
         """,
+    "drawn from": """
+        def entry(x):
+            probs = jnp.exp(jax.nn.log_softmax(x))
+            return jax.random.categorical(jax.random.key(0), probs)  # DF102
+        """,
+    "statistics that are constants": """
+        MEAN, STD = np.arange(4.0)[None], np.arange(1.0, 5.0)[None]
+
+        def whiten(x):
+            return (x - MEAN) / STD
+
+        def entry(x):
+            y = whiten(x)
+            return whiten(y)  # DF103
+        """,
     "pixels": """
         def scale(x):
             return x / 255.0
@@ -200,6 +224,16 @@ ONCE = {
             y = (x - mean) / std
             z = jnp.tanh(y) * std + mean
             return (z - mean) / std
+        """,
+    "an iteration": """
+        def entry(x):
+            for _ in range(3):
+                x = (x - 0.5) / 2.0
+            return x
+        """,
+    "drawn from logits": """
+        def entry(x):
+            return jax.random.categorical(jax.random.key(0), jnp.log(jax.nn.softmax(x) + 1e-6))
         """,
     "two layer norms": """
         def norm(x):

@@ -49,6 +49,34 @@ FOUND = {
             (w, b), tree = jax.tree_util.tree_flatten({"w": x, "b": y})  # PT102
             return w - b
         """,
+    "kept in a list first": """
+        def entry(x, y):
+            leaves = jax.tree.leaves({"w": x, "b": y})
+            w, b = leaves  # PT102
+            return w - b
+        """,
+    "short names": """
+        def entry(x, y):
+            params, momentum = (x, y), (x, y)
+            p_new, m_new = jax.tree.map(lambda p, m: (p - m, 0.9 * m), params, momentum)  # PT103
+            return p_new, m_new
+        """,
+    "momentum": """
+        def update(momentum, grad):
+            return grad * 2.0, 0.9 * momentum + grad
+
+        def entry(x, y):
+            step, _ = update(x, y)  # PT105
+            return step, x
+        """,
+    "statistics beside a loss": """
+        def loss(w, ema):
+            return jnp.sum(w**2), 0.9 * ema + 0.1 * w
+
+        def entry(x, y):
+            (value, _), grads = jax.value_and_grad(loss, has_aux=True)(x, y)  # PT105
+            return value, grads, y
+        """,
     "a class of its own in a list": """
         class Layer:
             def __init__(self, w):

@@ -7,6 +7,7 @@ where the new one would fit, or an input reaches no output because of it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ import numpy as np
 
 from .describe import assigned_name
 from .facts import Facts
+from .liveness import sources
 from .meaning import root
 from .program import Step, Value
 from .sections.lines import Node
@@ -87,10 +89,10 @@ def _unread(facts: Facts, node: Node, name: str) -> bool:
 
 def _reason(facts: Facts, node: Node, name: str) -> Dropped | None:
     results = [it for it in _results(facts, node) if is_data(it)]
-    taken = [it for it in _taken(facts, node) if is_data(it)]
+    taken = [it for it in _origins(facts, node) if is_data(it)]
     for value in reversed(results):
         for source in taken:
-            if not _fits(value, source):
+            if not _replaces(value, source):
                 continue
             used, step = used_after(facts, source, node)
             if used:
@@ -110,6 +112,33 @@ def is_data(value: Value) -> bool:
         and isinstance(value.dtype, np.dtype)
         and bool(np.issubdtype(value.dtype, np.number))
         and value.dtype != np.uint32
+    )
+
+
+def _origins(facts: Facts, node: Node) -> list[Value]:
+    """What a line is made from that matters elsewhere, also through lines that are dead as well."""
+    found: dict[Value, None] = {}
+    seen: set[Value] = set()
+    pending = _taken(facts, node)
+    while pending:
+        value = pending.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        if value in facts.live:
+            found[value] = None
+        elif value.producer is not None:
+            pending.extend(sources(value.producer, value))
+    return list(found)
+
+
+def _replaces(value: Value, source: Value) -> bool:
+    """Whether a value could stand where its source does: of its shape, perhaps cast to floats."""
+    is_float = bool(np.issubdtype(value.dtype, np.floating))
+    return (
+        value.shape == source.shape
+        and bool(value.shape)
+        and (value.dtype == source.dtype or is_float)
     )
 
 
@@ -194,7 +223,11 @@ def dropped_states(facts: Facts) -> list[DroppedState]:
         return []
     found: dict[object, DroppedState] = {}
     for node in _walk(facts.lines):
-        if len(node.targets) < 2 or node.place is None or node.place in found:
+        if (
+            len(" ".join(node.targets).split(",")) + len(node.targets) < 3
+            or node.place is None
+            or node.place in found
+        ):
             continue
         dropped = _dropped_state(facts, node)
         if dropped is not None:
@@ -206,14 +239,14 @@ def _dropped_state(facts: Facts, node: Node) -> DroppedState | None:
     dead = [it for it in _results(facts, node) if it not in facts.live and is_data(it)]
     if not dead:
         return None
-    names = [name for name in node.targets if name.isidentifier()]
+    names = re.findall(r"[A-Za-z_]\w*", " ".join(node.targets))
     ignored = next((name for name in names if name.startswith("_")), "")
     unread = next((it for it in names if not it.startswith("_") and _unread(facts, node, it)), "")
     if not ignored and not unread:
         return None
     taken = {it for it in _taken(facts, node) if is_data(it)}
     for value in dead:
-        old = averaged_from(value)
+        old = averaged_from(value) or decayed_from(facts, value)
         if old is None and unread:
             old = next((it for it in taken if _fits(value, it) and _updates(value, it)), None)
         if old is None or root(old) not in taken | set(map(root, taken)):
@@ -251,6 +284,23 @@ def averaged_from(value: Value) -> Value | None:
         source = root(candidate)
         if source.producer is None:
             return source
+    return None
+
+
+def decayed_from(facts: Facts, value: Value) -> Value | None:
+    """`x` where a value is `c * x + y` with a constant `c` below one, and `x` itself is returned.
+
+    That is how momentum is kept. Only where the old one is handed back, so that a state it is.
+    """
+    step = root(value).producer
+    if step is None or step.primitive != "add":
+        return None
+    for part in step.inputs:
+        scaled = _scaled_by_constant(part)
+        if scaled is not None and 0.0 < scaled[1] < 1.0:
+            source = root(scaled[0])
+            if source in facts.program.body.outputs and source.producer is None:
+                return source
     return None
 
 

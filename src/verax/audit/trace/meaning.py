@@ -252,7 +252,10 @@ def _normalised(step: Step, top: Value, bottom: Value) -> Meaning | None:
     if own is not None:
         return Meaning("standardised", step, of, own)
     middle, scale = root(_uncast(mean)), statistic(bottom)
-    if middle.is_constant or scale is None or _depends_closely(scale, of):
+    if scale is None or _depends_closely(scale, of):
+        return None
+    # Numbers that are the same for every element are arithmetic, as in an iteration.
+    if any(it.is_constant and np.size(it.constant) < 2 for it in (middle, scale)):
         return None
     return Meaning("normalised", step, of, by=(middle, scale))
 
@@ -267,7 +270,7 @@ def statistic(value: Value) -> Value | None:
         value = root(value)
         step = value.producer
         if step is None:
-            return None if value.is_constant else value
+            return value
         constants = [_scalar(it) is not None for it in step.inputs]
         if step.primitive in _ONE_TO_ONE or (step.primitive in _WITH_CONSTANT and constants[-1]):
             value = step.inputs[0]
@@ -276,6 +279,20 @@ def statistic(value: Value) -> Value | None:
         else:
             return value
     return value
+
+
+def same_statistics(one: Meaning, other: Meaning) -> bool:
+    """Whether two normalisations use the same numbers."""
+    pairs = zip(one.by, other.by, strict=True)
+    return one.bounds == other.bounds and all(
+        a is b
+        or (a is not None and b is not None and a.is_constant and _equal(a.constant, b.constant))
+        for a, b in pairs
+    )
+
+
+def _equal(one: Any, other: Any) -> bool:
+    return other is not None and bool(np.array_equal(np.asarray(one), np.asarray(other)))
 
 
 def _reduced(mean: Value, of: Value) -> tuple[int, ...] | None:
@@ -439,11 +456,26 @@ def _sampled(step: Step, found: Known) -> None:
 def _drawn(step: Step, known: Known) -> Meaning | None:
     """`argmax(logits + noise)`: how categorical variables are drawn."""
     total = _made_by(step.inputs[0], "add")
-    for value in total.inputs if total is not None else ():
+    for value, other in _both_ways(total):
         noise = known.get(_uncast(value))
         if noise is not None and noise.kind == "sampled":
-            return Meaning("sampled", step, step.inputs[0])
+            return Meaning("sampled", step, other)
     return None
+
+
+def _both_ways(step: Step | None) -> list[tuple[Value, Value]]:
+    if step is None:
+        return []
+    one, other = step.inputs
+    return [(one, other), (other, one)]
+
+
+def _exponential(step: Step, known: Known) -> Meaning | None:
+    """`exp(log_softmax(x))`."""
+    before = known.get(root(step.inputs[0]))
+    if before is None or before.kind != "log-probabilities":
+        return None
+    return Meaning("probabilities", step, before.of, before.axes)
 
 
 def _scalar(value: Value) -> float | None:
@@ -471,6 +503,7 @@ _RECOGNISE: dict[str, Callable[[Step, Known], Meaning | None]] = {
     "logistic": _squashed(0, 1),
     "erf": _squashed(-1, 1),
     "argmax": _drawn,
+    "exp": _exponential,
 }
 
 

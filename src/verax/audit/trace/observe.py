@@ -202,7 +202,7 @@ class Observer:
 
     def check_round_trips(self) -> None:
         """Take kept instances apart and put them together again."""
-        registered = {cls: entry for cls, entry in registered_pytrees().items()}
+        registered = registered_pytrees()
         for cls, instances in list(self._instances.items()):
             if cls not in registered or not self._is_users(cls):
                 continue

@@ -68,6 +68,10 @@ class Sources:
         """
         return self._file(place).is_unread(place.line, name)
 
+    def rest_of_function(self, place: Place) -> list[Statement]:
+        """The statements after a place, up to the end of the function around it."""
+        return self._file(place).rest_of_function(place.line)
+
     def _file(self, place: Place) -> _File:
         if place.file not in self._files:
             self._files[place.file] = _File(place.file)
@@ -120,6 +124,14 @@ class _File:
         overwritten = _next_assignment(own, statement, name)
         last = overwritten if overwritten is not None else float("inf")
         return not any(end < read <= last for read in reads)
+
+    def rest_of_function(self, line: int) -> list[Statement]:
+        """See `Sources.rest_of_function`."""
+        function = self._function_around(line)
+        last = function.end_lineno if function is not None else None
+        numbers = range(line + 1, (last or line) + 1)
+        found = (self.by_line.get(number) for number in numbers)
+        return list(dict.fromkeys(it for it in found if it is not None and it.line > line))
 
     def _function_around(self, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
         kinds = (ast.FunctionDef, ast.AsyncFunctionDef)

@@ -12,11 +12,12 @@ from .._rule import Rule
 def check(facts: Facts) -> Iterator[Finding]:
     """Normalisations and scalings of what has the same one behind it."""
     from ...trace.describe import name_of
+    from ...trace.meaning import same_statistics
 
     seen: set[Place] = set()
     for _, again in facts.meaning.all("normalised", "scaled"):
         before = facts.meaning.behind(again.of, again.kind)
-        if before is None or before.by != again.by or before.bounds != again.bounds:
+        if before is None or not same_statistics(before, again):
             continue
         place, first = _where_they_part(again.step.frames, before.step.frames)
         if place is None or place in seen:

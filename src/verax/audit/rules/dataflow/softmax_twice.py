@@ -26,10 +26,15 @@ def check(facts: Facts) -> Iterator[Finding]:
         seen.add(place)
         yield RULE.finding(
             place,
-            current=f"`{name_of(facts, of)}` holds probabilities already, and goes through another "
-            f"{_NAMES[before.kind]} here",
+            current=f"`{name_of(facts, of)}` holds probabilities already, and is "
+            + (
+                "drawn from as if it held logits"
+                if step.primitive == "argmax"
+                else f"put through another {_NAMES[before.kind]} here"
+            ),
             expected="logits, which are unbounded and not normalised",
-            fix=f"Pass what the first {_NAMES[before.kind]} was given (the logits).",
+            fix=f"Pass what the first {_NAMES[before.kind]} was given (the logits)"
+            + (", or the logarithm of the probabilities." if step.primitive == "argmax" else "."),
             evidence=(Evidence("it becomes probabilities here", before.step.place),),
         )
 
@@ -43,6 +48,10 @@ def _twice(facts: Facts) -> Iterator[tuple[Step, Value, Meaning]]:
     for _, found in meaning.all("probabilities", "log-probabilities", "logsumexp"):
         before = meaning.behind(found.of, "probabilities")
         if before is not None:
+            yield found.step, found.of, before
+    for _, found in meaning.all("sampled"):
+        before = meaning.behind(found.of, "probabilities")
+        if before is not None and found.step.primitive == "argmax":
             yield found.step, found.of, before
     for step in facts.steps:
         is_sigmoid = step.primitive == "logistic" or (

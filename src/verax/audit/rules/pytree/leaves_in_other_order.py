@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from ...finding import Finding, Severity
+from ...finding import Finding, Place, Severity
 from ...trace.facts import Facts
+from ...trace.sources import Statement
 from .._rule import Rule
 
 
@@ -15,14 +16,16 @@ def check(facts: Facts) -> Iterator[Finding]:
     for seen in facts.traced.observations:
         if seen.kind != "leaf order" or seen.place is None:
             continue
-        statement = facts.sources.statement(seen.place)
-        names = _unpacked(statement.text) if statement is not None else ()
         keys = seen.data.keys
+        found = next(_unpackings(facts, seen.place), None)
+        if found is None:
+            continue
+        statement, names = found
         if tuple(names) == keys or len(keys) < 2 or sorted(names) != sorted(keys):
             continue
         yield RULE.finding(
-            seen.place,
-            current=f"`{statement.text if statement else ''}` names the leaves "
+            Place(seen.place.file, statement.line, 1, seen.place.function),
+            current=f"`{statement.text}` names the leaves "
             f"({', '.join(names)}), but `{seen.data.function}` gives them as ({', '.join(keys)})",
             expected="leaves come in the order of the tree: keys of a dict are sorted",
             fix="Take them by key: "
@@ -31,13 +34,33 @@ def check(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def _unpacked(text: str) -> Sequence[str]:
+def _unpackings(facts: Facts, place: Place) -> Iterator[tuple[Statement, Sequence[str]]]:
+    """Statements that give names to single leaves: at a call, or of the list that it made."""
+    statement = facts.sources.statement(place)
+    if statement is None:
+        return
+    names = _unpacked(statement.text)
+    if names:
+        yield statement, names
+        return
+    for kept in statement.targets[:1]:
+        for later in facts.sources.rest_of_function(place):
+            names = _unpacked(later.text, kept)
+            if names:
+                yield later, names
+
+
+def _unpacked(text: str, of: str = "") -> Sequence[str]:
     """The names that a statement gives to single leaves: `a, b = …` or `(a, b), tree = …`."""
     try:
         node = ast.parse(text).body[0]
     except (SyntaxError, IndexError):
         return ()
-    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+    if not isinstance(node, ast.Assign):
+        return ()
+    value = node.value
+    right = isinstance(value, ast.Name) and value.id == of if of else isinstance(value, ast.Call)
+    if not right:
         return ()
     target = node.targets[0]
     if isinstance(target, (ast.Tuple, ast.List)) and target.elts:

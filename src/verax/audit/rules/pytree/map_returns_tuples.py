@@ -52,7 +52,14 @@ def _names_of_trees(text: str) -> list[str] | None:
         return None
     trees = [ast.unparse(it).rpartition(".")[2] for it in node.value.args[1:]]
     speaks = any(name.endswith(tree) or tree.endswith(name) for name in names for tree in trees)
-    return names if speaks else None
+    in_order = len(trees) >= len(names) and all(map(_stands_for, names, trees))
+    return names if speaks or in_order else None
+
+
+def _stands_for(name: str, tree: str) -> bool:
+    """Whether a name is short for a tree's: `p_new` or `new_p` for `params`."""
+    words = [it for it in name.split("_") if it not in ("new", "next", "updated", "")]
+    return any(tree.startswith(it) or it.startswith(tree) for it in words)
 
 
 RULE = Rule(
