@@ -503,6 +503,11 @@ RULES_THAT_ARE_MEANT = {
             (x,), (dx,) = primals, tangents
             return f(x), (1 - 1 / (1 + jnp.exp(x))) * dx
     """,
+    "implicit_with_a_loop_that_need_not_end": """
+        @jax.custom_vjp
+        def f(x): return lax.while_loop(lambda v: jnp.any(v != 1.5), lambda v: v + 1, x)
+        f.defvjp(lambda x: (f(x), x), lambda x, g: (g * x,))
+    """,
     "with_static_argument": """
         @partial(jax.custom_vjp, nondiff_argnums=(1,))
         def f(x, n=2): return x**n
