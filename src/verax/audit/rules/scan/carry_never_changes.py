@@ -32,7 +32,8 @@ def check(facts: Facts) -> Iterator[Verdict]:
             for carry, carried in zip(loop.carry, loop.carried, strict=True)
             if carry is not carried and not _counts(carry, carried)
         ]
-        if stale and (dropped or (step.kind == "scan" and not moving)):
+        standing = step.kind == "scan" and not moving and step.bodies[0].place is not None
+        if stale and (dropped or standing):
             place = step.bodies[-1].place or facts.place(step)
             types = ", ".join(str(tensor_of(facts, it)) for it in stale)
             yield RULE.finding(
@@ -76,20 +77,24 @@ def _verified(facts: Facts, step: Step) -> Verified:
 
 
 def _dropped_updates(facts: Facts, step: Step, stale: list[Value]) -> tuple[Evidence, ...]:
-    """Values that a body makes from a part of the carry, of its type, and that nobody uses."""
+    """Values that a body makes from a part of the carry, of its type, and that nobody uses.
+
+    Only what the user's own body computes: libraries leave much unused.
+    """
     from ...trace.describe import assigned_name
     from ...trace.recurrence import reached_from
 
+    body = step.bodies[-1]
     found: list[Evidence] = []
-    for carry in stale:
+    for carry in stale if body.place is not None else ():
         for value in reached_from(facts.variation, step, carry):
             producer = value.producer
-            if producer is None or producer is step or value in facts.live or value.consumers:
+            if producer is None or producer.within is not body or value in facts.live:
                 continue
-            if value.shape == carry.shape and value.dtype == carry.dtype:
-                name = assigned_name(facts, value)
-                text = f"{name or 'an update of it'} is computed and dropped"
-                found.append(Evidence(text, producer.place))
+            alike = value.shape == carry.shape and value.dtype == carry.dtype
+            name = assigned_name(facts, value) if alike and not value.consumers else ""
+            if name:
+                found.append(Evidence(f"{name} is computed and dropped", producer.place))
     return tuple(dict.fromkeys(found))[:4]
 
 
