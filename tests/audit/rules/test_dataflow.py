@@ -1,6 +1,7 @@
 """Values that get lost or mistaken for something else, and programs that only look like it."""
 
 import pytest
+
 from .claims import assert_claims
 
 DROPPED = {

@@ -3,6 +3,7 @@
 from textwrap import dedent
 
 import pytest
+
 from .claims import assert_claims
 
 _INPUT = "\n\ndef inputs():\n    return jnp.ones(3), jnp.zeros(3)\n"
@@ -68,6 +69,11 @@ FOUND = {
         def entry(x, y):
             step, _ = update(x, y)  # PT105
             return step, x
+        """,
+    "momentum that is used for the step, and not kept": """
+        def entry(x, y):
+            velocity = 0.9 * x + y  # PT105
+            return y - 0.1 * velocity, x
         """,
     "statistics beside a loss": """
         def loss(w, ema):
@@ -146,6 +152,12 @@ SILENT = {
             first, second = jax.tree.map(lambda a: (a, a + 1.0), (x, y))
             return first[0] + second[1]
         """,
+    "momentum that is kept where the step counts": """
+        def entry(x, y):
+            velocity = 0.9 * x + y
+            kept = jnp.where(y > 0, velocity, x)
+            return y - 0.1 * velocity, kept, x
+        """,
     "a hidden state that is looked at only": """
         def cell(h, x):
             new = jnp.tanh(h + x)
@@ -180,7 +192,7 @@ def test_a_class_that_comes_back_as_it_was_is_verified():
         def entry(x, y):
             return jax.jit(lambda b: b.high - b.low)(Box(x, y))
     """)
-    assert ["`Box` survives flattening"] == [it.claim for it in report.verified]
+    assert [it.claim for it in report.verified] == ["`Box` survives flattening"]
 
 
 def test_audits_leave_the_classes_of_the_user_alone():

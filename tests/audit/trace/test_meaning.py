@@ -33,7 +33,8 @@ def shifted_softmax(x):
 )
 def test_softmax_sums_to_one_over_the_axis_that_is_named(softmax):
     found, _ = meaning_of(softmax, X)
-    assert found is not None and found.kind == "probabilities"
+    assert found is not None
+    assert found.kind == "probabilities"
     np.testing.assert_allclose(softmax(X).sum(axis=found.axes), 1.0, rtol=1e-5)
 
 
@@ -52,7 +53,8 @@ def test_two_exponentials_of_the_same_are_not_mistaken():
 )
 def test_log_probabilities_have_a_logsumexp_of_zero(function):
     found, _ = meaning_of(function, X)
-    assert found is not None and found.kind == "log-probabilities"
+    assert found is not None
+    assert found.kind == "log-probabilities"
     np.testing.assert_allclose(jax.nn.logsumexp(function(X), axis=found.axes), 0.0, atol=1e-5)
 
 
@@ -71,7 +73,9 @@ KINDS = {
 @pytest.mark.parametrize(("kind", "function"), KINDS.items(), ids=KINDS.keys())
 def test_kinds(kind, function):
     found, phrase = meaning_of(function, X)
-    assert found is not None and found.kind == kind and phrase
+    assert found is not None
+    assert found.kind == kind
+    assert phrase
 
 
 def test_statistics_are_named():
@@ -79,12 +83,14 @@ def test_statistics_are_named():
         return (x - mean[None]) * jax.lax.rsqrt(var[None] + 1e-5)
 
     found, phrase = meaning_of(f, jnp.zeros(4), jnp.ones(4), X)
-    assert found is not None and phrase == "normalised by mean and var"
+    assert found is not None
+    assert phrase == "normalised by mean and var"
 
 
 def test_an_embedding_names_its_table():
     found, phrase = meaning_of(lambda table, ids: table[ids], X, jnp.array([0, 2]))
-    assert found is not None and phrase == "embedded: rows of table"
+    assert found is not None
+    assert phrase == "embedded: rows of table"
 
 
 def test_arithmetic_means_nothing():

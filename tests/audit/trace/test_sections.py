@@ -82,7 +82,8 @@ def test_a_step_is_a_line_with_what_it_assigns_and_who_uses_it():
     names = flow.value_names()
     assert [names[it] for it in hidden.consumes] == ["normed", "params['w']"]
     assert [names[it] for it in normed.consumed_by] == ["hidden"]
-    assert "contracts feat" in hidden.notes and "squashed into -1..1" in hidden.notes
+    assert "contracts feat" in hidden.notes
+    assert "squashed into -1..1" in hidden.notes
     assert "computed and discarded: no output depends on it" in unused.notes
     assert "sums over batch" in result.notes
     assert any(note.startswith("softmaxed") for note in result.notes)
@@ -134,7 +135,8 @@ def test_a_scan_shows_its_body_its_settings_and_what_crosses():
         "return new, new.sum()",
     ]
     assert (scan.kind, scan.name) == ("scan", "body")
-    assert dict(scan.settings)["length"] == "7" and dict(scan.settings)["direction"] == "backward"
+    assert dict(scan.settings)["length"] == "7"
+    assert dict(scan.settings)["direction"] == "backward"
     assert "scans over time" in scan.effects
     crossed = {(it.role, it.name): (str(it.before), str(it.after)) for it in report.shape_trace}
     assert crossed[("scanned", "x")] == ("f32[time=7,feat=3]", "f32[feat=3]")
@@ -158,10 +160,12 @@ def test_transformations_nest_and_say_what_they_do_to_axes():
         mapped, (jnp.ones(3), jnp.ones((5, 3))), {}, axes={"x": "batch feat"}, rules=()
     )
     (vmap,) = report.transformation_stack
-    assert vmap.kind == "vmap" and "maps batch away" in vmap.effects
+    assert vmap.kind == "vmap"
+    assert "maps batch away" in vmap.effects
     assert dict(vmap.settings)["in_axes"] == "(w: None, row: 0)"
     (grad,) = vmap.children
-    assert grad.kind == "grad" and grad.effects == ("differentiates f32[] with respect to w",)
+    assert grad.kind == "grad"
+    assert grad.effects == ("differentiates f32[] with respect to w",)
 
 
 def test_jits_of_libraries_are_no_transformations_of_the_user():

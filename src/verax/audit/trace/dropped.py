@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..finding import Place
 from .describe import assigned_name
 from .facts import Facts
 from .liveness import sources
@@ -208,17 +209,21 @@ def _wider(value: Value, other: Value) -> bool:
 
 @dataclass(frozen=True)
 class DroppedState:
-    """A new version of a state that a line computes and drops, while the old one is used on."""
+    """A new version of a state that a line computes and drops, while the old one is used on.
+
+    `used_by` is `None` where the old one is returned; `target` is the name that the new one goes
+    to, if the line has one for it.
+    """
 
     value: Value
     old: Value
-    line: Node
+    place: Place
     used_by: Step | None
     target: str
 
 
 def dropped_states(facts: Facts) -> list[DroppedState]:
-    """States among the results of lines that assign several names."""
+    """States among the results of lines that assign several names, and those returned unchanged."""
     if facts.traced.failure is not None:
         return []
     found: dict[object, DroppedState] = {}
@@ -232,6 +237,10 @@ def dropped_states(facts: Facts) -> list[DroppedState]:
         dropped = _dropped_state(facts, node)
         if dropped is not None:
             found[node.place] = dropped
+    known = {it.old for it in found.values()}
+    for state in _returned_unchanged(facts):
+        if state.old not in known:
+            found.setdefault(state.place, state)
     return list(found.values())
 
 
@@ -253,8 +262,36 @@ def _dropped_state(facts: Facts, node: Node) -> DroppedState | None:
             continue
         used, step = used_after(facts, root(old), node)
         if used:
-            return DroppedState(value, root(old), node, step, unread or ignored)
+            assert node.place is not None
+            return DroppedState(value, root(old), node.place, step, unread or ignored)
     return None
+
+
+def _returned_unchanged(facts: Facts) -> Iterator[DroppedState]:
+    """Moving averages and momenta of an input that is itself an output, where they are none."""
+    outputs = set(map(root, facts.program.body.outputs))
+    for step in facts.steps:
+        if step.primitive != "add" or step.place is None:
+            continue
+        (value,) = step.outputs
+        old = averaged_from(value) or decayed_from(facts, value)
+        if old is None or old not in outputs or old not in facts.program.body.inputs:
+            continue
+        same_type = is_data(old) and value.shape == old.shape
+        if same_type and not outputs & needed_after(value):
+            yield DroppedState(value, old, step.place, None, "")
+
+
+def needed_after(value: Value) -> set[Value]:
+    """A value and what only hands it on: casts, choices by a condition, ends of loops."""
+    found = {value}
+    pending = [value]
+    while pending:
+        for step in pending.pop().consumers:
+            if step.primitive in ("select_n", "convert_element_type", "copy", "stop_gradient"):
+                pending += [it for it in step.outputs if it not in found]
+                found.update(step.outputs)
+    return found
 
 
 def _updates(value: Value, old: Value) -> bool:

@@ -61,6 +61,7 @@ PATTERNS: tuple[Pattern, ...] = (
         r"Abstract tracer value encountered where concrete value is expected: traced "
         r"array with shape (?P<type>\S+\])",
     ),
+    Pattern("python value", r"(?P<function>format) string passed to \w*Tracer"),
     Pattern("static argument", r"Non-hashable static arguments.*of type <class '(?P<cls>[^']+)'>"),
     Pattern("dict key", r"unhashable type: '(\w*Tracer|ArrayImpl)'", (TypeError,)),
     Pattern("written in place", r"JAX arrays are immutable", (TypeError,)),

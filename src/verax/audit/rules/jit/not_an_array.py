@@ -13,6 +13,7 @@ _FIXES = {
     "(`sum(items)`).",
     "tuple": "Make one array of them (`jnp.stack`, `jnp.array`), or use Python's own function "
     "(`sum(items)`).",
+    "dict": "Go through its leaves: `sum(jnp.sum(x) for x in jax.tree.leaves(tree))`.",
     "str": "A word that chooses what to do is static: `jax.jit(f, static_argnames=...)`.",
     "NoneType": "Leave the argument out, or replace `None` by an array before the call.",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from ...finding import Finding, Severity
@@ -32,6 +33,11 @@ def _fix(text: str) -> str:
         return "Write the loop with `jax.lax.while_loop`."
     if text.startswith("assert"):
         return "Check it with `verax.runtime_assert`, which works inside of jit."
+    if re.search(r"(?<![.\w])(max|min|sorted|any|all)\(", text):
+        return (
+            "Python's `max`, `min`, `sorted`, `any` and `all` compare one by one; use "
+            "`jnp.maximum`, `jnp.minimum`, `jnp.sort`, `jnp.any`, `jnp.all`."
+        )
     if " and " in text or " or " in text or " not " in text:
         return "Use `&`, `|`, `~` on arrays, then `jnp.where` or `jax.lax.cond` to choose by them."
     return (

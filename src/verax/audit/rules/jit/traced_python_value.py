@@ -18,6 +18,10 @@ _WAYS = {
         "to a function of NumPy",
         "Call the function of `jax.numpy`; where there is none, `jax.pure_callback`.",
     ),
+    "format": (
+        "to a format string",
+        "Print it by `jax.debug.print`, and keep names that depend on values out of the program.",
+    ),
     "float": ("to `float`", "Leave it an array; convert its type by `.astype(float)`."),
     "int": ("to `int`", "Leave it an array; convert its type by `.astype(int)`."),
     "bool": ("to `bool`", "Leave it an array; choose by `jnp.where` or `jax.lax.cond`."),

@@ -15,14 +15,15 @@ def check(facts: Facts) -> Iterator[Finding]:
     from ...trace.dropped import dropped_states
 
     for it in dropped_states(facts):
-        place = it.line.place
-        assert place is not None
         old = name_of(facts, it.old)
         use = Evidence(f"`{old}` is used again here", it.used_by.place) if it.used_by else None
+        statement = facts.sources.statement(it.place)
+        text = statement.text if statement else "a line"
+        target = f" (`{it.target}`)" if it.target else ""
         yield RULE.finding(
-            place,
-            current=f"`{it.line.text}` computes a new version of `{old}` and drops it "
-            f"(`{it.target}`); the old one is {'used again' if use else 'returned'}",
+            it.place,
+            current=f"`{text}` computes a new version of `{old}` and drops it{target}; the old one "
+            f"is {'used again' if use else 'returned'}",
             expected="the new state replaces the old one",
             fix="Keep the updated state, and pass it on or return it: "
             "`out, state = ...; variables = {**variables, **state}`.",

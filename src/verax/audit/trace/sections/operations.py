@@ -1,4 +1,4 @@
-"""What a line does to axes, in words: a table from primitive to phrase. What is not in it is silent."""
+"""What a line does to axes, in words; a primitive that is not in the table is silent."""
 
 from __future__ import annotations
 
