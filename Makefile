@@ -13,7 +13,7 @@ UV := $(shell command -v uv 2>/dev/null)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help test demo lint types bench docs clean
+.PHONY: help test demo lint types bench docs programs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ types: $(VENV)/.has-dev ## check types, and that every exported name has a compl
 	@$(in-venv) pyright
 	@$(call quietly,$(in-venv) pyright --ignoreexternal --verifytypes verax)
 	@echo 'every exported name has a complete type'
+
+programs: $(VENV)/.has-programs ## audit programs of well-known libraries
+	@$(PY) tests/audit/programs/check.py $(ARGS)
 
 bench: $(VENV)/.has-bench ## measure, side by side with what users would pick instead
 	@$(PY) -m benchmarks $(ARGS)
@@ -53,6 +56,7 @@ extras-test := [test]
 extras-dev := [dev]
 extras-bench := [bench]
 extras-docs := [docs]
+extras-programs := [programs]
 
 $(VENV)/.has-%: pyproject.toml $(VENV)/.created
 	@echo "installing into $(VENV): verax$(extras-$*) $(WITH)"

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from . import (
+    audit_speed,
     bare_program,
     lens_set,
     md_speed,
@@ -21,4 +22,5 @@ REGISTRY: dict[str, Callable[[Effort], Iterator[Outcome]]] = {
     "propagation": propagation.run,
     "lens-set": lens_set.run,
     "md-speed": md_speed.run,
+    "audit-speed": audit_speed.run,
 }
