@@ -1,4 +1,4 @@
-"""The first three sections: lines, transformations and boundaries, on programs whose truth is plain."""
+"""The first three sections: lines, transformations, boundaries, on programs of plain truth."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def normalise(mean, x):
 
 
 def policy(params, mean, obs):
-    unused = jnp.exp(mean)
+    unused = jnp.exp(mean)  # noqa: F841
     normed = normalise(mean, obs)
     hidden = jnp.tanh(
         normed @ params["w"]  # a comment
