@@ -237,6 +237,16 @@ CUSTOM = {
 
         def entry(w, x): return jax.vmap(jax.grad(f))(w * x)
     """,
+    "mapped_inside": """
+        @jax.custom_vjp
+        def f(x): return jax.vmap(lambda e: e**3)(x)
+        def fwd(x): return f(x), x
+        def bwd(x, g):
+            return (2 * x**2 * g,)  # GR017
+        f.defvjp(fwd, bwd)
+
+        def entry(w, x): return jax.grad(lambda w: jnp.sum(f(w) * x))(w)
+    """,
     "not_summed": """
         @jax.custom_vjp
         def f(x, s): return x * s

@@ -15,9 +15,16 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import ClosedJaxpr, jaxpr_as_fun, primitives
+from jax.extend.core import ClosedJaxpr, Literal, jaxpr_as_fun, primitives
 
-from ..._jax import bind_primitive, closed, inner_jaxprs, raw_frames, source_of_rule
+from ..._jax import (
+    bind_equation,
+    bind_primitive,
+    closed,
+    inner_jaxprs,
+    raw_frames,
+    source_of_rule,
+)
 from ..finding import Place
 from .gradients import CUSTOM_CALLS, is_inexact
 from .keys import is_typed
@@ -69,8 +76,7 @@ class _Checker:
     def __init__(self, facts: Facts, step: Step):
         self._facts, self._step = facts, step
         jaxpr, consts = closed(step.params["call_jaxpr"])
-        self._runnable = not any(eqn.primitive is region_p for eqn in jaxpr.eqns)
-        self._plain: Callable[..., Any] = jaxpr_as_fun(ClosedJaxpr(jaxpr, consts))
+        self._plain = _as_function(jaxpr, consts)
         primitive = {
             "custom_jvp_call": primitives.custom_jvp_call_p,
             "custom_vjp_call": primitives.custom_vjp_call_p,
@@ -85,12 +91,7 @@ class _Checker:
 
     def check(self) -> CustomRule:
         size = sum(int(np.prod(it.shape, dtype=int)) for it in self._step.inputs)
-        if (
-            not self._runnable
-            or not self._differentiated
-            or not self._results
-            or size > _MOST_ELEMENTS
-        ):
+        if not self._differentiated or not self._results or size > _MOST_ELEMENTS:
             return self._verdict("unknown")
         point = self._point(0)
         if point is None:
@@ -295,6 +296,43 @@ def _smooths_a_hard_function(true: np.ndarray, ruled: np.ndarray) -> bool:
     """Whether the true derivative is zero on whole pieces, where the rule gives a slope."""
     flat = true == 0
     return bool(flat.mean() > 0.1 and (np.abs(ruled[flat]) > 0).mean() > 0.5)
+
+
+def _as_function(jaxpr: Any, consts: Sequence[Any]) -> Callable[..., Any]:
+    """A traced program as a function; what stands for a `vmap` maps again."""
+    if not any(eqn.primitive is region_p for eqn in jaxpr.eqns):
+        return jaxpr_as_fun(ClosedJaxpr(jaxpr, consts))
+
+    def run(*args: Any) -> list[Any]:
+        known: dict[Any, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
+        known.update(zip(jaxpr.invars, args, strict=True))
+
+        def read(var: Any) -> Any:
+            return var.val if isinstance(var, Literal) else known[var]
+
+        for eqn in jaxpr.eqns:
+            values = [read(var) for var in eqn.invars]
+            outs = _mapped(eqn, values) if eqn.primitive is region_p else bind_equation(eqn, values)
+            known.update(zip(eqn.outvars, outs, strict=True))
+        return [read(var) for var in jaxpr.outvars]
+
+    return run
+
+
+def _mapped(eqn: Any, values: Sequence[Any]) -> Sequence[Any]:
+    region = eqn.params["region"]
+    if region.kind != "vmap":
+        raise NotImplementedError("only vmap is run again")
+    inner = _as_function(*closed(eqn.params["jaxpr"]))
+    in_axes = (*(None,) * region.num_closed_over, *region.in_axes)
+    mapped = jax.vmap(
+        lambda *args: tuple(inner(*args)),
+        in_axes=in_axes,
+        out_axes=tuple(region.out_axes),
+        axis_name=region.axis_name,
+        axis_size=region.axis_size,
+    )
+    return mapped(*values)
 
 
 def _may_be_run(jaxpr: Any) -> bool:
