@@ -12,6 +12,7 @@ open up, and a transformation whose function raises leaves what the function did
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import sys
 import threading
@@ -51,12 +52,19 @@ def regions(observer: Observer | None = None, *, salvage: bool = False) -> Gener
     owner = threading.get_ident()
 
     def wrapper(original: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
+        signature = inspect.signature(original)
+
         @wraps(original)
         def replacement(*args: Any, **kwargs: Any) -> Any:
             # Other threads, and what runs below an ordinary trace, must not notice.
             if threading.get_ident() != owner or not _auditing.value:
                 return original(*args, **kwargs)
-            return ours(original, *args, **kwargs)
+            try:
+                # `scan(f=body, init=…)` is as good as by position.
+                bound = signature.bind(*args, **kwargs)
+            except TypeError:
+                return original(*args, **kwargs)  # JAX says what is wrong with the call.
+            return ours(original, *bound.args, **bound.kwargs)
 
         return replacement
 
@@ -125,6 +133,7 @@ class _Batched:
 
     def __init__(self, original: Any, *parts: Any):
         self._original = original
+        self._held: dict[int, Any] = {}
         self._function, self._axis, self._in_dims, self._out_dims, *self._rest = parts
 
     def call_wrapped(self, *args: Any) -> Any:
@@ -137,20 +146,37 @@ class _Batched:
         outs, axes = self._leave_region(args, list(in_dims))
         return (outs, axes) if BATCH_RETURNS_AXES else outs
 
+    def _argument_names(self) -> tuple[str, ...]:
+        names = argument_names(self._function)
+        return tuple(name for index, name in enumerate(names) if index not in self._held)
+
+    def _hold_what_is_no_array(self, args: Sequence[Any], in_dims: Sequence[Any]) -> None:
+        """Arguments that are not mapped may be anything: a dtype, a string, a function."""
+        self._held = {
+            index: arg
+            for index, (arg, dim) in enumerate(zip(args, in_dims, strict=True))
+            if dim is None and not _has_type(arg)
+        }
+
     def _traced(self, types: Any, args: Sequence[Any], axes: Sequence[int | None]) -> Any:
         def function(*xs: Any) -> Any:
-            return call_flat(self._function, xs)
+            rest, count = iter(xs), len(xs) + len(self._held)
+            everything = [self._held[i] if i in self._held else next(rest) for i in range(count)]
+            return call_flat(self._function, everything)
 
         try:
             return traced(function, types)
         except Exception:
             if _salvaging():  # We are to save what there was before the error.
-                origin, arguments = origin_of(self._function), argument_names(self._function)
+                origin, arguments = origin_of(self._function), self._argument_names()
                 settings = {"in_axes": tuple(axes), "axis_size": self._axis.size}
                 _leave_part("vmap", origin, arguments, function, types, args, **settings)
             raise
 
     def _leave_region(self, args: Sequence[Any], in_dims: list[Any]) -> tuple[Any, list[Any]]:
+        self._hold_what_is_no_array(args, in_dims)
+        arrays = [index for index in range(len(args)) if index not in self._held]
+        args, in_dims = [args[i] for i in arrays], [in_dims[i] for i in arrays]
         axes = [
             None if dim is None else range(jax.typeof(arg).ndim)[dim]
             for arg, dim in zip(args, in_dims, strict=True)
@@ -172,13 +198,21 @@ class _Batched:
             kind="vmap",
             origin=origin_of(self._function),
             num_closed_over=len(consts),
-            arguments=argument_names(self._function),
+            arguments=self._argument_names(),
             in_axes=tuple(axes),
             out_axes=tuple(out_axes),
             axis_name=axis_name_of(self._axis),
             axis_size=size,
         )
         return bind_region(region, jaxpr, [*consts, *args], out_types), out_axes
+
+
+def _has_type(x: Any) -> bool:
+    try:
+        jax.typeof(x)
+    except TypeError:
+        return False
+    return True
 
 
 def _is_plain(dim: Any) -> bool:
@@ -399,9 +433,7 @@ def _while(original: Any, condition: Any, function: Any, *args: Any, **kwargs: A
 
 def _marked(role: str, tree: Any) -> Any:
     def one(path: Any, leaf: Any) -> Any:
-        try:
-            jax.typeof(leaf)
-        except TypeError:
+        if not _has_type(leaf):
             return leaf  # Not an array; JAX says so in its own words.
         return mark_p.bind(leaf, mark=Mark(role, jax.tree_util.keystr(path)))
 

@@ -20,7 +20,9 @@ def check(facts: Facts) -> Iterator[Verdict]:
     from ...trace.recurrence import Feedback, feedback, trains
 
     for step in facts.steps:
-        if step.kind != "scan" or trains(step) or not _scans_estimates(step):
+        if step.kind != "scan" or trains(step) or not facts.is_users(step):
+            continue
+        if not _scans_estimates(step):
             continue
         loop = step.detail
         discounted = [

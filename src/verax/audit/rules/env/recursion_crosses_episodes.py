@@ -22,7 +22,7 @@ def check(facts: Facts) -> Iterator[Verdict]:
 
     for step in facts.steps:
         ends = _episode_ends(facts, step) if step.kind in ("scan", "while") else []
-        if not ends or trains(step):
+        if not ends or trains(step) or not facts.is_users(step):
             continue
         told: set[Value] = set()
         for end in ends:

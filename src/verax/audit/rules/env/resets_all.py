@@ -19,7 +19,7 @@ def check(facts: Facts) -> Iterator[Verdict]:
     from ...trace.describe import tensor_of
 
     for step in facts.steps:
-        if step.kind != "cond" and step.primitive != "select_n":
+        if (step.kind != "cond" and step.primitive != "select_n") or not facts.is_users(step):
             continue
         reduction = _any_of_flags(step.inputs[0])
         if reduction is None:

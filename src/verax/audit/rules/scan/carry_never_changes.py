@@ -20,6 +20,8 @@ def check(facts: Facts) -> Iterator[Verdict]:
     for step in facts.steps:
         if step.kind not in ("scan", "while") or step.detail.length == 1:
             continue
+        if not facts.is_users(step):
+            continue
         loop = step.detail
         stale = [
             carry
