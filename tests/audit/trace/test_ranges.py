@@ -71,6 +71,18 @@ FLOAT_UNARY = [
     lambda x: lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, -jnp.abs(c[1])), (0, x))[1],
     lambda x: jax.vmap(lambda y: lax.cond(y > 1, lambda y: y - 1, lambda y: y * 2, y))(x),
     lambda x: lax.cond(x[0] > 1, lambda: x - 1, lambda: x * 2),
+    lambda x: lax.fori_loop(0, 3, lambda i, y: lax.fori_loop(0, i + 1, lambda j, z: z + j, y), x),
+    lambda x: lax.scan(
+        lambda c, y: (lax.scan(lambda d, z: (jnp.minimum(d, z) - 1, d), c, x)[0], y + c), 1.0, x
+    )[1],
+    lambda x: lax.fori_loop(
+        0, 4, lambda i, y: lax.cond(i < 2, lambda: y + i, lambda: jnp.where(y > i, y / i, y)), x
+    ),
+    lambda x: lax.while_loop(
+        lambda c: (c[0] < 5) & (c[1].sum() < 100),
+        lambda c: (c[0] + 2, lax.fori_loop(0, c[0], lambda k, y: y * 0.5 + k, c[1])),
+        (0, x),
+    )[1],
 ]  # fmt: skip
 FLOAT_BINARY = [
     jnp.add, jnp.subtract, jnp.multiply, jnp.divide, jnp.maximum, jnp.minimum, jnp.power,
@@ -229,6 +241,11 @@ def test_a_while_loop_is_bounded_by_its_condition():
 def test_a_carry_without_bound_is_given_up():
     interval = range_of(lambda x: lax.scan(lambda c, y: (c + y, c), x[0], x)[0], X)
     assert (interval.low, interval.high) == (-math.inf, math.inf)
+
+
+def test_minus_zero_has_a_root_below_zero():
+    zero = jnp.array([-0.0])
+    assert_holds(range_of(lambda x: lax.rsqrt(jnp.abs(x) * x), zero), lax.rsqrt(zero))
 
 
 def test_the_example_is_not_a_bound():

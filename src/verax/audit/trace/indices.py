@@ -42,10 +42,16 @@ def accesses(facts: Facts) -> Iterator[Access]:
     """Reads and writes of the user's code at computed indices, one for each axis indexed."""
     for step in facts.steps:
         find = _ACCESSES.get(step.primitive)
-        if find is None or kind_of(step.inputs[0].dtype).letter == "?":
+        if find is None or _is_key(step.inputs[0]):
             continue  # An index into keys is the concern of the rules for keys.
         if written_by_user(step) or _is_take(step):
             yield from find(facts, step)
+
+
+def _is_key(value: Value) -> bool:
+    """Whether an array holds random keys, of the new style or of the old."""
+    is_old = str(value.dtype) == "uint32" and value.shape[-1:] == (2,)
+    return is_old or kind_of(value.dtype).letter == "?"
 
 
 def _is_take(step: Step) -> bool:

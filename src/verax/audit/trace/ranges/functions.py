@@ -91,7 +91,7 @@ FUNCTIONS: dict[str, Function] = {
     "log2": Function(_with_limits(math.log2, {0.0: -_INF, _INF: _INF}), domain=(0, _INF)),
     "log1p": Function(_with_limits(math.log1p, {-1.0: -_INF, _INF: _INF}), domain=(-1, _INF)),
     "sqrt": Function(math.sqrt, low=0, domain=(0, _INF)),
-    "rsqrt": Function(lambda x: _INF if x == 0 else 1 / math.sqrt(x), low=0, domain=(0, _INF)),
+    "rsqrt": Function(lambda x: _INF if x == 0 else 1 / math.sqrt(x), domain=(0, _INF)),
     "cbrt": Function(_special("cbrt")),
     "tanh": Function(math.tanh, low=-1, high=1),
     "logistic": Function(_logistic, low=0, high=1),
@@ -137,6 +137,8 @@ def apply(name: str, interval: Interval, dtype: Any, step: Step | None = None) -
     low, high = min(values), max(values)
     if name == "round":
         low, high = low - 1, high
+    if name == "rsqrt" and inside.low == 0:
+        low = -math.inf  # That of minus zero.
     found = fitted(low, high, dtype, nan=interval.nan or outside)
     if not function.exact and name not in ("sqrt", "square"):
         found = _less_accurate(found, kind.eps)
