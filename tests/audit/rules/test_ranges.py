@@ -35,7 +35,7 @@ UNDEFINED = [
     (lambda x: jnp.log(jax.nn.relu(x)).sum(), (X,), None),
     (lambda x, m: (masked(x, m) * jnp.log(masked(x, m))).sum(), (X, MASK), None),
     (lambda x, m: (x / jnp.where(m, x, 0.0)).sum(), (X, MASK), None),
-    (lambda x: jnp.log(jnp.arange(8) * x), (X,), None),
+    (lambda x: jnp.log(jnp.arange(8) * x).sum(), (X,), None),
     (lambda x: x / jnp.arange(8), (X,), None),
     (lambda x: jnp.mean(x / jax.nn.one_hot(3, 8)), (X,), None),
     (lambda x: jnp.mean(1 / jnp.clip(x, 0, 1)), (X,), None),
@@ -48,7 +48,7 @@ UNDEFINED = [
     (lambda x: jnp.log1p(-x).sum(), (X,), {"x": (0, 1)}),
     (lambda x: lax.scan(lambda n, y: (n + 1, y / n), 0.0, x)[1], (X,), None),
     (lambda i: jnp.log(jnp.bincount(i, length=5) / 4).sum(), (INDEX,), None),
-    (lambda x: jax.vmap(lambda y: jnp.log(jnp.maximum(y, 0.0)))(x), (X,), None),
+    (lambda x: jax.vmap(lambda y: jnp.log(jnp.maximum(y, 0.0)))(x).sum(), (X,), None),
 ]  # fmt: skip
 
 DEFINED = [
@@ -76,6 +76,7 @@ DEFINED = [
     (lambda x, m: jnp.where(m, jnp.log(masked(x, m)), 0.0).sum(), (X, MASK), None),
     (lambda x: lax.cond(x[0] > 0, lambda: jnp.log(x[0]), lambda: 0.0), (X,), {"x": (0, 1)}),
     # Where an infinite logarithm is what is wanted.
+    (lambda x, m: jnp.log(masked(x, m)), (X, MASK), None),
     (lambda x, m: jax.random.categorical(KEY, jnp.log(masked(x, m))), (X, MASK), None),
     (lambda x, m: jax.nn.softmax(x + jnp.log(m.astype(jnp.float32))), (X, MASK), None),
     (lambda x: jnp.log(jax.random.uniform(KEY)) < x[0], (X,), None),

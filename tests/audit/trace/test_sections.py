@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import jax
 import jax.numpy as jnp
 from hypothesis import given
@@ -175,27 +173,3 @@ def test_jits_of_libraries_are_no_transformations_of_the_user():
 
     report = audit_callable(lambda x: jnp.clip(own(x), 0, 1), (jnp.ones(3),), {}, rules=())
     assert [(it.kind, it.name) for it in report.transformation_stack] == [("jit", "own")]
-
-
-def test_the_time_grows_with_the_program_and_not_faster():
-    def program(n):
-        def f(x):
-            for k in range(n):
-                x = jnp.sin(x) * k
-            return x
-
-        return f
-
-    def seconds(n):
-        from verax.audit.trace.entry import trace
-        from verax.audit.trace.facts import Facts
-        from verax.audit.trace.sections import sections_of
-
-        facts = Facts(trace(program(n), (jnp.ones(3),), {}), None, None)
-        facts.axes, facts.ranges, facts.live  # noqa: B018
-        start = time.perf_counter()
-        sections_of(facts)
-        return time.perf_counter() - start
-
-    seconds(10)
-    assert seconds(1600) < 16 * max(seconds(200), 0.005)

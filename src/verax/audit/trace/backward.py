@@ -186,7 +186,7 @@ def _differentiated(facts: Facts) -> Iterator[tuple[Step, list[Step]]]:
         steps = [
             step
             for step in _without_own_derivative(derivation.bodies[0])
-            if written_by_user(step) or step.primitive == "select_n"
+            if written_by_user(facts, step) or step.primitive == "select_n"
             if any(value in needed and value in reached for value in step.outputs)
             and any(value in reached for value in step.inputs)
         ]

@@ -101,6 +101,7 @@ class Builder:
             frames=frames,
             within=body,
             call_site=next(((c, at) for c, at in raw if not is_jax(c.co_filename)), None),
+            stack=eqn.source_info.traceback,
         )
         body.steps.append(step)
         for value in dict.fromkeys(inputs):

@@ -150,12 +150,15 @@ class _Batched:
         names = argument_names(self._function)
         return tuple(name for index, name in enumerate(names) if index not in self._held)
 
-    def _hold_what_is_no_array(self, args: Sequence[Any], in_dims: Sequence[Any]) -> None:
-        """Arguments that are not mapped may be anything: a dtype, a string, a function."""
+    def _hold_what_is_known(self, args: Sequence[Any], in_dims: Sequence[Any]) -> None:
+        """Arguments that are not mapped may be anything (a dtype, a function), and stay so.
+
+        A Python number is still one inside, and may be a size there.
+        """
         self._held = {
             index: arg
             for index, (arg, dim) in enumerate(zip(args, in_dims, strict=True))
-            if dim is None and not _has_type(arg)
+            if dim is None and not isinstance(arg, jax.Array)
         }
 
     def _traced(self, types: Any, args: Sequence[Any], axes: Sequence[int | None]) -> Any:
@@ -174,7 +177,7 @@ class _Batched:
             raise
 
     def _leave_region(self, args: Sequence[Any], in_dims: list[Any]) -> tuple[Any, list[Any]]:
-        self._hold_what_is_no_array(args, in_dims)
+        self._hold_what_is_known(args, in_dims)
         arrays = [index for index in range(len(args)) if index not in self._held]
         args, in_dims = [args[i] for i in arrays], [in_dims[i] for i in arrays]
         axes = [

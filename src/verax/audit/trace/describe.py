@@ -43,7 +43,13 @@ def bounds_of(facts: Facts, value: Value) -> tuple[float | int | None, float | i
     found: Any = domain[value]
     if found is None:
         return None, None
-    return _finite(found.low), _finite(found.high)
+    low, high = _finite(found.low), _finite(found.high)
+    # That an int32 is one goes without saying; that pixels are 0..255 does not.
+    widest = 2**31 - 1
+    return (
+        None if low is not None and low <= -widest else low,
+        None if high is not None and high >= widest else high,
+    )
 
 
 def _finite(bound: Any) -> float | int | None:

@@ -152,7 +152,7 @@ def hazards(facts: Facts) -> Iterator[Hazard]:
     """Every step of the user's code that is not defined everywhere."""
     for step in facts.steps:
         domain = domain_of(facts, step)
-        if domain is None or not written_by_user(step):
+        if domain is None or not written_by_user(facts, step):
             continue
         operand = step.inputs[domain.operand]
         interval = facts.ranges[operand]
@@ -162,8 +162,10 @@ def hazards(facts: Facts) -> Iterator[Hazard]:
         yield Hazard(step, operand, domain, interval.reached(domain.is_bad), interval)
 
 
-def written_by_user(step: Step) -> bool:
+def written_by_user(facts: Facts, step: Step) -> bool:
     """Whether a step is in a function of the user's, and not in one of a library that it calls."""
+    if not facts.is_users(step):
+        return False
     body = step.within
     while body.place is None and body.owner is not None:
         if body.owner.kind in ("call", "scan", "while", "cond") and body.function:
@@ -187,8 +189,11 @@ _ABSORB_NAN = frozenset("eq ne lt le gt ge eq_to lt_to le_to is_finite".split())
 
 def does_harm(facts: Facts, hazard: Hazard) -> bool:
     """Whether what an undefined operation gives gets anywhere but into a choice that drops it."""
-    absorb = _ABSORB_NAN if "nan" in hazard.result else _ABSORB_INFINITY
-    return gets_away(facts, hazard.step, hazard.operand, hazard.point, absorb)
+    is_nan = "nan" in hazard.result
+    absorb = _ABSORB_NAN if is_nan else _ABSORB_INFINITY
+    # The logarithm of a probability may be -inf; it is what is made of it that goes wrong.
+    outputs = set(facts.program.body.outputs) if is_nan else set[Value]()
+    return gets_away(facts, hazard.step, hazard.operand, hazard.point, absorb, outputs)
 
 
 def gets_away(
@@ -197,12 +202,13 @@ def gets_away(
     operand: Value,
     point: Point | None,
     absorb: frozenset[str] = frozenset(),
+    outputs: set[Value] | None = None,
 ) -> bool:
     """Whether what a step makes of a bad operand is used, other than by steps that absorb it.
 
     A `where` whose predicate depends on what the operand depends on counts as one that drops it.
     """
-    outputs = set(facts.program.body.outputs)
+    outputs = set(facts.program.body.outputs) if outputs is None else outputs
     seen: set[Value] = set()
     pending = list(step.outputs)
     while pending:

@@ -44,7 +44,7 @@ def accesses(facts: Facts) -> Iterator[Access]:
         find = _ACCESSES.get(step.primitive)
         if find is None or _is_key(step.inputs[0]):
             continue  # An index into keys is the concern of the rules for keys.
-        if written_by_user(step) or _is_take(step):
+        if written_by_user(facts, step) or _is_take(step):
             yield from find(facts, step)
 
 

@@ -30,7 +30,7 @@ class Overflow:
 def overflows(facts: Facts) -> Iterator[Overflow]:
     """Every integer operation of the user's code that is known to leave its dtype."""
     for step in facts.steps:
-        if step.primitive not in _EXACT or not written_by_user(step):
+        if step.primitive not in _EXACT or not written_by_user(facts, step):
             continue
         kind = kind_of(step.outputs[0].dtype)
         if not kind.is_integer or _is_deliberate(facts, step):

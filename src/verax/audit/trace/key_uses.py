@@ -162,7 +162,7 @@ def call_chain(step: Step, until: Step | None = None) -> tuple[Place, ...]:
 def _outermost_call(step: Step) -> Step:
     """The call of the user's line that a step of a library belongs to."""
     for owner in step.ancestors():
-        if owner.kind != "call" or owner.frames != step.frames:
+        if owner.frames != step.frames or any(body.place is not None for body in owner.bodies):
             break
         step = owner
     return step
@@ -182,9 +182,19 @@ def _parting(facts: Facts, first: Use, second: Use) -> tuple[Place, Place] | Non
     if len(one) != len(other) or not one:
         return facts.place(first.step), facts.place(second.step)
     # One expression, twice: a loop of the user runs it again, or a library has two lines.
-    if calls[0] is calls[1] or calls[0].call_site != calls[1].call_site:
+    if calls[0] is calls[1] or not _same_code(*calls):
         return None
     return one[0], other[0]
+
+
+def _same_code(one: Step, other: Step) -> bool:
+    """Whether two steps are one line that runs twice, down to the library's own."""
+    return (
+        one.stack == other.stack
+        and one.primitive == other.primitive
+        and one.params.get("name") == other.params.get("name")
+        and one.params.get("body_jaxpr") is other.params.get("body_jaxpr")
+    )
 
 
 def repetitions(facts: Facts) -> list[Repetition]:
@@ -194,7 +204,9 @@ def repetitions(facts: Facts) -> list[Repetition]:
         if use.kind != "draw":
             continue
         for over in use.step.ancestors():
-            if _runs_often(over) and not facts.keys.changes(use.key, over):
+            # A library's own loop may well mean it: a Brownian path is the same whenever asked.
+            theirs = over.kind == "while" and not facts.is_users(over)
+            if _runs_often(over) and not theirs and not facts.keys.changes(use.key, over):
                 root = _root(use.key, over)
                 if (over, root) not in found and _matters(facts, use, over):
                     found[over, root] = _repetition(facts, use, over, root)

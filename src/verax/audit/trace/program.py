@@ -96,6 +96,8 @@ class Step:
     within: Body
     # The instruction that made it, in code that is not JAX's: tells two calls in one line apart.
     call_site: Any = None
+    # The whole stack; equal ones mean the same line of the same library, called again.
+    stack: Any = None
     kind: str = "operation"
     bodies: list[Body] = field(default_factory=list[Body])
     detail: Any = None

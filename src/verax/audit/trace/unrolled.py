@@ -79,7 +79,7 @@ def _turns(steps: list[Step]) -> dict[Step, int] | None:
     for step in steps:
         outputs = tuple((value.shape, value.dtype) for value in step.outputs)
         kinds[step.frames, step.primitive, outputs].append(step)
-    shortest = min(len(group) for group in kinds.values() if len(group) > 1) if kinds else 0
+    shortest = min((len(group) for group in kinds.values() if len(group) > 1), default=0)
     if shortest < SHORTEST:
         return None
     turns: dict[Step, int] = {}

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
 
 def check(facts: Facts) -> Iterator[Finding]:
-    """Report rules that raise when the function is differentiated."""
+    """Report rules that raise, of functions that the program differentiates."""
     for it in facts.custom_rules:
-        if it.verdict == "raises":
+        derived = any(owner.kind == "derive" for owner in it.step.ancestors())
+        if it.verdict == "raises" and derived:
             yield RULE.finding(
                 it.place,
                 current=f"differentiating `{it.function}` raises: {it.message}",

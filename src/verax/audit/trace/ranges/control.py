@@ -98,8 +98,10 @@ def _loop(ranges: Ranges, step: Step) -> None:
             ranges[final] = ranges[initial]
         elif loop.length:
             ranges[final] = ranges[carried]
-        else:  # Perhaps there is no iteration.
-            ranges[final] = ranges[initial].union(ranges[carried])
+        else:
+            # Perhaps there is no iteration, but that is no evidence for the initial value.
+            start = replace(ranges[initial], points=())
+            ranges[final] = start.union(ranges[carried])
     for stacked, inner in zip(loop.stacked, loop.stacks, strict=True):
         ranges[stacked] = ranges[inner]
 
