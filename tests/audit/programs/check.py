@@ -10,7 +10,9 @@ a rule that failed, an empty section, or cannot be audited at all.
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
+import tempfile
 import time
 import traceback
 import warnings
@@ -75,6 +77,7 @@ def check(name: str) -> bool:
 def main() -> None:
     warnings.simplefilter("ignore")  # of the libraries
     sys.path.insert(0, str(HERE.parents[2]))  # for the examples
+    os.chdir(tempfile.mkdtemp())  # Some libraries leave files where they are.
     passed = [check(name) for name in sys.argv[1:] or programs()]
     print(f"{sum(passed)} of {len(passed)} programs are clean")
     sys.exit(not all(passed))

@@ -17,7 +17,7 @@ def check(facts: Facts) -> Iterator[Verdict]:
     from ...trace.describe import tensor_of
 
     for reshuffle in facts.axes.reshuffles:
-        if reshuffle.step.place is None:
+        if not facts.is_users(reshuffle.step):
             continue
         pairs = zip(reshuffle.before, reshuffle.before_sizes, strict=True)
         before = ", ".join(axis.label or str(size) for axis, size in pairs)
