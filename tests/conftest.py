@@ -28,3 +28,7 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 def pytest_report_header() -> str:
     profile = hypothesis.settings.get_current_profile_name()
     return f"jax {jax.__version__}, hypothesis profile {profile}"
+
+
+# Programs of libraries that the tests do not install; `make programs` audits them.
+collect_ignore_glob = ["audit/programs/*"]
