@@ -41,7 +41,8 @@ def clashes_at(
             continue
         said.add((place.file, place.line))
         one, other = clash.first_name, clash.second_name
-        shapes = f"{tensor_of(facts, clash.first.value)} and {tensor_of(facts, clash.second.value)}"
+        tensors = (tensor_of(facts, it.value) for it in (clash.first, clash.second))
+        shapes = " and ".join(dict.fromkeys(map(str, tensors)))
         yield rule.finding(
             place,
             current=f"axes {one} and {other} {_HOW[clash.where]}: {shapes}",

@@ -26,7 +26,7 @@ def path_of(facts: Facts, dimension: Dimension, name: str) -> tuple[Evidence, ..
     seen: set[object] = set()
     for value, index in reversed(chain):
         place = value.producer.place if value.producer is not None else None
-        key = place if place is not None else value.name
+        key = (place.file, place.line) if place is not None else value.name
         if key in seen:
             continue
         seen.add(key)
