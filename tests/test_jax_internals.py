@@ -301,3 +301,51 @@ def test_vmap_like():
     without_name = jax.vmap(lambda x: twin_p.bind(x))
     with pytest.raises(NameError, match="unbound axis name"):
         without_name(jnp.ones((2, 3)))
+
+
+def test_ENTRY_POINTS():
+    """The auditor replaces these; `tests/audit/trace/test_capture.py` says what for."""
+    assert {"batch", "vjp", "jvp", "linearize", "scan", "while_loop"} <= set(_jax.ENTRY_POINTS)
+    assert all(callable(function) for function in _jax.ENTRY_POINTS.values())
+
+
+def test_differentiation_settings():
+    import sys
+
+    from verax.audit.trace.capture import regions
+
+    seen = []
+
+    def loss(x, y):
+        seen.append(_jax.differentiation_settings(sys._getframe()))
+        return x * y
+
+    with regions():
+        jax.make_jaxpr(jax.grad(loss, argnums=1))(1.0, 2.0)
+    # A frame of the user's is not one of JAX's, whatever called it.
+    assert seen == [None]
+
+
+def test_origin_of():
+    def named(x):
+        return x
+
+    name, file, line = _jax.origin_of(named)
+    assert (name, file) == ("named", __file__)
+    assert line == named.__code__.co_firstlineno
+
+
+def test_source_of():
+    def named(x):
+        return x + 1
+
+    name, file, line = _jax.source_of(jax.make_jaxpr(named)(1.0).jaxpr)
+    assert (name, file, line) == ("named", __file__, named.__code__.co_firstlineno)
+
+
+def test_raw_frames():
+    def named(x):
+        return jnp.sin(x)
+
+    frames = _jax.raw_frames(only_equation(named, 1.0))
+    assert named.__code__ in [code for code, _ in frames]
