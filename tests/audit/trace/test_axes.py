@@ -175,8 +175,25 @@ def test_parts_of_an_axis_become_it_again():
 def test_a_reshape_that_permutes_sizes_is_noted(order):
     facts = facts_of(lambda x: x.reshape(order), x="batch time feat")
     (reshuffle,) = facts.axes.reshuffles
-    assert sorted(reshuffle.before_sizes) == sorted(reshuffle.after_sizes)
+    assert prod(reshuffle.before_sizes) == prod(reshuffle.after_sizes)
     assert reshuffle.before_sizes != reshuffle.after_sizes
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "noted"),
+    [
+        ((4, 8, 6), (4, 2, 8, 3), True),  # heads before time
+        ((4, 8, 6), (4, 8, 2, 3), False),  # a split
+        ((4, 8, 6), (32, 6), False),  # a merger
+        ((4, 6), (8, 3), False),  # neither; but nothing moved as a whole either
+        ((2, 3, 4), (4, 3, 2), True),
+        ((6,), (3, 2), False),
+    ],
+)
+def test_a_dimension_that_moves_by_a_reshape_is_noted(before, after, noted):
+    x = jax.ShapeDtypeStruct(before, jnp.float32)
+    facts = Facts(trace(lambda x: x.reshape(after), [x], {}), None, None)
+    assert bool(facts.axes.reshuffles) == noted
 
 
 def test_a_declaration_of_the_wrong_rank_names_the_leaf_and_both_numbers():

@@ -11,7 +11,7 @@ from .._rule import Rule, Verdict
 if TYPE_CHECKING:
     from ...trace.axes import Outer
     from ...trace.facts import Facts
-    from ...trace.program import Value
+    from ...trace.program import Step, Value
 
 
 def check(facts: Facts) -> Iterator[Verdict]:
@@ -74,7 +74,25 @@ def _is_accident(facts: Facts, outer: Outer) -> bool:
     unit = outer.first_unit if column is outer.first else outer.second_unit
     axes = facts.axes
     same = axes[column][i] is axes[row][j]
-    return promoted and (unit == "" or (unit == "reduced" and same))
+    kept = unit == "reduced" and (same or _is_averaged(facts, outer.step, {i, j}))
+    return promoted and (unit == "" or kept)
+
+
+def _is_averaged(facts: Facts, step: Step, dimensions: set[int]) -> bool:
+    """Whether the table of all pairs only ever is summed over both of its axes."""
+    pending, reduced = list(step.outputs), False
+    shape = step.outputs[0].shape
+    for _ in range(16):
+        if not pending:
+            return reduced
+        for _, user in facts.variation.made_from(pending.pop()):
+            if user.primitive.startswith("reduce_") and dimensions <= set(user.params["axes"]):
+                reduced = True
+            elif user.kind == "operation" and user.outputs[0].shape == shape:
+                pending.extend(user.outputs)
+            else:
+                return False
+    return False
 
 
 RULE = Rule(

@@ -28,7 +28,8 @@ def check(facts: Facts) -> Iterator[Verdict]:
             f"{reshuffle.after_sizes}: elements stay in memory order, so each new row holds "
             f"pieces of several rows of ({before})",
             expected=f"axes ({before}) change places with their elements",
-            fix="use `jnp.swapaxes`, `jnp.moveaxis` or `.transpose`",
+            fix="split and merge neighbouring axes with `reshape`; move them with "
+            "`jnp.swapaxes`, `jnp.moveaxis` or `.transpose`",
         )
 
 
@@ -39,10 +40,11 @@ RULE = Rule(
     family="axis",
     severity=Severity.CRITICAL,
     explanation="""\
-Finds a reshape whose new sizes are a permutation of the old ones, such as
-`x.reshape(time, batch, feat)` of a `(batch, time, feat)` array. Reshaping keeps the order of the
-elements in memory and only reads it in rows of another length; afterwards a "time step" holds
-steps of several sequences.
+Finds a reshape whose new sizes are the old ones (or parts of them) in another order, such as
+`x.reshape(time, batch, feat)` of a `(batch, time, feat)` array, or `x.reshape(batch, heads, time,
+-1)` of one that is `(batch, time, heads * dim)`. Reshaping keeps the order of the elements in
+memory and only reads it in rows of another length; afterwards a "time step" holds steps of several
+sequences.
 
 A reshape that merges neighbouring axes or splits one is followed and not reported, also when a
 merged axis is split again into the same parts.""",

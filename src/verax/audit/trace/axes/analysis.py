@@ -37,7 +37,7 @@ class Outer:
 
 @dataclass(frozen=True, eq=False)
 class Reshuffle:
-    """A reshape whose dimensions are those of its operand in another order."""
+    """A reshape whose dimensions are those of its operand, or parts of them, in another order."""
 
     step: Step
     before: tuple[Axis, ...]

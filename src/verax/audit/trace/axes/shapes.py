@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from math import prod
 from typing import TypeGuard
 
@@ -126,11 +127,25 @@ def _regrouped(
     if len(olds) == 1:
         return _split(olds[0], news)
     sizes, wanted = [size for _, size, _ in olds], [size for _, size in news]
-    if sorted(sizes) == sorted(wanted):
+    if _rearranges(sizes, wanted):
         analysis.reshuffles.append(
             Reshuffle(step, tuple(it[0] for it in olds), tuple(sizes), tuple(wanted))
         )
     return [(index, Axis(lost=True)) for index, _ in news]
+
+
+def _rearranges(sizes: Sequence[int], wanted: Sequence[int]) -> bool:
+    """Whether each old dimension is there in whole, in one piece or several, in another order."""
+    if not sizes:
+        return not wanted
+    first, rest = sizes[0], sizes[1:]
+    for count in range(1, len(wanted) - len(rest) + 1):
+        for chosen in combinations(range(len(wanted)), count):
+            if prod(wanted[index] for index in chosen) == first:
+                left = [size for index, size in enumerate(wanted) if index not in chosen]
+                if _rearranges(rest, left):
+                    return True
+    return False
 
 
 def _merged(olds: list[Old]) -> Axis:
