@@ -1,6 +1,7 @@
 """The suite's ground rules: eight CPU devices, strict JAX, repeatable examples."""
 
 import os
+import signal
 
 # Read once, when JAX first looks for devices; hence above its import.
 # Most tests run a program once: what LLVM's optimisations save is less than what they cost.
@@ -12,6 +13,9 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import hypothesis
 import jax
+
+# Some tests press Ctrl-C, which a shell has those ignore that it runs in the background.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A shape that JAX would broadcast silently is a mistake, in our tests and in what they test.
 jax.config.update("jax_numpy_rank_promotion", "raise")
