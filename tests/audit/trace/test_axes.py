@@ -204,6 +204,25 @@ def test_a_declaration_of_the_wrong_rank_names_the_leaf_and_both_numbers():
         _ = Facts(traced, {"p": {"w": "a b c"}}, None).axes
 
 
+def test_every_primitive_is_followed_or_known_to_be_unknown():
+    from jax.extend.core import primitives
+
+    from verax.audit.trace.axes.tables import FRESH, RULES, UNKNOWN
+    from verax.audit.trace.build import KINDS
+
+    names = {getattr(primitives, name).name for name in dir(primitives) if name.endswith("_p")}
+    held = {primitive.name for primitive in KINDS}
+    assert not names - set(RULES) - held - FRESH - UNKNOWN
+    assert not set(RULES) & (FRESH | UNKNOWN)
+
+
+def test_an_unknown_primitive_gives_axes_without_names():
+    def unknown(x):
+        return jax.pure_callback(lambda x: x, jax.ShapeDtypeStruct((2, 3), jnp.float32), x)
+
+    assert output_names(lambda x: unknown(x) * 2, x="batch time") == ["_ _"]
+
+
 # --- random programs
 
 
