@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+from jax.core import ShapedArray
 from jax.extend.core import ClosedJaxpr, Jaxpr, Primitive
 from jax.interpreters import ad, batching, mlir
 
@@ -108,3 +109,20 @@ def bind_region(region: Region, jaxpr: Jaxpr, operands: Sequence[Any], out_types
     return region_p.bind(
         *operands, region=region, jaxpr=ClosedJaxpr(jaxpr, ()), out_types=tuple(out_types)
     )
+
+
+def has_type(x: Any) -> bool:
+    """Whether JAX takes a value for an array."""
+    try:
+        jax.typeof(x)
+    except TypeError:
+        return False
+    return True
+
+
+def with_axis(aval: Any, axis: int | None = None, size: int = 0) -> ShapedArray:
+    """The type of a value, possibly with one more axis."""
+    shape = list(aval.shape)
+    if axis is not None:
+        shape.insert(axis, size)
+    return ShapedArray(tuple(shape), aval.dtype, weak_type=getattr(aval, "weak_type", False))
