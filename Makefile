@@ -19,7 +19,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
 
 test: $(VENV)/.has-test ## run the tests
-	@$(PY) -m pytest $(ARGS)
+	@$(PY) -m pytest -n auto --maxprocesses 4 --dist loadfile $(ARGS)
 
 demo: $(VENV)/.has-demo ## a simulation whose buffers overflow, are repaired, and grow
 	@$(PY) examples/growing_buffers.py $(ARGS)
