@@ -57,3 +57,13 @@ def differing(step: Step, collectives: set[Step]) -> set[Value]:
                 if source in found:
                     found.add(target)
     return found
+
+
+def is_mean(collective: Step) -> bool:
+    """Whether a collective sum is a mean: divided at once, by the number of replicas."""
+    users = collective.outputs[0].consumers
+    return (
+        collective.primitive.startswith("psum")
+        and bool(users)
+        and all(it.primitive == "div" and it.call_site == collective.call_site for it in users)
+    )

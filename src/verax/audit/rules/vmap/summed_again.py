@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Evidence, Severity
 from .._rule import Rule, Verdict
-from ._replicas import axis_names, differing, steps_inside, uses
+from ._replicas import axis_names, differing, is_mean, steps_inside, uses
 
 if TYPE_CHECKING:
     from ...trace.facts import Facts
@@ -25,7 +25,8 @@ def check(facts: Facts) -> Iterator[Verdict]:
             continue
         varying = differing(step, set(collectives))
         for psum in collectives:
-            if not psum.primitive.startswith("psum") or _is_divided(psum):
+            # Taking the mean twice changes nothing.
+            if not psum.primitive.startswith("psum") or is_mean(psum):
                 continue
             for value in psum.inputs:
                 before = [it for it in collectives if it.outputs[0] in needed_for([value])]
@@ -39,17 +40,6 @@ def check(facts: Facts) -> Iterator[Verdict]:
                     fix="leave out the second sum",
                     evidence=(Evidence(f"{before[0].primitive} here", before[0].place),),
                 )
-
-
-def _is_divided(psum: object) -> bool:
-    """Whether a sum is a mean: divided at once, so that doing it twice changes nothing."""
-    from ...trace.program import Step
-
-    assert isinstance(psum, Step)
-    users = psum.outputs[0].consumers
-    return bool(users) and all(
-        it.primitive == "div" and it.call_site == psum.call_site for it in users
-    )
 
 
 RULE = Rule(

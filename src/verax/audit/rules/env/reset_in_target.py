@@ -1,0 +1,138 @@
+"""A target that looks at the first observation of the next episode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ...finding import Confidence, Evidence, Severity
+from ...words import is_episode_end, is_reward
+from .._rule import Rule, Verdict
+
+if TYPE_CHECKING:
+    from ...trace.facts import Facts
+    from ...trace.program import Step, Value
+
+
+def check(facts: Facts) -> Iterator[Verdict]:
+    """Rewards plus a discounted value of what a reset has replaced."""
+    from ...trace.describe import assigned_name, name_of
+    from ...trace.recurrence import reached_from
+
+    for choice in facts.steps:
+        if choice.primitive != "select_n" or not facts.is_users(choice):
+            continue
+        done = _flag(choice.inputs[0])
+        if not is_episode_end(assigned_name(facts, done) or done.name):
+            continue
+        told = reached_from(facts.variation, choice, done)
+        gates = partial(_gates, told, choice)
+        for value in reached_from(facts.variation, choice, choice.outputs[0], gates):
+            total = _bootstrap(facts, value, gates)
+            if total is None:
+                continue
+            yield RULE.finding(
+                facts.place(total),
+                current=f"the target adds a discounted value of {name_of(facts, value)}, which "
+                "comes from an observation that a reset has replaced: at the end of an episode, "
+                "the next one's start",
+                expected="where an episode ends, nothing of the next one enters its target",
+                fix="multiply the bootstrapped value by `1 - done`, or take the observation from "
+                "before the reset",
+                evidence=(Evidence("the observation is replaced here", choice.place),),
+            )
+            break
+
+
+def _flag(value: Value) -> Value:
+    """The flag behind a predicate that was only brought to another shape."""
+    for _ in range(6):
+        step = value.producer
+        moved = ("broadcast_in_dim", "reshape", "squeeze", "convert_element_type")
+        if step is None or step.primitive not in moved:
+            break
+        value = step.inputs[0]
+    return value
+
+
+def _gates(told: set[Value], choice: Step, value: Value, step: Step) -> bool:
+    """Whether a step lets a value through only where an episode goes on, or leaves the turn."""
+    if step.detail is not None and step.kind in ("scan", "while"):
+        return True
+    if step is choice:
+        return False
+    if step.primitive == "select_n" or step.kind == "cond":
+        return step.inputs[0] in told
+    others = [it for it in step.inputs if it is not value]
+    return step.primitive in ("mul", "div") and any(it in told for it in others)
+
+
+def _bootstrap(facts: Facts, value: Value, gates: partial[bool]) -> Step | None:
+    """The sum of a reward and a discounted value."""
+    product = value.producer
+    if product is None or product.primitive != "mul" or not _is_discount(product):
+        return None
+    for _, total in facts.variation.made_from(value):
+        others = [it for it in total.inputs if it is not value]
+        if total.primitive == "add" and any(_is_reward(facts, it) for it in others):
+            return None if gates(value, total) else total
+    return None
+
+
+def _is_discount(product: Step) -> bool:
+    import numpy as np
+
+    factors = [it.constant for it in product.inputs if it.is_constant]
+    return len(factors) == 1 and np.size(factors[0]) == 1 and 0.5 < float(factors[0]) < 1.0
+
+
+def _is_reward(facts: Facts, value: Value) -> bool:
+    from ...trace.describe import assigned_name
+
+    return is_reward(value.name) or is_reward(assigned_name(facts, value))
+
+
+RULE = Rule(
+    code="EN004",
+    name="reset-in-target",
+    title="The next episode's observation enters the last one's target",
+    family="env",
+    severity=Severity.CRITICAL,
+    confidence=Confidence.LIKELY,
+    explanation="""\
+An environment that resets itself returns, where an episode ends, the first observation of the next
+one. A target `reward + gamma * value(obs)` that uses it there credits the last step of an episode
+with the value of another one's start.
+
+Reported when a reward (by its name) is added to a discounted number that depends on what a
+`where(done, …)` has chosen, and nothing between them depends on `done`.""",
+    wrong="""\
+import jax.numpy as jnp
+
+
+def entry(w, obs, fresh, reward):
+    done = jnp.abs(obs).max(axis=-1) > 2.0
+    next_obs = jnp.where(done[:, None], fresh, obs)
+    return reward + 0.99 * (next_obs @ w)
+
+
+def inputs():
+    return jnp.ones(3), jnp.ones((4, 3)), jnp.zeros((4, 3)), jnp.ones(4)
+""",
+    right="""\
+import jax.numpy as jnp
+
+
+def entry(w, obs, fresh, reward):
+    done = jnp.abs(obs).max(axis=-1) > 2.0
+    next_obs = jnp.where(done[:, None], fresh, obs)
+    target = reward + 0.99 * (1.0 - done) * (next_obs @ w)
+    return target, next_obs
+
+
+def inputs():
+    return jnp.ones(3), jnp.ones((4, 3)), jnp.zeros((4, 3)), jnp.ones(4)
+""",
+    trace=check,
+)
