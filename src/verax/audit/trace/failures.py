@@ -182,9 +182,11 @@ class Failure:
     def __init__(self, facts: Facts, error: BaseException):
         self._facts = facts
         self.error = error
-        self.text = str(error)
+        self.text: str = str(error)
+        self.kind: str
+        self.details: dict[str, str]
         self.kind, self.details = _recognised(error, self.text)
-        self.frames = tuple(_frames(facts, error))[::-1]
+        self.frames: tuple[Frame, ...] = tuple(_frames(facts, error))[::-1]
         self._judge_by_frames()
 
     def _judge_by_frames(self) -> None:

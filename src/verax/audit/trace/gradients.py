@@ -75,16 +75,16 @@ class Flow:
         self.step = step
         self.detail: Derivation = step.detail
         self.body: Body = step.bodies[0]
-        self.results = self.body.outputs[: self.detail.results]
-        self.same = Sameness()
+        self.results: list[Value] = self.body.outputs[: self.detail.results]
+        self.same: Sameness = Sameness()
         inner = [value for _, value in self.detail.differentiated]
         names = _names(self.detail)
-        self.parameters = [
+        self.parameters: list[Parameter] = [
             Parameter(value, 1 << index, name)
             for index, (value, name) in enumerate(zip(inner, names, strict=True))
             if is_inexact(value)
         ]
-        self.links = [link for it in steps_of(self.body) for link in links(it)]
+        self.links: list[Link] = [link for it in steps_of(self.body) for link in links(it)]
         self.back: dict[Value, list[Link]] = defaultdict(list)
         for link in self.links:
             self.back[link.target].append(link)
@@ -209,7 +209,7 @@ class Gradients:
     """The flow of gradients in every differentiated function of a program."""
 
     def __init__(self, program: Program):
-        self.flows = [
+        self.flows: list[Flow] = [
             Flow(step) for step in program.walk() if step.kind == "derive" and step.bodies
         ]
 

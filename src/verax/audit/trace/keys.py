@@ -83,7 +83,7 @@ class Keys:
         self.uses: list[Use] = []
         self.clamped: list[Clamped] = []
         # Whether everything that takes a key is understood.
-        self.complete = True
+        self.complete: bool = True
         self._variation = variation
         self._numbers = Numbers()
         self._keys: list[Key] = []

@@ -44,15 +44,15 @@ class Region:
     results: int = 0
 
 
-region_p = Primitive("region")
+region_p: Primitive = Primitive("region")
 region_p.multiple_results = True
 
 # Applies the derivative of an earlier region. Operands: those of the region, then (co)tangents.
-derivative_p = Primitive("derivative")
+derivative_p: Primitive = Primitive("derivative")
 derivative_p.multiple_results = True
 
 # Gives its operand a role or a name; returns it unchanged.
-mark_p = Primitive("mark")
+mark_p: Primitive = Primitive("mark")
 
 
 @dataclass(frozen=True)

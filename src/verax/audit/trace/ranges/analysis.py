@@ -35,7 +35,7 @@ class Ranges:
         self._known: dict[Value, Interval] = {}
         self._constants: dict[Value, Interval] = {}
         self._visited: set[Step] = set()
-        self.identities = Identities()
+        self.identities: Identities = Identities()
         # What holds in the branch that is being visited, by value; others may equal it.
         self.assumed: list[Fact] = []
         for value in program.body.inputs:
