@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from .facts import Facts
-from .hazards import written_by_user
 from .liveness import sources
 from .program import Body, Step, Value
 from .ranges.interval import Number, Point, kind_of
@@ -186,7 +185,7 @@ def _differentiated(facts: Facts) -> Iterator[tuple[Step, list[Step]]]:
         steps = [
             step
             for step in _without_own_derivative(derivation.bodies[0])
-            if written_by_user(facts, step) or step.primitive == "select_n"
+            if facts.is_in_users_function(step) or step.primitive == "select_n"
             if any(value in needed and value in reached for value in step.outputs)
             and any(value in reached for value in step.inputs)
         ]

@@ -132,10 +132,22 @@ class Facts:
         return tuple(custom_rules(self))
 
     def is_users(self, step: Step) -> bool:
-        """Whether the user's own code asked for a step, rather than a library on its own."""
+        """Whether the user's own code asked for a step, rather than a library on its own.
+
+        JAX is no library here: what `jnp.sum` does, its caller asked for.
+        """
         if step.call_site is None:
             return step.place is not None
         return self.traced.user_code.owns(step.call_site[0].co_filename)
+
+    def is_in_users_function(self, step: Step) -> bool:
+        """Whether the user asked for a step, and not for a function of JAX that takes it inside."""
+        body = step.within
+        while body.place is None and body.owner is not None:
+            if body.owner.kind in ("call", "scan", "while", "cond") and body.function:
+                return False
+            body = body.owner.within
+        return self.is_users(step)
 
     def place(self, step: Step) -> Place:
         """Where a step is, in the user's code: at least the function that was audited."""

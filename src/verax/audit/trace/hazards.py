@@ -152,7 +152,7 @@ def hazards(facts: Facts) -> Iterator[Hazard]:
     """Every step of the user's code that is not defined everywhere."""
     for step in facts.steps:
         domain = domain_of(facts, step)
-        if domain is None or not written_by_user(facts, step):
+        if domain is None or not facts.is_in_users_function(step):
             continue
         operand = step.inputs[domain.operand]
         interval = facts.ranges[operand]
@@ -160,18 +160,6 @@ def hazards(facts: Facts) -> Iterator[Hazard]:
             # The author sees a constant.
             continue
         yield Hazard(step, operand, domain, interval.reached(domain.is_bad), interval)
-
-
-def written_by_user(facts: Facts, step: Step) -> bool:
-    """Whether a step is in a function of the user's, and not in one of a library that it calls."""
-    if not facts.is_users(step):
-        return False
-    body = step.within
-    while body.place is None and body.owner is not None:
-        if body.owner.kind in ("call", "scan", "while", "cond") and body.function:
-            return False
-        body = body.owner.within
-    return step.place is not None
 
 
 # Numbers pass through these with at most a change of sign, scale or layout.

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .facts import Facts
-from .hazards import written_by_user
 from .program import Step, Value
 from .ranges.interval import Interval, Point, kind_of
 
@@ -44,7 +43,7 @@ def accesses(facts: Facts) -> Iterator[Access]:
         find = _ACCESSES.get(step.primitive)
         if find is None or _is_key(step.inputs[0]):
             continue  # An index into keys is the concern of the rules for keys.
-        if written_by_user(facts, step) or _is_take(step):
+        if facts.is_in_users_function(step) or _is_take(step):
             yield from find(facts, step)
 
 

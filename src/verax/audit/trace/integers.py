@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .facts import Facts
-from .hazards import written_by_user
 from .program import Step, Value
 from .ranges.arithmetic import add_bounds, mul_bounds, sub_bounds
 from .ranges.identity import unarranged
@@ -30,7 +29,7 @@ class Overflow:
 def overflows(facts: Facts) -> Iterator[Overflow]:
     """Every integer operation of the user's code that is known to leave its dtype."""
     for step in facts.steps:
-        if step.primitive not in _EXACT or not written_by_user(facts, step):
+        if step.primitive not in _EXACT or not facts.is_in_users_function(step):
             continue
         kind = kind_of(step.outputs[0].dtype)
         if not kind.is_integer or _is_deliberate(facts, step):

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 def check(facts: Facts) -> Iterator[Verdict]:
     """Rewards plus a discounted value of what a reset has replaced."""
     from ...trace.describe import assigned_name, name_of
+    from ...trace.ranges.identity import unarranged
     from ...trace.recurrence import reached_from
 
     for choice in facts.steps:
         if choice.primitive != "select_n" or not facts.is_users(choice):
             continue
-        done = _flag(choice.inputs[0])
+        done = unarranged(choice.inputs[0])
         if not is_episode_end(assigned_name(facts, done) or done.name):
             continue
         told = reached_from(facts.variation, choice, done)
@@ -43,17 +44,6 @@ def check(facts: Facts) -> Iterator[Verdict]:
                 evidence=(Evidence("the observation is replaced here", choice.place),),
             )
             break
-
-
-def _flag(value: Value) -> Value:
-    """The flag behind a predicate that was only brought to another shape."""
-    for _ in range(6):
-        step = value.producer
-        moved = ("broadcast_in_dim", "reshape", "squeeze", "convert_element_type")
-        if step is None or step.primitive not in moved:
-            break
-        value = step.inputs[0]
-    return value
 
 
 def _gates(told: set[Value], choice: Step, value: Value, step: Step) -> bool:

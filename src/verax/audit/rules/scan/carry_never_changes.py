@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 def check(facts: Facts) -> Iterator[Verdict]:
     """Loops that compute a new state and return the old one."""
+    from ...trace.counters import stride
     from ...trace.describe import tensor_of
 
     for step in facts.steps:
@@ -32,7 +33,7 @@ def check(facts: Facts) -> Iterator[Verdict]:
         moving = [
             carry
             for carry, carried in zip(loop.carry, loop.carried, strict=True)
-            if carry is not carried and not _counts(carry, carried)
+            if carry is not carried and stride(carry, carried) is None
         ]
         standing = step.kind == "scan" and not moving and step.bodies[0].place is not None
         if stale and (dropped or standing):
@@ -50,18 +51,6 @@ def check(facts: Facts) -> Iterator[Verdict]:
             )
         elif step.kind == "scan" and loop.carry and not stale:
             yield _verified(facts, step)
-
-
-def _counts(carry: Value, carried: Value) -> bool:
-    """Whether a leaf is a counter: a number that grows by a constant."""
-    step = carried.producer
-    return (
-        carry.shape == ()
-        and step is not None
-        and step.primitive == "add"
-        and carry in step.inputs
-        and any(it.is_constant for it in step.inputs)
-    )
 
 
 def _verified(facts: Facts, step: Step) -> Verified:

@@ -41,56 +41,26 @@ def check(facts: Facts) -> Iterator[Verdict]:
 
 
 def _indexed_by_counter(step: Step) -> Iterator[tuple[Value, int]]:
-    """Reads in the body whose position along one axis is the loop's counter."""
-    loop = step.detail
-    counters = {
-        carry
-        for initial, carry, carried in zip(loop.initial, loop.carry, loop.carried, strict=True)
-        if _counts(initial, carry, carried)
-    }
+    """Arrays and axes that the body reads at the loop's counter."""
     for inner in step.bodies[0].walk():
         if inner.primitive == "dynamic_slice":
             array, *starts = inner.inputs
             for axis, start in enumerate(starts):
-                if _is_counter(start, counters) and inner.outputs[0].shape[axis] == 1:
+                if _is_counter(step, start) and inner.outputs[0].shape[axis] == 1:
                     yield array, axis
         elif inner.primitive == "gather":
             array, indices = inner.inputs[:2]
             mapped = inner.params["dimension_numbers"].start_index_map
-            if len(mapped) == 1 and _is_counter(indices, counters):
+            if len(mapped) == 1 and _is_counter(step, indices):
                 yield array, mapped[0]
 
 
-def _counts(initial: Value, carry: Value, carried: Value) -> bool:
-    """Whether a leaf starts at zero and grows by one."""
-    step = carried.producer
-    return (
-        carry.shape == ()
-        and initial.is_constant
-        and initial.constant == 0
-        and step is not None
-        and step.primitive == "add"
-        and carry in step.inputs
-        and any(it.is_constant and it.constant == 1 for it in step.inputs)
-    )
+def _is_counter(step: Step, index: Value) -> bool:
+    """Whether an index is the number of a loop's iteration."""
+    from ...trace.counters import counter_behind, last_of
 
-
-# Normalising an index that may be negative, and giving it another type or shape.
-_NORMALISING = {
-    *("select_n", "lt", "add", "convert_element_type", "broadcast_in_dim", "reshape", "squeeze"),
-}
-
-
-def _is_counter(value: Value, counters: set[Value]) -> bool:
-    pending, depth = [value], 0
-    while pending and depth < 32:
-        value, depth = pending.pop(), depth + 1
-        if value in counters:
-            return True
-        step = value.producer
-        if step is not None and step.primitive in _NORMALISING:
-            pending.extend(it for it in step.inputs if not it.is_constant)
-    return False
+    found = counter_behind(index)
+    return found is not None and found[0] is step and last_of(index) == step.detail.length - 1
 
 
 RULE = Rule(

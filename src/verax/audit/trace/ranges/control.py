@@ -11,8 +11,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..counters import stride
 from ..program import Loop, Step, Value
-from .interval import Interval, anything, kind_of
+from .interval import Interval, Number, anything, kind_of
 from .predicates import refined
 
 if TYPE_CHECKING:
@@ -162,33 +163,27 @@ def _counters(ranges: Ranges, loop: Loop) -> dict[Value, Interval]:
     if not loop.length:
         return found
     for value, initial, carried in zip(loop.carry, loop.initial, loop.carried, strict=True):
-        stride = _stride(ranges, value, carried)
+        by = stride(value, carried, lambda it: _number(ranges[it]))
         start = ranges[initial]
         kind = kind_of(value.dtype)
-        if stride is None or not kind.is_integer:
+        if by is None or not kind.is_integer:
             continue
-        travelled = stride * (loop.length - 1)
+        travelled = by * (loop.length - 1)
         low = start.low + min(0, travelled)
         high = start.high + max(0, travelled)
-        beyond = stride * loop.length
+        beyond = by * loop.length
         if start.low + min(0, beyond) < kind.low or start.high + max(0, beyond) > kind.high:
             continue
-        points = [replace(it, value=it.value + by) for it in start.points for by in (0, travelled)]
+        points = [
+            replace(it, value=it.value + way) for it in start.points for way in (0, travelled)
+        ]
         found[value] = Interval(low, high, integral=True).with_points(points)
     return found
 
 
-def _stride(ranges: Ranges, value: Value, carried: Value) -> int | None:
-    step = carried.producer
-    if step is None or step.primitive not in ("add", "sub"):
-        return None
-    left, right = step.inputs
-    if step.primitive == "add" and right is value:
-        left, right = right, left
-    by = ranges[right]
-    if left is not value or not by.is_single or not math.isfinite(by.low):
-        return None
-    return int(by.low) if step.primitive == "add" else -int(by.low)
+def _number(interval: Interval) -> Number | None:
+    """The one number that is in an interval."""
+    return interval.low if interval.is_single and math.isfinite(interval.low) else None
 
 
 CONTROL: dict[str, Callable[[Ranges, Step], None]] = {
