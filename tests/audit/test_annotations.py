@@ -38,7 +38,7 @@ def test_an_annotation_as_text(text: str, spec: ArraySpec):
 
 @pytest.mark.parametrize(("text", "spec"), TEXTS)
 def test_an_annotation_itself(text: str, spec: ArraySpec):
-    jaxtyping = pytest.importorskip("jaxtyping")
+    import jaxtyping
     from jax import Array
 
     annotation = eval(text, {name: getattr(jaxtyping, name) for name in NAMES} | {"Array": Array})
@@ -102,8 +102,6 @@ class Model:
 @pytest.fixture(params=["TYPE_CHECKING", "True"])
 def program(request, monkeypatch) -> ModuleType:
     """A module that imports jaxtyping for type checkers only, or really."""
-    if request.param == "True":
-        pytest.importorskip("jaxtyping")
     module = ModuleType("annotated_program")
     monkeypatch.setitem(sys.modules, module.__name__, module)
     exec(PROGRAM.format(condition=request.param), vars(module))

@@ -341,7 +341,6 @@ def test_output_where_only_ascii_can_be_written():
     assert "|-- " in done.stdout
 
 
-@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 def test_an_interrupt_ends_quietly_with_what_was_started(project: Path):
     (project / "slow.py").write_text(
         "import os, pathlib, time\npathlib.Path('pid').write_text(str(os.getpid()))\n"
