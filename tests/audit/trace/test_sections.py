@@ -173,3 +173,32 @@ def test_jits_of_libraries_are_no_transformations_of_the_user():
 
     report = audit_callable(lambda x: jnp.clip(own(x), 0, 1), (jnp.ones(3),), {}, rules=())
     assert [(it.kind, it.name) for it in report.transformation_stack] == [("jit", "own")]
+
+
+# --- files that change
+
+
+def test_the_same_code_in_two_files_is_told_apart():
+    """Python holds code to be equal whatever its file: a cache must not."""
+    text = "def double(x):\n    twice = x + x\n    return twice\n"
+
+    def places(file: str) -> set[str]:
+        module: dict[str, object] = {"__name__": "program"}
+        exec(compile(text, file, "exec"), module)
+        steps = all_steps(flow_of(module["double"], jnp.ones(2)))
+        return {step.place.file for step in steps if step.place is not None}
+
+    assert (places("/one.py"), places("/other.py")) == ({"/one.py"}, {"/other.py"})
+
+
+def test_a_file_that_was_edited_is_read_again(tmp_path):
+    path = tmp_path / "program.py"
+
+    def line(name: str) -> str:
+        text = f"def double(x):\n    {name} = x + x\n    return {name}\n"
+        path.write_text(text)
+        module: dict[str, object] = {"__name__": "program"}
+        exec(compile(text, str(path), "exec"), module)
+        return all_steps(flow_of(module["double"], jnp.ones(2)))[0].text
+
+    assert [line("twice"), line("sum_of_both")] == ["twice = x + x", "sum_of_both = x + x"]

@@ -66,7 +66,7 @@ class UserCode:
         found: list[Place] = []
         for code, offset in raw:
             if self.owns(code.co_filename):
-                found.append(_place(code, offset))
+                found.append(_place(code.co_filename, code, offset))
             if outermost == (code.co_filename, code.co_firstlineno):
                 break
         return tuple(found)
@@ -96,13 +96,14 @@ def _positions(code: Any) -> list[tuple[int | None, int | None, int | None, int 
     return list(code.co_positions())
 
 
+# Code is equal to the same code in another file, so that the file must be part of the question.
 @lru_cache(maxsize=65536)
-def _place(code: Any, offset: int) -> Place:
+def _place(file: str, code: Any, offset: int) -> Place:
     positions = _positions(code)
     index = offset // 2
     line, _, column, _ = positions[index] if index < len(positions) else (None,) * 4
     return Place(
-        file=code.co_filename,
+        file=file,
         line=line or code.co_firstlineno,
         column=(column or 0) + 1,
         function=code.co_qualname,
@@ -122,7 +123,7 @@ def is_jax(file: str) -> bool:
 
 def place_at(code: Any, offset: int) -> Place:
     """The place of an instruction of the user's code."""
-    return _place(code, offset)
+    return _place(code.co_filename, code, offset)
 
 
 def place_of_function(function: Any) -> Place | None:

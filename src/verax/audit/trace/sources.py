@@ -46,6 +46,7 @@ class Sources:
 
     def __init__(self) -> None:
         self._files: dict[str, _File] = {}
+        self._loops: dict[tuple[Place, ...], tuple[Place, ...]] = {}
 
     def statement(self, place: Place) -> Statement | None:
         """The innermost statement at a place; `None` if the source cannot be read."""
@@ -72,6 +73,17 @@ class Sources:
         """The statements after a place, up to the end of the function around it."""
         return self._file(place).rest_of_function(place.line)
 
+    def loops(self, frames: tuple[Place, ...]) -> tuple[Place, ...]:
+        """The heads of the innermost `for` or `while` in each frame of a stack that is in one."""
+        if frames not in self._loops:
+            heads = ((frame, self._file(frame).loop_around(frame.line)) for frame in frames)
+            self._loops[frames] = tuple(
+                Place(frame.file, line, 1, frame.function)
+                for frame, line in heads
+                if line is not None
+            )
+        return self._loops[frames]
+
     def _file(self, place: Place) -> _File:
         if place.file not in self._files:
             self._files[place.file] = _File(place.file)
@@ -81,6 +93,7 @@ class Sources:
 class _File:
     def __init__(self, name: str):
         self._name = name
+        linecache.checkcache(name)  # In a notebook, files change between two audits.
         self._lines = linecache.getlines(name)
 
     @cached_property
@@ -100,6 +113,18 @@ class _File:
                 first = min([node.lineno, *(it.lineno for it in decorators)])
                 found.setdefault(first, node)
         return found
+
+    def loop_around(self, line: int) -> int | None:
+        """The line of the innermost loop's head around a line."""
+        return max((first for first, last in self._loops if first <= line <= last), default=None)
+
+    @cached_property
+    def _loops(self) -> list[tuple[int, int]]:
+        return [
+            (node.lineno, node.end_lineno or node.lineno)
+            for node in ast.walk(self._tree)
+            if isinstance(node, (ast.For, ast.While))
+        ]
 
     def is_unread(self, line: int, name: str) -> bool:
         """See `Sources.is_unread`."""

@@ -6,17 +6,15 @@ before it has made, and takes the next slice of one array, or nothing else that 
 
 from __future__ import annotations
 
-import ast
-import linecache
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 from ..finding import Place
 from .facts import Facts
 from .program import Body, Step, Value
 from .ranges.interval import kind_of
+from .sources import Sources
 
 # Shorter loops are quick to compile, and often clearer.
 SHORTEST = 16
@@ -40,29 +38,29 @@ def unrolled_loops(facts: Facts) -> Iterator[Unrolled]:
     """Every unrolled loop in what is compiled."""
     found: set[Place] = set()
     for body in _compiled(facts):
-        for loop in (*_over_slices(body), *_repetitions(body)):
+        for loop in (*_over_slices(body, facts.sources), *_repetitions(body, facts.sources)):
             if loop.place not in found:
                 found.add(loop.place)
                 yield loop
 
 
-def _over_slices(body: Body) -> Iterator[Unrolled]:
+def _over_slices(body: Body, sources: Sources) -> Iterator[Unrolled]:
     """Loops that go through an array."""
     for (array, frames), slices in _slices(body).items():
-        place = enclosing_loop(frames)
+        place = next(iter(sources.loops(frames)), None)
         if place is None or len(slices) < SHORTEST:
             continue
         chained = _chained(body, slices)
         if chained >= SHORTEST - 1:
-            count = sum(1 for step in body.walk() if place in _heads(step.frames))
+            count = sum(1 for step in body.walk() if place in sources.loops(step.frames))
             yield Unrolled(place, array, len(slices), chained, count)
 
 
-def _repetitions(body: Body) -> Iterator[Unrolled]:
+def _repetitions(body: Body, sources: Sources) -> Iterator[Unrolled]:
     """Loops that do the same to their own result, turn by turn."""
     by_head: dict[Place, list[Step]] = defaultdict(list)
     for step in body.walk():
-        for place in _heads(step.frames):
+        for place in sources.loops(step.frames):
             by_head[place].append(step)
     for place, steps in by_head.items():
         if len(steps) < SHORTEST:
@@ -164,35 +162,3 @@ def _chained(body: Body, slices: list[Step]) -> int:
         for value in step.outputs:
             labels[value] = (last, length)
     return longest
-
-
-def enclosing_loop(frames: tuple[Place, ...]) -> Place | None:
-    """The head of the innermost `for` or `while` of the user's that a stack runs through."""
-    return next(iter(_heads(frames)), None)
-
-
-@lru_cache(maxsize=4096)
-def _heads(frames: tuple[Place, ...]) -> tuple[Place, ...]:
-    found: list[Place] = []
-    for frame in frames:
-        heads = [
-            (first, head) for head, first, last in _loops(frame.file) if first <= frame.line <= last
-        ]
-        if heads:
-            line = max(heads)[1]
-            found.append(Place(frame.file, line, 1, frame.function))
-    return tuple(found)
-
-
-@lru_cache(maxsize=256)
-def _loops(file: str) -> tuple[tuple[int, int, int], ...]:
-    """The loops of a file: the line of the head, the first and the last line of the whole."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError):
-        return ()
-    return tuple(
-        (node.lineno, node.lineno, node.end_lineno or node.lineno)
-        for node in ast.walk(tree)
-        if isinstance(node, (ast.For, ast.While))
-    )
