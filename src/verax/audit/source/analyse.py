@@ -1,0 +1,172 @@
+"""One file as a root: run it, call its functions with unknown arguments, and ask the rules."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..finding import Finding, Verified, without_repetition
+from ..report import Report
+from .binding import generic_arguments
+from .calls import run_frame
+from .classes import innermost_function, opaque_instance
+from .events import Made
+from .facts import SourceFacts
+from .frame import Frame, Region, Site
+from .graph import Node
+from .library import registry
+from .library.transforms import apply
+from .machine import Interpreter
+from .project import Module, Project
+from .values import Bound, Class, Function, Partial, Transformed, Value
+
+if TYPE_CHECKING:
+    from ..rules._rule import Rule
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What reading one file as a root has told.
+
+    `consulted` are the other files that it depends on, also such as were looked for in vain.
+    """
+
+    report: Report
+    consulted: frozenset[str]
+
+
+def analyse(path: str, project: Project, rules: tuple[Rule, ...] | None = None) -> Analysis:
+    """Audit one file of a project."""
+    project.consulted = set()
+    module = project.module(path)
+    if module is None:
+        return Analysis(Report(target=path), frozenset(project.consulted))
+    machine = interpret(module, project)
+    report = _judged(machine, module, rules)
+    return Analysis(report, frozenset(project.consulted - {path}))
+
+
+def interpret(module: Module, project: Project) -> Interpreter:
+    """Run a module and everything that it defines."""
+    registry.load()
+    machine = Interpreter(project)
+    machine.start_file(module)
+    frame = machine.run_module(module)
+    for value in list(frame.environment.values()):
+        _run_definition(machine, frame, machine.resolved(value), module)
+    _run_transformed(machine, module)
+    return machine
+
+
+def _run_definition(machine: Interpreter, frame: Frame, value: Value, module: Module) -> None:
+    function = innermost_function(value)
+    if isinstance(value, Class):
+        if value.frame.module is module:
+            _run_class(machine, value)
+    elif function is not None and function.frame.module is module:
+        _run_generic(machine, function)
+
+
+def _run_class(machine: Interpreter, cls: Class) -> None:
+    node = Node("object", (), cls.syntax, cls.frame, label="self")
+    owner = opaque_instance(cls, node, None)
+    init = innermost_function(cls.attributes.get("__init__"))
+    if init is not None:
+        _run_generic(machine, init, owner)
+    for name, value in list(cls.attributes.items()):
+        function = innermost_function(value)
+        if function is None or function.cls is not cls or name == "__init__":
+            continue
+        is_static = isinstance(value, Partial) and getattr(value.function, "name", "") in (
+            "builtins.staticmethod",
+            "builtins.classmethod",
+        )
+        _run_generic(machine, function, None if is_static else owner)
+
+
+def _run_generic(machine: Interpreter, function: Function, owner: Value | None = None) -> None:
+    """Run a function with arguments of which nothing is known, outside of any transformation."""
+    machine.start_root()
+    caller = Frame(function.frame.module, "")
+    inner = Frame(
+        function.frame.module, function.name, function.syntax, function.frame, None, caller
+    )
+    inner.environment = generic_arguments(machine, function, inner, None)
+    if owner is not None and inner.environment:
+        inner.environment[next(iter(inner.environment))] = owner
+    run_frame(machine, function, inner)
+
+
+def _run_transformed(machine: Interpreter, module: Module) -> None:
+    """Call every transformed function with unknown arguments: as somebody elsewhere will."""
+    done: set[ast.AST] = set()
+    for made in list(machine.record.of(Made)):
+        transformed = made.transformed
+        function = innermost_function(transformed.function)
+        if function is None or made.syntax in done or made.frame.module is not module:
+            continue
+        done.add(made.syntax)
+        machine.start_root()
+        _call_generic(machine, transformed, function)
+
+
+def _call_generic(machine: Interpreter, transformed: Transformed, function: Function) -> None:
+    frame = Frame(transformed.frame.module, transformed.frame.name, None, transformed.frame.outer)
+    frame.region = _outer_region(transformed.frame)
+    frame.environment = transformed.frame.environment
+    site = Site(frame, transformed.syntax, is_open=False)
+    given = generic_arguments(machine, function, frame, None)
+    args = list(given.values())
+    names = list(given)
+    value = transformed.function
+    if function.cls is not None and args and not isinstance(value, Bound):
+        node = Node("object", (), function.cls.syntax, function.frame, label=names[0])
+        args[0] = opaque_instance(function.cls, node, None)
+    elif isinstance(value, Bound):
+        args = args[1:]
+    while isinstance(value, (Partial, Transformed)):
+        if isinstance(value, Partial):
+            args = args[len(value.args) :]
+            args = [a for a, n in zip(args, names, strict=False) if n not in value.keywords]
+        value = value.function
+    keyword_only = [it.arg for it in function.syntax.args.kwonlyargs]
+    by_name = {name: given[name] for name in keyword_only}
+    count = len(given) - len(keyword_only)
+    apply(machine, site, transformed, args[:count], by_name)
+
+
+def _outer_region(frame: Frame) -> Region | None:
+    return frame.region
+
+
+def _judged(machine: Interpreter, module: Module, rules: tuple[Rule, ...] | None) -> Report:
+    from ..rules.registry import all_rules
+
+    facts = SourceFacts(machine, module)
+    issues: list[Finding] = []
+    warnings: list[Finding] = []
+    verified: list[Verified] = []
+    notes: list[str] = []
+    for rule in all_rules() if rules is None else rules:
+        if rule.source is None:
+            continue
+        try:
+            verdicts = list(rule.source(facts))
+        except Exception as error:
+            if facts.strict:
+                raise
+            notes.append(f"rule {rule.code} failed: {type(error).__name__}: {error}")
+            continue
+        for verdict in verdicts:
+            if isinstance(verdict, Verified):
+                verified.append(verdict)
+            else:
+                (warnings if rule.warns else issues).append(verdict)
+    return Report(
+        target=module.path,
+        issues=without_repetition(issues),
+        warnings=without_repetition(warnings),
+        verified=tuple(verified),
+        notes=tuple(notes),
+    )

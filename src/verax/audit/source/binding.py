@@ -1,0 +1,152 @@
+"""From a definition to a function, and from a call's arguments to the function's names."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from .graph import Node
+from .values import (
+    Class,
+    Constant,
+    Data,
+    External,
+    Function,
+    FunctionSyntax,
+    Instance,
+    Mapping,
+    Sequence,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from .frame import Frame, Site
+    from .machine import Interpreter
+
+_ARRAY_TYPES = frozenset(("jax.Array", "jax.numpy.ndarray", "chex.Array", "jax.typing.ArrayLike"))
+_JAXTYPING = ("jaxtyping.",)
+_NUMBERS = frozenset(("builtins.int", "builtins.float", "builtins.bool", "builtins.complex"))
+
+
+def function_value(
+    machine: Interpreter,
+    frame: Frame,
+    syntax: FunctionSyntax,
+    name: str,
+    cls: Class | None = None,
+) -> Function:
+    """The function that a definition makes, with its defaults evaluated."""
+    arguments = syntax.args
+    defaults = [machine.evaluate(frame, default) for default in arguments.defaults]
+    keyword_defaults = {
+        argument.arg: machine.evaluate(frame, default)
+        for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+        if default is not None
+    }
+    return Function(syntax, frame, defaults, keyword_defaults, name, cls)
+
+
+def positional_names(function: Function) -> list[str]:
+    """The names of the parameters that can be given by position."""
+    arguments = function.syntax.args
+    return [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
+
+
+def all_names(function: Function) -> list[str]:
+    """The names of all parameters, without `*args` and `**kwargs`."""
+    return [*positional_names(function), *(it.arg for it in function.syntax.args.kwonlyargs)]
+
+
+def default_of(function: Function, name: str) -> Value | None:
+    """The default of a parameter."""
+    names = positional_names(function)
+    if name in names:
+        index = names.index(name) - (len(names) - len(function.defaults))
+        return function.defaults[index] if index >= 0 else None
+    return function.keyword_defaults.get(name)
+
+
+def bind(
+    machine: Interpreter,
+    site: Site,
+    function: Function,
+    args: list[Value],
+    keywords: dict[str, Value],
+    inner: Frame,
+) -> None:
+    """Give a function's parameters their values in a new frame."""
+    arguments = function.syntax.args
+    environment = inner.environment
+    names = positional_names(function)
+    for name, value in zip(names, args, strict=False):
+        environment[name] = value
+    if arguments.vararg is not None:
+        rest = args[len(names) :]
+        if site.is_open:
+            element = rest[0] if rest else machine.opaque("argument", site, ())
+            environment[arguments.vararg.arg] = Sequence("tuple", None, element)
+        else:
+            environment[arguments.vararg.arg] = Sequence("tuple", list(rest))
+    known = set(all_names(function))
+    extra: dict[object, Value] = {}
+    for name, value in keywords.items():
+        if name in known:
+            environment[name] = value
+        else:
+            extra[name] = value
+    if arguments.kwarg is not None:
+        environment[arguments.kwarg.arg] = Mapping(extra, is_open=site.is_open, made_in=inner)
+    for name in known - environment.keys():
+        default = default_of(function, name)
+        if default is None or site.is_open:
+            environment[name] = machine.opaque("argument", site, (), type="")
+        else:
+            environment[name] = default
+
+
+def generic_arguments(
+    machine: Interpreter, function: Function, frame: Frame, traced: bool | None
+) -> dict[str, Value]:
+    """Values of which nothing is known but their parameters' annotations and defaults."""
+    arguments = function.syntax.args
+    found: dict[str, Value] = {}
+    for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        found[argument.arg] = generic(machine, function, argument, frame, traced)
+    return found
+
+
+def generic(
+    machine: Interpreter,
+    function: Function,
+    argument: ast.arg,
+    frame: Frame,
+    traced: bool | None,
+) -> Value:
+    """A parameter's value when nobody says what it is."""
+    node = Node("parameter", (), argument, frame, label=argument.arg)
+    default = default_of(function, argument.arg)
+    is_array = isinstance(default, Constant) and isinstance(default.value, (int, float))
+    annotation = _annotation(machine, function, argument)
+    if isinstance(annotation, Class):
+        return Instance(annotation, node, None, traced)
+    if isinstance(annotation, External):
+        name = annotation.name
+        is_array = is_array or name in _ARRAY_TYPES or name.startswith(_JAXTYPING)
+        is_array = is_array or name in _NUMBERS
+    return Data(node, traced, is_array)
+
+
+def _annotation(machine: Interpreter, function: Function, argument: ast.arg) -> Value | None:
+    syntax = argument.annotation
+    if isinstance(syntax, ast.Constant) and isinstance(syntax.value, str):
+        try:
+            syntax = ast.parse(syntax.value, mode="eval").body
+        except (SyntaxError, ValueError):
+            return None
+    if isinstance(syntax, ast.Subscript):
+        syntax = syntax.value
+    if isinstance(syntax, ast.Name):
+        return machine.lookup(function.frame, syntax.id) or External(f"builtins.{syntax.id}")
+    if isinstance(syntax, ast.Attribute):
+        return machine.evaluate(function.frame, syntax)
+    return None

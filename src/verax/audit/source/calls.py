@@ -1,0 +1,252 @@
+"""How a call runs, by what is called."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from . import parts
+from .binding import bind
+from .classes import construct
+from .events import Call
+from .frame import Frame, Region, Site
+from .joining import join
+from .library import registry
+from .values import (
+    Bound,
+    Class,
+    Constant,
+    Data,
+    External,
+    Function,
+    Imported,
+    Instance,
+    Mapping,
+    Partial,
+    Sequence,
+    Transformed,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from .machine import Interpreter
+
+
+def call_expression(machine: Interpreter, frame: Frame, syntax: ast.Call) -> Value:
+    """Evaluate what is called and its arguments, and call it."""
+    site = Site(frame, syntax)
+    function = syntax.func
+    args: list[Value] = []
+    if isinstance(function, ast.Attribute):
+        owner = machine.evaluate(frame, function.value)
+        if _is_super(function.value):
+            callee = _of_super(machine, frame, function.attr)
+        elif isinstance(owner, Data):
+            return _method_of_data(machine, site, owner, function, syntax)
+        else:
+            callee = parts.attribute(machine, Site(frame, function), owner)
+    else:
+        callee = machine.evaluate(frame, function)
+    keywords = arguments(machine, site, syntax, args)
+    return machine.call(site, callee, args, keywords)
+
+
+def arguments(
+    machine: Interpreter, site: Site, syntax: ast.Call, args: list[Value]
+) -> dict[str, Value]:
+    """Evaluate the arguments of a call: the positional ones into `args`, the others returned."""
+    frame = site.frame
+    for argument in syntax.args:
+        if argument.__class__ is ast.Starred:
+            value = machine.evaluate(frame, argument)
+            if isinstance(value, Sequence) and value.items is not None:
+                args.extend(value.items)
+            else:
+                site.is_open = True
+                args.append(parts.element(machine, Site(frame, argument), value))
+        else:
+            args.append(machine.evaluate(frame, argument))
+    keywords: dict[str, Value] = {}
+    for keyword in syntax.keywords:
+        value = machine.evaluate(frame, keyword.value)
+        if keyword.arg is not None:
+            keywords[keyword.arg] = value
+        elif isinstance(value, Mapping):
+            keywords.update({k: v for k, v in value.items.items() if isinstance(k, str)})
+            site.is_open = site.is_open or value.is_open
+        else:
+            site.is_open = True
+    return keywords
+
+
+def _method_of_data(
+    machine: Interpreter, site: Site, owner: Data, function: ast.Attribute, syntax: ast.Call
+) -> Value:
+    args: list[Value] = []
+    keywords = arguments(machine, site, syntax, args)
+    handler = registry.method(owner, function.attr)
+    if handler is not None:
+        return handler(machine, site, owner, args, keywords)
+    operands = (owner, *args, *keywords.values())
+    result = machine.opaque(f".{function.attr}", site, operands)
+    name = f"{owner.type or 'object'}.{function.attr}"
+    machine.note(Call(syntax, site.frame, name, [owner, *args], keywords, result))
+    return result
+
+
+def _is_super(syntax: ast.expr) -> bool:
+    return (
+        isinstance(syntax, ast.Call)
+        and isinstance(syntax.func, ast.Name)
+        and syntax.func.id == "super"
+    )
+
+
+def _of_super(machine: Interpreter, frame: Frame, name: str) -> Value:
+    function = frame.function
+    if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) and function.args.args:
+        owner = frame.environment.get(function.args.args[0].arg)
+        if isinstance(owner, Instance):
+            for base in owner.cls.bases:
+                found = base.find(name) if isinstance(base, Class) else None
+                if found is not None and getattr(found, "syntax", None) is not function:
+                    return parts.unwrapped_method(found, owner)
+    return External(f"super.{name}")
+
+
+def run(
+    machine: Interpreter,
+    site: Site,
+    function: Function,
+    args: list[Value],
+    keywords: dict[str, Value],
+    region: Region | None = None,
+) -> Value:
+    """Run the body of a function of the project, in a region or in the caller's."""
+    if not machine.may_run(function, site):
+        return machine.opaque("call", site, (*args, *keywords.values()))
+    inner = Frame(
+        function.frame.module,
+        function.name,
+        function.syntax,
+        function.frame,
+        region if region is not None else site.frame.region,
+        site.frame,
+    )
+    bind(machine, site, function, args, keywords, inner)
+    return run_frame(machine, function, inner)
+
+
+def run_frame(machine: Interpreter, function: Function, inner: Frame) -> Value:
+    """Run a function whose parameters have their values already."""
+    machine.record.runs[function.syntax].append(inner)
+    if isinstance(function.syntax, ast.Lambda):
+        result = machine.evaluate(inner, function.syntax.body)
+        inner.returns.append((function.syntax.body, result))
+        return result
+    if machine.execute(inner, function.syntax.body):
+        inner.used_at_returns.append(machine.used)
+    for used in inner.used_at_returns:
+        if used is not machine.used:
+            machine.used = {**machine.used, **used}
+    result: Value | None = None
+    for _, value in inner.returns:
+        result = value if result is None else join(result, value)
+    if inner.yields:
+        return Sequence("generator", None, result, inner)
+    return Constant(None) if result is None else result
+
+
+def _function(
+    machine: Interpreter,
+    site: Site,
+    callee: Function,
+    args: list[Value],
+    keywords: dict[str, Value],
+) -> Value:
+    return run(machine, site, callee, args, keywords)
+
+
+def _bound(
+    machine: Interpreter, site: Site, callee: Bound, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    return machine.call(site, callee.function, [callee.owner, *args], keywords)
+
+
+def _partial(
+    machine: Interpreter, site: Site, callee: Partial, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    merged = {**callee.keywords, **keywords}
+    return machine.call(site, callee.function, [*callee.args, *args], merged)
+
+
+def _transformed(
+    machine: Interpreter,
+    site: Site,
+    callee: Transformed,
+    args: list[Value],
+    keywords: dict[str, Value],
+) -> Value:
+    from .library.transforms import apply
+
+    return apply(machine, site, callee, args, keywords)
+
+
+def _external(
+    machine: Interpreter,
+    site: Site,
+    callee: External,
+    args: list[Value],
+    keywords: dict[str, Value],
+) -> Value:
+    handler = registry.function(callee.name)
+    if handler is not None:
+        result = handler(machine, site, callee.name, args, keywords)
+    else:
+        operands = (*args, *keywords.values())
+        result = machine.opaque("call", site, operands, type=callee.name)
+    machine.note(Call(site.syntax, site.frame, callee.name, args, keywords, result))
+    return result
+
+
+def _class(
+    machine: Interpreter, site: Site, callee: Class, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    return construct(machine, site, callee, args, keywords)
+
+
+def _instance(
+    machine: Interpreter,
+    site: Site,
+    callee: Instance,
+    args: list[Value],
+    keywords: dict[str, Value],
+) -> Value:
+    method = callee.cls.find("__call__")
+    if method is None:
+        return machine.opaque("call", site, (callee, *args, *keywords.values()))
+    return machine.call(site, Bound(method, callee), args, keywords)
+
+
+def _module(
+    machine: Interpreter,
+    site: Site,
+    callee: Imported,
+    args: list[Value],
+    keywords: dict[str, Value],
+) -> Value:
+    return machine.opaque("call", site, (*args, *keywords.values()))
+
+
+CALLS: dict[type[Value], Callable[[Interpreter, Site, Any, list[Value], dict[str, Value]], Value]]
+CALLS = {
+    Function: _function,
+    Bound: _bound,
+    Partial: _partial,
+    Transformed: _transformed,
+    External: _external,
+    Class: _class,
+    Instance: _instance,
+    Imported: _module,
+}

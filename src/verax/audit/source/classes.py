@@ -1,0 +1,180 @@
+"""Classes of the project: what their bodies define, what they derive from, how they are made."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from .frame import Frame, Site
+from .graph import Node
+from .values import (
+    Bound,
+    Class,
+    Constant,
+    Data,
+    External,
+    Function,
+    Instance,
+    Partial,
+    Sequence,
+    Transformed,
+    Value,
+    nodes_of,
+)
+
+if TYPE_CHECKING:
+    from .machine import Interpreter
+
+_DATACLASSES = frozenset(
+    (
+        "dataclasses.dataclass",
+        "flax.struct.dataclass",
+        "chex.dataclass",
+        "jax_dataclasses.pytree_dataclass",
+        "verax.dataclass",
+        "verax.state.dataclass",
+        "attr.s",
+        "attrs.define",
+        "attrs.frozen",
+        "tjax.dataclasses.dataclass",
+    )
+)
+# Classes derived from these have their annotated fields as parameters of the constructor.
+_FIELD_BASES = frozenset(
+    (
+        "typing.NamedTuple",
+        "equinox.Module",
+        "flax.struct.PyTreeNode",
+        "flax.linen.Module",
+        "pydantic.BaseModel",
+    )
+)
+
+
+def class_statement(machine: Interpreter, frame: Frame, syntax: ast.ClassDef) -> None:
+    """Define a class: run its body and its decorators."""
+    from .statements import decorated
+
+    bases = [machine.evaluate(frame, base) for base in syntax.bases]
+    cls = Class(syntax, frame, bases)
+    machine.record.classes.append(cls)
+    name = f"{frame.name}.{syntax.name}" if frame.name else syntax.name
+    inner = Frame(frame.module, name, syntax, frame, frame.region, frame.caller)
+    for statement in syntax.body:
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            cls.fields[statement.target.id] = statement
+    machine.execute(inner, syntax.body)
+    cls.attributes = inner.environment
+    # A function does not see the names of the class around it.
+    for value in cls.attributes.values():
+        function = innermost_function(value)
+        if function is not None and function.frame is inner:
+            function.frame = frame
+            function.cls = cls
+    cls.decorators = [machine.evaluate(frame, it) for it in syntax.decorator_list]
+    frame.environment[syntax.name] = cls
+    decorated(machine, frame, syntax.decorator_list, cls)
+
+
+def innermost_function(value: Value | None) -> Function | None:
+    """The function of the project under transformations, partials and methods."""
+    for _ in range(16):
+        if isinstance(value, Function):
+            return value
+        if isinstance(value, (Bound, Transformed)):
+            value = value.function
+        elif isinstance(value, Partial):
+            is_marker = isinstance(value.function, External) and value.args
+            value = value.args[0] if is_marker else value.function
+        else:
+            return None
+    return None
+
+
+def base_names(cls: Class) -> list[str]:
+    """The full names of the classes outside of the project that a class derives from."""
+    return [it.name for it in cls.lineage() if isinstance(it, External)]
+
+
+def has_fields_as_parameters(cls: Class) -> bool:
+    """Whether the constructor takes the annotated fields."""
+    if any(name in _FIELD_BASES for name in base_names(cls)):
+        return True
+    for it in cls.lineage():
+        if isinstance(it, Class) and any(_decorator_name(d) in _DATACLASSES for d in it.decorators):
+            return True
+    return False
+
+
+def _decorator_name(value: Value) -> str:
+    if isinstance(value, Partial):
+        value = value.function
+    return value.name if isinstance(value, External) else ""
+
+
+def decorator_names(cls: Class) -> list[str]:
+    """The full names of the decorators from outside of the project."""
+    return [name for name in map(_decorator_name, cls.decorators) if name]
+
+
+def is_named_tuple(cls: Class) -> bool:
+    """Whether its instances are tuples."""
+    return "typing.NamedTuple" in base_names(cls)
+
+
+def all_fields(cls: Class) -> dict[str, ast.AnnAssign]:
+    """The fields of a class and of those that it derives from, in the constructor's order."""
+    found: dict[str, ast.AnnAssign] = {}
+    for it in reversed(list(cls.lineage())):
+        if isinstance(it, Class):
+            found.update(it.fields)
+    return found
+
+
+def construct(
+    machine: Interpreter, site: Site, cls: Class, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """A new object of a class."""
+    if any(name.startswith("enum.") for name in base_names(cls)):
+        return machine.opaque("enum", site, (), traced=False)
+    if has_fields_as_parameters(cls) and cls.find("__init__") is None:
+        return _from_fields(machine, site, cls, args, keywords)
+    inputs = tuple(node for value in (*args, *keywords.values()) for node in nodes_of(value))
+    instance = Instance(cls, Node("object", inputs, site.syntax, site.frame), site.frame)
+    init = cls.find("__init__")
+    if init is not None:
+        machine.call(site, Bound(init, instance), args, keywords)
+    return instance
+
+
+def _from_fields(
+    machine: Interpreter, site: Site, cls: Class, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    names = list(all_fields(cls))
+    given = dict(zip(names, args, strict=False)) | keywords
+    values: dict[str, Value] = {}
+    for name in names:
+        default = cls.find(name)
+        if name in given:
+            values[name] = given[name]
+        elif default is not None and isinstance(default, (Constant, Sequence)):
+            values[name] = default
+        else:
+            values[name] = machine.opaque("field", site, ())
+    if is_named_tuple(cls):
+        return Sequence("tuple", list(values.values()), None, site.frame, type=cls)
+    inputs = tuple(node for value in values.values() for node in nodes_of(value))
+    instance = Instance(cls, Node("object", inputs, site.syntax, site.frame), site.frame)
+    instance.attributes = values
+    return instance
+
+
+def opaque_instance(cls: Class, node: Node, traced: bool | None) -> Value:
+    """An object of a class of which nothing else is known: a tuple for a named tuple."""
+    if is_named_tuple(cls):
+        items: list[Value] = []
+        for name, syntax in all_fields(cls).items():
+            child = node.child("field", name, syntax, cls.frame)
+            items.append(Data(child, traced))
+        return Sequence("tuple", items, type=cls)
+    return Instance(cls, node, None, traced)

@@ -1,0 +1,166 @@
+"""What the interpreter notes down while it goes through a program, for the rules to read."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from ..finding import Place
+from .frame import Frame, Region
+from .values import Class, Data, Transformed, Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Event:
+    """Something that happens at a piece of syntax."""
+
+    syntax: ast.AST
+    frame: Frame
+
+    @property
+    def place(self) -> Place:
+        """Where it happens."""
+        return self.frame.place(self.syntax)
+
+    @property
+    def text(self) -> str:
+        """The syntax, as written by Python."""
+        return ast.unparse(self.syntax)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Test(Event):
+    """A value decides what Python does next: `if`, `while`, `assert`, `and`, `not`, `… if … else`."""
+
+    kind: str
+    value: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Conversion(Event):
+    """A value is needed as one of Python's: `float(x)`, `x.item()`, `range(n)`, `np.sum(x)`."""
+
+    kind: str
+    value: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mutation(Event):
+    """Something is changed in place: a container, an attribute, a global, an array.
+
+    `target` is what is changed, `name` how it is written, `how` the operation (`append`,
+    `attribute`, `item`, `global`, `nonlocal`), `value` what is stored.
+    """
+
+    target: Value | None
+    name: str
+    how: str
+    value: Value | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyUse(Event):
+    """A random key is consumed.
+
+    `by` is the full name of the function, `before` an earlier use of the same key on this path.
+    """
+
+    key: Data
+    by: str
+    before: KeyUse | None = None
+    data: Value | None = None
+
+    @property
+    def region(self) -> Region | None:
+        """The transformation or loop that the use is in."""
+        return self.frame.region
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call(Event):
+    """A call of something outside of the project, by its full name."""
+
+    name: str
+    args: list[Value]
+    keywords: dict[str, Value]
+    result: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Applied(Event):
+    """A transformed function is called: the boundary of a transformation.
+
+    `args` are the arguments outside, `inner` the values of the function's parameters inside,
+    `result` what the function returned inside, `outside` what comes out.
+    """
+
+    transformed: Transformed
+    args: list[Value]
+    keywords: dict[str, Value]
+    inner: dict[str, Value]
+    result: Value
+    outside: Value
+    region: Region
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loop(Event):
+    """A `scan`, `while_loop`, `fori_loop` or `map` runs its body.
+
+    `carry_in` and `carry_out` are the body's carry as it enters and leaves, `initial` the carry
+    from outside; `xs` what is scanned, `slices` the body's share of it, `stacked` its outputs.
+    """
+
+    kind: str
+    body: Value
+    initial: Value | None
+    carry_in: Value | None
+    carry_out: Value | None
+    xs: Value | None
+    slices: Value | None
+    stacked: Value | None
+    length: Value | None
+    region: Region
+    returned: Value | None = None
+    outside: Value | None = None
+    options: dict[str, Value] = field(default_factory=dict[str, Value])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Made(Event):
+    """A transformation is applied to a function, which gives another function."""
+
+    transformed: Transformed
+    in_loop: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fact(Event):
+    """Anything else that a part of the library wants to tell, by its kind."""
+
+    kind: str
+    data: dict[str, Any]
+
+
+_Event = TypeVar("_Event", bound=Event)
+
+
+class Record:
+    """All events, by their class, in the order in which they happened."""
+
+    def __init__(self) -> None:
+        self._events: dict[type[Event], list[Any]] = defaultdict(list)
+        # Functions that were run, by their syntax, with the frames of their runs.
+        self.runs: dict[ast.AST, list[Frame]] = defaultdict(list)
+        self.classes: list[Class] = []
+        self.registered: dict[Class, Fact] = {}
+
+    def add(self, event: Event) -> None:
+        """Note an event."""
+        self._events[type(event)].append(event)
+
+    def of(self, kind: type[_Event]) -> list[_Event]:
+        """The events of a class."""
+        return self._events[kind]

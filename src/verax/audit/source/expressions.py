@@ -1,0 +1,406 @@
+"""How each kind of expression is evaluated."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from . import parts
+from .binding import function_value
+from .comprehensions import comprehension, dict_comprehension
+from .frame import Site
+from .joining import join
+from .values import Constant, Data, External, Mapping, Sequence, Value, leaves
+
+if TYPE_CHECKING:
+    from .frame import Frame
+    from .machine import Interpreter
+
+_OPERATORS: dict[type[ast.AST], tuple[str, Callable[..., Any]]] = {
+    ast.Add: ("+", operator.add),
+    ast.Sub: ("-", operator.sub),
+    ast.Mult: ("*", operator.mul),
+    ast.Div: ("/", operator.truediv),
+    ast.FloorDiv: ("//", operator.floordiv),
+    ast.Mod: ("%", operator.mod),
+    ast.Pow: ("**", operator.pow),
+    ast.MatMult: ("@", operator.matmul),
+    ast.LShift: ("<<", operator.lshift),
+    ast.RShift: (">>", operator.rshift),
+    ast.BitOr: ("|", operator.or_),
+    ast.BitXor: ("^", operator.xor),
+    ast.BitAnd: ("&", operator.and_),
+    ast.Lt: ("<", operator.lt),
+    ast.LtE: ("<=", operator.le),
+    ast.Gt: (">", operator.gt),
+    ast.GtE: (">=", operator.ge),
+    ast.Eq: ("==", operator.eq),
+    ast.NotEq: ("!=", operator.ne),
+    ast.USub: ("-", operator.neg),
+    ast.UAdd: ("+", operator.pos),
+    ast.Invert: ("~", operator.invert),
+}
+# Numbers beyond are not worth the time to compute them.
+_LARGE = 2**40
+
+
+def _name(machine: Interpreter, frame: Frame, syntax: ast.Name) -> Value:
+    found = machine.lookup(frame, syntax.id)
+    if found is not None:
+        return found
+    return External(f"builtins.{syntax.id}")
+
+
+def _constant(machine: Interpreter, frame: Frame, syntax: ast.Constant) -> Value:
+    return Constant(syntax.value)
+
+
+def _attribute(machine: Interpreter, frame: Frame, syntax: ast.Attribute) -> Value:
+    return parts.attribute(machine, Site(frame, syntax), machine.evaluate(frame, syntax.value))
+
+
+def _subscript(machine: Interpreter, frame: Frame, syntax: ast.Subscript) -> Value:
+    base = machine.evaluate(frame, syntax.value)
+    index = machine.evaluate(frame, syntax.slice)
+    return parts.item(machine, Site(frame, syntax), base, index)
+
+
+def binary(
+    machine: Interpreter, site: Site, kind: type[ast.AST], left: Value, right: Value
+) -> Value:
+    """The result of an operator on two values."""
+    symbol, compute = _OPERATORS[kind]
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        return _computed(machine, site, symbol, compute, left, right)
+    if isinstance(left, Sequence) or isinstance(right, Sequence):
+        found = _of_sequences(symbol, left, right)
+        if found is not None:
+            return found
+    if symbol == "%" and isinstance(left, Constant) and isinstance(left.value, str):
+        machine.convert(site, "format", right)
+        return machine.opaque("format", site, (right,), traced=False)
+    if symbol == "|" and isinstance(left, Mapping) and isinstance(right, Mapping):
+        return Mapping({**left.items, **right.items}, left.is_open or right.is_open)
+    result = machine.array(symbol, site, (left, right), is_jax=False)
+    if symbol in ("+", "|"):
+        # Two lists, or two dicts, can also be added.
+        result.is_array = _is_number(left) or _is_number(right)
+    shapes_of_operator(machine, site, symbol, left, right, result)
+    return result
+
+
+def _is_number(value: Value) -> bool:
+    if isinstance(value, Constant):
+        return not isinstance(value.value, str)
+    return isinstance(value, Data) and value.is_array
+
+
+def _computed(
+    machine: Interpreter,
+    site: Site,
+    symbol: str,
+    compute: Callable[..., Any],
+    left: Constant,
+    right: Constant,
+) -> Value:
+    a, b = left.value, right.value
+    if symbol in ("**", "<<", "*") and any(
+        isinstance(it, int) and abs(it) > _LARGE for it in (a, b)
+    ):
+        return machine.opaque(symbol, site, (), traced=False)
+    if symbol == "**" and isinstance(b, int) and b > 64:
+        return machine.opaque(symbol, site, (), traced=False)
+    try:
+        return Constant(compute(a, b))
+    except Exception:
+        return machine.opaque(symbol, site, (), traced=False)
+
+
+def _of_sequences(symbol: str, left: Value, right: Value) -> Value | None:
+    if symbol == "+" and isinstance(left, Sequence) and isinstance(right, Sequence):
+        if left.items is not None and right.items is not None:
+            return Sequence(left.kind, [*left.items, *right.items], made_in=left.made_in)
+        a, b = left.element, right.element
+        a = a if left.items is None else (left.items[0] if left.items else None)
+        b = b if right.items is None else (right.items[0] if right.items else None)
+        element = b if a is None else a if b is None else join(a, b)
+        return Sequence(left.kind, None, element, left.made_in)
+    if symbol == "*":
+        sequence, times = (left, right) if isinstance(left, Sequence) else (right, left)
+        if isinstance(sequence, Sequence) and sequence.items is not None:
+            count = times.value if isinstance(times, Constant) else None
+            if isinstance(count, int) and count * len(sequence.items) <= 64:
+                return Sequence(sequence.kind, sequence.items * count, made_in=sequence.made_in)
+        if isinstance(sequence, Sequence) and leaves(times) != []:
+            return None
+        if isinstance(sequence, Sequence):
+            items = sequence.items
+            element = sequence.element if items is None else (items[0] if items else None)
+            return Sequence(sequence.kind, None, element, sequence.made_in)
+    return None
+
+
+def _binary(machine: Interpreter, frame: Frame, syntax: ast.BinOp) -> Value:
+    left = machine.evaluate(frame, syntax.left)
+    right = machine.evaluate(frame, syntax.right)
+    return binary(machine, Site(frame, syntax), syntax.op.__class__, left, right)
+
+
+def _unary(machine: Interpreter, frame: Frame, syntax: ast.UnaryOp) -> Value:
+    operand = machine.evaluate(frame, syntax.operand)
+    site = Site(frame, syntax)
+    if isinstance(syntax.op, ast.Not):
+        truth = machine.test(site, "not", operand)
+        if truth is None:
+            return machine.opaque("not", site, (operand,), traced=False)
+        return Constant(not truth)
+    symbol, compute = _OPERATORS[syntax.op.__class__]
+    if isinstance(operand, Constant):
+        try:
+            return Constant(compute(operand.value))
+        except Exception:
+            return machine.opaque(symbol, site, (), traced=False)
+    result = machine.array(symbol + "x", site, (operand,), is_jax=False)
+    if isinstance(operand, Data):
+        result.node.shape, result.node.dtype = operand.node.shape, operand.node.dtype
+    return result
+
+
+def _boolean(machine: Interpreter, frame: Frame, syntax: ast.BoolOp) -> Value:
+    stops_at = isinstance(syntax.op, ast.Or)
+    kind = "or" if stops_at else "and"
+    result: Value | None = None
+    for part in syntax.values:
+        value = machine.evaluate(frame, part)
+        result = value if result is None else join(result, value)
+        if part is syntax.values[-1]:
+            break
+        truth = machine.test(Site(frame, part), kind, value)
+        if truth is stops_at:
+            return value if result is value else result
+        if truth is not None and result is value:
+            result = None  # It goes on to the next for certain.
+    assert result is not None
+    return result
+
+
+def _compare(machine: Interpreter, frame: Frame, syntax: ast.Compare) -> Value:
+    left = machine.evaluate(frame, syntax.left)
+    result: Value | None = None
+    for kind, right_syntax in zip(syntax.ops, syntax.comparators, strict=True):
+        right = machine.evaluate(frame, right_syntax)
+        if result is not None:
+            machine.test(Site(frame, syntax), "comparison", result)
+        result = _comparison(machine, Site(frame, syntax), kind, left, right)
+        left = right
+    assert result is not None
+    return result
+
+
+def _comparison(
+    machine: Interpreter, site: Site, kind: ast.cmpop, left: Value, right: Value
+) -> Value:
+    if isinstance(kind, (ast.Is, ast.IsNot)):
+        return _identity(machine, site, kind, left, right)
+    if isinstance(kind, (ast.In, ast.NotIn)):
+        return _membership(machine, site, kind, left, right)
+    if isinstance(left, Data) or isinstance(right, Data):
+        strings = [it for it in (left, right) if isinstance(it, Constant)]
+        if any(isinstance(it.value, str) or it.value is None for it in strings):
+            return machine.opaque("==", site, (left, right), traced=False)
+        is_order = not isinstance(kind, (ast.Eq, ast.NotEq))
+        certain = is_order or _is_number(left) or _is_number(right)
+        result = binary(machine, site, kind.__class__, left, right)
+        if isinstance(result, Data):
+            result.is_array = True
+            result.node.dtype = "bool"
+            if not certain:
+                result.traced = None  # Two trees, or two descriptions of them.
+        return result
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        return binary(machine, site, kind.__class__, left, right)
+    return machine.opaque("==", site, (left, right), traced=False)
+
+
+def _identity(
+    machine: Interpreter, site: Site, kind: ast.cmpop, left: Value, right: Value
+) -> Value:
+    known: bool | None = None
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        known = left.value is right.value
+    elif (isinstance(right, Constant) and right.value is None and not isinstance(left, Data)) or (
+        isinstance(left, Data) and left.is_array and isinstance(right, Constant)
+    ):
+        known = False
+    if known is None:
+        return machine.opaque("is", site, (left, right), traced=False)
+    return Constant(known is isinstance(kind, ast.Is))
+
+
+def _membership(
+    machine: Interpreter, site: Site, kind: ast.cmpop, left: Value, right: Value
+) -> Value:
+    if isinstance(left, Data) and left.traced and left.is_array:
+        if isinstance(right, (Sequence, Mapping)):
+            machine.convert(site, "in", left)
+    if isinstance(right, Mapping) and isinstance(left, Constant) and not right.is_open:
+        return Constant((left.value in right.items) is isinstance(kind, ast.In))
+    if isinstance(right, Sequence) and right.items is not None and isinstance(left, Constant):
+        if all(isinstance(item, Constant) for item in right.items):
+            found = any(isinstance(it, Constant) and it.value == left.value for it in right.items)
+            return Constant(found is isinstance(kind, ast.In))
+    return machine.opaque("in", site, (left, right), traced=False)
+
+
+def _conditional(machine: Interpreter, frame: Frame, syntax: ast.IfExp) -> Value:
+    test = machine.evaluate(frame, syntax.test)
+    truth = machine.test(Site(frame, syntax.test), "if", test)
+    if truth is not None:
+        return machine.evaluate(frame, syntax.body if truth else syntax.orelse)
+    before = machine.used
+    machine.control += 1
+    machine.used = dict(before)
+    one = machine.evaluate(frame, syntax.body)
+    after, machine.used = machine.used, dict(before)
+    other = machine.evaluate(frame, syntax.orelse)
+    machine.used |= after
+    machine.control -= 1
+    return join(one, other)
+
+
+def _display(kind: str) -> Callable[[Interpreter, Frame, Any], Value]:
+    def evaluate(machine: Interpreter, frame: Frame, syntax: Any) -> Value:
+        items: list[Value] = []
+        is_open = False
+        for element in syntax.elts:
+            if element.__class__ is ast.Starred:
+                value = machine.evaluate(frame, element.value)
+                if isinstance(value, Sequence) and value.items is not None:
+                    items.extend(value.items)
+                else:
+                    is_open = True
+                    items.append(parts.element(machine, Site(frame, element), value))
+            else:
+                items.append(machine.evaluate(frame, element))
+        if is_open:
+            joined = items[0]
+            for item in items[1:]:
+                joined = join(joined, item)
+            return Sequence(kind, None, joined, frame, machine.control, syntax=syntax)
+        return Sequence(kind, items, None, frame, machine.control, syntax=syntax)
+
+    return evaluate
+
+
+def _dict(machine: Interpreter, frame: Frame, syntax: ast.Dict) -> Value:
+    items: dict[Any, Value] = {}
+    is_open = False
+    for key_syntax, value_syntax in zip(syntax.keys, syntax.values, strict=True):
+        value = machine.evaluate(frame, value_syntax)
+        if key_syntax is None:  # {**other}
+            if isinstance(value, Mapping):
+                items.update(value.items)
+                is_open = is_open or value.is_open
+            else:
+                is_open = True
+                items[object()] = value
+            continue
+        key = machine.evaluate(frame, key_syntax)
+        if isinstance(key, Constant):
+            items[key.value] = value
+        else:
+            if isinstance(key, Data) and key.is_array:
+                machine.convert(Site(frame, key_syntax), "key", key)
+            is_open = True
+            items[object()] = value
+    return Mapping(items, is_open, frame, machine.control, syntax)
+
+
+def _lambda(machine: Interpreter, frame: Frame, syntax: ast.Lambda) -> Value:
+    return function_value(machine, frame, syntax, "<lambda>")
+
+
+def _formatted(machine: Interpreter, frame: Frame, syntax: ast.JoinedStr) -> Value:
+    values = [
+        machine.evaluate(frame, part.value)
+        for part in syntax.values
+        if isinstance(part, ast.FormattedValue)
+    ]
+    return machine.opaque("format", Site(frame, syntax), values, traced=False, type="str")
+
+
+def _walrus(machine: Interpreter, frame: Frame, syntax: ast.NamedExpr) -> Value:
+    value = machine.evaluate(frame, syntax.value)
+    frame.environment[syntax.target.id] = value
+    return value
+
+
+def _yield(machine: Interpreter, frame: Frame, syntax: ast.Yield) -> Value:
+    frame.yields = True
+    if syntax.value is not None:
+        frame.returns.append((syntax, machine.evaluate(frame, syntax.value)))
+    return machine.opaque("yield", Site(frame, syntax), ())
+
+
+def _yield_from(machine: Interpreter, frame: Frame, syntax: ast.YieldFrom | ast.Await) -> Value:
+    frame.yields = frame.yields or isinstance(syntax, ast.YieldFrom)
+    value = machine.evaluate(frame, syntax.value)
+    return machine.opaque("yield", Site(frame, syntax), (value,))
+
+
+def _starred(machine: Interpreter, frame: Frame, syntax: ast.Starred) -> Value:
+    return machine.evaluate(frame, syntax.value)
+
+
+def _slice(machine: Interpreter, frame: Frame, syntax: ast.Slice) -> Value:
+    bounds: list[Value] = []
+    for bound in (syntax.lower, syntax.upper, syntax.step):
+        bounds.append(Constant(None) if bound is None else machine.evaluate(frame, bound))
+    return Sequence("slice", bounds, syntax=syntax)
+
+
+def _call(machine: Interpreter, frame: Frame, syntax: ast.Call) -> Value:
+    from .calls import call_expression
+
+    return call_expression(machine, frame, syntax)
+
+
+def shapes_of_operator(
+    machine: Interpreter, site: Site, symbol: str, left: Value, right: Value, result: Data
+) -> None:
+    """What the shapes of operands say about the result's; filled in by `shaping`."""
+    from .shaping import of_operator
+
+    of_operator(machine, site, symbol, left, right, result)
+
+
+EXPRESSIONS: dict[type[ast.AST], Callable[[Interpreter, Frame, Any], Value]] = {
+    ast.Name: _name,
+    ast.Constant: _constant,
+    ast.Attribute: _attribute,
+    ast.Subscript: _subscript,
+    ast.Call: _call,
+    ast.BinOp: _binary,
+    ast.UnaryOp: _unary,
+    ast.BoolOp: _boolean,
+    ast.Compare: _compare,
+    ast.IfExp: _conditional,
+    ast.Tuple: _display("tuple"),
+    ast.List: _display("list"),
+    ast.Set: _display("set"),
+    ast.Dict: _dict,
+    ast.Lambda: _lambda,
+    ast.JoinedStr: _formatted,
+    ast.NamedExpr: _walrus,
+    ast.Yield: _yield,
+    ast.YieldFrom: _yield_from,
+    ast.Await: _yield_from,
+    ast.Starred: _starred,
+    ast.Slice: _slice,
+    ast.ListComp: comprehension("list"),
+    ast.SetComp: comprehension("set"),
+    ast.GeneratorExp: comprehension("generator"),
+    ast.DictComp: dict_comprehension,
+}

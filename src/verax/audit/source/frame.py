@@ -1,0 +1,135 @@
+"""Where the interpreter is: in which call of which function, under which transformations."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..finding import Place
+
+if TYPE_CHECKING:
+    from .project import Module
+    from .values import Value
+
+# Under these, every operation of JAX gives a tracer, also one on constants.
+STAGING = frozenset(
+    "jit pmap shard_map scan while_loop fori_loop cond switch map associative_scan checkpoint "
+    "eval_shape make_jaxpr custom_vjp custom_jvp".split()
+)
+
+
+class Region:
+    """A transformation, or a loop of Python's, around some code."""
+
+    __slots__ = ("axis_name", "details", "is_staged", "kind", "outer", "place")
+
+    def __init__(
+        self,
+        kind: str,
+        outer: Region | None = None,
+        place: Place | None = None,
+        axis_name: Any = None,
+        **details: Any,
+    ):
+        self.kind = kind
+        self.outer = outer
+        self.place = place
+        self.axis_name = axis_name
+        self.details = details
+        # A callback leaves the traced world.
+        self.is_staged: bool = kind in STAGING or (
+            kind != "callback" and outer is not None and outer.is_staged
+        )
+
+    def chain(self) -> Iterator[Region]:
+        """This region and those around it, innermost first."""
+        region: Region | None = self
+        while region is not None:
+            yield region
+            region = region.outer
+
+    def __repr__(self) -> str:
+        return f"<{self.kind}>"
+
+
+class Frame:
+    """One call of a function, or the run of a module."""
+
+    __slots__ = (
+        "breaks",
+        "caller",
+        "depth",
+        "environment",
+        "function",
+        "global_names",
+        "module",
+        "name",
+        "outer",
+        "region",
+        "returns",
+        "steps",
+        "used_at_returns",
+        "yields",
+    )
+
+    def __init__(
+        self,
+        module: Module,
+        name: str = "",
+        function: ast.AST | None = None,
+        outer: Frame | None = None,
+        region: Region | None = None,
+        caller: Frame | None = None,
+    ):
+        self.module = module
+        self.name = name
+        self.function = function
+        self.outer = outer  # the frame that the function was defined in
+        self.region = region
+        self.caller = caller
+        self.depth: int = caller.depth + 1 if caller is not None else 0
+        self.environment: dict[str, Value] = {}
+        self.global_names: dict[str, str] = {}  # name -> "global" or "nonlocal"
+        self.returns: list[tuple[ast.AST, Value]] = []
+        self.breaks: list[dict[str, Value]] = []
+        self.yields = False
+        # The keys that were consumed on each way that has ended in a return.
+        self.used_at_returns: list[dict[Any, Any]] = []
+        self.steps: list[tuple[ast.stmt, Value]] = []
+
+    @property
+    def is_staged(self) -> bool:
+        """Whether what JAX computes here are tracers, whatever it is computed from."""
+        return self.region is not None and self.region.is_staged
+
+    def place(self, syntax: ast.AST) -> Place:
+        """The position of a piece of syntax in this frame's file."""
+        line: int = getattr(syntax, "lineno", 1)
+        column: int = getattr(syntax, "col_offset", 0) + 1
+        return Place(self.module.path, line, column, self.name)
+
+    def callers(self) -> Iterator[Frame]:
+        """This frame and those that called it, innermost first."""
+        frame: Frame | None = self
+        while frame is not None:
+            yield frame
+            frame = frame.caller
+
+    def is_inside(self, other: Frame) -> bool:
+        """Whether this frame runs within the call that another one is."""
+        return any(frame is other for frame in self.callers())
+
+
+class Site:
+    """A place from which something is called.
+
+    `is_open` says that there are more arguments than are known (`*args` of unknown length).
+    """
+
+    __slots__ = ("frame", "is_open", "syntax")
+
+    def __init__(self, frame: Frame, syntax: ast.AST, is_open: bool = False):
+        self.frame = frame
+        self.syntax = syntax
+        self.is_open = is_open

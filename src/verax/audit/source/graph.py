@@ -1,0 +1,107 @@
+"""The graph of values: what was made from what, where, and in which loops and maps it varies.
+
+Every value that a program computes on arrays has a node. A node is an identity: reading the same
+field of the same thing twice gives the same node, so that two uses of one random key are seen as
+such, under whatever names. Boundaries of transformations keep the graph in one piece.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Hashable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..finding import Place
+
+if TYPE_CHECKING:
+    from .frame import Frame, Region
+
+NOWHERE: frozenset[Region] = frozenset()
+
+
+class Node:
+    """A value of the program, by what makes it.
+
+    `operation` is the full name of a function (`jax.numpy.sum`), an operator (`+`), or a way to
+    come into being: `parameter`, `item`, `field`, `carry`, `slice`, `lane`, `join`, `call`.
+    `varies` holds the loops and maps in which it is another value each time. `shape` and `dtype`
+    are what is known of them by now; more may be learned later.
+    """
+
+    __slots__ = (
+        "children",
+        "dtype",
+        "frame",
+        "inputs",
+        "is_key",
+        "label",
+        "operation",
+        "shape",
+        "syntax",
+        "varies",
+    )
+
+    def __init__(
+        self,
+        operation: str,
+        inputs: tuple[Node, ...] = (),
+        syntax: ast.AST | None = None,
+        frame: Frame | None = None,
+        varies: frozenset[Region] = NOWHERE,
+        label: str = "",
+    ):
+        self.operation = operation
+        self.inputs = inputs
+        self.syntax = syntax
+        self.frame = frame
+        self.varies = varies
+        self.label = label
+        self.shape: Any = None
+        self.dtype: str | None = None
+        self.is_key = False
+        self.children: dict[Hashable, Node] | None = None
+
+    def __repr__(self) -> str:
+        return f"<{self.operation} {self.label or id(self)}>"
+
+    @property
+    def place(self) -> Place | None:
+        """Where it is made."""
+        if self.syntax is None or self.frame is None:
+            return None
+        return self.frame.place(self.syntax)
+
+    def child(self, operation: str, key: Hashable, syntax: ast.AST, frame: Frame) -> Node:
+        """A part of it: the same node whenever it is asked for by the same key."""
+        if self.children is None:
+            self.children = {}
+        found = self.children.get((operation, key))
+        if found is None:
+            found = Node(operation, (self,), syntax, frame, self.varies, str(key))
+            self.children[operation, key] = found
+        return found
+
+    def ancestors(self) -> Iterator[Node]:
+        """This node and everything that it is made from."""
+        seen = {self}
+        pending = [self]
+        while pending:
+            node = pending.pop()
+            yield node
+            for source in node.inputs:
+                if source not in seen:
+                    seen.add(source)
+                    pending.append(source)
+
+    def depends_on(self, other: Node) -> bool:
+        """Whether it is made from another one."""
+        return any(node is other for node in self.ancestors())
+
+
+def variation(nodes: Iterable[Node]) -> frozenset[Region]:
+    """Where a value varies that is made from these."""
+    found = NOWHERE
+    for node in nodes:
+        if node.varies is not found and node.varies:
+            found = found | node.varies if found else node.varies
+    return found

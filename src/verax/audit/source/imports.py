@@ -1,0 +1,86 @@
+"""What import statements bind: modules of the project, or names outside of it."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from .library.names import canonical
+from .project import Module
+from .values import External, Imported, Value
+
+if TYPE_CHECKING:
+    from .frame import Frame
+    from .machine import Interpreter
+
+
+class Pending(Value):
+    """An imported name that nobody has asked for yet; its module is read when somebody does."""
+
+    __slots__ = ("attribute", "importer", "module")
+
+    def __init__(self, module: str, attribute: str | None, importer: Module):
+        self.module = module
+        self.attribute = attribute
+        self.importer = importer
+
+    def resolve(self, machine: Interpreter) -> Value:
+        """The value that the name stands for."""
+        found = machine.project.find(self.module, self.importer)
+        if self.attribute is None:
+            return External(canonical(self.module)) if found is None else Imported(found)
+        if found is None:
+            # A package without __init__.py still has modules.
+            inner = machine.project.find(f"{self.module}.{self.attribute}", self.importer)
+            if inner is not None:
+                return Imported(inner)
+            return External(canonical(f"{self.module}.{self.attribute}"))
+        return attribute_of_module(machine, found, self.attribute)
+
+
+def attribute_of_module(machine: Interpreter, module: Module, name: str) -> Value:
+    """A name of a module of the project: its own, one that it imports, or a module in it."""
+    frame = machine.run_module(module)
+    value = frame.environment.get(name)
+    if value is not None:
+        if isinstance(value, Pending):
+            if value.module == module.name and value.attribute == name:
+                value = None  # a package that imports its own module by name
+            else:
+                value = frame.environment[name] = value.resolve(machine)
+        if value is not None:
+            return value
+    inner = machine.project.find(f"{module.name}.{name}", module)
+    if inner is not None:
+        return Imported(inner)
+    return External(canonical(f"{module.name}.{name}"))
+
+
+def import_statement(machine: Interpreter, frame: Frame, syntax: ast.Import) -> None:
+    """`import a.b`, `import a.b as c`."""
+    for alias in syntax.names:
+        if alias.asname:
+            frame.environment[alias.asname] = Pending(alias.name, None, frame.module)
+        else:
+            top = alias.name.partition(".")[0]
+            frame.environment[top] = Pending(top, None, frame.module)
+
+
+def import_from(machine: Interpreter, frame: Frame, syntax: ast.ImportFrom) -> None:
+    """`from a import b`, also relative ones and stars."""
+    name = frame.module.absolute(syntax.module, syntax.level)
+    for alias in syntax.names:
+        if alias.name == "*":
+            _import_star(machine, frame, name)
+        else:
+            bound = alias.asname or alias.name
+            frame.environment[bound] = Pending(name, alias.name, frame.module)
+
+
+def _import_star(machine: Interpreter, frame: Frame, name: str) -> None:
+    module = machine.project.find(name, frame.module)
+    if module is None or module is frame.module:
+        return
+    for key, value in list(machine.run_module(module).environment.items()):
+        if not key.startswith("_"):
+            frame.environment[key] = value

@@ -1,0 +1,87 @@
+"""One value for several that an expression can have."""
+
+from __future__ import annotations
+
+from .graph import Node, variation
+from .values import Bound, Constant, Data, Instance, Mapping, Sequence, Value, nodes_of
+
+
+def join(one: Value, other: Value, depth: int = 0) -> Value:
+    """A value that stands for either of two, with what holds for both."""
+    if one is other:
+        return one
+    if isinstance(one, Constant) and isinstance(other, Constant):
+        if type(one.value) is type(other.value) and one.value == other.value:
+            return one
+    elif isinstance(one, Data) and isinstance(other, Data):
+        if one.node is other.node and one.traced == other.traced:
+            return one
+    elif isinstance(one, Sequence) and isinstance(other, Sequence):
+        found = _sequences(one, other, depth)
+        if found is not None:
+            return found
+    elif isinstance(one, Mapping) and isinstance(other, Mapping) and depth < 8:
+        if one.items.keys() == other.items.keys():
+            items = {key: join(one.items[key], other.items[key], depth + 1) for key in one.items}
+            return Mapping(items, one.is_open or other.is_open, one.made_in, one.made_at)
+    elif isinstance(one, Instance) and isinstance(other, Instance) and one.cls is other.cls:
+        return _instances(one, other, depth)
+    elif isinstance(one, Bound) and isinstance(other, Bound) and one.function is other.function:
+        return one
+    return _data(one, other)
+
+
+def _sequences(one: Sequence, other: Sequence, depth: int) -> Sequence | None:
+    if one.kind != other.kind or one.type is not other.type or depth >= 8:
+        return None
+    first, second = one.items, other.items
+    if first is not None and second is not None and len(first) == len(second):
+        items = [join(a, b, depth + 1) for a, b in zip(first, second, strict=True)]
+        return Sequence(one.kind, items, None, one.made_in, one.made_at, None, one.type)
+    a, b = element_of(one), element_of(other)
+    element = b if a is None else a if b is None else join(a, b, depth + 1)
+    return Sequence(one.kind, None, element, one.made_in, one.made_at, None, one.type)
+
+
+def _instances(one: Instance, other: Instance, depth: int) -> Value:
+    if one.node is not other.node or depth >= 8:
+        return _data(one, other)
+    joined = Instance(one.cls, one.node, one.made_in, one.traced)
+    for name in one.attributes.keys() & other.attributes.keys():
+        joined.attributes[name] = join(one.attributes[name], other.attributes[name], depth + 1)
+    return joined
+
+
+def element_of(sequence: Sequence) -> Value | None:
+    """One value for all elements of a sequence; `None` if it has none."""
+    if sequence.items is None:
+        return sequence.element
+    found: Value | None = None
+    for item in sequence.items:
+        found = item if found is None else join(found, item)
+    return found
+
+
+def _data(one: Value, other: Value) -> Data:
+    inputs = (*nodes_of(one)[:16], *nodes_of(other)[:16])
+    node = Node("join", inputs, varies=variation(inputs))
+    if isinstance(one, Data) and isinstance(other, Data):
+        first, second = one.node, other.node
+        node.syntax, node.frame = first.syntax, first.frame
+        node.shape = first.shape if first.shape == second.shape else None
+        node.dtype = first.dtype if first.dtype == second.dtype else None
+        node.is_key = first.is_key and second.is_key
+        kind = one.type if one.type == other.type else ""
+        return Data(node, _both(one.traced, other.traced), one.is_array and other.is_array, kind)
+    traced = _both(_tracedness(one), _tracedness(other))
+    return Data(node, traced)
+
+
+def _both(one: bool | None, other: bool | None) -> bool | None:
+    return one if one is other else None
+
+
+def _tracedness(value: Value) -> bool | None:
+    if isinstance(value, (Data, Instance)):
+        return value.traced
+    return False if isinstance(value, Constant) else None

@@ -1,0 +1,124 @@
+"""`jax.numpy`, `jax.nn`, `jax.lax`, NumPy, and the methods of arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..events import Call, Fact
+from ..shaping import array_function, array_method
+from ..values import Constant, Data, Sequence, Value, leaves
+from .registry import handles, handles_method
+
+if TYPE_CHECKING:
+    from ..frame import Site
+    from ..machine import Interpreter
+
+# They tell about types, not about values.
+_STATIC = frozenset(
+    "shape ndim size result_type promote_types issubdtype iinfo finfo dtype isscalar "
+    "iterable can_cast broadcast_shapes".split()
+)
+
+
+@handles("jax.numpy.*", "jax.nn.*", "jax.lax.*", "jax.numpy.linalg.*", "jax.numpy.fft.*")
+@handles("jax.scipy.special.*", "jax.scipy.stats.norm.*", "jax.scipy.linalg.*", "jax.ops.*")
+@handles("jax.scipy.signal.*", "jax.image.*", "jax.scipy.*")
+def _jax(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    if name.rpartition(".")[2] in _STATIC:
+        return machine.opaque(name, site, (), traced=False)
+    return array_function(machine, site, name, args, keywords)
+
+
+@handles("numpy.*", "numpy.linalg.*")
+def _numpy(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    if name.rpartition(".")[2] not in _STATIC:
+        for value in (*args, *keywords.values()):
+            machine.convert(site, "numpy", value)
+    result = array_function(machine, site, name, args, keywords)
+    result.traced = False
+    return result
+
+
+@handles("numpy.random.*")
+def _numpy_random(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    machine.note(Fact(site.syntax, site.frame, "impure", {"name": name}))
+    kind = name if name.endswith(("default_rng", "RandomState", "Generator")) else ""
+    return machine.opaque(name, site, args, traced=False, type=kind)
+
+
+@handles_method("item", "tolist", "__float__", "__int__", "__bool__", "__index__", "tobytes")
+def _to_python(
+    machine: Interpreter, site: Site, owner: Data, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    machine.convert(site, "method", owner)
+    return machine.opaque("item()", site, (owner,), traced=False)
+
+
+@handles_method("items", "keys", "values", "get", "copy", "update", "pop", "append", "extend")
+def _of_container(
+    machine: Interpreter, site: Site, owner: Data, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """A tree of unknown structure is used as a dict or list."""
+    name: str = getattr(getattr(site.syntax, "func", None), "attr", "")
+    if name == "items":
+        key = machine.opaque("key", site, (), traced=False)
+        value = Data(machine.opaque("item", site, (owner,)).node, owner.traced)
+        return Sequence("list", None, machine.tuple_of(key, value))
+    if name == "keys":
+        return Sequence("list", None, machine.opaque("key", site, (), traced=False))
+    if name == "get" and args and isinstance(args[0], Constant):
+        from .. import parts
+        from ..joining import join
+
+        found = parts.item(machine, site, owner, args[0])
+        return join(found, args[1] if len(args) > 1 else Constant(None))
+    result = machine.opaque(f".{name}", site, (owner, *args))
+    result.traced = owner.traced
+    if name in ("append", "extend", "update"):
+        from ..events import Mutation
+
+        machine.note(
+            Mutation(site.syntax, site.frame, owner, name, name, args[0] if args else None)
+        )
+        return Constant(None)
+    return result
+
+
+_ARRAY_METHODS = (
+    "all any argmax argmin argpartition argsort astype clip conj conjugate cumprod cumsum "
+    "diagonal dot flatten max mean min nonzero prod ptp ravel repeat reshape round searchsorted "
+    "sort squeeze std sum swapaxes take trace transpose var view block_until_ready"
+).split()
+
+
+@handles_method(*_ARRAY_METHODS)
+def _method(
+    machine: Interpreter, site: Site, owner: Data, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    name: str = getattr(getattr(site.syntax, "func", None), "attr", "")
+    result = array_method(machine, site, name, owner, args, keywords)
+    call = Call(site.syntax, site.frame, f"ndarray.{name}", [owner, *args], keywords, result)
+    machine.note(call)
+    return result
+
+
+# `x.at[i].set(v)`: what is called is a name on the pair of array and index.
+for _update in "set add subtract multiply divide power min max apply get".split():
+
+    @handles(f"ndarray.at[].{_update}")
+    def _at(
+        machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+    ) -> Value:
+        owner = args[0]
+        operands: list[Value] = [owner, *args[1:]]
+        result = machine.array(f"at.{name.rpartition('.')[2]}", site, operands, is_jax=False)
+        first = next(iter(leaves(owner)), None)
+        if first is not None and not name.endswith("get"):
+            result.node.shape, result.node.dtype = first.node.shape, first.node.dtype
+        return result

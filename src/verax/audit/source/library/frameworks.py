@@ -1,0 +1,37 @@
+"""What is known of flax, equinox, optax, haiku and chex."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..values import Constant, Data, External, Value
+from .registry import handles
+
+if TYPE_CHECKING:
+    from ..frame import Site
+    from ..machine import Interpreter
+
+
+@handles("equinox.is_array", "equinox.is_inexact_array", "equinox.is_array_like")
+def _question(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    return machine.opaque(name, site, (), traced=False)
+
+
+@handles("flax.linen.compact", "flax.linen.nowrap", "haiku.transparent")
+def _same(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    return args[0] if args else External("verax.identity")
+
+
+@handles("optax.apply_updates")
+def _apply_updates(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    result = machine.opaque(name, site, (*args, *keywords.values()))
+    first = args[0] if args else keywords.get("params", Constant(None))
+    if isinstance(first, Data):
+        result.traced = first.traced
+    return result

@@ -1,0 +1,51 @@
+"""One name for each thing that a library offers under several."""
+
+from __future__ import annotations
+
+# Longest first; a prefix is replaced by the name that the tables use.
+_PREFIXES = (
+    ("jax.experimental.shard_map.shard_map", "jax.shard_map"),
+    ("jax.experimental.maps.", "jax."),
+    ("jax.interpreters.ad.", "jax.ad."),
+    ("jax.ad_checkpoint.checkpoint", "jax.checkpoint"),
+    ("jax._src.numpy.lax_numpy.", "jax.numpy."),
+    ("jax._src.lax.lax.", "jax.lax."),
+    ("jax.tree_util.tree_", "jax.tree."),
+    ("jax.lax.linalg.", "jax.lax.linalg."),
+    ("flax.linen.module.", "flax.linen."),
+    ("equinox.internal.", "equinox."),
+)
+_EXACT = {
+    "jax.remat": "jax.checkpoint",
+    "jax.tree_map": "jax.tree.map",
+    "jax.tree_leaves": "jax.tree.leaves",
+    "jax.tree_flatten": "jax.tree.flatten",
+    "jax.tree_unflatten": "jax.tree.unflatten",
+    "jax.random.PRNGKey": "jax.random.key",
+    "jax.random.permutation": "jax.random.permutation",
+    "jax.named_call": "jax.named_call",
+    "jax.Array": "jax.Array",
+    "jax.numpy.ndarray": "jax.Array",
+    "jax.numpy.array": "jax.numpy.asarray",
+    "numpy.array": "numpy.asarray",
+    "jax.numpy.concat": "jax.numpy.concatenate",
+    "jax.numpy.permute_dims": "jax.numpy.transpose",
+    "jax.numpy.acos": "jax.numpy.arccos",
+    "jax.experimental.pjit.pjit": "jax.jit",
+    "jax.pjit": "jax.jit",
+    "jax.jacobian": "jax.jacrev",
+    "jax.experimental.io_callback": "jax.io_callback",
+    "jax.experimental.host_callback.call": "jax.pure_callback",
+}
+
+
+def canonical(name: str) -> str:
+    """The name under which the tables know a thing."""
+    if name.startswith(("jax", "flax", "equinox", "numpy")):
+        exact = _EXACT.get(name)
+        if exact is not None:
+            return exact
+        for prefix, replacement in _PREFIXES:
+            if name.startswith(prefix):
+                return replacement + name[len(prefix) :]
+    return name

@@ -1,0 +1,73 @@
+"""Which handler knows a function or a method, by its full name.
+
+A handler gets the interpreter, the call's site, the function's name, and the arguments. For what
+is not in the table, a module's prefix may have a handler for all of its functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..frame import Site
+    from ..machine import Interpreter
+    from ..values import Data, Value
+
+    Handler = Callable[[Interpreter, Site, str, list[Value], dict[str, Value]], Value]
+    MethodHandler = Callable[[Interpreter, Site, Data, list[Value], dict[str, Value]], Value]
+
+_FUNCTIONS: dict[str, Any] = {}
+_PREFIXES: dict[str, Any] = {}
+_METHODS: dict[str, Any] = {}
+_TYPED_METHODS: dict[tuple[str, str], Any] = {}
+
+
+def handles(*names: str) -> Callable[[Any], Any]:
+    """Register a handler for functions, by their full names; `numpy.*` means a whole module."""
+
+    def register(handler: Any) -> Any:
+        for name in names:
+            if name.endswith(".*"):
+                _PREFIXES[name[:-2]] = handler
+            else:
+                _FUNCTIONS[name] = handler
+        return handler
+
+    return register
+
+
+def handles_method(*names: str, of: str = "") -> Callable[[Any], Any]:
+    """Register a handler for methods of data: of any, or of what a function outside has made."""
+
+    def register(handler: Any) -> Any:
+        for name in names:
+            if of:
+                _TYPED_METHODS[of, name] = handler
+            else:
+                _METHODS[name] = handler
+        return handler
+
+    return register
+
+
+def function(name: str) -> Handler | None:
+    """The handler for a function."""
+    found = _FUNCTIONS.get(name)
+    if found is None:
+        found = _PREFIXES.get(name.rpartition(".")[0])
+    return found
+
+
+def method(owner: Data, name: str) -> MethodHandler | None:
+    """The handler for a method of some data."""
+    if owner.type:
+        return _TYPED_METHODS.get((owner.type, name))
+    return _METHODS.get(name)
+
+
+def load() -> None:
+    """Fill the tables."""
+    from . import arrays, builtins, control, frameworks, random, transforms, trees
+
+    assert arrays and builtins and control and frameworks and random and transforms and trees

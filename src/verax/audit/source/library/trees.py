@@ -1,0 +1,182 @@
+"""`jax.tree`: functions over the leaves of containers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..events import Fact
+from ..joining import join
+from ..values import (
+    Class,
+    Constant,
+    Data,
+    External,
+    Instance,
+    Mapping,
+    Partial,
+    Sequence,
+    Value,
+    leaves,
+)
+from .registry import handles
+
+if TYPE_CHECKING:
+    from ..frame import Site
+    from ..machine import Interpreter
+
+
+@handles("jax.tree.map", "jax.tree.map_with_path")
+def _map(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    if len(args) < 2:
+        return machine.opaque(name, site, (*args, *keywords.values()))
+    function, trees = args[0], args[1:]
+    path = [machine.opaque("path", site, (), traced=False)] if name.endswith("with_path") else []
+    results: list[Value] = []
+
+    def at_leaves(parts: list[Value], depth: int) -> Value:
+        first = parts[0]
+        if depth < 8 and isinstance(first, Sequence) and first.items is not None:
+            items = [
+                at_leaves([_part(machine, site, p, i) for p in parts], depth + 1)
+                for i in range(len(first.items))
+            ]
+            return Sequence(first.kind, items, None, site.frame, type=first.type)
+        if depth < 8 and isinstance(first, Mapping):
+            found = {
+                key: at_leaves([_part(machine, site, p, key) for p in parts], depth + 1)
+                for key in first.items
+            }
+            return Mapping(found, first.is_open, site.frame)
+        given = [
+            Data(leaf.node, leaf.traced, True) if isinstance(leaf, Data) else leaf for leaf in parts
+        ]
+        result = machine.call(site, function, [*path, *given], {})
+        results.append(result)
+        return result
+
+    # A dict or list of many leaves is mapped by one of them.
+    first = trees[0]
+    if len(leaves(first)) > 8:
+        trees = [_any_leaf(machine, site, tree) for tree in trees]
+    result = at_leaves(trees, 0)
+    data = {"function": function, "trees": args[1:], "results": results, "result": result}
+    machine.note(Fact(site.syntax, site.frame, "tree map", data))
+    return result
+
+
+def _part(machine: Interpreter, site: Site, value: Value, key: object) -> Value:
+    from .. import parts
+
+    return parts.item(machine, site, value, Constant(key))
+
+
+def _any_leaf(machine: Interpreter, site: Site, tree: Value) -> Value:
+    found = leaves(tree)
+    if not found:
+        return tree
+    joined: Value = found[0]
+    for leaf in found[1:]:
+        joined = join(joined, leaf)
+    return joined
+
+
+@handles("jax.tree.leaves", "jax.tree.flatten", "jax.tree.leaves_with_path")
+def _leaves(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    tree = args[0] if args else Constant(None)
+    found = leaves(tree)
+    known = _is_known(tree)
+    ordered: list[Value] = list(_in_order(tree)) if known else []
+    machine.note(Fact(site.syntax, site.frame, "leaves", {"tree": tree, "name": name}))
+    if known and ordered:
+        result = Sequence("list", ordered, None, site.frame, machine.control)
+    else:
+        leaf = machine.opaque("leaf", site, (tree,), traced=found[0].traced if found else None)
+        leaf.is_array = True
+        result = Sequence("list", None, leaf, site.frame, machine.control)
+    if name.endswith("flatten"):
+        return machine.tuple_of(result, machine.opaque("treedef", site, (), traced=False))
+    return result
+
+
+def _is_known(tree: Value) -> bool:
+    if isinstance(tree, Sequence):
+        return tree.items is not None and all(_is_known(it) for it in tree.items)
+    if isinstance(tree, Mapping):
+        return not tree.is_open and all(_is_known(it) for it in tree.items.values())
+    return isinstance(tree, Data) and tree.is_array
+
+
+def _in_order(tree: Value) -> list[Value]:
+    """The leaves in JAX's order: keys of a dict are sorted."""
+    if isinstance(tree, Sequence):
+        return [leaf for item in tree.items or () for leaf in _in_order(item)]
+    if isinstance(tree, Mapping):
+        try:
+            keys = sorted(tree.items)
+        except TypeError:
+            keys = list(tree.items)
+        return [leaf for key in keys for leaf in _in_order(tree.items[key])]
+    return [tree]
+
+
+@handles("jax.tree.unflatten")
+def _unflatten(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    found = [leaf.traced for value in args for leaf in leaves(value)]
+    traced = found[0] if found and all(it == found[0] for it in found) else None
+    return machine.opaque(name, site, args, traced=traced)
+
+
+@handles("jax.tree.structure", "jax.tree.all", "jax.tree.broadcast")
+def _static(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    return machine.opaque(name, site, (), traced=False)
+
+
+@handles("jax.tree.reduce")
+def _reduce(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    if len(args) < 2:
+        return machine.opaque(name, site, (*args, *keywords.values()))
+    leaf = _any_leaf(machine, site, args[1])
+    start = args[2] if len(args) > 2 else leaf
+    return machine.call(site, args[0], [start, leaf], {})
+
+
+@handles("jax.tree_util.register_pytree_node_class", "jax.tree_util.register_dataclass")
+@handles("jax.tree_util.register_static", "jax.tree_util.register_pytree_with_keys_class")
+@handles("jax.tree_util.register_pytree_node", "jax.tree_util.register_pytree_with_keys")
+@handles("flax.struct.dataclass", "chex.dataclass", "dataclasses.dataclass", "verax.dataclass")
+@handles("chex.mappable_dataclass", "jax_dataclasses.pytree_dataclass", "verax.state.dataclass")
+def _register(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    cls = args[0] if args else keywords.get("nodetype")
+    if cls is None:
+        return Partial(External(name), [], keywords)
+    if isinstance(cls, Class):
+        data = {"name": name, "args": args, "keywords": keywords}
+        fact = Fact(site.syntax, site.frame, "registered", data)
+        if name != "dataclasses.dataclass":
+            machine.record.registered.setdefault(cls, fact)
+    return cls
+
+
+def is_pytree(machine: Interpreter, value: Instance) -> bool | None:
+    """Whether JAX can look into an object; `None` if that is not known."""
+    if value.cls in machine.record.registered:
+        return True
+    for it in value.cls.lineage():
+        if isinstance(it, Class):
+            if it in machine.record.registered and it is value.cls:
+                return True
+        elif it.name not in ("builtins.object", "typing.Generic", "abc.ABC", "typing.Protocol"):
+            return None
+    return False

@@ -1,0 +1,146 @@
+"""Loops of Python's: the body is run once with what comes first, and again if values change kind.
+
+Names that the body assigns vary with the loop, and so does what is made from them. What does not
+vary is the same in each turn: a random key that is drawn from, for instance.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from . import parts
+from .frame import Frame, Region, Site
+from .graph import Node
+from .joining import join
+from .values import Constant, Data, Instance, Mapping, Sequence, Value, mapped
+
+if TYPE_CHECKING:
+    from .machine import Interpreter
+
+_ASSIGNED: dict[ast.AST, frozenset[str]] = {}
+
+
+def assigned_names(syntax: ast.AST) -> frozenset[str]:
+    """The names that a piece of code assigns in its own function."""
+    found = _ASSIGNED.get(syntax)
+    if found is None:
+        names: set[str] = set()
+        pending: list[ast.AST] = [syntax]
+        while pending:
+            node = pending.pop()
+            if isinstance(node, ast.Name):
+                if isinstance(node.ctx, ast.Store):
+                    names.add(node.id)
+            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                names.add(node.name)
+                if node is not syntax:
+                    continue
+            elif isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.GeneratorExp)):
+                continue
+            pending.extend(ast.iter_child_nodes(node))
+        found = _ASSIGNED[syntax] = frozenset(names)
+    return found
+
+
+def for_statement(machine: Interpreter, frame: Frame, syntax: ast.For) -> bool:
+    """`for … in …:`."""
+    from .statements import assign
+
+    iterated = machine.evaluate(frame, syntax.iter)
+    site = Site(frame, syntax.iter)
+
+    def start(region: Region) -> None:
+        given = varying(parts.element(machine, site, iterated), region, syntax.target, frame)
+        assign(machine, frame, syntax.target, given)
+
+    _loop(machine, frame, syntax, start, iterated)
+    return True
+
+
+def while_statement(machine: Interpreter, frame: Frame, syntax: ast.While) -> bool:
+    """`while …:`."""
+
+    def start(region: Region) -> None:
+        value = machine.evaluate(frame, syntax.test)
+        machine.test(Site(frame, syntax.test), "while", value)
+
+    _loop(machine, frame, syntax, start, None)
+    forever = isinstance(syntax.test, ast.Constant) and syntax.test.value
+    return not forever or any(isinstance(it, ast.Break) for it in ast.walk(syntax))
+
+
+def _loop(
+    machine: Interpreter,
+    frame: Frame,
+    syntax: ast.For | ast.While,
+    start: Callable[[Region], None],
+    iterated: Value | None,
+) -> None:
+    place = frame.place(syntax)
+    outer_region, outer_breaks = frame.region, frame.breaks
+    region = Region("loop", outer_region, place, syntax=syntax, iterated=iterated)
+    before, used = frame.environment, machine.used
+    names = [name for name in assigned_names(syntax) if name in before]
+    frame.region = region
+    machine.control += 1
+    state = before
+    for turn in range(2):
+        frame.environment, machine.used, frame.breaks = dict(state), dict(used), []
+        for name in names:
+            frame.environment[name] = varying(state[name], region, syntax, frame)
+        start(region)
+        live = machine.execute(frame, syntax.body)
+        ends = [*frame.breaks, *([frame.environment] if live else [])]
+        after = _after(before, ends)
+        if turn == 1 or machine.control > 2 or not any(_changed(state[name], after[name]) for name in names):
+            break
+        state = after
+    machine.control -= 1
+    frame.region, frame.breaks = outer_region, outer_breaks
+    frame.environment = after
+    machine.used = {**used, **machine.used}
+    machine.execute(frame, syntax.orelse)
+
+
+def _after(before: dict[str, Value], ends: list[dict[str, Value]]) -> dict[str, Value]:
+    after = dict(before)
+    for end in ends:
+        for name, value in end.items():
+            own = after.get(name)
+            if own is None:
+                after[name] = value
+            elif own is not value:
+                after[name] = join(own, value)
+    return after
+
+
+def _changed(one: Value, other: Value) -> bool:
+    if isinstance(one, Data) and isinstance(other, Data):
+        return one.traced != other.traced
+    if isinstance(one, Constant) and isinstance(other, Data):
+        return other.traced is not False
+    return type(one) is not type(other)
+
+
+def varying(value: Value, region: Region, syntax: ast.AST, frame: Frame) -> Value:
+    """A value that is another one in each turn of a loop, of the same kind."""
+
+    def change(leaf: Data) -> Data:
+        node = Node("turn", (leaf.node,), syntax, frame, leaf.node.varies | {region})
+        node.shape, node.dtype = leaf.node.shape, leaf.node.dtype
+        node.is_key = leaf.node.is_key
+        node.label = leaf.node.label
+        return Data(node, leaf.traced, leaf.is_array, leaf.type, leaf.limit)
+
+    if isinstance(value, Constant):
+        if value.value is None or isinstance(value.value, (str, bool)):
+            return value
+        node = Node("turn", (), syntax, frame, frozenset((region,)))
+        return Data(node, False, True)
+    if isinstance(value, (Data, Sequence, Mapping)):
+        return mapped(value, change)
+    if isinstance(value, Instance):
+        return value
+    return value

@@ -1,0 +1,199 @@
+"""The abstract interpreter: it goes through a program as Python would, with values unknown.
+
+Functions are followed into their callees with the arguments at hand, so that one helper is judged
+apart for each way in which it is called. What bounds the cost: a function is run a limited number
+of times for one root, and a loop's body at most twice.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterable
+
+from .calls import CALLS
+from .events import Conversion, Event, KeyUse, Record, Test
+from .expressions import EXPRESSIONS
+from .frame import Frame, Site
+from .graph import Node, variation
+from .imports import Pending
+from .project import Module, Project
+from .statements import STATEMENTS
+from .values import Constant, Data, External, Function, Sequence, Value, leaves, nodes_of
+
+# Runs of one function for one root, calls within calls, and statements that callees may run: for
+# one root, and for all roots of a file by its own number of statements.
+RUNS = 8
+DEPTH = 20
+STATEMENTS_OF_ROOT = 600
+STATEMENTS_OF_FILE = 12
+
+
+class Interpreter:
+    """Runs the code of a project on abstract values and keeps a record of what happens."""
+
+    def __init__(self, project: Project):
+        self.project = project
+        self.record = Record()
+        # The keys that were consumed on the path that led here, with their last use.
+        self.used: dict[Node, KeyUse] = {}
+        # How many conditions and loops are around what runs now.
+        self.control = 0
+        self._runs: Counter[ast.AST] = Counter()
+        self._statements = 0
+        self._end_of_root = STATEMENTS_OF_ROOT
+        self._end_of_file = STATEMENTS_OF_ROOT
+
+    def start_file(self, module: Module) -> None:
+        """Start a new file: what it may cost depends on its size."""
+        count = sum(isinstance(node, ast.stmt) for node in ast.walk(module.syntax))
+        self._end_of_file = self._statements + STATEMENTS_OF_ROOT + STATEMENTS_OF_FILE * count
+
+    def start_root(self) -> None:
+        """Start a new root: functions may be run again."""
+        self._runs.clear()
+        self._end_of_root = self._statements + STATEMENTS_OF_ROOT
+        self.used = {}
+
+    # --- code
+
+    def run_module(self, module: Module) -> Frame:
+        """The names of a module, by running its body once."""
+        if module.frame is None:
+            frame = module.frame = Frame(module, "")
+            used, self.used = self.used, {}
+            control, self.control = self.control, 0
+            self.execute(frame, module.syntax.body)
+            self.used, self.control = used, control
+        return module.frame
+
+    def evaluate(self, frame: Frame, syntax: ast.expr) -> Value:
+        """The value of an expression."""
+        return EXPRESSIONS[syntax.__class__](self, frame, syntax)
+
+    def execute(self, frame: Frame, body: Iterable[ast.stmt]) -> bool:
+        """Run statements; false if they never reach their end."""
+        for statement in body:
+            self._statements += 1
+            handler = STATEMENTS.get(statement.__class__)
+            if handler is not None and handler(self, frame, statement) is False:
+                return False
+        return True
+
+    def call(
+        self, site: Site, callee: Value, args: list[Value], keywords: dict[str, Value]
+    ) -> Value:
+        """The result of a call."""
+        handler = CALLS.get(callee.__class__)
+        if handler is None:
+            return self.opaque("call", site, (callee, *args, *keywords.values()))
+        return handler(self, site, callee, args, keywords)
+
+    def may_run(self, function: Function, site: Site) -> bool:
+        """Whether the interpreter can afford to follow a call."""
+        syntax = function.syntax
+        if site.frame.depth >= DEPTH or self._runs[syntax] >= RUNS:
+            return False
+        if self._statements >= min(self._end_of_root, self._end_of_file):
+            return False
+        if any(frame.function is syntax for frame in site.frame.callers()):
+            return False
+        self._runs[syntax] += 1
+        return True
+
+    # --- names
+
+    def lookup(self, frame: Frame, name: str) -> Value | None:
+        """The value of a name, where a frame can see it."""
+        scope: Frame | None = frame
+        while scope is not None:
+            value = scope.environment.get(name)
+            if value is not None:
+                if value.__class__ is Pending:
+                    value = self.resolved(value)
+                    scope.environment[name] = value
+                return value
+            scope = scope.outer
+        return None
+
+    def resolved(self, value: Value) -> Value:
+        """What an imported name stands for."""
+        return value.resolve(self) if isinstance(value, Pending) else value
+
+    # --- values
+
+    def opaque(
+        self,
+        operation: str,
+        site: Site,
+        operands: Iterable[Value],
+        traced: bool | None = None,
+        type: str = "",
+    ) -> Data:
+        """Something that is made from values in a way that is not known."""
+        inputs = tuple(node for value in operands for node in nodes_of(value))
+        node = Node(operation, inputs, site.syntax, site.frame, variation(inputs))
+        return Data(node, traced, type=type)
+
+    def array(
+        self,
+        operation: str,
+        site: Site,
+        operands: Iterable[Value],
+        is_jax: bool = True,
+        shape: object = None,
+        dtype: str | None = None,
+    ) -> Data:
+        """An array that an operation makes: a tracer if an operand is one, or under staging."""
+        inputs: list[Node] = []
+        traced: bool | None = is_jax and site.frame.is_staged
+        for value in operands:
+            if value.__class__ is Constant:
+                continue
+            for leaf in leaves(value):
+                inputs.append(leaf.node)
+                if not traced and leaf.traced is not False:
+                    traced = leaf.traced
+        node = Node(operation, tuple(inputs), site.syntax, site.frame, variation(inputs))
+        node.shape = shape
+        node.dtype = dtype
+        return Data(node, traced, True)
+
+    def tuple_of(self, *items: Value) -> Sequence:
+        """A tuple of Python's."""
+        return Sequence("tuple", list(items))
+
+    # --- events
+
+    def test(self, site: Site, kind: str, value: Value) -> bool | None:
+        """Python decides by a value: what it decides, if that is known."""
+        if isinstance(value, Data):
+            if value.traced:
+                self.record.add(Test(site.syntax, site.frame, kind, value))
+            return None
+        if isinstance(value, Constant):
+            try:
+                return bool(value.value)
+            except Exception:
+                return None
+        if isinstance(value, (Function, External)):
+            return True
+        return None
+
+    def convert(self, site: Site, kind: str, value: Value) -> None:
+        """A value has to be one of Python's."""
+        if any(leaf.traced for leaf in leaves(value)):
+            self.record.add(Conversion(site.syntax, site.frame, kind, value))
+
+    def note(self, event: Event) -> None:
+        """Keep an event."""
+        self.record.add(event)
+
+    def use_key(self, site: Site, key: Value, by: str, data: Value | None = None) -> None:
+        """A key is consumed."""
+        for leaf in leaves(key):
+            node = leaf.node
+            node.is_key = True
+            use = KeyUse(site.syntax, site.frame, leaf, by, self.used.get(node), data)
+            self.used[node] = use
+            self.record.add(use)

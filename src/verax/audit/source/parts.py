@@ -1,0 +1,305 @@
+"""Attributes, items and elements of values."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from .imports import attribute_of_module
+from .joining import element_of, join
+from .library.names import canonical
+from .values import (
+    Bound,
+    Class,
+    Constant,
+    Data,
+    External,
+    Function,
+    Imported,
+    Instance,
+    Mapping,
+    Partial,
+    Sequence,
+    Transformed,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from .frame import Site
+    from .machine import Interpreter
+
+# Known while tracing, whatever the array's values are.
+STATIC_ATTRIBUTES = frozenset(
+    "shape ndim dtype size itemsize nbytes weak_type aval sharding device committed".split()
+)
+_VIEWS = frozenset(("T", "mT", "real", "imag"))
+
+
+def attribute(machine: Interpreter, site: Site, base: Value) -> Value:
+    """The attribute that the syntax at a site takes from a value."""
+    syntax = site.syntax
+    assert isinstance(syntax, ast.Attribute)
+    return named_attribute(machine, site, base, syntax.attr)
+
+
+def named_attribute(machine: Interpreter, site: Site, base: Value, name: str) -> Value:
+    """An attribute of a value, by its name."""
+    if isinstance(base, External):
+        return External(canonical(f"{base.name}.{name}"))
+    if isinstance(base, Data):
+        return _of_data(machine, site, base, name)
+    if isinstance(base, Instance):
+        return _of_instance(machine, site, base, name)
+    if isinstance(base, Imported):
+        return attribute_of_module(machine, base.module, name)
+    if isinstance(base, Class):
+        found = base.find(name)
+        if found is not None:
+            return unwrapped_method(found, base, is_class=True)
+    elif isinstance(base, Sequence) and base.type is not None:
+        found = _of_named_tuple(base, name)
+        if found is not None:
+            return found
+    elif isinstance(base, (Transformed, Function)) and name in ("__wrapped__", "func"):
+        return base.function if isinstance(base, Transformed) else base
+    elif isinstance(base, Partial) and name == "func":
+        return base.function
+    elif isinstance(base, Bound) and isinstance(base.function, External):
+        if base.function.name == "ndarray.at[]":
+            return Bound(External(f"ndarray.at[].{name}"), base.owner)
+    return Bound(External(f"{_kind(base)}.{name}"), base)
+
+
+def _kind(value: Value) -> str:
+    if isinstance(value, Sequence):
+        return value.kind
+    return {"Mapping": "dict", "Constant": "constant"}.get(type(value).__name__, "object")
+
+
+def _of_data(machine: Interpreter, site: Site, base: Data, name: str) -> Value:
+    node = base.node
+    if name in STATIC_ATTRIBUTES and (base.traced is not None or base.is_array or not base.type):
+        return _static(site, base, name)
+    if name in _VIEWS and (base.is_array or base.traced):
+        result = machine.array(f"ndarray.{name}", site, (base,), is_jax=False)
+        if name in ("T", "mT") and node.shape is not None and len(node.shape) <= 2:
+            result.node.shape = tuple(reversed(node.shape))
+        return result
+    if name == "at":
+        return Bound(External("ndarray.at"), base)
+    child = node.child("field", name, site.syntax, site.frame)
+    # A field of a tree may be static, as far as can be seen here.
+    type_name = f"{base.type}.{name}" if base.type else ""
+    traced = False if base.traced is False else None
+    return Data(child, traced, type=type_name)
+
+
+def _static(site: Site, base: Data, name: str) -> Value:
+    node = base.node
+    if name == "shape" and node.shape is not None:
+        if all(size is not None for size in node.shape):
+            return Sequence("tuple", [Constant(size) for size in node.shape])
+    if name == "ndim" and node.shape is not None:
+        return Constant(len(node.shape))
+    if name == "dtype" and node.dtype is not None:
+        return External(f"dtype.{node.dtype}")
+    found = node.child("static", name, site.syntax, site.frame)
+    return Data(found, False, type=name if name == "shape" else "")
+
+
+def _of_instance(machine: Interpreter, site: Site, base: Instance, name: str) -> Value:
+    found = base.attributes.get(name)
+    if found is not None:
+        return found
+    inherited = base.cls.find(name)
+    if inherited is not None and name not in base.cls.fields:
+        return _read(machine, site, unwrapped_method(inherited, base))
+    if name in STATIC_ATTRIBUTES or name.startswith("__"):
+        return Bound(External(f"object.{name}"), base)
+    child = base.node.child("field", name, site.syntax, site.frame)
+    traced = (
+        base.traced if name in base.cls.fields and not _is_static_field(base.cls, name) else None
+    )
+    value = Data(child, traced)
+    base.attributes[name] = value
+    return value
+
+
+def _read(machine: Interpreter, site: Site, found: Value) -> Value:
+    """The value of a property, or what was found itself."""
+    if isinstance(found, Bound) and isinstance(found.function, External):
+        if found.function.name == "builtins.property":
+            return machine.call(site, found.owner, [], {})
+    return found
+
+
+def _is_static_field(cls: Class, name: str) -> bool:
+    syntax = cls.fields.get(name)
+    return syntax is not None and isinstance(syntax.value, ast.Call)
+
+
+def unwrapped_method(found: Value, owner: Value, is_class: bool = False) -> Value:
+    """A method as its owner gives it: bound, static, of the class, or a property's value."""
+    if isinstance(found, Partial) and isinstance(found.function, External):
+        marker = found.function.name
+        if marker == "builtins.staticmethod":
+            return found.args[0]
+        if marker == "builtins.classmethod":
+            cls = owner.cls if isinstance(owner, Instance) else owner
+            return Bound(found.args[0], cls)
+        if marker == "builtins.property" and not is_class:
+            return Bound(External("builtins.property"), Bound(found.args[0], owner))
+    if isinstance(found, (Function, Transformed, Partial)) and not is_class:
+        return Bound(found, owner)
+    return found
+
+
+def _of_named_tuple(base: Sequence, name: str) -> Value | None:
+    assert base.type is not None
+    names = list(base.type.fields)
+    if name in names and base.items is not None and names.index(name) < len(base.items):
+        return base.items[names.index(name)]
+    found = base.type.find(name)
+    return None if found is None else unwrapped_method(found, base)
+
+
+# --- items
+
+
+def item(machine: Interpreter, site: Site, base: Value, index: Value) -> Value:
+    """`base[index]`."""
+    if isinstance(base, Data):
+        return _item_of_data(machine, site, base, index)
+    if isinstance(base, Sequence):
+        return _item_of_sequence(machine, site, base, index)
+    if isinstance(base, Mapping):
+        return _item_of_mapping(machine, site, base, index)
+    if isinstance(base, Bound) and isinstance(base.function, External):
+        if base.function.name == "ndarray.at":
+            return Bound(External("ndarray.at[]"), machine.tuple_of(base.owner, index))
+    if isinstance(base, (External, Class)):
+        return base  # a generic type
+    if isinstance(base, Instance):
+        method = base.cls.find("__getitem__")
+        if method is not None:
+            return machine.call(site, Bound(method, base), [index], {})
+    return machine.opaque("item", site, (base, index))
+
+
+def _key(index: Value) -> Any:
+    """What makes an index the same index again; `None` if that is not known."""
+    if isinstance(index, Constant):
+        return ("constant", index.value)
+    if isinstance(index, Data):
+        return ("node", index.node)
+    if isinstance(index, Sequence) and index.items is not None:
+        keys = [_key(it) for it in index.items]
+        return (index.kind, *keys) if None not in keys else None
+    return None
+
+
+def _item_of_data(machine: Interpreter, site: Site, base: Data, index: Value) -> Value:
+    from .shaping import of_index
+
+    if base.type == "shape":
+        return _size(machine, site, base, index)
+    key = _key(index)
+    inputs = [leaf for leaf in (base, index) if isinstance(leaf, (Data, Sequence))]
+    if key is None or not isinstance(index, (Constant, Data)):
+        found = machine.opaque("item", site, inputs)
+        node = found.node
+    else:
+        node = base.node.child("item", key, site.syntax, site.frame)
+        if isinstance(index, Data) and index.node not in node.inputs:
+            node.inputs = (base.node, index.node)
+            node.varies = base.node.varies | index.node.varies
+        if isinstance(index, Constant):
+            node.label = repr(index.value)
+    node.is_key = base.node.is_key
+    by_number = not (isinstance(index, Constant) and isinstance(index.value, str))
+    result = Data(node, base.traced, base.is_array and by_number)
+    if isinstance(index, Data) and index.traced and base.traced is False and not base.is_array:
+        result.traced = None
+    of_index(machine, site, base, index, result)
+    return result
+
+
+def _size(machine: Interpreter, site: Site, base: Data, index: Value) -> Value:
+    """One size of a shape that is not known: the same symbol whenever it is asked for."""
+    from .shaping import size_symbol
+
+    if isinstance(index, Constant) and isinstance(index.value, int):
+        return Constant(size_symbol(base.node, index.value))
+    if isinstance(index, Sequence) and index.kind == "slice":
+        return Data(
+            base.node.child("item", _key(index) or id(index), site.syntax, site.frame), False
+        )
+    return machine.opaque("size", site, (), traced=False)
+
+
+def _item_of_sequence(machine: Interpreter, site: Site, base: Sequence, index: Value) -> Value:
+    items = base.items
+    if isinstance(index, Constant) and isinstance(index.value, int) and items is not None:
+        try:
+            return items[index.value]
+        except IndexError:
+            return machine.opaque("item", site, (base,))
+    if isinstance(index, Sequence) and index.kind == "slice":
+        for bound in index.items or ():
+            machine.convert(site, "slice", bound)
+        return _sliced(base, index)
+    if isinstance(index, Data) and index.traced and index.is_array:
+        machine.convert(site, "index", index)
+    found = element_of(base)
+    return machine.opaque("item", site, (base, index)) if found is None else found
+
+
+def _sliced(base: Sequence, index: Sequence) -> Sequence:
+    bounds = [it.value if isinstance(it, Constant) else ... for it in index.items or ()]
+    if base.items is not None and all(it is None or isinstance(it, int) for it in bounds):
+        try:
+            return Sequence(base.kind, base.items[slice(*bounds)], made_in=base.made_in)
+        except ValueError:
+            pass
+    return Sequence(base.kind, None, element_of(base), base.made_in)
+
+
+def _item_of_mapping(machine: Interpreter, site: Site, base: Mapping, index: Value) -> Value:
+    if isinstance(index, Constant):
+        try:
+            found = base.items.get(index.value)
+        except TypeError:
+            found = None
+        if found is not None:
+            return found
+    elif isinstance(index, Data):
+        machine.convert(site, "key", index)
+    joined: Value | None = None
+    for value in base.items.values():
+        joined = value if joined is None else join(joined, value)
+    if joined is None or base.is_open:
+        return machine.opaque("item", site, (base, index))
+    return joined
+
+
+# --- elements
+
+
+def element(machine: Interpreter, site: Site, value: Value) -> Value:
+    """One of the elements that going through a value gives."""
+    if isinstance(value, Sequence):
+        found = element_of(value)
+        if found is not None:
+            return found
+    elif isinstance(value, Mapping):
+        return machine.opaque("key of dict", site, (), traced=False)
+    elif isinstance(value, Constant):
+        return machine.opaque("element", site, (), traced=False)
+    elif isinstance(value, Data):
+        node = value.node.child("element", id(site.syntax), site.syntax, site.frame)
+        node.is_key = value.node.is_key
+        if value.node.shape:
+            node.shape = value.node.shape[1:]
+        node.dtype = value.node.dtype
+        return Data(node, value.traced, value.is_array)
+    return machine.opaque("element", site, (value,))

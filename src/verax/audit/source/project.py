@@ -1,0 +1,105 @@
+"""The modules of a project: from files to names and back, read when they are asked for."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Callable, Sequence
+
+from .frame import Frame
+
+
+class Module:
+    """A file of the project, parsed.
+
+    `frame` is made when the module is run; until then its names are not known.
+    """
+
+    __slots__ = ("frame", "is_package", "name", "path", "syntax", "text")
+
+    def __init__(self, path: str, name: str, text: str, syntax: ast.Module):
+        self.path = path
+        self.name = name
+        self.text = text
+        self.syntax = syntax
+        self.is_package = os.path.basename(path) == "__init__.py"
+        self.frame: Frame | None = None
+
+    @property
+    def package(self) -> str:
+        """The package that relative imports start from."""
+        return self.name if self.is_package else self.name.rpartition(".")[0]
+
+    def absolute(self, name: str | None, level: int) -> str:
+        """The full name of what an import statement names."""
+        if level == 0:
+            return name or ""
+        parts = self.package.split(".") if self.package else []
+        base = parts[: len(parts) - (level - 1)]
+        return ".".join([*base, *([name] if name else [])])
+
+
+class Project:
+    """All modules that an audit can see. `roots` are folders in which packages are looked for."""
+
+    def __init__(self, roots: Sequence[str], parse: Callable[[str], tuple[str, ast.Module] | None]):
+        self._roots = [os.path.abspath(root) for root in roots]
+        self._parse = parse
+        self._modules: dict[str, Module | None] = {}
+        self._found: dict[tuple[str, str], str | None] = {}
+        self._is_file: dict[str, bool] = {}
+        # Files that were read, or looked for, since this was last emptied.
+        self.consulted: set[str] = set()
+
+    def module(self, path: str) -> Module | None:
+        """The module in a file; `None` if it cannot be parsed."""
+        self.consulted.add(path)
+        if path not in self._modules:
+            parsed = self._parse(path)
+            self._modules[path] = (
+                None if parsed is None else Module(path, module_name(path), *parsed)
+            )
+        return self._modules[path]
+
+    def find(self, name: str, importer: Module) -> Module | None:
+        """The module of the project with a full name, as another module would import it."""
+        base = top_folder(importer.path)
+        key = (name, base)
+        if key not in self._found:
+            self._found[key] = self._search(name, base)
+        path = self._found[key]
+        return None if path is None else self.module(path)
+
+    def _search(self, name: str, base: str) -> str | None:
+        parts = name.split(".")
+        for folder in (base, *self._roots, *(os.path.join(root, "src") for root in self._roots)):
+            stem = os.path.join(folder, *parts)
+            for path in (os.path.join(stem, "__init__.py"), stem + ".py"):
+                self.consulted.add(path)
+                if self._exists(path):
+                    return path
+        return None
+
+    def _exists(self, path: str) -> bool:
+        found = self._is_file.get(path)
+        if found is None:
+            found = self._is_file[path] = os.path.isfile(path)
+        return found
+
+
+def top_folder(path: str) -> str:
+    """The folder above the outermost package that a file is in."""
+    folder = os.path.dirname(path)
+    while os.path.isfile(os.path.join(folder, "__init__.py")):
+        above = os.path.dirname(folder)
+        if above == folder:
+            break
+        folder = above
+    return folder
+
+
+def module_name(path: str) -> str:
+    """The full name under which a file is imported."""
+    relative = os.path.relpath(path, top_folder(path))
+    stem = os.path.splitext(relative)[0].replace(os.sep, ".")
+    return stem.removesuffix(".__init__") if stem != "__init__" else ""

@@ -1,0 +1,346 @@
+"""Abstract values: what the interpreter knows of what a Python expression would give."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from .graph import Node
+
+if TYPE_CHECKING:
+    from .frame import Frame
+    from .project import Module
+
+
+class Value:
+    """Something that an expression can evaluate to."""
+
+    __slots__ = ()
+
+
+class Constant(Value):
+    """A number, a string, `None`, `...`, or a symbolic size: a value of Python that is known."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any):
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"Constant({self.value!r})"
+
+
+NONE = Constant(None)
+
+
+class Data(Value):
+    """An array, a tree of arrays, or any other object of which only its origin is known.
+
+    `traced` says whether its leaves are tracers that have no value while the program is traced:
+    `None` where that is not known. `is_array` says that it is an array or a number for certain, not
+    a container. `type` is the full name of what made it, when that is outside of the project.
+    `limit` is a bound that an integer stays below.
+    """
+
+    __slots__ = ("is_array", "limit", "node", "traced", "type")
+
+    def __init__(
+        self,
+        node: Node,
+        traced: bool | None = None,
+        is_array: bool = False,
+        type: str = "",
+        limit: Any = None,
+    ):
+        self.node = node
+        self.traced = traced
+        self.is_array = is_array
+        self.type = type
+        self.limit = limit
+
+    def __repr__(self) -> str:
+        return f"Data({self.node!r}, traced={self.traced})"
+
+
+class Sequence(Value):
+    """A tuple, a list or a set.
+
+    `items` are its elements in order; where their number is not known, `items` is `None` and
+    `element` stands for all of them. `made_in` and `made_at` tell the frame and the nesting of
+    control flow in which it was made, for what mutates it.
+    """
+
+    __slots__ = ("element", "items", "kind", "length", "made_at", "made_in", "syntax", "type")
+
+    def __init__(
+        self,
+        kind: str,
+        items: list[Value] | None,
+        element: Value | None = None,
+        made_in: Frame | None = None,
+        made_at: int = 0,
+        length: Any = None,
+        type: Class | None = None,
+        syntax: ast.AST | None = None,
+    ):
+        self.kind = kind
+        self.items = items
+        self.element = element
+        self.made_in = made_in
+        self.made_at = made_at
+        self.length = len(items) if items is not None else length
+        self.type = type  # a named tuple's class
+        self.syntax = syntax
+
+    def __repr__(self) -> str:
+        return f"{self.kind}({self.items if self.items is not None else self.element})"
+
+
+class Mapping(Value):
+    """A dict. With `is_open` it may have more keys than are known."""
+
+    __slots__ = ("is_open", "items", "made_at", "made_in", "syntax")
+
+    def __init__(
+        self,
+        items: dict[Any, Value],
+        is_open: bool = False,
+        made_in: Frame | None = None,
+        made_at: int = 0,
+        syntax: ast.AST | None = None,
+    ):
+        self.items = items
+        self.is_open = is_open
+        self.made_in = made_in
+        self.made_at = made_at
+        self.syntax = syntax
+
+    def __repr__(self) -> str:
+        return f"dict({self.items})"
+
+
+FunctionSyntax = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+class Function(Value):
+    """A function or lambda of the project, with the frame that it closes over."""
+
+    __slots__ = ("cls", "defaults", "frame", "keyword_defaults", "name", "syntax")
+
+    def __init__(
+        self,
+        syntax: FunctionSyntax,
+        frame: Frame,
+        defaults: list[Value],
+        keyword_defaults: dict[str, Value],
+        name: str,
+        cls: Class | None = None,
+    ):
+        self.syntax = syntax
+        self.frame = frame
+        self.defaults = defaults
+        self.keyword_defaults = keyword_defaults
+        self.name = name
+        self.cls = cls
+
+    def __repr__(self) -> str:
+        return f"Function({self.name})"
+
+
+class Bound(Value):
+    """A method of an object."""
+
+    __slots__ = ("function", "owner")
+
+    def __init__(self, function: Value, owner: Value):
+        self.function = function
+        self.owner = owner
+
+
+class Partial(Value):
+    """`functools.partial` of a function."""
+
+    __slots__ = ("args", "function", "keywords")
+
+    def __init__(self, function: Value, args: list[Value], keywords: dict[str, Value]):
+        self.function = function
+        self.args = args
+        self.keywords = keywords
+
+
+class Transformed(Value):
+    """A function under a transformation: `jax.jit(f)`.
+
+    `kind` is JAX's word, `options` the other arguments of the transformation by name. With
+    `is_filtered` leaves that are not arrays pass through, as in equinox.
+    """
+
+    __slots__ = ("frame", "function", "is_filtered", "kind", "options", "rules", "syntax")
+
+    def __init__(
+        self,
+        kind: str,
+        function: Value,
+        options: dict[str, Value],
+        syntax: ast.AST,
+        frame: Frame,
+        is_filtered: bool = False,
+    ):
+        self.kind = kind
+        self.function = function
+        self.options = options
+        self.syntax = syntax
+        self.frame = frame
+        self.is_filtered = is_filtered
+        self.rules: dict[str, Value] = {}  # fwd and bwd of custom derivatives
+
+    def __repr__(self) -> str:
+        return f"Transformed({self.kind}, {self.function!r})"
+
+
+class External(Value):
+    """Something from outside of the project, by its full name: `jax.numpy.sum`."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"External({self.name})"
+
+
+class Imported(Value):
+    """A module of the project."""
+
+    __slots__ = ("module",)
+
+    def __init__(self, module: Module):
+        self.module = module
+
+
+class Class(Value):
+    """A class of the project.
+
+    `fields` are the annotated names of its body, in order; `attributes` what its body assigns.
+    """
+
+    __slots__ = ("attributes", "bases", "decorators", "fields", "frame", "name", "syntax")
+
+    def __init__(self, syntax: ast.ClassDef, frame: Frame, bases: list[Value]):
+        self.syntax = syntax
+        self.frame = frame
+        self.name = syntax.name
+        self.bases = bases
+        self.decorators: list[Value] = []
+        self.attributes: dict[str, Value] = {}
+        self.fields: dict[str, ast.AnnAssign] = {}
+
+    def lineage(self) -> Iterator[Class | External]:
+        """The class and what it derives from, as far as that is known."""
+        yield self
+        for base in self.bases:
+            if isinstance(base, Class):
+                yield from base.lineage()
+            elif isinstance(base, External):
+                yield base
+
+    def find(self, name: str) -> Value | None:
+        """An attribute of the class or of the classes that it derives from."""
+        for cls in self.lineage():
+            if isinstance(cls, Class) and name in cls.attributes:
+                return cls.attributes[name]
+        return None
+
+    def __repr__(self) -> str:
+        return f"Class({self.name})"
+
+
+class Instance(Value):
+    """An object of a class of the project; attributes that are not known are parts of its node."""
+
+    __slots__ = ("attributes", "cls", "made_in", "node", "traced")
+
+    def __init__(
+        self, cls: Class, node: Node, made_in: Frame | None = None, traced: bool | None = None
+    ):
+        self.cls = cls
+        self.node = node
+        self.attributes: dict[str, Value] = {}
+        self.made_in = made_in
+        self.traced = traced
+
+    def __repr__(self) -> str:
+        return f"Instance({self.cls.name})"
+
+
+def leaves(value: Value, limit: int = 200) -> list[Data]:
+    """The data in a value, through containers."""
+    if isinstance(value, Data):
+        return [value]
+    found: list[Data] = []
+    pending: list[Value] = [value]
+    while pending and len(found) < limit:
+        item = pending.pop()
+        if isinstance(item, Data):
+            found.append(item)
+        elif isinstance(item, Sequence):
+            if item.items is not None:
+                pending.extend(reversed(item.items))
+            elif item.element is not None:
+                pending.append(item.element)
+        elif isinstance(item, Mapping):
+            pending.extend(reversed(item.items.values()))
+        elif isinstance(item, Instance):
+            if item.attributes:
+                pending.extend(reversed(item.attributes.values()))
+            else:
+                found.append(Data(item.node, item.traced))
+        elif isinstance(item, Partial):
+            pending.extend((*item.args, *item.keywords.values()))
+        elif isinstance(item, Bound):
+            pending.append(item.owner)
+    return found
+
+
+def nodes_of(value: Value) -> list[Node]:
+    """The nodes of the data in a value."""
+    if isinstance(value, Data):
+        return [value.node]
+    if isinstance(value, (Constant, External, Function)):
+        return []
+    return [leaf.node for leaf in leaves(value)]
+
+
+def mapped(value: Value, change: Callable[[Data], Value], depth: int = 0) -> Value:
+    """A value with its data changed, containers kept."""
+    if isinstance(value, Data):
+        return change(value)
+    if depth > 12:
+        return value
+    if isinstance(value, Sequence):
+        items = value.items
+        return Sequence(
+            value.kind,
+            None if items is None else [mapped(item, change, depth + 1) for item in items],
+            None if value.element is None else mapped(value.element, change, depth + 1),
+            value.made_in,
+            value.made_at,
+            value.length,
+            value.type,
+            value.syntax,
+        )
+    if isinstance(value, Mapping):
+        items = {key: mapped(item, change, depth + 1) for key, item in value.items.items()}
+        return Mapping(items, value.is_open, value.made_in, value.made_at, value.syntax)
+    if isinstance(value, Instance):
+        changed = change(Data(value.node, value.traced))
+        node = changed.node if isinstance(changed, Data) else value.node
+        traced = changed.traced if isinstance(changed, Data) else value.traced
+        copy = Instance(value.cls, node, value.made_in, traced)
+        copy.attributes = {
+            name: mapped(item, change, depth + 1) for name, item in value.attributes.items()
+        }
+        return copy
+    return value
