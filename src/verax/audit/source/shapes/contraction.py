@@ -12,6 +12,7 @@ from .shape import (
     Partial,
     Shape,
     broadcast,
+    change_axis,
     known,
     normal_axes,
     partial,
@@ -48,10 +49,7 @@ def _partial_matmul(a: Shape, b: Shape) -> Shape:
     if isinstance(b, tuple):
         contract(size_of(a, -1), b[max(-2, -len(b))])
         if len(b) == 1:
-            # The rank is one less, whatever it was.
-            if isinstance(a, Partial):
-                return partial(a.lead, a.trail[:-1])
-            return None
+            return change_axis(a, -1, lambda _: ())
         if len(b) > 2 or (isinstance(a, Partial) and len(a.lead) + len(a.trail) > 1):
             trail = a.trail[-2:-1] if isinstance(a, Partial) else ()
             return partial((), (*(trail or (None,)), *b[-1:]))

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from types import EllipsisType
 from typing import NamedTuple, TypeAlias
 
-from .dims import Dim, Size, add, at_least, differ, floordiv, minimum, show, sub
+from .dims import Dim, Size, add, at_least, differ, floordiv, minimum, mul, show, sub
 from .shape import (
     Known,
     Mismatch,
     Partial,
     Shape,
     broadcast,
+    broadcast_to,
     change_axis,
     known,
     least_rank,
@@ -153,24 +154,39 @@ def _sliced(size: Dim, item: slice) -> Dim:
     if step == 0:
         raise Mismatch("a slice with step 0")
     first: Dim = 0 if start is None else _bound(start, size, is_start=True)
-    length = sub(size if stop is None else _bound(stop, size), first)
-    if type(length) is int:
-        length = max(length, 0)
+    length = _between(first, size if stop is None else _bound(stop, size))
     return length if step == 1 else floordiv(add(length, step - 1), step)
+
+
+def _between(start: Dim, stop: Dim) -> Dim:
+    """How far it is, or 0 where it is backwards."""
+    length = sub(stop, start)
+    if start == 0 or at_least(stop, start):
+        return max(length, 0) if type(length) is int else length
+    if at_least(start, stop):
+        return 0
+    # n - 3 is positive in general, which of n - m nobody can say.
+    return length if type(start) is int else None
+
+
+def _negative(bound: int | Size) -> bool | None:
+    """Whether a bound is counted from the end: n - 1 in general is not, n - m nobody knows."""
+    if not isinstance(bound, Size):
+        return bound < 0
+    signs = {factor < 0 for monomial, factor in bound.terms if monomial}
+    return signs.pop() if len(signs) == 1 else None
 
 
 def _bound(bound: int | Size, size: Dim, is_start: bool = False) -> Dim:
     """A bound counted from the front, within the axis."""
-    if type(bound) is int:
-        if bound < 0:
-            from_front = add(size, bound)
-            # The last k of n elements begin at n - min(n, k).
-            return sub(size, minimum(size, -bound)) if is_start else from_front
-        # An axis that is sliced from its third element has that many, in general.
-        return bound if is_start else minimum(size, bound)
-    if at_least(0, bound):
-        return add(size, bound)
-    return minimum(size, bound)
+    backwards = _negative(bound)
+    if backwards is None:
+        return bound if at_least(size, bound) else None
+    if backwards:
+        # The last k of n elements begin at n - min(n, k).
+        return sub(size, minimum(size, mul(bound, -1))) if is_start else add(size, bound)
+    # An axis that is sliced from its third element has that many, in general.
+    return bound if is_start and type(bound) is int else minimum(size, bound)
 
 
 def out_of_bounds(shape: Shape, items: Sequence[Item]) -> OutOfBounds | None:
@@ -218,14 +234,10 @@ def take_along_axis(shape: Shape, indices: Shape, axis: int | None = -1) -> Shap
 
 def update(shape: Shape, items: Sequence[Item], value: Shape) -> Shape:
     """The shape of `x.at[items].set(value)`, whose value must broadcast to what is selected."""
-    target, given = known(index(shape, items)), known(value)
-    if target is None or given is None:
-        return shape
-    for dim, wanted in zip(reversed(given), reversed(target), strict=False):
-        if dim != 1 and differ(dim, wanted):
-            raise Mismatch(f"{show_shape(given)} does not fit the selected {show_shape(target)}")
-    if any(dim != 1 and type(dim) is int for dim in given[: max(len(given) - len(target), 0)]):
-        raise Mismatch(f"{show_shape(given)} does not fit the selected {show_shape(target)}")
+    target = index(shape, items)
+    # Of nothing, nothing is written, whatever the value.
+    if target is not None and 0 not in (known(target) or ()):
+        broadcast_to(value, target)
     return shape
 
 

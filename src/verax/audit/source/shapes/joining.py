@@ -10,10 +10,10 @@ from .reshaping import element_count
 from .shape import (
     Known,
     Mismatch,
-    Partial,
     Shape,
     change_axis,
     known,
+    least_rank,
     normal_axis,
     show_shape,
     size_of,
@@ -66,7 +66,7 @@ def stack(shapes: Sequence[Shape], axis: int = 0) -> Shape:
 def atleast(shape: Shape, rank: int) -> Shape:
     """The shape with ones added up to a rank of 1, 2 or 3, where `atleast_nd` adds them."""
     if not isinstance(shape, tuple):
-        return shape if isinstance(shape, Partial) and rank == 1 else None
+        return shape if least_rank(shape) >= rank else None
     if len(shape) >= rank:
         return shape
     if not shape:
@@ -163,7 +163,7 @@ def tile(shape: Shape, reps: int | Sequence[Dim]) -> Shape:
 
 def repeat(shape: Shape, repeats: Dim, axis: int | None = None) -> Shape:
     """Each element repeated; `repeats` is unknown where it is an array."""
-    if axis is None:
+    if axis is None or shape == ():
         return (mul(element_count(shape), repeats),)
     return change_axis(shape, axis, lambda dim: (mul(dim, repeats),))
 
