@@ -92,7 +92,7 @@ UNARY_TRUTH = """
 """
 BINARY_PROMOTED = """
     add bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor floor_divide
-    fmax fmin gcd lcm left_shift maximum minimum mod multiply pow power remainder right_shift
+    left_shift maximum minimum mod multiply pow power remainder right_shift
     subtract
 """
 BINARY_INEXACT = """
@@ -107,10 +107,17 @@ SPECIAL_UNARY = """
     bessel_jn dawsn digamma entr erf erfc erfcinv erfcx erfinv exp1 expi expit factorial gamma
     gammaln gammasgn i0 i0e i1 i1e log_ndtr loggamma logit ndtr ndtri spence
 """
-SPECIAL_BINARY = """
-    beta betaln boxcox boxcox1p gammainc gammaincc kl_div owens_t poch polygamma rel_entr xlog1py
-    xlogy zeta
-"""
+SPECIAL_BINARY = {
+    "a, b": "beta betaln",
+    "a, x": "gammainc gammaincc",
+    "h, a": "owens_t",
+    "n, x": "polygamma",
+    "p, q": "kl_div rel_entr",
+    "x, lmbda": "boxcox boxcox1p",
+    "x, q": "zeta",
+    "x, y": "xlog1py xlogy",
+    "z, m": "poch",
+}
 
 # Python's operators on arrays, by the names of the module `operator`.
 OPERATORS = {
@@ -127,6 +134,7 @@ def _numpy() -> Table:
         **dict(entries(module, UNARY_KEPT, "x", pointwise(kept))),
         **dict(entries(module, UNARY_TRUTH, "x", pointwise(truth))),
         **dict(entries(module, BINARY_PROMOTED, "x, y", pointwise(promote, 2))),
+        **dict(entries(module, "fmax fmin gcd lcm", "x1, x2", pointwise(promote, 2))),
         **dict(entries(module, BINARY_INEXACT, "x, y", pointwise(inexact_promoted, 2))),
         **dict(entries(module, BINARY_TRUTH, "x, y", pointwise(truth, 2))),
         **dict(entries(module, "abs absolute", "x", pointwise(real))),
@@ -156,9 +164,12 @@ def _operators() -> Table:
 def _special() -> Table:
     module = "jax.scipy.special"
     ternary = pointwise(inexact_promoted, 3)
+    table: Table = {}
+    for signature, names in SPECIAL_BINARY.items():
+        table.update(entries(module, names, signature, pointwise(inexact_promoted, 2)))
     return {
+        **table,
         **dict(entries(module, SPECIAL_UNARY, "x", pointwise(inexact))),
-        **dict(entries(module, SPECIAL_BINARY, "x, y", pointwise(inexact_promoted, 2))),
         **dict(entries(module, "betainc hyp1f1", "a, b, x", ternary)),
         f"{module}.hyp2f1": function("a, b, c, x", pointwise(inexact_promoted, 4)),
         f"{module}.multigammaln": function("a, d", pointwise(inexact)),
