@@ -1,0 +1,1 @@
+"""The source engine: reads a program without importing it, and without importing JAX."""
