@@ -17,6 +17,7 @@ from verax.audit.settings import FAIL_ON, FORMATS, Settings, read_settings
 
 if TYPE_CHECKING:
     from verax.audit.report import Report
+    from verax.audit.source.engine import Options
 
 # Exit codes.
 FINE, FOUND, WRONG_CALL, INTERRUPTED = 0, 1, 2, 130
@@ -69,9 +70,9 @@ class _Version(argparse.Action):
 def _add_audit(commands: argparse._SubParsersAction[_Parser]) -> None:
     audit = commands.add_parser(
         "audit",
-        help="audit functions",
-        description="Trace functions on example inputs and report what they do, what is wrong "
-        "with them, and what was proved right.",
+        help="audit files, folders and functions",
+        description="Read files without importing them, trace functions on example inputs, and "
+        "report what they do, what is wrong with them, and what was proved right.",
         epilog="Exit code: 0 if there is no issue at or above --fail-on, 1 if there is, 2 if the "
         "call or the target is wrong. Settings can also stand in [tool.verax] of pyproject.toml.",
     )
@@ -79,7 +80,21 @@ def _add_audit(commands: argparse._SubParsersAction[_Parser]) -> None:
         "targets",
         metavar="TARGET",
         nargs="+",
-        help="file.py:function or package.module:function",
+        help="a file, a notebook, a folder or a module to read, - for standard input; or "
+        "file.py:function or package.module:function, which is also imported and traced",
+    )
+    files = audit.add_argument_group("files")
+    files.add_argument(
+        "--exclude",
+        metavar="PATTERN",
+        action="append",
+        default=[],
+        help="leave out files and folders below a TARGET, by a pattern as in .gitignore; may be "
+        "repeated",
+    )
+    files.add_argument("--jobs", metavar="N", type=_jobs, help="processes (default: one a core)")
+    files.add_argument(
+        "--no-cache", dest="cache", action="store_false", help="read everything anew"
     )
     inputs = audit.add_argument_group(
         "inputs", "without these, inputs come from jaxtyping's annotations"
@@ -150,6 +165,12 @@ def _seconds(text: str) -> float:
     return seconds
 
 
+def _jobs(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of processes")
+    return int(text)
+
+
 def _depth(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is no number of levels")
@@ -171,7 +192,8 @@ def _audit(options: argparse.Namespace) -> int:
     if options.inputs and options.specs:
         raise UsageError("--inputs gives all arguments; leave out --in, or --inputs")
     given = Given(options.specs, parse_dims(options.dims), options.inputs, options.axes)
-    report = audit_targets(options.targets, given, options.timeout or DEFAULT_TIMEOUT)
+    timeout = options.timeout or DEFAULT_TIMEOUT
+    report = audit_targets(options.targets, given, timeout, _source_options(options, settings))
     report = selection.apply(report)
     text = _rendered(options, report, options.format or settings.format or "text")
     if options.output and options.output != "-":
@@ -180,6 +202,19 @@ def _audit(options: argparse.Namespace) -> int:
         write_stdout(text)
     fail_on = options.fail_on or settings.fail_on or _DEFAULT_FAIL_ON
     return FOUND if fails(report, fail_on) else FINE
+
+
+def _source_options(options: argparse.Namespace, settings: Settings) -> Options:
+    from verax.audit.source.engine import Options
+    from verax.audit.source.reading import DEFAULT_MAX_BYTES
+
+    return Options(
+        exclude=(*settings.exclude, *options.exclude),
+        base=str(settings.folder or ""),
+        max_bytes=settings.max_file_size or DEFAULT_MAX_BYTES,
+        jobs=options.jobs,
+        cache=options.cache,
+    )
 
 
 def _codes(

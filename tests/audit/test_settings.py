@@ -20,7 +20,9 @@ def settings(folder: Path, text: str) -> Settings:
 
 def test_settings_of_the_project(tmp_path: Path):
     text = "select = ['AX', 'RK']\nignore = 'AX001'\nfail-on = 'minor'\nformat = 'json'"
-    expected = Settings("pyproject.toml", ("AX", "RK"), ("AX001",), "minor", "json")
+    expected = Settings(
+        "pyproject.toml", ("AX", "RK"), ("AX001",), "minor", "json", folder=tmp_path
+    )
     assert settings(tmp_path, f"[tool.verax]\n{text}") == expected
 
 
@@ -47,7 +49,7 @@ def test_no_settings(tmp_path: Path):
         (
             "[tool.verax]\nzzz = []",
             "pyproject.toml, [tool.verax]: there is no setting 'zzz'; there are select, ignore, "
-            "fail-on, format",
+            "fail-on, format, exclude, baseline, max-file-size",
         ),
         (
             "[tool.verax]\nselect = 3",
