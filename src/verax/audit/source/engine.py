@@ -8,8 +8,11 @@ from dataclasses import dataclass, field, replace
 
 from ..report import Report, merged
 from ..suppressions import without_suppressed
+from .cache import Cache, cache_folder
 from .discover import discover
-from .one_file import Auditor, Texts
+from .one_file import Auditor, Outcome, Texts
+from .parallel import audit_all
+from .progress import Bar
 from .reading import DEFAULT_MAX_BYTES, SourceText
 from .roots import import_roots
 
@@ -76,15 +79,36 @@ def audit_files(
     given = {} if stdin is None else {os.path.join(here, STDIN): stdin}
     files = [*found.files, *given, *beside]
     texts = Texts(options.max_bytes, given)
-    auditor = Auditor(import_roots(files, here), texts)
-    outcomes = {file: auditor.audit(file) for file in files}
+    roots = import_roots(files, here)
+    outcomes = {file: Auditor(roots, texts).audit(file) for file in given}
+    outcomes |= _outcomes([file for file in files if file not in given], roots, texts, options)
     notes = list(found.notes)
     if not files:
         notes.append(f"{', '.join(paths)}: there is no Python file and no notebook to audit")
     return Audited(
-        {file: outcome.report for file, outcome in outcomes.items()},
+        {file: outcomes[file].report for file in files},
         tuple(notes),
         frozenset(beside),
         frozenset(file for file, outcome in outcomes.items() if outcome.has_comments),
         texts,
     )
+
+
+def _outcomes(
+    files: Sequence[str], roots: Sequence[str], texts: Texts, options: Options
+) -> dict[str, Outcome]:
+    """What each file told, from the cache where nothing has changed."""
+    outcomes: dict[str, Outcome] = {}
+    folder = cache_folder() if options.cache else None
+    with Bar(len(files)) as bar, Cache(folder, [*roots, str(options.max_bytes)]) as cache:
+        for file in files:
+            outcome = cache.get(file)
+            if outcome is not None:
+                outcomes[file] = outcome
+                bar.advance()
+        new = [file for file in files if file not in outcomes]
+        for done in audit_all(new, roots, texts, options.max_bytes, options.jobs):
+            outcomes[done.path] = done.outcome
+            cache.put(done.path, done.outcome, done.text)
+            bar.advance()
+    return outcomes

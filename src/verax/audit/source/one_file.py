@@ -13,20 +13,19 @@ from .analyse import analyse
 from .project import Project
 from .reading import SourceText, UnreadableError
 
-MISSING = ""  # the digest of a file that is not there
-
 
 @dataclass(frozen=True)
 class Outcome:
     """What one file told.
 
     `digests` identify its content and that of every file that was read for it. `has_comments` says
-    whether it may hold `# verax:` comments.
+    whether it may hold `# verax:` comments, `failed` whether verax itself failed there.
     """
 
     report: Report
     digests: Mapping[str, str] = field(default_factory=dict[str, str])
     has_comments: bool = False
+    failed: bool = False
 
 
 class Texts:
@@ -78,6 +77,7 @@ class Auditor:
     def audit(self, path: str) -> Outcome:
         """What one file tells; whatever goes wrong is a note."""
         consulted: frozenset[str] = frozenset()
+        failed = False
         try:
             analysis = analyse(path, self._project)
             report, consulted = analysis.report, analysis.consulted
@@ -85,7 +85,7 @@ class Auditor:
             report = Report(path, notes=(str(error),))
         except Exception as error:
             text = f"{path}: verax itself failed: {type(error).__name__}: {error}"
-            report = Report(path, notes=(text,))
+            report, failed = Report(path, notes=(text,)), True
         try:
             source = self._texts.read(path)
         except UnreadableError:
@@ -93,7 +93,7 @@ class Auditor:
         problems = tuple(str(problem) for problem in source.problems)
         report = replace(report, notes=tuple(dict.fromkeys((*report.notes, *problems))))
         digests = {file: self._texts.digest(file) for file in sorted({path, *consulted})}
-        return Outcome(self._with_cells(report), digests, "verax:" in source.text)
+        return Outcome(self._with_cells(report), digests, "verax:" in source.text, failed)
 
     def _with_cells(self, report: Report) -> Report:
         """The report with places in notebooks by cell, instead of by line of the joined text."""
