@@ -16,6 +16,7 @@ from verax.audit.errors import UsageError
 from verax.audit.settings import FAIL_ON, FORMATS, Settings, read_settings
 
 if TYPE_CHECKING:
+    from verax.audit.baseline import Baseline
     from verax.audit.report import Report
     from verax.audit.source.engine import Options
 
@@ -152,6 +153,14 @@ def _add_audit(commands: argparse._SubParsersAction[_Parser]) -> None:
         choices=FAIL_ON,
         help=f"the least severity that makes the exit code 1 (default: {_DEFAULT_FAIL_ON})",
     )
+    findings.add_argument(
+        "--baseline", metavar="FILE", help="leave out what was known when FILE was written"
+    )
+    findings.add_argument(
+        "--write-baseline",
+        metavar="FILE",
+        help="write all findings to FILE, for --baseline, instead of reporting them",
+    )
     audit.set_defaults(run=_audit)
 
 
@@ -178,8 +187,9 @@ def _depth(text: str) -> int:
 
 
 def _audit(options: argparse.Namespace) -> int:
+    from verax.audit.baseline import without_known
     from verax.audit.child import DEFAULT_TIMEOUT, Given
-    from verax.audit.command import audit_targets, fails
+    from verax.audit.command import audit_targets, fails, paths_of
     from verax.audit.output import write_file, write_stdout
     from verax.audit.selection import Selection, parse_codes
     from verax.audit.specs import parse_dims
@@ -189,12 +199,17 @@ def _audit(options: argparse.Namespace) -> int:
         parse_codes(*_codes(options.select, "--select", settings.select, "select", settings)),
         parse_codes(*_codes(options.ignore, "--ignore", settings.ignore, "ignore", settings)),
     )
+    baseline = _baseline(options, settings)
     if options.inputs and options.specs:
         raise UsageError("--inputs gives all arguments; leave out --in, or --inputs")
     given = Given(options.specs, parse_dims(options.dims), options.inputs, options.axes)
     timeout = options.timeout or DEFAULT_TIMEOUT
     report = audit_targets(options.targets, given, timeout, _source_options(options, settings))
     report = selection.apply(report)
+    if options.write_baseline:
+        return _write_baseline(report, options.write_baseline)
+    if baseline is not None:
+        report = without_known(report, baseline, paths_of(options.targets), selection.keeps)
     text = _rendered(options, report, options.format or settings.format or "text")
     if options.output and options.output != "-":
         write_file(options.output, text)
@@ -202,6 +217,25 @@ def _audit(options: argparse.Namespace) -> int:
         write_stdout(text)
     fail_on = options.fail_on or settings.fail_on or _DEFAULT_FAIL_ON
     return FOUND if fails(report, fail_on) else FINE
+
+
+def _write_baseline(report: Report, file: str) -> int:
+    from verax.audit.baseline import as_baseline
+    from verax.audit.output import write_file, write_stdout
+
+    write_file(file, as_baseline(report, file), "--write-baseline")
+    count = len(report.findings)
+    write_stdout(f"{file}: {count} finding{'s' * (count != 1)}\n")
+    return FINE
+
+
+def _baseline(options: argparse.Namespace, settings: Settings) -> Baseline | None:
+    from verax.audit.baseline import read_baseline
+
+    file = options.baseline
+    if file is None and settings.baseline and settings.folder:
+        file = os.path.relpath(settings.folder / settings.baseline)
+    return None if file is None or options.write_baseline else read_baseline(file)
 
 
 def _source_options(options: argparse.Namespace, settings: Settings) -> Options:

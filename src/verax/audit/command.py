@@ -53,6 +53,12 @@ def audit_targets(
     return without_suppressed(report, audited.commented, audited.read)
 
 
+def paths_of(targets: Iterable[str]) -> list[str]:
+    """The files and folders among targets, which are read whole."""
+    parsed = map(parse_target, targets)
+    return [str(it.path) for it in parsed if isinstance(it, SourceTarget) and it.text != STDIN]
+
+
 def _traced(target: FunctionTarget, given: Given, timeout: float, alone: bool) -> Report:
     try:
         return audit_in_child(target, given, timeout)
