@@ -80,9 +80,11 @@ class Database:
             self._give_up(error)
 
     def prune(self, max_bytes: int, now: int) -> None:
-        """If the file is too large, forget what was not used for long, and half of the rest."""
+        """If there is too much, forget what was not used for long, and half of the rest."""
+        if self._connection is None:
+            return
         try:
-            if self._connection is None or self._file.stat().st_size <= max_bytes:
+            if self._size(self._connection) <= max_bytes:
                 return
             with self._connection as connection:
                 connection.execute("BEGIN IMMEDIATE")
@@ -93,8 +95,7 @@ class Database:
                 )
                 connection.execute("DELETE FROM files")
             self._connection.execute("VACUUM")
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        except (OSError, sqlite3.Error):
+        except sqlite3.Error:
             pass  # another run is at it
 
     def close(self) -> None:
@@ -103,6 +104,13 @@ class Database:
             with suppress(sqlite3.Error):
                 self._connection.close()
         self._connection = None
+
+    @staticmethod
+    def _size(connection: sqlite3.Connection) -> int:
+        # The file itself may lag behind what was written.
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+        return pages * size
 
     def _row(self, query: str, key: str) -> tuple[Any, ...] | None:
         if self._connection is None:

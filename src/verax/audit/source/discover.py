@@ -43,8 +43,10 @@ class _Rules:
     ignore: Ignore
 
     def verdict(self, path: str, is_folder: bool) -> bool | None:
-        below = os.path.relpath(path, self.folder).replace(os.sep, "/")
-        return None if below.startswith("../") else self.ignore.verdict(below, is_folder)
+        folder = self.folder.rstrip(os.sep) + os.sep
+        if not path.startswith(folder):
+            return None
+        return self.ignore.verdict(path[len(folder) :].replace(os.sep, "/"), is_folder)
 
 
 def discover(targets: Iterable[str], exclude: Sequence[str] = (), base: str = "") -> Found:

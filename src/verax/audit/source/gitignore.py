@@ -168,7 +168,9 @@ def _bracket(glob: str, start: int) -> tuple[int, str] | None:
             if upper is None:
                 return None
             high, at = upper
-        if char <= high:
+        # To git, the lower end of a range is a member whatever the upper end is.
+        ranges.append(re.escape(char))
+        if char < high:
             ranges.append(f"{re.escape(char)}-{re.escape(high)}")
     inside = "".join(ranges)
     if not inside:

@@ -133,7 +133,7 @@ def parse(source: SourceText) -> ast.Module | Problem:
     return tree
 
 
-def _tree(text: str, path: str, in_notebook: bool) -> ast.Module | Problem:
+def _tree(text: str | bytes, path: str, in_notebook: bool) -> ast.Module | Problem:
     flags = ast.PyCF_ONLY_AST
     if in_notebook:
         flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
@@ -158,19 +158,28 @@ def _decoded(data: bytes, path: str) -> str:
     if b"\0" in data:
         line = data[: data.index(b"\0")].count(b"\n") + 1
         raise UnreadableError(Problem(path, line, "it has a NUL byte"))
-    encoding = "utf-8"
+    encoding = _encoding(data, path)
     try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        reason = f"{error.reason} in {encoding}"
-        raise UnreadableError(Problem(path, line, reason)) from None
-    except SyntaxError as error:
-        raise UnreadableError(Problem(path, 1, str(error.msg))) from None
+        # Python imports a file with such bytes if they are only in comments.
+        if isinstance(_tree(data, path, in_notebook=False), Problem):
+            line = data[: error.start].count(b"\n") + 1
+            reason = f"{error.reason} in {encoding}"
+            raise UnreadableError(Problem(path, line, reason)) from None
+        text = data.decode(encoding, "replace")
     except (LookupError, ValueError) as error:  # a codec that is not for text
         raise UnreadableError(Problem(path, 1, str(error))) from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _encoding(data: bytes, path: str) -> str:
+    try:
+        return tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+    except SyntaxError as error:
+        if "missing encoding declaration" in str(error.msg):
+            return "utf-8"  # which will say where the bytes are that are none
+        raise UnreadableError(Problem(path, 1, str(error.msg))) from None
 
 
 def _read_notebook(data: bytes, path: str, digest: str) -> SourceText:
