@@ -11,7 +11,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -50,18 +50,19 @@ def cache_folder(environment: Mapping[str, str] = os.environ) -> Path | None:
 
 def engine_state() -> str:
     """What identifies the code that audits: this version of verax, as it is, on this Python."""
-    from verax import __version__
+    digest = hashlib.blake2b(sys.version.encode(), digest_size=16)
+    auditor = Path(__file__).parents[1]
+    for file in (auditor.parent / "__init__.py", *_python_files(auditor)):
+        digest.update(f"{file}\0".encode(errors="surrogateescape"))
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
 
-    digest = hashlib.blake2b(f"{__version__}\0{sys.version}".encode(), digest_size=16)
-    root = Path(__file__).parents[1]
+
+def _python_files(root: Path) -> Iterator[Path]:
     for folder, folders, names in os.walk(root):
         # Tracing is another engine.
         folders[:] = sorted(it for it in folders if it not in ("trace", "__pycache__"))
-        for name in sorted(names):
-            if name.endswith(".py"):
-                digest.update(f"{folder}\0{name}\0".encode(errors="surrogateescape"))
-                digest.update(Path(folder, name).read_bytes())
-    return digest.hexdigest()
+        yield from (Path(folder, name) for name in sorted(names) if name.endswith(".py"))
 
 
 class Cache:
