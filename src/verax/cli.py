@@ -16,7 +16,9 @@ from verax.audit.errors import UsageError
 from verax.audit.settings import FAIL_ON, FORMATS, Settings, read_settings
 
 if TYPE_CHECKING:
+    from verax.audit.baseline import Baseline
     from verax.audit.report import Report
+    from verax.audit.source.engine import Options
 
 # Exit codes.
 FINE, FOUND, WRONG_CALL, INTERRUPTED = 0, 1, 2, 130
@@ -69,9 +71,9 @@ class _Version(argparse.Action):
 def _add_audit(commands: argparse._SubParsersAction[_Parser]) -> None:
     audit = commands.add_parser(
         "audit",
-        help="audit functions",
-        description="Trace functions on example inputs and report what they do, what is wrong "
-        "with them, and what was proved right.",
+        help="audit files, folders and functions",
+        description="Read files without importing them, trace functions on example inputs, and "
+        "report what they do, what is wrong with them, and what was proved right.",
         epilog="Exit code: 0 if there is no issue at or above --fail-on, 1 if there is, 2 if the "
         "call or the target is wrong. Settings can also stand in [tool.verax] of pyproject.toml.",
     )
@@ -79,7 +81,21 @@ def _add_audit(commands: argparse._SubParsersAction[_Parser]) -> None:
         "targets",
         metavar="TARGET",
         nargs="+",
-        help="file.py:function or package.module:function",
+        help="a file, a notebook, a folder or a module to read, - for standard input; or "
+        "file.py:function or package.module:function, which is also imported and traced",
+    )
+    files = audit.add_argument_group("files")
+    files.add_argument(
+        "--exclude",
+        metavar="PATTERN",
+        action="append",
+        default=[],
+        help="leave out files and folders below a TARGET, by a pattern as in .gitignore; may be "
+        "repeated",
+    )
+    files.add_argument("--jobs", metavar="N", type=_jobs, help="processes (default: one a core)")
+    files.add_argument(
+        "--no-cache", dest="cache", action="store_false", help="read everything anew"
     )
     inputs = audit.add_argument_group(
         "inputs", "without these, inputs come from jaxtyping's annotations"
@@ -137,6 +153,14 @@ def _add_audit(commands: argparse._SubParsersAction[_Parser]) -> None:
         choices=FAIL_ON,
         help=f"the least severity that makes the exit code 1 (default: {_DEFAULT_FAIL_ON})",
     )
+    findings.add_argument(
+        "--baseline", metavar="FILE", help="leave out what was known when FILE was written"
+    )
+    findings.add_argument(
+        "--write-baseline",
+        metavar="FILE",
+        help="write all findings to FILE, for --baseline, instead of reporting them",
+    )
     audit.set_defaults(run=_audit)
 
 
@@ -150,6 +174,12 @@ def _seconds(text: str) -> float:
     return seconds
 
 
+def _jobs(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of processes")
+    return int(text)
+
+
 def _depth(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is no number of levels")
@@ -157,8 +187,9 @@ def _depth(text: str) -> int:
 
 
 def _audit(options: argparse.Namespace) -> int:
+    from verax.audit.baseline import without_known
     from verax.audit.child import DEFAULT_TIMEOUT, Given
-    from verax.audit.command import audit_targets, fails
+    from verax.audit.command import audit_targets, fails, paths_of
     from verax.audit.output import write_file, write_stdout
     from verax.audit.selection import Selection, parse_codes
     from verax.audit.specs import parse_dims
@@ -168,11 +199,17 @@ def _audit(options: argparse.Namespace) -> int:
         parse_codes(*_codes(options.select, "--select", settings.select, "select", settings)),
         parse_codes(*_codes(options.ignore, "--ignore", settings.ignore, "ignore", settings)),
     )
+    baseline = _baseline(options, settings)
     if options.inputs and options.specs:
         raise UsageError("--inputs gives all arguments; leave out --in, or --inputs")
     given = Given(options.specs, parse_dims(options.dims), options.inputs, options.axes)
-    report = audit_targets(options.targets, given, options.timeout or DEFAULT_TIMEOUT)
+    timeout = options.timeout or DEFAULT_TIMEOUT
+    report = audit_targets(options.targets, given, timeout, _source_options(options, settings))
     report = selection.apply(report)
+    if options.write_baseline:
+        return _write_baseline(report, options.write_baseline)
+    if baseline is not None:
+        report = without_known(report, baseline, paths_of(options.targets), selection.keeps)
     text = _rendered(options, report, options.format or settings.format or "text")
     if options.output and options.output != "-":
         write_file(options.output, text)
@@ -180,6 +217,38 @@ def _audit(options: argparse.Namespace) -> int:
         write_stdout(text)
     fail_on = options.fail_on or settings.fail_on or _DEFAULT_FAIL_ON
     return FOUND if fails(report, fail_on) else FINE
+
+
+def _write_baseline(report: Report, file: str) -> int:
+    from verax.audit.baseline import as_baseline
+    from verax.audit.output import write_file, write_stdout
+
+    write_file(file, as_baseline(report, file), "--write-baseline")
+    count = len(report.findings)
+    write_stdout(f"{file}: {count} finding{'s' * (count != 1)}\n")
+    return FINE
+
+
+def _baseline(options: argparse.Namespace, settings: Settings) -> Baseline | None:
+    from verax.audit.baseline import read_baseline
+
+    file = options.baseline
+    if file is None and settings.baseline and settings.folder:
+        file = os.path.relpath(settings.folder / settings.baseline)
+    return None if file is None or options.write_baseline else read_baseline(file)
+
+
+def _source_options(options: argparse.Namespace, settings: Settings) -> Options:
+    from verax.audit.source.engine import Options
+    from verax.audit.source.reading import DEFAULT_MAX_BYTES
+
+    return Options(
+        exclude=(*settings.exclude, *options.exclude),
+        base=str(settings.folder or ""),
+        max_bytes=settings.max_file_size or DEFAULT_MAX_BYTES,
+        jobs=options.jobs,
+        cache=options.cache,
+    )
 
 
 def _codes(

@@ -48,7 +48,7 @@ texts = st.text(max_size=8)
 lines = st.integers(1, 999)
 # A relative file: an absolute one may be shown shorter than it is.
 files = st.text(max_size=8).map(lambda name: f"f{name}")
-places = st.builds(Place, files, lines, lines, texts)
+places = st.builds(Place, files, lines, lines, texts, st.integers(0, 3))
 perhaps_places = st.none() | places
 bounds = st.none() | st.integers() | st.floats(allow_nan=False)
 

@@ -222,10 +222,8 @@ def test_a_file_that_cannot_be_written(asked, capsys, project: Path):
             "audit x:y --in x=3 --inputs f",
             "--inputs gives all arguments; leave out --in, or --inputs",
         ),
-        (
-            "audit train.py",
-            "target 'train.py': name a function to audit, for now: train.py:step",
-        ),
+        ("audit gone.py", "target 'gone.py': there is no such file or folder"),
+        ("audit train.py --jobs 0", "argument --jobs: '0' is no number of processes"),
         ("audit gone.py:step", "target 'gone.py:step': there is no file gone.py"),
         ("explain AX009", "there is no rule 'AX009'; did you mean AX001?"),
     ],

@@ -10,6 +10,7 @@ from verax.audit.rules import registry
 from verax.audit.rules._rule import FAMILIES, Rule
 from verax.audit.rules.registry import UnknownRuleError, all_rules, code_prefix, find
 from verax.audit.run import audit_source
+from verax.audit.source.analyse import audit_text
 
 from .sample import example_rule
 
@@ -53,6 +54,24 @@ def test_a_rule_finds_its_wrong_program(rule: Rule):
 def test_a_rule_is_silent_on_its_right_program(rule: Rule):
     report = audit_source(rule.right, f"{rule.name}_right")
     assert rule.code not in {finding.code for finding in report.findings}, str(report)
+
+
+READ = pytest.mark.parametrize(
+    "rule", [rule for rule in all_rules() if rule.source], ids=lambda rule: rule.code
+)
+
+
+@READ
+def test_a_rule_finds_its_wrong_program_by_reading_it(rule: Rule):
+    report = audit_text(rule.wrong, f"{rule.name}_wrong", strict=True)
+    found = report.warnings if rule.warns else report.issues
+    assert rule.code in {finding.code for finding in found}, str(report)
+
+
+@RULES
+def test_reading_the_right_program_of_a_rule_finds_nothing(rule: Rule):
+    report = audit_text(rule.right, f"{rule.name}_right", strict=True)
+    assert not report.issues, str(report)
 
 
 @pytest.fixture

@@ -20,8 +20,18 @@ def settings(folder: Path, text: str) -> Settings:
 
 def test_settings_of_the_project(tmp_path: Path):
     text = "select = ['AX', 'RK']\nignore = 'AX001'\nfail-on = 'minor'\nformat = 'json'"
-    expected = Settings("pyproject.toml", ("AX", "RK"), ("AX001",), "minor", "json")
+    expected = Settings(
+        "pyproject.toml", ("AX", "RK"), ("AX001",), "minor", "json", folder=tmp_path
+    )
     assert settings(tmp_path, f"[tool.verax]\n{text}") == expected
+
+
+def test_settings_of_files(tmp_path: Path):
+    text = "exclude = ['docs/', '*.py']\nbaseline = 'a/known.json'\nmax-file-size = 5_000"
+    found = settings(tmp_path, f"[tool.verax]\n{text}")
+    assert found.exclude == ("docs/", "*.py")
+    assert (found.baseline, found.max_file_size) == ("a/known.json", 5000)
+    assert found.folder == tmp_path
 
 
 def test_settings_above_count(tmp_path: Path):
@@ -47,11 +57,24 @@ def test_no_settings(tmp_path: Path):
         (
             "[tool.verax]\nzzz = []",
             "pyproject.toml, [tool.verax]: there is no setting 'zzz'; there are select, ignore, "
-            "fail-on, format",
+            "fail-on, format, exclude, baseline, max-file-size",
         ),
         (
             "[tool.verax]\nselect = 3",
             "pyproject.toml, [tool.verax]: select is a list of codes, as in ['AX', 'RK001'], not 3",
+        ),
+        (
+            "[tool.verax]\nexclude = [3]",
+            "pyproject.toml, [tool.verax]: exclude is a list of patterns, as in ['docs/', "
+            "'*_pb2.py'], not [3]",
+        ),
+        (
+            "[tool.verax]\nbaseline = true",
+            "pyproject.toml, [tool.verax]: baseline is the name of a file, not True",
+        ),
+        (
+            "[tool.verax]\nmax-file-size = '1 MB'",
+            "pyproject.toml, [tool.verax]: max-file-size is a number of bytes, not '1 MB'",
         ),
         (
             "[tool.verax]\nfail-on = 'always'",

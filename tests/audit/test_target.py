@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from verax.audit.errors import UsageError
-from verax.audit.target import FunctionTarget, SourceTarget, needs_function, parse_target
+from verax.audit.target import FunctionTarget, SourceTarget, parse_target
 
 
 @pytest.fixture(autouse=True)
@@ -34,6 +34,24 @@ def test_a_function_in_a_module():
 def test_files_and_folders():
     assert parse_target("train.py") == SourceTarget("train.py", Path("train.py"))
     assert parse_target("src/") == SourceTarget("src/", Path("src"))
+    assert parse_target("-") == SourceTarget("-", Path("-"))
+
+
+def test_a_module_is_found_without_being_run(project: Path):
+    package = project / "src" / "pkg" / "inner"
+    package.mkdir(parents=True)
+    for folder in (package, package.parent):
+        (folder / "__init__.py").write_text("raise SystemExit('was run')")
+    (package / "part.py").write_text("raise SystemExit('was run')")
+    assert parse_target("train") == SourceTarget("train", project / "train.py")
+    assert parse_target("pkg.inner") == SourceTarget("pkg.inner", package)
+    assert parse_target("pkg.inner.part") == SourceTarget("pkg.inner.part", package / "part.py")
+
+
+@pytest.mark.parametrize("name", ["pkg.gone", "train.step", "sys", "math"])
+def test_what_is_no_module_of_python(name: str):
+    with pytest.raises(UsageError, match="and no such module"):
+        parse_target(name)
 
 
 @pytest.mark.parametrize(
@@ -68,28 +86,16 @@ def test_files_and_folders():
         ("gone.py", "target 'gone.py': there is no such file or folder"),
         (
             "pkg.train",
-            "target 'pkg.train': there is no such file or folder; for a module, name a function: "
-            "pkg.train:function",
+            "target 'pkg.train': there is no such file or folder, and no such module",
         ),
-        ("a b", "target 'a b': write file.py:function or package.module:function"),
-        ("", "target '': write file.py:function or package.module:function"),
+        (
+            "a b",
+            "target 'a b': write a file, a folder, file.py:function or package.module:function",
+        ),
+        ("", "target '': write a file, a folder, file.py:function or package.module:function"),
     ],
 )
 def test_what_is_no_target(text: str, message: str):
     with pytest.raises(UsageError) as error:
         parse_target(text)
     assert str(error.value) == message
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("train.py", "target 'train.py': name a function to audit, for now: train.py:step"),
-        ("broken.py", "target 'broken.py': name a function to audit, for now"),
-        ("src/", "target 'src/': name a function to audit, for now: src/file.py:function"),
-    ],
-)
-def test_a_file_alone_asks_for_a_function(text: str, message: str):
-    target = parse_target(text)
-    assert isinstance(target, SourceTarget)
-    assert str(needs_function(target)) == message

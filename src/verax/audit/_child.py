@@ -80,10 +80,9 @@ def serve(request: Request, enter: Callable[[str], None]) -> Report:
     # A program may have gone elsewhere; files are shown relative to where we started.
     os.chdir(here)
     from .run import audit_callable
-    from .suppressions import without_suppressed
 
     enter("trace")
-    report = audit_callable(
+    return audit_callable(
         function,
         inputs.args,
         inputs.kwargs,
@@ -91,7 +90,6 @@ def serve(request: Request, enter: Callable[[str], None]) -> Report:
         ranges=inputs.ranges,
         target=request["target"],
     )
-    return without_suppressed(report)
 
 
 def _inputs(

@@ -2,39 +2,83 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterable
+from dataclasses import replace
 
 from .child import DEFAULT_TIMEOUT, Given, audit_in_child
 from .errors import UsageError
 from .finding import Severity
 from .report import Report, merged, worst
+from .source.engine import Options, audit_files
+from .source.locate import module_path
 from .specs import parse_inputs
-from .target import FunctionTarget, Target, needs_function, parse_target
+from .suppressions import without_suppressed
+from .target import STDIN, FunctionTarget, SourceTarget, parse_target
 
 
-def audit_targets(targets: Iterable[str], given: Given, timeout: float = DEFAULT_TIMEOUT) -> Report:
-    """One report about all targets.
+def audit_targets(
+    targets: Iterable[str],
+    given: Given,
+    timeout: float = DEFAULT_TIMEOUT,
+    options: Options | None = None,
+) -> Report:
+    """One report about all targets, without what comments in their files answer.
+
+    Files and folders are read. Functions are traced, and the files that they are in are read.
 
     Raises:
         UsageError: A target or what was said about its inputs is wrong.
     """
     parsed = [parse_target(target) for target in targets]
     parse_inputs(given.specs, given.dims)  # complains before anything is imported
-    reports: list[Report] = []
-    for target in parsed:
-        try:
-            reports.append(_audit(target, given, timeout))
-        except UsageError as error:
-            if len(parsed) == 1 or target.text in str(error):
-                raise
-            raise UsageError(f"{target.text}: {error}") from None
-    return merged(reports)
+    functions = [target for target in parsed if isinstance(target, FunctionTarget)]
+    traced = [_traced(target, given, timeout, alone=len(parsed) == 1) for target in functions]
+    asked = [it for it in parsed if isinstance(it, SourceTarget)]
+    stdin = sys.stdin.buffer.read() if any(it.text == STDIN for it in asked) else None
+    paths = [str(it.path) for it in asked if it.text != STDIN]
+    homes = {home for target in functions if (home := _home(target)) is not None}
+    audited = audit_files(paths, options or Options(), stdin, sorted(homes))
+    read = [
+        _findings_only(report) if file in audited.beside else report
+        for file, report in audited.reports.items()
+    ]
+    report = merged([*read, *traced])
+    report = replace(
+        report,
+        target=", ".join(target.text for target in parsed),
+        notes=(*audited.notes, *report.notes),
+    )
+    return without_suppressed(report, audited.commented, audited.read)
 
 
-def _audit(target: Target, given: Given, timeout: float) -> Report:
-    if isinstance(target, FunctionTarget):
+def paths_of(targets: Iterable[str]) -> list[str]:
+    """The files and folders among targets, which are read whole."""
+    parsed = map(parse_target, targets)
+    return [str(it.path) for it in parsed if isinstance(it, SourceTarget) and it.text != STDIN]
+
+
+def _traced(target: FunctionTarget, given: Given, timeout: float, alone: bool) -> Report:
+    try:
         return audit_in_child(target, given, timeout)
-    raise needs_function(target)
+    except UsageError as error:
+        if alone or target.text in str(error):
+            raise
+        raise UsageError(f"{target.text}: {error}") from None
+
+
+def _home(target: FunctionTarget) -> str | None:
+    """The file of a function, as the trace engine names it."""
+    found = target.file if target.file is not None else module_path(target.module or "")
+    if found is not None and os.path.isdir(found):
+        found = os.path.join(found, "__init__.py")
+    return None if found is None or not os.path.exists(found) else os.path.realpath(found)
+
+
+def _findings_only(report: Report) -> Report:
+    """What the source engine says of a traced function's file: the trace shows how data flows."""
+    return replace(report, data_flow=(), transformation_stack=(), shape_trace=())
 
 
 def fails(report: Report, fail_on: str) -> bool:

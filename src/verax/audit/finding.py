@@ -43,15 +43,21 @@ class Engine(StrEnum):
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """A position in the user's code. Lines and columns count from one."""
+    """A position in the user's code. Lines and columns count from one.
+
+    In a notebook, `line` is one of the cell with the number `cell`, which counts all cells from
+    one; elsewhere that is 0.
+    """
 
     file: str
     line: int
     column: int = 1
     function: str = ""
+    cell: int = 0
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+        cell = f":cell {self.cell}" if self.cell else ""
+        return f"{self.file}{cell}:{self.line}"
 
 
 @dataclass(frozen=True)
@@ -83,9 +89,9 @@ class Finding:
     evidence: tuple[Evidence, ...] = ()
 
     @property
-    def identity(self) -> tuple[str, str, int]:
+    def identity(self) -> tuple[str, str, int, int]:
         """Findings that agree in this say the same thing."""
-        return (self.code, self.place.file, self.place.line)
+        return (self.code, self.place.file, self.place.cell, self.place.line)
 
 
 @dataclass(frozen=True)
@@ -105,7 +111,7 @@ def without_repetition(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     Where both engines found one, the trace engine's words stay, since they hold facts, and the
     evidence of both.
     """
-    kept: dict[tuple[str, str, int], Finding] = {}
+    kept: dict[tuple[str, str, int, int], Finding] = {}
     for finding in findings:
         other = kept.get(finding.identity)
         if other is None:
@@ -114,4 +120,8 @@ def without_repetition(findings: Iterable[Finding]) -> tuple[Finding, ...]:
             first, second = sorted((other, finding), key=lambda it: it.engine is Engine.SOURCE)
             evidence = (*first.evidence, *(e for e in second.evidence if e not in first.evidence))
             kept[finding.identity] = replace(first, evidence=evidence)
-    return tuple(sorted(kept.values(), key=lambda it: (it.place, it.code)))
+    return tuple(sorted(kept.values(), key=_order))
+
+
+def _order(finding: Finding) -> tuple[str, int, Place, str]:
+    return (finding.place.file, finding.place.cell, finding.place, finding.code)

@@ -39,8 +39,8 @@ def write_stdout(text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def write_file(file: str, text: str) -> None:
-    """Write a file so that nobody ever sees half of it.
+def write_file(file: str, text: str, option: str = "-o") -> None:
+    """Write a file, which an option names, so that nobody ever sees half of it.
 
     Raises:
         UsageError: It cannot be written.
@@ -58,4 +58,4 @@ def write_file(file: str, text: str) -> None:
         finally:
             part.unlink(missing_ok=True)
     except OSError as error:
-        raise UsageError(f"-o {file}: cannot be written: {error.strerror or error}") from None
+        raise UsageError(f"{option} {file}: cannot be written: {error.strerror or error}") from None

@@ -16,13 +16,20 @@ FAIL_ON = ("critical", "error", "minor", "never")
 
 @dataclass(frozen=True)
 class Settings:
-    """What a project has set; `None` where it has not. `file` says where, for messages."""
+    """What a project has set; `None` where it has not.
+
+    `file` says where, for messages; names of files are relative to `folder`.
+    """
 
     file: str = ""
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     fail_on: str | None = None
     format: str | None = None
+    exclude: tuple[str, ...] = ()
+    baseline: str | None = None
+    max_file_size: int | None = None
+    folder: Path | None = None
 
 
 def read_settings(start: Path) -> Settings:
@@ -52,7 +59,9 @@ def _read(file: Path, start: Path) -> Settings:
     if not isinstance(table, dict):
         raise UsageError(f"{where}: is not a table")
     settings = cast(dict[str, Any], table)
-    known = ("select", "ignore", "fail-on", "format")
+    known = (
+        "select", "ignore", "fail-on", "format", "exclude", "baseline", "max-file-size"
+    )  # fmt: skip
     for key in settings:
         if key not in known:
             close = close_names(key, known, 1)
@@ -60,14 +69,18 @@ def _read(file: Path, start: Path) -> Settings:
             raise UsageError(f"{where}: there is no setting {key!r}; {hint}")
     return Settings(
         shown,
-        _codes(settings, "select", where),
-        _codes(settings, "ignore", where),
+        _texts(settings, "select", where, "codes, as in ['AX', 'RK001']"),
+        _texts(settings, "ignore", where, "codes, as in ['AX', 'RK001']"),
         _choice(settings, "fail-on", FAIL_ON, where),
         _choice(settings, "format", FORMATS, where),
+        _texts(settings, "exclude", where, "patterns, as in ['docs/', '*_pb2.py']"),
+        _file_name(settings, "baseline", where),
+        _bytes(settings, "max-file-size", where),
+        file.parent,
     )
 
 
-def _codes(settings: dict[str, Any], key: str, where: str) -> tuple[str, ...]:
+def _texts(settings: dict[str, Any], key: str, where: str, what: str) -> tuple[str, ...]:
     value = settings.get(key, [])
     if isinstance(value, str):
         return (value,)
@@ -75,7 +88,21 @@ def _codes(settings: dict[str, Any], key: str, where: str) -> tuple[str, ...]:
         items = cast(list[object], value)
         if all(isinstance(item, str) for item in items):
             return tuple(str(item) for item in items)
-    raise UsageError(f"{where}: {key} is a list of codes, as in ['AX', 'RK001'], not {value!r}")
+    raise UsageError(f"{where}: {key} is a list of {what}, not {value!r}")
+
+
+def _file_name(settings: dict[str, Any], key: str, where: str) -> str | None:
+    value = settings.get(key)
+    if value is None or (isinstance(value, str) and value):
+        return value
+    raise UsageError(f"{where}: {key} is the name of a file, not {value!r}")
+
+
+def _bytes(settings: dict[str, Any], key: str, where: str) -> int | None:
+    value = settings.get(key)
+    if value is None or (type(value) is int and value > 0):
+        return value
+    raise UsageError(f"{where}: {key} is a number of bytes, not {value!r}")
 
 
 def _choice(settings: dict[str, Any], key: str, choices: tuple[str, ...], where: str) -> str | None:

@@ -1,79 +1,134 @@
-"""Findings that the user has answered: `# verax: ignore[CODE] reason` in their line."""
+"""Findings that the user has answered: `# verax: ignore[CODE] reason` in their line.
+
+`# verax: ignore-file[CODE] reason`, anywhere in a file, answers those of the whole file.
+"""
 
 from __future__ import annotations
 
 import io
 import re
 import tokenize
-from collections.abc import Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from pathlib import Path
 
-from .finding import Finding
+from .finding import Finding, Place
 from .report import Report
-from .rules.registry import UnknownRuleError, code_prefix
+from .rules.registry import UnknownRuleError, all_rules, code_prefix
+from .source import reading
+from .source.reading import SourceText, UnreadableError
 
-_COMMENT = re.compile(r"#\s*verax:\s*ignore\b\s*(\[(?P<codes>[^\]]*)\])?")
+_COMMENT = re.compile(
+    r"#\s*verax:\s*(?P<word>ignore(?:-file)?)(?![\w-])\s*(\[(?P<codes>[^\]]*)\])?"
+)
+
+
+@dataclass(frozen=True)
+class Suppression:
+    """One code that a comment names, and what codes begin with that it means."""
+
+    place: Place
+    code: str
+    prefix: str
+    whole_file: bool
+
+    def covers(self, finding: Finding) -> bool:
+        """Whether it names the code of a finding in its line, or in its file."""
+        here, there = self.place, finding.place
+        same_line = (here.cell, here.line) == (there.cell, there.line)
+        return (self.whole_file or same_line) and finding.code.startswith(self.prefix)
+
+    def __str__(self) -> str:
+        return f"`# verax: ignore{'-file' * self.whole_file}[{self.code}]`"
 
 
 @dataclass(frozen=True)
 class Suppressions:
-    """The comments of one file: which codes begin how, by line; and what is wrong with them."""
+    """The comments of one file, and what is wrong with them."""
 
-    prefixes: Mapping[int, tuple[str, ...]]
+    comments: tuple[Suppression, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def cover(self, finding: Finding) -> bool:
-        """Whether a comment in the finding's line names its code."""
-        prefixes = self.prefixes.get(finding.place.line, ())
-        return any(finding.code.startswith(prefix) for prefix in prefixes)
+    def covering(self, finding: Finding) -> tuple[Suppression, ...]:
+        """The comments that answer a finding."""
+        return tuple(comment for comment in self.comments if comment.covers(finding))
 
 
-def read(source: str, file: str) -> Suppressions:
+def suppressions_in(source: SourceText) -> Suppressions:
     """The suppressions in a program's text."""
-    prefixes: dict[int, tuple[str, ...]] = {}
+    found: list[Suppression] = []
     notes: list[str] = []
-    for line, comment in _comments(source):
+    for line, comment in _comments(source.text):
         match = _COMMENT.search(comment)
         if match is None:
             continue
+        cell, line_there = source.position(line)
+        place = Place(source.path, line_there, cell=cell)
+        word = match["word"]
         codes = [code.strip() for code in (match["codes"] or "").split(",") if code.strip()]
         if not codes:
             notes.append(
-                f"{file}:{line}: `# verax: ignore` names no code and suppresses nothing; "
-                "write `# verax: ignore[CODE] reason`"
+                f"{place}: `# verax: {word}` names no code and suppresses nothing; "
+                f"write `# verax: {word}[CODE] reason`"
             )
         for code in codes:
             try:
-                prefixes[line] = (*prefixes.get(line, ()), code_prefix(code))
+                prefix = code_prefix(code)
             except UnknownRuleError as error:
-                notes.append(f"{file}:{line}: `# verax: ignore[{code}]`: {error}")
-    return Suppressions(prefixes, tuple(notes))
+                notes.append(f"{place}: `# verax: {word}[{code}]`: {error}")
+            else:
+                found.append(Suppression(place, code, prefix, word == "ignore-file"))
+    return Suppressions(tuple(found), tuple(notes))
 
 
-def without_suppressed(report: Report) -> Report:
-    """The report without findings that a comment in their line answers, and a note of how many."""
-    files = sorted({finding.place.file for finding in report.findings})
-    by_file = {file: _of_file(file, _stamp(file)) for file in files}
+def without_suppressed(
+    report: Report,
+    audited: Collection[str] = (),
+    read: Callable[[str], SourceText] = reading.read,
+) -> Report:
+    """The report without findings that comments answer, and a note of how many.
+
+    Notes say which comments name unknown codes and, in the files `audited`, which of them answer
+    nothing although the source engine has looked for what they name.
+    """
+    files = sorted({finding.place.file for finding in report.findings} | set(audited))
+    by_file = {file: _of_file(file, read) for file in files}
+    used: set[Suppression] = set()
 
     def remaining(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-        return tuple(it for it in findings if not by_file[it.place.file].cover(it))
+        left: list[Finding] = []
+        for finding in findings:
+            covering = by_file[finding.place.file].covering(finding)
+            used.update(covering)
+            if not covering:
+                left.append(finding)
+        return tuple(left)
 
     issues, warnings = remaining(report.issues), remaining(report.warnings)
     notes = [note for file in files for note in by_file[file].notes]
+    notes += [
+        f"{comment.place}: {comment} answers no finding"
+        for file in files
+        if file in audited
+        for comment in by_file[file].comments
+        if comment not in used and _is_looked_for(comment.prefix)
+    ]
     gone = len(report.findings) - len(issues) - len(warnings)
     if gone:
         notes.append(f"{gone} finding{'s' * (gone != 1)} suppressed by `# verax: ignore`")
     return replace(report, issues=issues, warnings=warnings, notes=(*report.notes, *notes))
 
 
-def _comments(source: str) -> list[tuple[int, str]]:
-    if "verax:" not in source:
+def _is_looked_for(prefix: str) -> bool:
+    """Whether the source engine has a rule for it; only a trace could tell of the others."""
+    return any(rule.source is not None for rule in all_rules() if rule.code.startswith(prefix))
+
+
+def _comments(text: str) -> list[tuple[int, str]]:
+    if "verax:" not in text:
         return []
     found: list[tuple[int, str]] = []
     try:
-        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.COMMENT:
                 found.append((token.start[0], token.string))
     except (tokenize.TokenError, SyntaxError):
@@ -81,18 +136,8 @@ def _comments(source: str) -> list[tuple[int, str]]:
     return found
 
 
-def _stamp(file: str) -> int:
+def _of_file(file: str, read: Callable[[str], SourceText]) -> Suppressions:
     try:
-        return Path(file).stat().st_mtime_ns
-    except OSError:
-        return 0
-
-
-@lru_cache(maxsize=256)
-def _of_file(file: str, stamp: int) -> Suppressions:
-    del stamp  # only so that a changed file is read again
-    try:
-        with tokenize.open(file) as lines:
-            return read(lines.read(), file)
-    except (OSError, SyntaxError, ValueError):
-        return Suppressions({})  # a cell of a notebook, or a file that is gone
+        return suppressions_in(read(file))
+    except UnreadableError:
+        return Suppressions()  # a cell of a running notebook, or a file that is gone

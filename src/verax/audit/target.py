@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import UsageError
+from .source.locate import module_path
 
 FORMS = "file.py:function or package.module:function"
+STDIN = "-"
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class FunctionTarget:
 
 @dataclass(frozen=True)
 class SourceTarget:
-    """A file or a folder, to be read without being imported."""
+    """A file, a folder or (as `-`) standard input, to be read without being imported."""
 
     text: str
     path: Path
@@ -82,25 +84,16 @@ def _in_file(text: str, home: str, attribute: str) -> FunctionTarget:
 
 def _source(text: str) -> SourceTarget:
     path = Path(text)
-    if text and path.exists():
+    if text == STDIN or (text and path.exists()):
         return SourceTarget(text, path)
-    if text.endswith(".py") or "/" in text or os.sep in text:
+    if text.endswith((".py", ".ipynb")) or "/" in text or os.sep in text:
         raise UsageError(f"target {text!r}: there is no such file or folder")
     if text and all(part.isidentifier() for part in text.split(".")):
-        raise UsageError(
-            f"target {text!r}: there is no such file or folder; for a module, name a function: "
-            f"{text}:function"
-        )
-    raise UsageError(f"target {text!r}: write {FORMS}")
-
-
-def needs_function(target: SourceTarget) -> UsageError:
-    """What to say about a file or folder, as long as only functions can be audited."""
-    if target.path.is_dir():
-        hint = f": {target.text.rstrip('/' + os.sep)}/file.py:function"
-    else:
-        hint = _suggestion(target.text)
-    return UsageError(f"target {target.text!r}: name a function to audit, for now{hint}")
+        found = module_path(text)
+        if found is not None:
+            return SourceTarget(text, Path(found))
+        raise UsageError(f"target {text!r}: there is no such file or folder, and no such module")
+    raise UsageError(f"target {text!r}: write a file, a folder, {FORMS}")
 
 
 def _suggestion(home: str) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TypeVar
 
 from ..finding import Place
+from ..places import map_places
+from ..report import Report
 
 _T = TypeVar("_T")
 
@@ -24,7 +25,11 @@ def with_short_files(value: _T) -> _T:
         short = known[place.file]
         return place if short == place.file else dataclasses.replace(place, file=short)
 
-    return cast(_T, _map_places(value, shorten))
+    changed = map_places(value, shorten)
+    if isinstance(changed, Report):
+        notes = tuple(_short_note(note, here) for note in changed.notes)
+        return dataclasses.replace(changed, notes=notes)
+    return changed
 
 
 def short_file(file: str, here: Path) -> str:
@@ -37,20 +42,9 @@ def short_file(file: str, here: Path) -> str:
     return file
 
 
-def _map_places(value: Any, change: Callable[[Place], Place]) -> Any:
-    if isinstance(value, Place):
-        return change(value)
-    if isinstance(value, tuple):
-        items = cast(tuple[Any, ...], value)
-        changed = tuple(_map_places(item, change) for item in items)
-        same = all(new is old for new, old in zip(changed, items, strict=True))
-        return items if same else changed
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        changes: dict[str, Any] = {}
-        for field in dataclasses.fields(value):
-            old = getattr(value, field.name)
-            new = _map_places(old, change)
-            if new is not old:
-                changes[field.name] = new
-        return dataclasses.replace(value, **changes) if changes else value
-    return value
+def _short_note(note: str, here: Path) -> str:
+    """A note that begins with a file of this folder, with that file as it is shown."""
+    for folder in (here, here.resolve()):
+        if note.startswith(f"{folder}{os.sep}"):
+            return note[len(str(folder)) + 1 :]
+    return note

@@ -62,10 +62,17 @@ def _step(step: FlowStep, file: str, names: dict[str, str]) -> Node:
     return Node((*lines, *_notes(step.notes)), children)
 
 
+def _short(place: Place, file: str) -> str:
+    """A place, without the file that is named above."""
+    if place.file != file:
+        return str(place)
+    return f"cell {place.cell}, line {place.line}" if place.cell else f"line {place.line}"
+
+
 def _head(place: Place | None, file: str, kind: str, text: str, repeat: int) -> Line:
     head: list[tuple[Kind, str]] = []
     if place is not None:
-        head.append(("place", f"line {place.line}" if place.file == file else str(place)))
+        head.append(("place", _short(place, file)))
     if kind != "line":
         head.append(("strong", kind))
     if text:
@@ -148,7 +155,7 @@ def _transformation(node: Transformation, file: str) -> Node:
         head.append(("code", node.name))
     if node.place is not None:
         place = node.place
-        head.append(("place", f"line {place.line}" if place.file == file else str(place)))
+        head.append(("place", _short(place, file)))
     if node.repeat != 1:
         head.append(("strong", f"{_TIMES} {node.repeat}"))
     lines: list[Line] = [tuple(head)]

@@ -63,7 +63,8 @@ def _place(data: Data | None) -> Place | None:
 
 
 def _position(data: Data) -> Place:
-    return Place(data["file"], data["line"], data["column"], data["function"])
+    cell = data.get("cell", 0)  # only notebooks have cells
+    return Place(data["file"], data["line"], data["column"], data["function"], cell)
 
 
 def _flow(data: Data) -> Flow:

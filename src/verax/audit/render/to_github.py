@@ -34,7 +34,8 @@ def _command(kind: str, finding: Finding) -> str:
         "file": place.file.replace("\\", "/"),
         "line": str(place.line),
         "col": str(place.column),
-        "title": f"{finding.code} {one_line(finding.title)}",
+        "title": f"{finding.code} {one_line(finding.title)}"
+        + (f" (cell {place.cell})" if place.cell else ""),
     }
     listed = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
     lines = [finding.current]

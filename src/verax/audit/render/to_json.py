@@ -88,12 +88,15 @@ def _place(place: Place | None) -> Data | None:
 
 
 def _position(place: Place) -> Data:
-    return {
+    position: Data = {
         "file": place.file,
         "line": place.line,
         "column": place.column,
         "function": place.function,
     }
+    if place.cell:
+        position["cell"] = place.cell
+    return position
 
 
 def _flow(flow: Flow) -> Data:

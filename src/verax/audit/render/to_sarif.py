@@ -103,8 +103,11 @@ def _location(place: Place) -> Data:
             "region": {"startLine": max(place.line, 1), "startColumn": max(place.column, 1)},
         }
     }
+    logical = [{"name": f"cell {place.cell}", "kind": "cell"}] if place.cell else []
     if place.function:
-        location["logicalLocations"] = [{"name": place.function, "kind": "function"}]
+        logical.append({"name": place.function, "kind": "function"})
+    if logical:
+        location["logicalLocations"] = logical
     return location
 
 

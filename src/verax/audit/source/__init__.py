@@ -1,1 +1,1 @@
-"""The source engine: what can be seen in a program without running it, or importing JAX."""
+"""The source engine: reads a program without importing it, and without importing JAX."""

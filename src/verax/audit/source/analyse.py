@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,8 @@ from .library import registry
 from .library.transforms import apply
 from .machine import Interpreter
 from .project import Module, Project
-from .values import Bound, Class, Function, Partial, Transformed, Value
+from .reading import Problem, SourceText, UnreadableError
+from .values import Bound, Class, Function, Partial, Sequence, Transformed, Value
 
 if TYPE_CHECKING:
     from ..rules._rule import Rule
@@ -40,11 +42,27 @@ def analyse(path: str, project: Project, rules: tuple[Rule, ...] | None = None) 
     """Audit one file of a project."""
     project.consulted = set()
     module = project.module(path)
-    if module is None:
-        return Analysis(Report(target=path), frozenset(project.consulted))
+    if isinstance(module, Problem):
+        return Analysis(Report(path, notes=(str(module),)), frozenset())
     machine = interpret(module, project)
     report = _judged(machine, module, rules)
     return Analysis(report, frozenset(project.consulted - {path}))
+
+
+def audit_text(text: str, name: str = "program", strict: bool = False) -> Report:
+    """What reading a program's text tells: for examples of rules and for tests."""
+    path = os.path.abspath(f"{name}.py")
+    project = Project([], lambda file: _only(file, path, text))
+    module = project.module(path)
+    if isinstance(module, Problem):
+        return Report(name, notes=(str(module),))
+    return _judged(interpret(module, project), module, None, strict)
+
+
+def _only(file: str, path: str, text: str) -> SourceText:
+    if file == path:
+        return SourceText(path, text)
+    raise UnreadableError(Problem(file, 0, "there is no such file"))
 
 
 def interpret(module: Module, project: Project) -> Interpreter:
@@ -56,7 +74,21 @@ def interpret(module: Module, project: Project) -> Interpreter:
     for value in list(frame.environment.values()):
         _run_definition(machine, frame, machine.resolved(value), module)
     _run_transformed(machine, module)
+    _run_example(machine, frame)
     return machine
+
+
+def _run_example(machine: Interpreter, frame: Frame) -> None:
+    """Where a module says how it is called, call it so: `entry` on what `inputs()` gives."""
+    entry, inputs = frame.environment.get("entry"), frame.environment.get("inputs")
+    if entry is None or not isinstance(inputs, Function):
+        return
+    machine.start_root()
+    site = Site(frame, inputs.syntax)
+    given = machine.call(site, inputs, [], {})
+    if isinstance(given, Sequence) and given.items is not None:
+        machine.start_root()
+        machine.call(site, entry, list(given.items), {})
 
 
 def _run_definition(machine: Interpreter, frame: Frame, value: Value, module: Module) -> None:
@@ -140,10 +172,12 @@ def _outer_region(frame: Frame) -> Region | None:
     return frame.region
 
 
-def _judged(machine: Interpreter, module: Module, rules: tuple[Rule, ...] | None) -> Report:
+def _judged(
+    machine: Interpreter, module: Module, rules: tuple[Rule, ...] | None, strict: bool = False
+) -> Report:
     from ..rules.registry import all_rules
 
-    facts = SourceFacts(machine, module)
+    facts = SourceFacts(machine, module, strict)
     issues: list[Finding] = []
     warnings: list[Finding] = []
     verified: list[Verified] = []

@@ -133,6 +133,7 @@ def run(
         function.frame,
         region if region is not None else site.frame.region,
         site.frame,
+        site.syntax,
     )
     bind(machine, site, function, args, keywords, inner)
     return run_frame(machine, function, inner)

@@ -12,6 +12,7 @@ from .binding import function_value
 from .comprehensions import comprehension, dict_comprehension
 from .frame import Site
 from .joining import join
+from .shapes import Size, dims
 from .values import Constant, Data, External, Mapping, Sequence, Value, leaves
 
 if TYPE_CHECKING:
@@ -106,6 +107,8 @@ def _computed(
     right: Constant,
 ) -> Value:
     a, b = left.value, right.value
+    if isinstance(a, Size) or isinstance(b, Size):
+        return _of_sizes(machine, site, symbol, a, b)
     if symbol in ("**", "<<", "*") and any(
         isinstance(it, int) and abs(it) > _LARGE for it in (a, b)
     ):
@@ -116,6 +119,18 @@ def _computed(
         return Constant(compute(a, b))
     except Exception:
         return machine.opaque(symbol, site, (), traced=False)
+
+
+def _of_sizes(machine: Interpreter, site: Site, symbol: str, a: Any, b: Any) -> Value:
+    compute = {"+": dims.add, "-": dims.sub, "*": dims.mul, "//": dims.floordiv}.get(symbol)
+    found: Any = None
+    if compute is not None and isinstance(a, (int, Size)) and isinstance(b, (int, Size)):
+        found = compute(a, b)
+    elif symbol in ("==", "!=") and dims.same(a, b) is not None:
+        found = dims.same(a, b) is (symbol == "==")
+    if found is None:
+        return machine.opaque(symbol, site, (), traced=False)
+    return Constant(found)
 
 
 def _of_sequences(symbol: str, left: Value, right: Value) -> Value | None:

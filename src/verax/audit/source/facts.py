@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TypeVar
 
-from .events import Event, Record
+from ..finding import Evidence, Place
+from .events import Event, KeyUse, Record
+from .frame import Frame
 from .machine import Interpreter
 from .project import Module
+from .values import Data, Value
 
 _Event = TypeVar("_Event", bound=Event)
 
@@ -27,3 +31,54 @@ class SourceFacts:
     def events(self, kind: type[_Event]) -> list[_Event]:
         """The events of a class, each place and context in the order of the run."""
         return self.machine.record.of(kind)
+
+    def name_of(self, value: Value) -> str:
+        """What to call a value: its own name, or the expression that makes it."""
+        if not isinstance(value, Data):
+            return "it"
+        node = value.node
+        while node.operation in ("turn", "carry", "lane", "primal", "slice") and node.inputs:
+            node = node.inputs[0]
+        if node.operation == "field" and node.inputs:
+            return f"{self.name_of(Data(node.inputs[0]))}.{node.label}"
+        if node.operation in ("parameter", "argument") and node.label:
+            return node.label
+        if isinstance(node.syntax, ast.expr):
+            return ast.unparse(node.syntax)
+        return node.label or "the value"
+
+    def key_use_in_words(self, use: KeyUse) -> str:
+        """How a key is consumed."""
+        return "split" if use.by == "jax.random.split" else "drawn from"
+
+    def places_apart(self, first: Event, second: Event) -> tuple[Place, Place]:
+        """Where two events are, in the innermost call that holds them both.
+
+        Two draws in one helper, which is called twice, are apart where it is called.
+        """
+        chain = _calls(first)
+        others = dict(_calls(second))
+        for frame, syntax in chain:
+            other = others.get(frame)
+            if other is not None:
+                return frame.place(syntax), frame.place(other)
+        return first.place, second.place
+
+    def why_traced(self, frame: Frame, value: Value) -> tuple[Evidence, ...]:
+        """Which transformation makes a value a tracer, and by which calls the code is reached."""
+        found: list[Evidence] = []
+        for region in frame.region.chain() if frame.region is not None else ():
+            if region.kind != "loop":
+                found.append(Evidence(f"inside of `{region.kind}`", region.place))
+        return tuple(found)
+
+
+def _calls(event: Event) -> list[tuple[Frame, ast.AST]]:
+    """The frames that an event is in, innermost first, each with where it is in there."""
+    found: list[tuple[Frame, ast.AST]] = []
+    frame: Frame | None = event.frame
+    syntax: ast.AST | None = event.syntax
+    while frame is not None and syntax is not None:
+        found.append((frame, syntax))
+        frame, syntax = frame.caller, frame.called_at
+    return found

@@ -58,6 +58,7 @@ class Frame:
 
     __slots__ = (
         "breaks",
+        "called_at",
         "caller",
         "depth",
         "environment",
@@ -81,6 +82,7 @@ class Frame:
         outer: Frame | None = None,
         region: Region | None = None,
         caller: Frame | None = None,
+        called_at: ast.AST | None = None,
     ):
         self.module = module
         self.name = name
@@ -88,6 +90,7 @@ class Frame:
         self.outer = outer  # the frame that the function was defined in
         self.region = region
         self.caller = caller
+        self.called_at = called_at
         self.depth: int = caller.depth + 1 if caller is not None else 0
         self.environment: dict[str, Value] = {}
         self.global_names: dict[str, str] = {}  # name -> "global" or "nonlocal"

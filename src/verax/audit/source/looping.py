@@ -94,7 +94,11 @@ def _loop(
         live = machine.execute(frame, syntax.body)
         ends = [*frame.breaks, *([frame.environment] if live else [])]
         after = _after(before, ends)
-        if turn == 1 or machine.control > 2 or not any(_changed(state[name], after[name]) for name in names):
+        if (
+            turn == 1
+            or machine.control > 2
+            or not any(_changed(state[name], after[name]) for name in names)
+        ):
             break
         state = after
     machine.control -= 1

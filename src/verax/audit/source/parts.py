@@ -82,7 +82,7 @@ def _of_data(machine: Interpreter, site: Site, base: Data, name: str) -> Value:
         return _static(site, base, name)
     if name in _VIEWS and (base.is_array or base.traced):
         result = machine.array(f"ndarray.{name}", site, (base,), is_jax=False)
-        if name in ("T", "mT") and node.shape is not None and len(node.shape) <= 2:
+        if name in ("T", "mT") and isinstance(node.shape, tuple) and len(node.shape) <= 2:
             result.node.shape = tuple(reversed(node.shape))
         return result
     if name == "at":
@@ -96,10 +96,10 @@ def _of_data(machine: Interpreter, site: Site, base: Data, name: str) -> Value:
 
 def _static(site: Site, base: Data, name: str) -> Value:
     node = base.node
-    if name == "shape" and node.shape is not None:
+    if name == "shape" and isinstance(node.shape, tuple):
         if all(size is not None for size in node.shape):
             return Sequence("tuple", [Constant(size) for size in node.shape])
-    if name == "ndim" and node.shape is not None:
+    if name == "ndim" and isinstance(node.shape, tuple):
         return Constant(len(node.shape))
     if name == "dtype" and node.dtype is not None:
         return External(f"dtype.{node.dtype}")
@@ -298,7 +298,7 @@ def element(machine: Interpreter, site: Site, value: Value) -> Value:
     elif isinstance(value, Data):
         node = value.node.child("element", id(site.syntax), site.syntax, site.frame)
         node.is_key = value.node.is_key
-        if value.node.shape:
+        if isinstance(value.node.shape, tuple):
             node.shape = value.node.shape[1:]
         node.dtype = value.node.dtype
         return Data(node, value.traced, value.is_array)

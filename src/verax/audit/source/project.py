@@ -6,7 +6,9 @@ import ast
 import os
 from collections.abc import Callable, Sequence
 
+from . import reading
 from .frame import Frame
+from .reading import Problem, SourceText, UnreadableError
 
 
 class Module:
@@ -42,24 +44,32 @@ class Module:
 class Project:
     """All modules that an audit can see. `roots` are folders in which packages are looked for."""
 
-    def __init__(self, roots: Sequence[str], parse: Callable[[str], tuple[str, ast.Module] | None]):
+    def __init__(self, roots: Sequence[str], read: Callable[[str], SourceText] = reading.read):
         self._roots = [os.path.abspath(root) for root in roots]
-        self._parse = parse
-        self._modules: dict[str, Module | None] = {}
+        self._read = read
+        self._modules: dict[str, Module | Problem] = {}
         self._found: dict[tuple[str, str], str | None] = {}
         self._is_file: dict[str, bool] = {}
         # Files that were read, or looked for, since this was last emptied.
         self.consulted: set[str] = set()
 
-    def module(self, path: str) -> Module | None:
-        """The module in a file; `None` if it cannot be parsed."""
+    def module(self, path: str) -> Module | Problem:
+        """The module in a file, or why there is none."""
         self.consulted.add(path)
-        if path not in self._modules:
-            parsed = self._parse(path)
-            self._modules[path] = (
-                None if parsed is None else Module(path, module_name(path), *parsed)
-            )
-        return self._modules[path]
+        found = self._modules.get(path)
+        if found is None:
+            found = self._modules[path] = self._parsed(path)
+        return found
+
+    def _parsed(self, path: str) -> Module | Problem:
+        try:
+            source = self._read(path)
+        except UnreadableError as error:
+            return error.problem
+        tree = reading.parse(source)
+        if isinstance(tree, Problem):
+            return tree
+        return Module(path, module_name(path), source.text, tree)
 
     def find(self, name: str, importer: Module) -> Module | None:
         """The module of the project with a full name, as another module would import it."""
@@ -68,7 +78,8 @@ class Project:
         if key not in self._found:
             self._found[key] = self._search(name, base)
         path = self._found[key]
-        return None if path is None else self.module(path)
+        module = None if path is None else self.module(path)
+        return module if isinstance(module, Module) else None
 
     def _search(self, name: str, base: str) -> str | None:
         parts = name.split(".")

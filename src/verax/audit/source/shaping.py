@@ -5,22 +5,105 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from .events import Fact
 from .graph import Node
-from .values import Constant, Data, Sequence, Value
+from .shapes import UNKNOWN, Mismatch, Size, lookup
+from .shapes import Value as Described
+from .shapes.contraction import matmul
+from .shapes.dtypes import of_literal, promote
+from .shapes.indexing import Gather, index
+from .shapes.shape import broadcast, outer_product
+from .values import Constant, Data, External, Mapping, Sequence, Value
 
 if TYPE_CHECKING:
     from .frame import Site
     from .machine import Interpreter
+
+_COMPARISONS = frozenset(("<", "<=", ">", ">=", "==", "!="))
+
+
+def described(value: Value) -> Described:
+    """What is known of a value, in the words of `shapes`."""
+    if isinstance(value, Data):
+        return Described(value.node.shape, value.node.dtype)
+    if isinstance(value, Constant):
+        if isinstance(value.value, Size):
+            return Described((), "int32*", value.value)
+        return Described((), of_literal(value.value), value.value)
+    if isinstance(value, Sequence):
+        if value.items is None:
+            return Described(None, None)
+        elements = tuple(described(item) for item in value.items)
+        constants = tuple(it.constant for it in elements)
+        constant: Any = UNKNOWN if any(it is UNKNOWN for it in constants) else constants
+        return Described(None, None, constant, elements)
+    if isinstance(value, External):
+        return Described(None, None, value.name)
+    return Described(None, None)
+
+
+def _told(machine: Interpreter, site: Site, error: Mismatch, operands: list[Value]) -> None:
+    """Note that an operation cannot work."""
+    data = {"reason": str(error), "operands": operands}
+    machine.note(Fact(site.syntax, site.frame, "mismatch", data))
 
 
 def of_operator(
     machine: Interpreter, site: Site, symbol: str, left: Value, right: Value, result: Data
 ) -> None:
     """The shape of what an operator gives."""
+    a, b = described(left), described(right)
+    node = result.node
+    if a.dtype is not None and b.dtype is not None:
+        node.dtype = "bool" if symbol in _COMPARISONS else promote(a.dtype, b.dtype)
+        if symbol == "/" and node.dtype is not None and node.dtype.startswith(("int", "uint")):
+            node.dtype = "float32"
+    if a.shape is None and b.shape is None:
+        return
+    try:
+        if symbol == "@":
+            node.shape = matmul(a.shape, b.shape)
+            return
+        node.shape = broadcast(a.shape, b.shape)
+    except Mismatch as error:
+        _told(machine, site, error, [left, right])
+        return
+    outer = outer_product(a.shape, b.shape)
+    if outer is not None:
+        data = {"left": left, "right": right, "outer": outer, "result": result}
+        machine.note(Fact(site.syntax, site.frame, "outer product", data))
 
 
-def of_index(machine: Interpreter, site: Site, base: Data, index: Value, result: Data) -> None:
+def of_index(machine: Interpreter, site: Site, base: Data, position: Value, result: Data) -> None:
     """The shape of what indexing gives."""
+    node = result.node
+    if node.dtype is None:
+        node.dtype = base.node.dtype
+    if base.node.shape is None or node.shape is not None:
+        return
+    single = not (isinstance(position, Sequence) and position.kind == "tuple")
+    parts = [position] if single else list(getattr(position, "items", None) or ())
+    items = [_index_item(it) for it in parts]
+    if any(it is UNKNOWN for it in items):
+        return
+    try:
+        node.shape = index(base.node.shape, items)
+    except Mismatch as error:
+        _told(machine, site, error, [base, position])
+
+
+def _index_item(value: Value) -> Any:
+    if isinstance(value, Constant):
+        return value.value if value.value is None or not isinstance(value.value, str) else UNKNOWN
+    if isinstance(value, Sequence) and value.kind == "slice":
+        bounds = [it.value if isinstance(it, Constant) else UNKNOWN for it in value.items or ()]
+        return slice(*bounds)
+    if isinstance(value, Data):
+        node = value.node
+        if node.dtype is None or node.shape is None:
+            return UNKNOWN
+        return Gather(node.shape, mask=node.dtype == "bool")
+    return UNKNOWN
 
 
 def array_function(
@@ -28,7 +111,9 @@ def array_function(
 ) -> Data:
     """The array that a function of JAX or NumPy gives."""
     operands = (*args, *keywords.values())
-    return machine.array(name, site, operands, is_jax=not name.startswith("numpy"))
+    result = machine.array(name, site, operands, is_jax=not name.startswith("numpy"))
+    _describe(machine, site, name, args, keywords, result)
+    return result
 
 
 def array_method(
@@ -41,23 +126,60 @@ def array_method(
 ) -> Data:
     """The array that a method of an array gives."""
     operands = (owner, *args, *keywords.values())
-    return machine.array(f"ndarray.{name}", site, operands, is_jax=False)
+    result = machine.array(f"ndarray.{name}", site, operands, is_jax=False)
+    _describe(machine, site, f"ndarray.{name}", [owner, *args], keywords, result)
+    return result
+
+
+def _describe(
+    machine: Interpreter,
+    site: Site,
+    name: str,
+    args: list[Value],
+    keywords: dict[str, Value],
+    result: Data,
+) -> None:
+    if site.is_open:
+        return
+    function = lookup(name)
+    if function is None:
+        return
+    named = {key: described(value) for key, value in keywords.items()}
+    try:
+        found = function([described(value) for value in args], named)
+    except Mismatch as error:
+        _told(machine, site, error, args)
+        return
+    if found is not None:
+        result.node.shape, result.node.dtype = found.shape, found.dtype
 
 
 def size_symbol(shape: Node, axis: int) -> Any:
     """A symbol for one size of a shape that is not known."""
-    return f"{shape.inputs[0].label if shape.inputs else ''}.shape[{axis}]"
+    from .shapes import symbol
+
+    owner = shape.inputs[0] if shape.inputs else shape
+    return symbol(f"{owner.label or 'x'}.shape[{axis}]#{id(owner)}")
 
 
 def unpacked_shape(machine: Interpreter, value: Data, count: int, targets: list[ast.expr]) -> Value:
     """A shape that is unpacked into some names has that many sizes."""
-    return value
+    from .shapes import symbol
+
+    owner = value.node.inputs[0] if value.node.inputs else None
+    names = [it.id if isinstance(it, ast.Name) else "n" for it in targets]
+    sizes = [symbol(f"{name}#{id(value.node)}.{axis}") for axis, name in enumerate(names)]
+    if owner is not None and owner.shape is None:
+        owner.shape = tuple(sizes)
+    return Sequence("tuple", [Constant(size) for size in sizes])
 
 
 def length_of(value: Value) -> Any:
     """How many elements going through a value gives, if that is known."""
     if isinstance(value, Sequence):
         return value.length
-    if isinstance(value, Constant):
-        return None
+    if isinstance(value, Mapping):
+        return None if value.is_open else len(value.items)
+    if isinstance(value, Data) and isinstance(value.node.shape, tuple) and value.node.shape:
+        return value.node.shape[0]
     return None

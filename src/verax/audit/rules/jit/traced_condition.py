@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ...finding import Finding, Severity
+from ...finding import Engine, Finding, Severity
+from ...source.facts import SourceFacts
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -26,6 +27,25 @@ def check(facts: Facts) -> Iterator[Finding]:
         fix=_fix(text),
         evidence=failure.calls(),
     )
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Tests of tracers by Python."""
+    from ...source.events import Test
+
+    for test in facts.events(Test):
+        value = test.value
+        if not (value.traced and value.is_array):
+            continue
+        yield RULE.finding(
+            test.place,
+            current=f"`{test.text}` is traced here, and Python asks whether it is true",
+            expected="Python decides only by what is known while tracing: shapes, dtypes, static "
+            "arguments",
+            fix=_fix(f"{test.kind} {test.text}"),
+            evidence=facts.why_traced(test.frame, value),
+            engine=Engine.SOURCE,
+        )
 
 
 def _fix(text: str) -> str:
@@ -83,4 +103,5 @@ def inputs():
     return (jnp.ones(3),)
 """,
     trace=check,
+    source=check_source,
 )

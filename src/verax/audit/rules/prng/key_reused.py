@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Evidence, Finding, Severity, Verified
+from ...finding import Engine, Evidence, Finding, Severity, Verified
 from .._rule import Rule
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
     from ...trace.facts import Facts
     from ...trace.key_uses import Reuse
 
@@ -82,6 +83,31 @@ def _verified(facts: Facts) -> Iterator[Verified]:
             )
 
 
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Report every use of a key after its first, on a path that the program can take."""
+    from ...source.events import KeyUse
+
+    for use in facts.events(KeyUse):
+        before = use.before
+        if before is None:
+            continue
+        earlier, later = facts.places_apart(before, use)
+        name = facts.name_of(use.key)
+        first, second = facts.key_use_in_words(before), facts.key_use_in_words(use)
+        again = f"{second} again" if first == second else second
+        yield RULE.finding(
+            later,
+            current=f"`{name}` is {again} here, after it was {first} at line {earlier.line}",
+            expected="each key is consumed once: drawn from, or split",
+            fix=f"split `{name}` once, into as many keys as there are uses, and give each its own",
+            evidence=(
+                Evidence(f"`{name}` is {first} here", before.place),
+                Evidence(f"and {second} here", use.place),
+            ),
+            engine=Engine.SOURCE,
+        )
+
+
 RULE = Rule(
     code="RK001",
     name="key-reused",
@@ -122,4 +148,5 @@ def inputs():
     return jax.random.key(0), jnp.ones(3)
 """,
     trace=check,
+    source=check_source,
 )

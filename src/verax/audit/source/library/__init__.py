@@ -1,0 +1,1 @@
+"""What the interpreter knows of Python's own functions, of JAX, and of what is built on it."""

@@ -40,7 +40,7 @@ def turned(value: Value, operation: str, site: Site, region: Region) -> Value:
         shape = leaf.node.shape
         if operation == "carry":
             node.shape = shape
-        elif shape:
+        elif isinstance(shape, tuple):
             node.shape = shape[1:]
         return Data(node, True, leaf.is_array or (operation == "slice" and leaf.is_array))
 

@@ -178,7 +178,7 @@ def _at(site: Site, region: Region) -> Site:
     from ..frame import Site as SiteClass
 
     frame = site.frame
-    inside = Frame(frame.module, frame.name, None, frame.outer, region, frame)
+    inside = Frame(frame.module, frame.name, None, frame.outer, region, frame, site.syntax)
     inside.environment = frame.environment
     return SiteClass(inside, site.syntax, site.is_open)
 
@@ -377,7 +377,11 @@ def lane(
         node.label = leaf.node.label
         node.dtype = leaf.node.dtype
         shape = leaf.node.shape
-        if shape is not None and isinstance(number, int) and -len(shape) <= number < len(shape):
+        if (
+            isinstance(shape, tuple)
+            and isinstance(number, int)
+            and -len(shape) <= number < len(shape)
+        ):
             rest = list(shape)
             del rest[number]
             node.shape = tuple(rest)

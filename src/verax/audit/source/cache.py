@@ -1,0 +1,193 @@
+"""What earlier audits have told, kept for as long as no file that it depends on changes.
+
+One database in the user's cache folder serves all projects. It holds JSON, nothing that could run.
+Whatever goes wrong with it costs time and nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from . import reading, stored
+from .one_file import Outcome
+
+if TYPE_CHECKING:
+    from .database import Database, Entry, FileEntry
+
+_FILE = "source-1.sqlite3"  # the number changes with the tables
+MAX_BYTES = 256_000_000
+_DAY = 86_400
+_WRITE_EVERY = 256  # entries; what is written survives an interrupt
+# A file that was changed so lately may change again without its times showing it.
+_SETTLED_NS = 2_000_000_000
+
+
+def cache_folder(environment: Mapping[str, str] = os.environ) -> Path | None:
+    """Where the cache lies: in `VERAX_CACHE_DIR`, or where the platform keeps caches."""
+    if own := environment.get("VERAX_CACHE_DIR"):
+        return Path(own)
+    try:
+        home = Path.home()
+    except RuntimeError:
+        return None
+    if sys.platform == "win32":
+        local = environment.get("LOCALAPPDATA")
+        return Path(local or home / "AppData" / "Local", "verax", "Cache")
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches" / "verax"
+    # By its specification, a relative one does not count.
+    named = environment.get("XDG_CACHE_HOME", "")
+    return Path(named if os.path.isabs(named) else home / ".cache", "verax")
+
+
+def engine_state() -> str:
+    """What identifies the code that audits: this version of verax, as it is, on this Python."""
+    digest = hashlib.blake2b(sys.version.encode(), digest_size=16)
+    auditor = Path(__file__).parents[1]
+    for file in (auditor.parent / "__init__.py", *_python_files(auditor)):
+        digest.update(f"{file}\0".encode(errors="surrogateescape"))
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def _python_files(root: Path) -> Iterator[Path]:
+    for folder, folders, names in os.walk(root):
+        # Tracing is another engine.
+        folders[:] = sorted(it for it in folders if it not in ("trace", "__pycache__"))
+        yield from (Path(folder, name) for name in sorted(names) if name.endswith(".py"))
+
+
+class Cache:
+    """Outcomes by file, in a database in `folder`; without a folder it keeps nothing.
+
+    `settings` are all else that the outcomes depend on, besides the files and the engine. Use it
+    with `with`: what was put in is written at the end, also after an interrupt.
+    """
+
+    def __init__(self, folder: Path | None, settings: Sequence[str] = ()):
+        self._now = time.time()
+        self._database = None if folder is None else _open(folder / _FILE)
+        self._settings = json.dumps([engine_state() if self._database else "", *settings])
+        self._digests: dict[str, str] = {}
+        self._entries: list[Entry] = []
+        self._files: dict[str, FileEntry] = {}
+        self._used: list[str] = []
+
+    def __enter__(self) -> Cache:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._database is not None:
+            self._write(self._database)
+            self._database.prune(MAX_BYTES, int(self._now))
+            self._database.close()
+
+    def get(self, path: str) -> Outcome | None:
+        """What a file told, if nothing has changed since."""
+        if self._database is None:
+            return None
+        entry = self._database.entry(self._key(path))
+        if entry is None:
+            return None
+        try:
+            if _checksum(entry.depends, entry.state, entry.outcome) != entry.checksum:
+                return None
+            if _checksum(*map(self._digest, json.loads(entry.depends))) != entry.state:
+                return None
+            outcome = stored.decode(entry.outcome)
+        except (ValueError, TypeError, AttributeError, RecursionError):
+            return None  # damaged
+        if entry.used < self._now - _DAY:
+            self._used.append(entry.key)
+        return outcome
+
+    def put(self, path: str, outcome: Outcome, text: str | None = None) -> None:
+        """Keep what a file told; `text` is the outcome encoded, where that is at hand."""
+        if self._database is None or outcome.failed or not outcome.digests.get(path):
+            return
+        from .database import Entry
+
+        text = stored.encode(outcome) if text is None else text
+        depends = json.dumps(list(outcome.digests))
+        state = _checksum(*outcome.digests.values())
+        checksum = _checksum(depends, state, text)
+        self._entries.append(Entry(self._key(path), depends, state, text, checksum, int(self._now)))
+        for file, digest in outcome.digests.items():
+            if file not in self._files:
+                self._remember(file, digest, _stamp(file))
+        if len(self._entries) >= _WRITE_EVERY:
+            self._write(self._database)
+
+    def _write(self, database: Database) -> None:
+        if self._entries or self._files or self._used:
+            database.write(self._entries, self._files.values(), self._used, int(self._now))
+        self._entries, self._files, self._used = [], {}, []
+
+    def _key(self, path: str) -> str:
+        return _checksum(self._settings, path)
+
+    def _digest(self, path: str) -> str:
+        """The digest of a file as it is now; one whose times are the same is not read again."""
+        if path not in self._digests:
+            stamp = _stamp(path)
+            known = self._database and self._database.file(_text(path))
+            if known and stamp and known.stamp == stamp:
+                self._digests[path] = known.digest
+            else:
+                self._digests[path] = digest = reading.digest_of_file(path)
+                self._remember(path, digest, stamp)
+        return self._digests[path]
+
+    def _remember(self, path: str, digest: str, stamp: str) -> None:
+        """Keep the digest of a file by its times, if it has not changed since well before us."""
+        if not stamp:
+            return
+        from .database import FileEntry
+
+        modified, changed, *_ = map(int, stamp.split(":"))
+        if max(modified, changed) < self._now * 1e9 - _SETTLED_NS:
+            self._files[path] = FileEntry(_text(path), stamp, digest)
+
+
+def _open(file: Path) -> Database | None:
+    try:
+        from .database import Database
+    except ImportError:  # some builds of Python lack SQLite
+        return None
+    return Database(file)
+
+
+def _stamp(path: str) -> str:
+    """What changes with a file's content, as far as its times tell; empty where there is none."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return ""
+    return f"{status.st_mtime_ns}:{status.st_ctime_ns}:{status.st_size}:{status.st_ino}"
+
+
+def _checksum(*parts: str) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "big"))
+        digest.update(data)
+    return digest.hexdigest()
+
+
+def _text(path: str) -> str:
+    """A path as what SQLite can hold, which is no half of a character."""
+    return path.encode("utf-8", "surrogateescape").hex() if not path.isprintable() else path

@@ -1,0 +1,114 @@
+"""From files and folders to one report: discover, read, analyse, answer, merge."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ..report import Report, merged
+from ..suppressions import without_suppressed
+from .cache import Cache, cache_folder
+from .discover import discover
+from .one_file import Auditor, Outcome, Texts
+from .parallel import audit_all
+from .progress import Bar
+from .reading import DEFAULT_MAX_BYTES, SourceText
+from .roots import import_roots
+
+# The name of what comes from standard input; no file can have it everywhere, none needs it.
+STDIN = "<stdin>"
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to look for files and to read them.
+
+    `exclude` has patterns relative to the folder `base`. `jobs` is the number of processes, or
+    `None` for one a core.
+    """
+
+    exclude: tuple[str, ...] = ()
+    base: str = ""
+    max_bytes: int = DEFAULT_MAX_BYTES
+    jobs: int | None = None
+    cache: bool = True
+
+
+@dataclass(frozen=True)
+class Audited:
+    """What an audit of files gave, before comments in them have answered anything.
+
+    `reports` are by file, in order. `beside` are the files that no path meant, `commented` those
+    that may hold `# verax:` comments; `texts` reads them as the audit did.
+    """
+
+    reports: Mapping[str, Report]
+    notes: tuple[str, ...] = ()
+    beside: frozenset[str] = frozenset()
+    commented: frozenset[str] = frozenset()
+    texts: Texts = field(default_factory=Texts)
+
+    def read(self, path: str) -> SourceText:
+        """The text of a file, as the audit has read it."""
+        return self.texts.read(path)
+
+
+def audit_paths(paths: Sequence[str], options: Options | None = None) -> Report:
+    """One report about files and folders, without what comments in them answer."""
+    audited = audit_files(paths, options or Options())
+    report = merged(audited.reports.values())
+    report = replace(report, target=", ".join(paths), notes=(*audited.notes, *report.notes))
+    return without_suppressed(report, audited.commented, audited.read)
+
+
+def audit_files(
+    paths: Sequence[str],
+    options: Options,
+    stdin: bytes | None = None,
+    also: Sequence[str] = (),
+) -> Audited:
+    """A report for each of the files that paths mean, and for those in `also`.
+
+    `stdin` is the text of one more file.
+    """
+    found = discover(paths, options.exclude, options.base)
+    here = os.getcwd()
+    known = {os.path.realpath(file) for file in found.files} if also else set[str]()
+    beside = [file for file in also if os.path.realpath(file) not in known]
+    given = {} if stdin is None else {os.path.join(here, STDIN): stdin}
+    files = [*found.files, *given, *beside]
+    texts = Texts(options.max_bytes, given)
+    roots = import_roots(files, here)
+    outcomes = {file: Auditor(roots, texts).audit(file) for file in given}
+    outcomes |= _outcomes([file for file in files if file not in given], roots, texts, options)
+    notes = list(found.notes)
+    if not files:
+        notes.append(f"{', '.join(paths)}: there is no Python file and no notebook to audit")
+    return Audited(
+        {file: outcomes[file].report for file in files},
+        tuple(notes),
+        frozenset(beside),
+        frozenset(file for file, outcome in outcomes.items() if outcome.has_comments),
+        texts,
+    )
+
+
+def _outcomes(
+    files: Sequence[str], roots: Sequence[str], texts: Texts, options: Options
+) -> dict[str, Outcome]:
+    """What each file told, from the cache where nothing has changed."""
+    outcomes: dict[str, Outcome] = {}
+    folder = cache_folder() if options.cache else None
+    with Bar(len(files)) as bar, Cache(folder, [*roots, str(options.max_bytes)]) as cache:
+        for file in files:
+            outcome = cache.get(file)
+            if outcome is not None:
+                outcomes[file] = outcome
+                bar.advance()
+        new = [file for file in files if file not in outcomes]
+        for done in audit_all(new, roots, texts, options.max_bytes, options.jobs):
+            outcomes[done.path] = done.outcome
+            cache.put(done.path, done.outcome, done.text)
+            bar.advance()
+    return outcomes

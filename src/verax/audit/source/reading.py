@@ -1,0 +1,219 @@
+"""From a file to its text and its syntax tree, with a reason where there is none."""
+
+from __future__ import annotations
+
+import ast
+import codecs
+import hashlib
+import io
+import sys
+import tokenize
+import warnings
+from dataclasses import dataclass
+
+from ..finding import Place
+from . import notebook
+
+# Python files beyond this are data; tables that somebody generated.
+DEFAULT_MAX_BYTES = 2_000_000
+# Outputs of a notebook, which are not read, may be much larger than its code.
+_NOTEBOOK_FACTOR = 32
+
+_UTF_16_AND_32 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why a file, or a cell of a notebook, cannot be read. Line 0 stands for all of it."""
+
+    path: str
+    line: int
+    reason: str
+    cell: int = 0
+
+    def __str__(self) -> str:
+        where = str(Place(self.path, self.line, cell=self.cell)) if self.line else self.path
+        return f"{where}: cannot be read: {self.reason}"
+
+
+class UnreadableError(Exception):
+    """Raised by `read`: `problem` says why."""
+
+    def __init__(self, problem: Problem):
+        self.problem = problem
+        super().__init__(problem)
+
+    def __str__(self) -> str:
+        return str(self.problem)
+
+
+@dataclass(frozen=True)
+class SourceText:
+    """A module's text. A notebook is one module, of all its cells of code.
+
+    `cells` has, for each line of a notebook's text, its cell and its line there, from one;
+    `problems` are the cells that are left out. `digest` identifies the bytes that were read.
+    """
+
+    path: str
+    text: str
+    cells: tuple[tuple[int, int], ...] = ()
+    problems: tuple[Problem, ...] = ()
+    digest: str = ""
+
+    def position(self, line: int) -> tuple[int, int]:
+        """The cell (0 outside of notebooks) and the line in it that a line of the text is."""
+        if not self.cells:
+            return 0, line
+        return self.cells[min(max(line, 1), len(self.cells)) - 1]
+
+
+def read(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> SourceText:
+    """The text of a Python file or of a notebook.
+
+    Raises:
+        UnreadableError: There is none.
+    """
+    is_notebook = path.endswith(".ipynb")
+    limit = max_bytes * _NOTEBOOK_FACTOR if is_notebook else max_bytes
+    try:
+        with open(path, "rb") as file:
+            data = file.read(limit + 1)
+    except OSError as error:
+        raise UnreadableError(Problem(path, 0, error.strerror or str(error))) from None
+    except ValueError as error:  # a NUL in its name
+        raise UnreadableError(Problem(path, 0, str(error))) from None
+    if len(data) > limit:
+        raise UnreadableError(
+            Problem(path, 0, f"it is larger than {_size(limit)}; max-file-size can allow more")
+        )
+    return read_bytes(data, path)
+
+
+def read_bytes(data: bytes, path: str) -> SourceText:
+    """The text that bytes hold, which came from `path`.
+
+    Raises:
+        UnreadableError: They hold none.
+    """
+    digest = digest_of(data)
+    if path.endswith(".ipynb"):
+        return _read_notebook(data, path, digest)
+    return SourceText(path, _decoded(data, path), digest=digest)
+
+
+def digest_of(data: bytes) -> str:
+    """What identifies the content of a file."""
+    digest = _hash()
+    digest.update(data)
+    return digest.hexdigest()
+
+
+def _hash() -> hashlib.blake2b:
+    return hashlib.blake2b(digest_size=16)
+
+
+def digest_of_file(path: str) -> str:
+    """The same for a file, whatever it holds; empty where there is none."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, _hash).hexdigest()
+    except IsADirectoryError:
+        return "folder"
+    except (OSError, ValueError):
+        return ""
+
+
+def parse(source: SourceText) -> ast.Module | Problem:
+    """The syntax tree, or why there is none."""
+    tree = _tree(source.text, source.path, in_notebook=bool(source.cells))
+    if isinstance(tree, Problem):
+        cell, line = source.position(tree.line)
+        return Problem(tree.path, line, tree.reason, cell)
+    return tree
+
+
+def _tree(text: str | bytes, path: str, in_notebook: bool) -> ast.Module | Problem:
+    flags = ast.PyCF_ONLY_AST
+    if in_notebook:
+        flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    try:
+        with warnings.catch_warnings():
+            # What Python thinks of the file's escapes is not for our reader.
+            warnings.simplefilter("ignore")
+            return compile(text, path, "exec", flags, dont_inherit=True)
+    except SyntaxError as error:
+        version = f"Python {sys.version_info.major}.{sys.version_info.minor}"
+        return Problem(path, error.lineno or 1, f"{error.msg} (as {version})")
+    except (RecursionError, MemoryError):
+        return Problem(path, 1, "it is nested too deeply for Python's own parser")
+    except (ValueError, OverflowError) as error:
+        return Problem(path, 1, str(error))
+
+
+def _decoded(data: bytes, path: str) -> str:
+    """The text of a Python file, by its declaration of an encoding (PEP 263)."""
+    if data.startswith(_UTF_16_AND_32):
+        raise UnreadableError(Problem(path, 1, "it is UTF-16 or UTF-32, which Python does not run"))
+    if b"\0" in data:
+        line = data[: data.index(b"\0")].count(b"\n") + 1
+        raise UnreadableError(Problem(path, line, "it has a NUL byte"))
+    encoding = _encoding(data, path)
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        # Python imports a file with such bytes if they are only in comments.
+        if isinstance(_tree(data, path, in_notebook=False), Problem):
+            line = data[: error.start].count(b"\n") + 1
+            reason = f"{error.reason} in {encoding}"
+            raise UnreadableError(Problem(path, line, reason)) from None
+        text = data.decode(encoding, "replace")
+    except (LookupError, ValueError) as error:  # a codec that is not for text
+        raise UnreadableError(Problem(path, 1, str(error))) from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _encoding(data: bytes, path: str) -> str:
+    try:
+        return tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+    except SyntaxError as error:
+        if "missing encoding declaration" in str(error.msg):
+            return "utf-8"  # which will say where the bytes are that are none
+        raise UnreadableError(Problem(path, 1, str(error.msg))) from None
+
+
+def _read_notebook(data: bytes, path: str, digest: str) -> SourceText:
+    try:
+        cells = notebook.code_cells(data)
+    except notebook.NotebookError as error:
+        raise UnreadableError(Problem(path, 0, str(error))) from None
+    lines: list[str] = []
+    positions: list[tuple[int, int]] = []
+    problems: list[Problem] = []
+    for cell in cells:
+        text, problem = _python_of(cell, path)
+        if problem is not None:
+            problems.append(problem)
+        for number, line in enumerate(text.split("\n"), 1):
+            lines.append(line)
+            positions.append((cell.number, number))
+    # A notebook without code is still a notebook.
+    return SourceText(
+        path, "\n".join(lines) + "\n", tuple(positions) or ((1, 1),), tuple(problems), digest
+    )
+
+
+def _python_of(cell: notebook.Cell, path: str) -> tuple[str, Problem | None]:
+    """A cell as Python: as it stands, else without its magics, else not at all."""
+    if not isinstance(_tree(cell.text, path, True), Problem):
+        return cell.text, None
+    text = notebook.without_magics(cell.text)
+    tree = _tree(text, path, True)
+    if not isinstance(tree, Problem):
+        return text, None
+    nothing = "\n" * cell.text.count("\n")
+    return nothing, Problem(path, tree.line, tree.reason, cell.number)
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:g} MB" if count >= 1_000_000 else f"{count} bytes"

@@ -1,0 +1,25 @@
+"""A process that audits files for another one.
+
+It reads lines of JSON from stdin: what an `Auditor` is made of, then one path a line. It writes a
+line when it is ready, then one outcome a path, in the same order; and ends with its input.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+from . import stored
+from .one_file import Auditor, Texts
+
+
+def main() -> None:
+    """Serve until there is nothing more to do."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # answers are all that the other side may see
+    start = json.loads(sys.stdin.readline())
+    auditor = Auditor(start["roots"], Texts(start["max_bytes"]))
+    print("ready", file=answers, flush=True)
+    for line in sys.stdin:
+        print(stored.encode(auditor.audit(json.loads(line))), file=answers, flush=True)
