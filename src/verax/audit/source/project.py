@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import ast
 import os
+import sys
 from collections.abc import Callable, Sequence
 
 from . import reading
 from .frame import Frame
 from .reading import Problem, SourceText, UnreadableError
+
+
+# Names that mean a library or Python's own module wherever they are imported.
+_NEVER_OWN = sys.stdlib_module_names | frozenset(
+    "jax jaxlib numpy scipy flax optax equinox haiku chex distrax rlax brax numpyro blackjax "
+    "diffrax gymnax torch tensorflow pandas matplotlib jaxtyping einops orbax absl tqdm".split()
+)
 
 
 class Module:
@@ -17,13 +25,14 @@ class Module:
     `frame` is made when the module is run; until then its names are not known.
     """
 
-    __slots__ = ("frame", "is_package", "name", "path", "syntax", "text")
+    __slots__ = ("folder", "frame", "is_package", "name", "path", "syntax", "text")
 
     def __init__(self, path: str, name: str, text: str, syntax: ast.Module):
         self.path = path
         self.name = name
         self.text = text
         self.syntax = syntax
+        self.folder = top_folder(path)
         self.is_package = os.path.basename(path) == "__init__.py"
         self.frame: Frame | None = None
 
@@ -73,23 +82,38 @@ class Project:
 
     def find(self, name: str, importer: Module) -> Module | None:
         """The module of the project with a full name, as another module would import it."""
-        base = top_folder(importer.path)
-        key = (name, base)
+        top = name.partition(".")[0]
+        own = importer.name.partition(".")[0] == top
+        if top in _NEVER_OWN and not own:
+            return None
+        key = (name, importer.folder)
         if key not in self._found:
-            self._found[key] = self._search(name, base)
+            self._found[key] = self._search(name, importer.folder, own)
         path = self._found[key]
         module = None if path is None else self.module(path)
         return module if isinstance(module, Module) else None
 
-    def _search(self, name: str, base: str) -> str | None:
+    def _search(self, name: str, base: str, own: bool) -> str | None:
         parts = name.split(".")
-        for folder in (base, *self._roots, *(os.path.join(root, "src") for root in self._roots)):
+        for folder in dict.fromkeys((base, *self._roots)):
+            # Installed packages are not the project's, except for the one that is audited.
+            if not own and os.path.basename(folder) in ("site-packages", "dist-packages"):
+                continue
+            if not self._is_there(os.path.join(folder, parts[0])):
+                continue
             stem = os.path.join(folder, *parts)
             for path in (os.path.join(stem, "__init__.py"), stem + ".py"):
                 self.consulted.add(path)
                 if self._exists(path):
                     return path
         return None
+
+    def _is_there(self, stem: str) -> bool:
+        found = self._is_file.get(stem)
+        if found is None:
+            self.consulted.add(stem + ".py")
+            found = self._is_file[stem] = os.path.isdir(stem) or os.path.isfile(stem + ".py")
+        return found
 
     def _exists(self, path: str) -> bool:
         found = self._is_file.get(path)
