@@ -124,8 +124,11 @@ def run(
     region: Region | None = None,
 ) -> Value:
     """Run the body of a function of the project, in a region or in the caller's."""
-    if not machine.may_run(function, site):
-        return machine.opaque("call", site, (*args, *keywords.values()))
+    given = (*args, *keywords.values())
+    if not machine.may_run(function, site) or _tells_nothing(
+        machine, site, function, region, given
+    ):
+        return machine.opaque("call", site, given)
     inner = Frame(
         function.frame.module,
         function.name,
@@ -136,7 +139,34 @@ def run(
         site.syntax,
     )
     bind(machine, site, function, args, keywords, inner)
-    return run_frame(machine, function, inner)
+    events = machine.record.count
+    result = run_frame(machine, function, inner)
+    if machine.record.count == events:
+        machine.record.quiet.add(function.syntax)
+    return result
+
+
+def _tells_nothing(
+    machine: Interpreter,
+    site: Site,
+    function: Function,
+    region: Region | None,
+    given: tuple[Value, ...],
+) -> bool:
+    """Whether a call is not worth following: it ran without an event before, and would again.
+
+    Outside of transformations, on values of which nothing is known, one run is like the other.
+    """
+    if function.syntax not in machine.record.quiet:
+        return False
+    if region is not None or site.frame.region is not None:
+        return False
+    for value in given:
+        if not isinstance(value, (Data, Constant)):
+            return False
+        if isinstance(value, Data) and (value.traced or value.node.is_key):
+            return False
+    return True
 
 
 def run_frame(machine: Interpreter, function: Function, inner: Frame) -> Value:

@@ -152,6 +152,10 @@ class Record:
 
     def __init__(self) -> None:
         self._events: dict[type[Event], list[Any]] = defaultdict(list)
+        # How many there are, without calls of functions outside, which are everywhere.
+        self.count = 0
+        # Functions whose run has left no event.
+        self.quiet: set[ast.AST] = set()
         # Functions that were run, by their syntax, with the frames of their runs.
         self.runs: dict[ast.AST, list[Frame]] = defaultdict(list)
         self.classes: list[Class] = []
@@ -159,7 +163,10 @@ class Record:
 
     def add(self, event: Event) -> None:
         """Note an event."""
-        self._events[type(event)].append(event)
+        kind = type(event)
+        self._events[kind].append(event)
+        if kind is not Call:
+            self.count += 1
 
     def of(self, kind: type[_Event]) -> list[_Event]:
         """The events of a class."""

@@ -117,7 +117,8 @@ def _unpack(machine: Interpreter, frame: Frame, target: ast.Tuple | ast.List, va
             assign(machine, frame, inner.value, Sequence("list", None, element))
         elif isinstance(value, (Data, Sequence)):
             position = number if starred is None or number < starred else number - len(targets)
-            assign(machine, frame, inner, parts.item(machine, site, value, Constant(position)))
+            part = parts.item(machine, Site(frame, inner), value, Constant(position))
+            assign(machine, frame, inner, part)
         else:
             assign(machine, frame, inner, parts.element(machine, site, value))
 
