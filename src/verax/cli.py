@@ -9,6 +9,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 FINE, FOUND, WRONG_CALL, INTERRUPTED = 0, 1, 2, 130
 
 _DEFAULT_FAIL_ON = "error"
+
+# Formats that hold findings alone.
+_LISTS = ("github", "sarif")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -137,6 +141,7 @@ def _add_audit(commands: argparse._SubParsersAction[_Parser]) -> None:
     output = audit.add_argument_group("output")
     output.add_argument("--format", choices=FORMATS, help="(default: text)")
     output.add_argument("-o", dest="output", metavar="FILE", help="write to a file")
+    output.add_argument("--flow", action="store_true", help="show how data flows, also for folders")
     output.add_argument("--depth", metavar="N", type=_depth, help="show only N levels of steps")
     output.add_argument("--focus", metavar="NAME", help="show only the data flow around a name")
     output.add_argument("--color", choices=("auto", "always", "never"), default="auto")
@@ -189,7 +194,7 @@ def _depth(text: str) -> int:
 def _audit(options: argparse.Namespace) -> int:
     from verax.audit.baseline import without_known
     from verax.audit.child import DEFAULT_TIMEOUT, Given
-    from verax.audit.command import audit_targets, fails, paths_of
+    from verax.audit.command import audit_targets, fails
     from verax.audit.output import write_file, write_stdout
     from verax.audit.selection import Selection, parse_codes
     from verax.audit.specs import parse_dims
@@ -204,13 +209,20 @@ def _audit(options: argparse.Namespace) -> int:
         raise UsageError("--inputs gives all arguments; leave out --in, or --inputs")
     given = Given(options.specs, parse_dims(options.dims), options.inputs, options.axes)
     timeout = options.timeout or DEFAULT_TIMEOUT
-    report = audit_targets(options.targets, given, timeout, _source_options(options, settings))
+    format = options.format or settings.format or "text"
+    sections = _shows_flow(options, format)
+    report = audit_targets(
+        options.targets, given, timeout, _source_options(options, settings, sections)
+    )
+    if not sections and format not in _LISTS:
+        note = "how data flows is not shown for folders; audit one file, or use --flow"
+        report = replace(report, notes=(*report.notes, note))
     report = selection.apply(report)
     if options.write_baseline:
         return _write_baseline(report, options.write_baseline)
     if baseline is not None:
-        report = without_known(report, baseline, paths_of(options.targets), selection.keeps)
-    text = _rendered(options, report, options.format or settings.format or "text")
+        report = without_known(report, baseline, _paths(options), selection.keeps)
+    text = _rendered(options, report, format)
     if options.output and options.output != "-":
         write_file(options.output, text)
     else:
@@ -238,7 +250,21 @@ def _baseline(options: argparse.Namespace, settings: Settings) -> Baseline | Non
     return None if file is None or options.write_baseline else read_baseline(file)
 
 
-def _source_options(options: argparse.Namespace, settings: Settings) -> Options:
+def _shows_flow(options: argparse.Namespace, format: str) -> bool:
+    """Whether to show how data flows, which for a folder is more than anybody reads."""
+    if format in _LISTS:
+        return False
+    wanted = options.flow or options.focus is not None or options.depth is not None
+    return wanted or format == "json" or not any(map(os.path.isdir, _paths(options)))
+
+
+def _paths(options: argparse.Namespace) -> list[str]:
+    from verax.audit.command import paths_of
+
+    return paths_of(options.targets)
+
+
+def _source_options(options: argparse.Namespace, settings: Settings, sections: bool) -> Options:
     from verax.audit.source.engine import Options
     from verax.audit.source.reading import DEFAULT_MAX_BYTES
 
@@ -248,6 +274,7 @@ def _source_options(options: argparse.Namespace, settings: Settings) -> Options:
         max_bytes=settings.max_file_size or DEFAULT_MAX_BYTES,
         jobs=options.jobs,
         cache=options.cache,
+        sections=sections,
     )
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from .child import DEFAULT_TIMEOUT, Given, audit_in_child
 from .errors import UsageError
 from .finding import Severity
-from .report import Report, merged, worst
+from .report import Report, findings_only, merged, worst
 from .source.engine import Options, audit_files
 from .source.locate import module_path
 from .specs import parse_inputs
@@ -41,7 +41,8 @@ def audit_targets(
     homes = {home for target in functions if (home := _home(target)) is not None}
     audited = audit_files(paths, options or Options(), stdin, sorted(homes))
     read = [
-        _findings_only(report) if file in audited.beside else report
+        # How data flows in a traced function is what the trace shows.
+        findings_only(report) if file in audited.beside else report
         for file, report in audited.reports.items()
     ]
     report = merged([*read, *traced])
@@ -74,11 +75,6 @@ def _home(target: FunctionTarget) -> str | None:
     if found is not None and os.path.isdir(found):
         found = os.path.join(found, "__init__.py")
     return None if found is None or not os.path.exists(found) else os.path.realpath(found)
-
-
-def _findings_only(report: Report) -> Report:
-    """What the source engine says of a traced function's file: the trace shows how data flows."""
-    return replace(report, data_flow=(), transformation_stack=(), shape_trace=())
 
 
 def fails(report: Report, fail_on: str) -> bool:

@@ -7,7 +7,7 @@ transformation stack, shape trace at boundaries, issues found, verified correct,
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .finding import Confidence, Finding, Place, Severity, Verified, without_repetition
 
@@ -251,6 +251,11 @@ def merged(reports: Iterable[Report]) -> Report:
         warnings=without_repetition(it for part in parts for it in part.warnings),
         notes=tuple(dict.fromkeys(it for part in parts for it in part.notes)),
     )
+
+
+def findings_only(report: Report) -> Report:
+    """The report without the sections that show how data flows."""
+    return replace(report, data_flow=(), transformation_stack=(), shape_trace=())
 
 
 def worst(findings: tuple[Finding, ...]) -> Severity | None:

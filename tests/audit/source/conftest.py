@@ -4,9 +4,12 @@ from pathlib import Path
 import pytest
 
 from verax.audit.rules import registry
+from verax.audit.source import parallel
 
 from ..sample import example_rule
 from .planted import analyse
+
+PLANTED = Path(__file__).with_name("planted.py")
 
 
 @pytest.fixture
@@ -19,3 +22,15 @@ def planted(tmp_path: Path, monkeypatch) -> Path:
     rules = (*(replace(rule, source=iter) for rule in both), only_traced)
     monkeypatch.setattr(registry, "_RULES", rules)
     return tmp_path
+
+
+@pytest.fixture
+def elsewhere(planted: Path, monkeypatch) -> Path:
+    """As `planted`, in other processes, too."""
+    program = (
+        "import runpy, sys; sys.path.append({root!r}); import verax.audit.source.one_file as it; "
+        f"it.analyse = runpy.run_path({str(PLANTED)!r})['analyse']; "
+        "from verax.audit.source.worker import main; main()"
+    )
+    monkeypatch.setattr(parallel, "_START", program)
+    return planted

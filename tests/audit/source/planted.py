@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 from verax.audit import Confidence, Engine, Finding, Place, Report, Severity
+from verax.audit.report import Flow
 from verax.audit.source.analyse import Analysis
 from verax.audit.source.project import Project
 from verax.audit.source.reading import Problem, UnreadableError, parse
@@ -39,7 +40,9 @@ def analyse(path: str, project: Project) -> Analysis:
         os._exit(3)
     issues = tuple(finding for word, finding in found if word == "BUG")
     warnings = tuple(finding for word, finding in found if word == "SMELL")
-    return Analysis(Report(path, issues=issues, warnings=warnings), frozenset(consulted))
+    flow = Flow(f"entry of {Path(path).name}", Place(path, 1), (), (), ())
+    report = Report(path, (flow,), issues=issues, warnings=warnings)
+    return Analysis(report, frozenset(consulted))
 
 
 def _findings(path: str, text: str) -> list[tuple[str, Finding]]:

@@ -126,6 +126,37 @@ def test_notebooks_show_cells(planted: Path, capsys):
         assert shown in capsys.readouterr().out
 
 
+NOT_SHOWN = "how data flows is not shown for folders; audit one file, or use --flow"
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize(
+    ("call", "shown"),
+    [
+        ("a.py", True),
+        ("a.py b.py", True),
+        (".", False),
+        (". --format markdown", False),
+        (". --flow", True),
+        (". --depth 3", True),
+        (". --format json", True),
+    ],
+)
+def test_how_data_flows_is_shown_for_files(elsewhere: Path, capsys, call: str, shown: bool, jobs):
+    (elsewhere / "a.py").write_text("x = 1\n")
+    (elsewhere / "b.py").write_text("x = 1\n")
+    for _ in ("cold", "warm"):
+        assert main(["audit", "--jobs", jobs, *call.split()]) == 0
+        out = capsys.readouterr().out
+        assert ("entry of a.py" in out, NOT_SHOWN in out) == (shown, not shown)
+
+
+def test_lists_of_findings_have_no_data_flow_and_do_not_say_so(planted: Path, capsys):
+    (planted / "a.py").write_text("x = 1\n")
+    main(["audit", ".", "--format", "sarif"])
+    assert "how data flows" not in capsys.readouterr().out
+
+
 def test_both_engines_on_a_function(planted: Path, capsys, monkeypatch):
     (planted / "train.py").write_text("def step(x):\n    return x  # BUG AX001  # BUG RK001\n")
     place = replace(ISSUE.place, file=str(planted / "train.py"), line=2)

@@ -14,20 +14,6 @@ from verax.audit.source import parallel
 from verax.audit.source.engine import Options, audit_paths
 from verax.audit.source.progress import Bar
 
-PLANTED = Path(__file__).with_name("planted.py")
-
-
-@pytest.fixture
-def elsewhere(planted: Path, monkeypatch) -> Path:
-    """As `planted`, in other processes, too."""
-    program = (
-        "import runpy, sys; sys.path.append({root!r}); import verax.audit.source.one_file as it; "
-        f"it.analyse = runpy.run_path({str(PLANTED)!r})['analyse']; "
-        "from verax.audit.source.worker import main; main()"
-    )
-    monkeypatch.setattr(parallel, "_START", program)
-    return planted
-
 
 def audit(jobs: int | None = 2):
     return audit_paths(["."], Options(jobs=jobs, cache=False))

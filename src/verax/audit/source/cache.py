@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import time
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -18,9 +19,10 @@ from typing import TYPE_CHECKING
 
 from . import reading, stored
 from .one_file import Outcome
+from .stored import NO_SECTIONS, Stored
 
 if TYPE_CHECKING:
-    from .database import Database, Entry, FileEntry
+    from .database import Database, Entry, FileEntry, SectionsEntry
 
 _FILE = "source-1.sqlite3"  # the number changes with the tables
 MAX_BYTES = 256_000_000
@@ -77,7 +79,7 @@ class Cache:
         self._database = None if folder is None else _open(folder / _FILE)
         self._settings = json.dumps([engine_state() if self._database else "", *settings])
         self._digests: dict[str, str] = {}
-        self._entries: list[Entry] = []
+        self._entries: list[tuple[Entry, SectionsEntry]] = []
         self._files: dict[str, FileEntry] = {}
         self._used: list[str] = []
 
@@ -95,8 +97,8 @@ class Cache:
             self._database.prune(MAX_BYTES, int(self._now))
             self._database.close()
 
-    def get(self, path: str) -> Outcome | None:
-        """What a file told, if nothing has changed since."""
+    def get(self, path: str, sections: bool = True) -> Outcome | None:
+        """What a file told, if nothing has changed since; perhaps without how data flows."""
         if self._database is None:
             return None
         entry = self._database.entry(self._key(path))
@@ -107,24 +109,32 @@ class Cache:
                 return None
             if _checksum(*map(self._digest, json.loads(entry.depends))) != entry.state:
                 return None
-            outcome = stored.decode(entry.outcome)
-        except (ValueError, TypeError, AttributeError, RecursionError):
+            text = Stored(entry.outcome, NO_SECTIONS)
+            if sections:
+                packed = self._database.sections(entry.key)
+                if packed is None:
+                    return None
+                text = text._replace(sections=_unpacked(packed.packed))
+            outcome = stored.decode(text)
+        except (ValueError, TypeError, AttributeError, RecursionError, zlib.error):
             return None  # damaged
         if entry.used < self._now - _DAY:
             self._used.append(entry.key)
         return outcome
 
-    def put(self, path: str, outcome: Outcome, text: str | None = None) -> None:
+    def put(self, path: str, outcome: Outcome, text: Stored | None = None) -> None:
         """Keep what a file told; `text` is the outcome encoded, where that is at hand."""
         if self._database is None or outcome.failed or not outcome.digests.get(path):
             return
-        from .database import Entry
+        from .database import Entry, SectionsEntry
 
         text = stored.encode(outcome) if text is None else text
         depends = json.dumps(list(outcome.digests))
         state = _checksum(*outcome.digests.values())
-        checksum = _checksum(depends, state, text)
-        self._entries.append(Entry(self._key(path), depends, state, text, checksum, int(self._now)))
+        checksum = _checksum(depends, state, text.findings)
+        key, now = self._key(path), int(self._now)
+        entry = Entry(key, depends, state, text.findings, checksum, now)
+        self._entries.append((entry, SectionsEntry(key, _packed(text.sections))))
         for file, digest in outcome.digests.items():
             if file not in self._files:
                 self._remember(file, digest, _stamp(file))
@@ -168,6 +178,16 @@ def _open(file: Path) -> Database | None:
     except ImportError:  # some builds of Python lack SQLite
         return None
     return Database(file)
+
+
+def _packed(text: str) -> bytes:
+    """A text in a tenth of its size, or nothing for what is empty."""
+    return b"" if text.strip() == NO_SECTIONS else zlib.compress(text.strip().encode(), 1)
+
+
+def _unpacked(packed: bytes) -> str:
+    # What was packed has a checksum of its own.
+    return NO_SECTIONS if packed == b"" else zlib.decompress(packed).decode()
 
 
 def _stamp(path: str) -> str:

@@ -20,6 +20,7 @@ _TABLES = """
     CREATE TABLE IF NOT EXISTS outcomes (
         key TEXT PRIMARY KEY, depends TEXT, state TEXT, outcome TEXT, checksum TEXT, used INTEGER
     ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS sections (key TEXT PRIMARY KEY, packed BLOB) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, stamp TEXT, digest TEXT) WITHOUT ROWID;
 """
 
@@ -33,6 +34,13 @@ class Entry(NamedTuple):
     outcome: str
     checksum: str
     used: int
+
+
+class SectionsEntry(NamedTuple):
+    """The part of an entry that is large and seldom read."""
+
+    key: str
+    packed: bytes
 
 
 class FileEntry(NamedTuple):
@@ -55,13 +63,22 @@ class Database:
         row = self._row("SELECT * FROM outcomes WHERE key = ?", key)
         return None if row is None else Entry(*row)
 
+    def sections(self, key: str) -> SectionsEntry | None:
+        """The sections that are kept under a key."""
+        row = self._row("SELECT * FROM sections WHERE key = ?", key)
+        return None if row is None else SectionsEntry(*row)
+
     def file(self, path: str) -> FileEntry | None:
         """What is known of a file."""
         row = self._row("SELECT * FROM files WHERE path = ?", path)
         return None if row is None else FileEntry(*row)
 
     def write(
-        self, entries: Iterable[Entry], files: Iterable[FileEntry], used: Iterable[str], now: int
+        self,
+        entries: Iterable[tuple[Entry, SectionsEntry]],
+        files: Iterable[FileEntry],
+        used: Iterable[str],
+        now: int,
     ) -> None:
         """Keep entries and files, and that the keys `used` were of use."""
         if self._connection is None:
@@ -69,9 +86,11 @@ class Database:
         try:
             with self._connection as connection:
                 connection.execute("BEGIN IMMEDIATE")
-                connection.executemany(
-                    "INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?, ?, ?, ?)", entries
-                )
+                for entry, sections in entries:
+                    connection.execute(
+                        "INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?, ?, ?, ?)", entry
+                    )
+                    connection.execute("INSERT OR REPLACE INTO sections VALUES (?, ?)", sections)
                 connection.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?)", files)
                 connection.executemany(
                     "UPDATE outcomes SET used = ? WHERE key = ?", [(now, key) for key in used]
@@ -92,6 +111,9 @@ class Database:
                 connection.execute(
                     "DELETE FROM outcomes WHERE key IN (SELECT key FROM outcomes ORDER BY used "
                     "LIMIT (SELECT (count(*) + 1) / 2 FROM outcomes))"
+                )
+                connection.execute(
+                    "DELETE FROM sections WHERE key NOT IN (SELECT key FROM outcomes)"
                 )
                 connection.execute("DELETE FROM files")
             self._connection.execute("VACUUM")
@@ -156,6 +178,7 @@ def _connect(file: Path) -> sqlite3.Connection:
         connection.executescript(_TABLES)
         # A file of another form shows it here.
         connection.execute(f"SELECT {', '.join(Entry._fields)} FROM outcomes LIMIT 1")
+        connection.execute(f"SELECT {', '.join(SectionsEntry._fields)} FROM sections LIMIT 1")
         connection.execute(f"SELECT {', '.join(FileEntry._fields)} FROM files LIMIT 1")
     except BaseException:
         connection.close()

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..report import Report, merged
+from ..report import Report, findings_only, merged
 from ..suppressions import without_suppressed
 from .cache import Cache, cache_folder
 from .discover import discover
@@ -25,7 +25,8 @@ class Options:
     """How to look for files and to read them.
 
     `exclude` has patterns relative to the folder `base`. `jobs` is the number of processes, or
-    `None` for one a core.
+    `None` for one a core. Without `sections` only findings are reported, and not how data flows,
+    which takes most of the time if nothing has changed.
     """
 
     exclude: tuple[str, ...] = ()
@@ -33,6 +34,7 @@ class Options:
     max_bytes: int = DEFAULT_MAX_BYTES
     jobs: int | None = None
     cache: bool = True
+    sections: bool = True
 
 
 @dataclass(frozen=True)
@@ -102,13 +104,23 @@ def _outcomes(
     folder = cache_folder() if options.cache else None
     with Bar(len(files)) as bar, Cache(folder, [*roots, str(options.max_bytes)]) as cache:
         for file in files:
-            outcome = cache.get(file)
+            outcome = cache.get(file, options.sections)
             if outcome is not None:
                 outcomes[file] = outcome
                 bar.advance()
         new = [file for file in files if file not in outcomes]
-        for done in audit_all(new, roots, texts, options.max_bytes, options.jobs):
-            outcomes[done.path] = done.outcome
+        for done in audit_all(
+            new,
+            roots,
+            texts,
+            max_bytes=options.max_bytes,
+            jobs=options.jobs,
+            sections=options.sections,
+        ):
             cache.put(done.path, done.outcome, done.text)
+            report = done.outcome.report
+            outcomes[done.path] = replace(
+                done.outcome, report=report if options.sections else findings_only(report)
+            )
             bar.advance()
     return outcomes

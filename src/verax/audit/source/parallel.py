@@ -17,6 +17,7 @@ from pathlib import Path
 from ..report import Report
 from . import stored
 from .one_file import Auditor, Outcome, Texts
+from .stored import NO_SECTIONS, Stored
 
 # The package that runs is the one that runs there; see `verax.audit.child`.
 _START = "import sys; sys.path.append({root!r}); from verax.audit.source.worker import main; main()"
@@ -29,15 +30,24 @@ _LARGEST_BATCH = 16
 
 @dataclass(frozen=True)
 class Done:
-    """The outcome of one file; `text` is the same encoded, if it came from another process."""
+    """The outcome of one file; `text` is the same encoded, if it came from another process.
+
+    In that case the outcome has sections of data flow only if they were asked for.
+    """
 
     path: str
     outcome: Outcome
-    text: str | None = None
+    text: Stored | None = None
 
 
 def audit_all(
-    files: Sequence[str], roots: Sequence[str], texts: Texts, max_bytes: int, jobs: int | None
+    files: Sequence[str],
+    roots: Sequence[str],
+    texts: Texts,
+    *,
+    max_bytes: int,
+    jobs: int | None,
+    sections: bool = True,
 ) -> Iterator[Done]:
     """The outcome of each file, in the order in which they come.
 
@@ -46,7 +56,8 @@ def audit_all(
     count = _process_count(files, jobs)
     left = list(files)
     if count > 1:
-        pool = _Pool(files, {"roots": list(roots), "max_bytes": max_bytes}, count)
+        start: dict[str, object] = {"roots": list(roots), "max_bytes": max_bytes}
+        pool = _Pool(files, start, count, sections)
         try:
             yield from pool.results()
         finally:
@@ -82,7 +93,8 @@ def _work(files: Sequence[str]) -> int:
 class _Pool:
     """Processes, each with a thread here that hands it files and takes what it gives back."""
 
-    def __init__(self, files: Sequence[str], start: dict[str, object], count: int):
+    def __init__(self, files: Sequence[str], start: dict[str, object], count: int, sections: bool):
+        self._sections = sections
         self._waiting = deque(files)
         self._lock = threading.Lock()
         self._batch = max(1, min(_LARGEST_BATCH, len(files) // (count * 4)))
@@ -159,7 +171,7 @@ class _Pool:
         while batch:
             worker.ask(batch)
             for at, path in enumerate(batch):
-                done = worker.answer(path)
+                done = worker.answer(path, self._sections)
                 if done is None:
                     self._give_back(batch[at + 1 :])
                     how = self._forget(worker)
@@ -199,13 +211,16 @@ class _Worker:
         """Have it audit files."""
         self._write(files)
 
-    def answer(self, path: str) -> Done | None:
+    def answer(self, path: str, sections: bool) -> Done | None:
         """What it says of the next file, which is `path`; `None` if it is no more."""
-        line = self._read()
+        text = Stored(self._read(), self._read())
+        if not text.sections.endswith("\n"):
+            return None
         try:
-            return Done(path, stored.decode(line), line) if line.endswith("\n") else None
+            outcome = stored.decode(text if sections else text._replace(sections=NO_SECTIONS))
         except ValueError:
             return None
+        return Done(path, outcome, text)
 
     def kill(self) -> None:
         """End it at once."""

@@ -1,38 +1,55 @@
-"""The outcome of one file's audit as text: between processes, and in the cache."""
+"""The outcome of one file's audit as text: between processes, and in the cache.
+
+The sections that show how data flows are a text of their own. They are most of an outcome, and what
+lists the findings of a whole project never looks at them.
+"""
 
 from __future__ import annotations
 
 import json
+from typing import Any, NamedTuple
 
 from ..render.from_json import from_data
 from ..render.to_json import as_data
 from .one_file import Outcome
 
-
-def encode(outcome: Outcome) -> str:
-    """An outcome as one line of JSON."""
-    return json.dumps(
-        {
-            "report": as_data(outcome.report),
-            "digests": dict(outcome.digests),
-            "has_comments": outcome.has_comments,
-            "failed": outcome.failed,
-        },
-        allow_nan=False,
-        separators=(",", ":"),
-    )
+_SECTIONS = ("data_flow", "transformation_stack", "shape_trace")
+NO_SECTIONS = json.dumps(dict.fromkeys(_SECTIONS, ()), separators=(",", ":"))
 
 
-def decode(text: str) -> Outcome:
+class Stored(NamedTuple):
+    """An outcome in two lines of JSON."""
+
+    findings: str
+    sections: str
+
+
+def encode(outcome: Outcome) -> Stored:
+    """An outcome as text."""
+    report = as_data(outcome.report)
+    sections = {name: report.pop(name) for name in _SECTIONS}
+    findings = {
+        "report": report,
+        "digests": dict(outcome.digests),
+        "has_comments": outcome.has_comments,
+        "failed": outcome.failed,
+    }
+    return Stored(_line(findings), _line(sections))
+
+
+def decode(stored: Stored) -> Outcome:
     """The outcome that `encode` wrote.
 
     Raises:
         ValueError: It is no text of `encode`.
     """
-    data = json.loads(text)
+    findings, sections = json.loads(stored.findings), json.loads(stored.sections)
     try:
-        return Outcome(
-            from_data(data["report"]), data["digests"], data["has_comments"], data["failed"]
-        )
+        report = from_data(findings["report"] | sections)
+        return Outcome(report, findings["digests"], findings["has_comments"], findings["failed"])
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"no outcome: {error!r}") from None
+
+
+def _line(data: dict[str, Any]) -> str:
+    return json.dumps(data, allow_nan=False, separators=(",", ":"))

@@ -1,7 +1,8 @@
 """A process that audits files for another one.
 
 It reads lines of JSON from stdin: what an `Auditor` is made of, then one path a line. It writes a
-line when it is ready, then one outcome a path, in the same order; and ends with its input.
+line when it is ready, then for each path in turn its outcome, which is two lines (see `stored`). It
+ends with its input.
 """
 
 from __future__ import annotations
@@ -22,4 +23,5 @@ def main() -> None:
     auditor = Auditor(start["roots"], Texts(start["max_bytes"]))
     print("ready", file=answers, flush=True)
     for line in sys.stdin:
-        print(stored.encode(auditor.audit(json.loads(line))), file=answers, flush=True)
+        outcome = stored.encode(auditor.audit(json.loads(line)))
+        print(outcome.findings, outcome.sections, sep="\n", file=answers, flush=True)
