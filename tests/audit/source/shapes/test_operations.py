@@ -278,7 +278,8 @@ numbers = st.integers(-5, 9) | st.sampled_from([0.5, 2.5, -1.0, 0.1])
 @given(numbers, st.none() | numbers, st.none() | numbers)
 def test_arange(start: float, stop: float | None, step: float | None):
     expected = of_jax(lambda: jnp.arange(start, stop, step))
-    assert of_ours(creation.arange, start, stop, step) == expected
+    # JAX 0.8 fails where nothing is between the numbers.
+    assert_agrees(of_ours(creation.arange, start, stop, step), expected)
 
 
 @given(alike, st.integers(-4, 4))

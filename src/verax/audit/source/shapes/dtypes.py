@@ -61,16 +61,16 @@ _KINDS = {
     "complex64": "complex",
 }
 
-# What a name in a program says of the type: "float" is the class, jnp.float_ its alias. What is 64
-# bits wide is so only in programs that switch it on, which nothing here can tell.
+# What a name in a program says of the type; "float" is the class. What is 64 bits wide is so only
+# in programs that switch it on, which nothing here can tell.
 _NAMED = {
     **{name: name for name in _KINDS},
     "bool_": "bool",
     "float": "float32",
-    "float_": "float32",
+    "float_": "floating",
     "int": "int32",
-    "int_": "int32",
-    "uint": "uint32",
+    "int_": "integer",
+    "uint": "integer",
     "complex": "complex64",
     "float64": "floating",
     "double": "floating",

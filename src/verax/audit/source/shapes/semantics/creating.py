@@ -6,7 +6,7 @@ from ..creation import arange, eye
 from ..dims import Dim, Size
 from ..dtypes import DType, inexact, of_literal, promote, strong
 from ..joining import stack
-from ..shape import Mismatch, Shape, broadcast, known
+from ..shape import Mismatch, Shape, broadcast, known, least_rank
 from ..values import ANYTHING, UNKNOWN, Arg, Value, several
 from .arguments import Arguments, number_of
 from .entries import Rule, Table, entries, function
@@ -34,8 +34,8 @@ def converted(args: Arguments) -> Value:
     least = args.integer("ndmin", 0)
     if type(least) is not int:
         shape = None
-    elif isinstance(shape, tuple) and len(shape) < least:
-        shape = (1,) * (least - len(shape)) + shape
+    elif least_rank(shape) < least:
+        shape = (1,) * (least - len(shape)) + shape if isinstance(shape, tuple) else None
     return Value(shape, args.dtype("dtype", dtype))
 
 

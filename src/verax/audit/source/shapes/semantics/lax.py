@@ -19,7 +19,7 @@ from .selecting import TOP_K
 
 UNARY = """
     acos acosh asin asinh atan atanh bessel_i0e bessel_i1e cosh digamma erf erf_inv erfc lgamma
-    sinh bitwise_not ceil clz conj floor neg population_count reciprocal sign square stop_gradient
+    sinh bitwise_not ceil clz floor neg population_count reciprocal sign square stop_gradient
 """
 ACCURATE = "cbrt cos exp exp2 expm1 log log1p logistic rsqrt sin sqrt tan tanh"
 BINARY = """
@@ -205,6 +205,7 @@ def _table() -> Table:
         ("zeta", "x, q", pointwise(promote, 2)),
         (COMPARISONS, "x, y", pointwise(truth, 2)),
         ("is_finite", "x", pointwise(truth)),
+        ("conj", "x", pointwise(lambda _: "complex64")),
         ("integer_pow", "x, y", pointwise(kept)),
         ("round", "x, rounding_method", pointwise(kept)),
         ("nextafter", "x1, x2", pointwise(promote, 2)),

@@ -12,7 +12,10 @@ from .rearranging import unchanged
 
 
 def draw(*parameters: str, dtype: DType = "float32") -> Rule:
-    """A rule for a distribution with these parameters, which broadcast if no shape is given."""
+    """A rule for a distribution with these parameters, which broadcast if no shape is given.
+
+    Those not named do not: their distribution draws a scalar by default.
+    """
 
     def rule(args: Arguments) -> Value:
         return Value(_drawn(args, parameters), args.dtype("dtype", dtype))
@@ -114,7 +117,7 @@ def _table() -> Table:
         ("rademacher", f"key, {end}", draw(dtype="int32")),
         ("gumbel", "key, shape, dtype, mode, *, out_sharding", draw()),
         ("bits", f"key, {end}", draw(dtype="uint32")),
-        ("uniform", "key, shape, dtype, minval, maxval, *, out_sharding", draw("minval", "maxval")),
+        ("uniform", "key, shape, dtype, minval, maxval, *, out_sharding", draw()),
         ("randint", "key, shape, minval, maxval, dtype, *, out_sharding", draw(dtype="int32")),
         ("truncated_normal", f"key, lower, upper, {end}", draw("lower", "upper")),
         ("bernoulli", "key, p, shape, mode, *, out_sharding", draw("p", dtype="bool")),
@@ -122,7 +125,7 @@ def _table() -> Table:
         ("gamma loggamma", f"key, a, {end}", draw("a")),
         ("chisquare t", f"key, df, {end}", draw("df")),
         ("f", f"key, dfnum, dfden, {end}", draw("dfnum", "dfden")),
-        ("generalized_normal", f"key, p, {end}", draw("p")),
+        ("generalized_normal", f"key, p, {end}", draw()),
         ("geometric", f"key, p, {end}", draw("p", dtype="int32")),
         ("lognormal", f"key, sigma, {end}", draw("sigma")),
         ("pareto", f"key, b, {end}", draw("b")),
@@ -130,8 +133,8 @@ def _table() -> Table:
         ("rayleigh", f"key, scale, {end}", draw("scale")),
         ("triangular", f"key, left, mode, right, {end}", draw("left", "mode", "right")),
         ("wald", f"key, mean, {end}", draw("mean")),
-        ("weibull_min", "key, scale, concentration, shape, dtype", draw("scale", "concentration")),
-        ("double_sided_maxwell", "key, loc, scale, shape, dtype", draw("loc", "scale")),
+        ("weibull_min", "key, scale, concentration, shape, dtype", draw()),
+        ("double_sided_maxwell", "key, loc, scale, shape, dtype", draw()),
         ("binomial", "key, n, p, shape, dtype", draw("n", "p")),
         ("dirichlet", f"key, alpha, {end}", _vectors("alpha")),
         (

@@ -90,9 +90,16 @@ def along_last(dtype: Callable[[DType], DType], default: int = -1) -> Rule:
         axis, shape = args.axes("axis", default), args.array.shape
         if axis is None:
             return Value(flatten(shape), dtype(args.array.dtype))
-        return Value(shape if axis is UNKNOWN else _checked(shape, axis), dtype(args.array.dtype))
+        if axis is UNKNOWN:
+            return Value(None, dtype(args.array.dtype))
+        return Value(_checked(shape, axis), dtype(args.array.dtype))
 
     return rule
+
+
+def _accumulated(dtype: DType) -> DType:
+    """Unlike a sum, which widens, a running one only counts what is true."""
+    return "int32" if dtype == "bool" else dtype
 
 
 def _cumulative_initial(args: Arguments) -> Value:
@@ -215,7 +222,9 @@ def _table() -> Table:
         **dict(entries(module, "allclose", "a, b, rtol, atol, equal_nan", _scalar_truth)),
         **dict(entries(module, "array_equal", "a1, a2, equal_nan", _scalar_truth)),
         **dict(entries(module, "array_equiv", "a1, a2", _scalar_truth)),
-        **dict(entries(module, "cumsum cumprod nancumsum nancumprod", _CUMULATIVE, along(summed))),
+        **dict(
+            entries(module, "cumsum cumprod nancumsum nancumprod", _CUMULATIVE, along(_accumulated))
+        ),
         **dict(
             entries(
                 module,

@@ -1,0 +1,204 @@
+"""What the table says of a call is what JAX returns, however little is known of the arguments."""
+
+import importlib
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from verax.audit.source.shapes import Mismatch, Value, symbol
+from verax.audit.source.shapes.dtypes import of_literal
+from verax.audit.source.shapes.semantics import TABLE
+from verax.audit.source.shapes.shape import Partial, Shape
+from verax.audit.source.shapes.values import UNKNOWN
+
+from .calling import KEY, A, Call
+from .jax_calls import lax_calls, nn_calls, pointwise_calls, random_calls
+from .numpy_calls import numpy_calls
+from .product_calls import product_calls
+from .truth import fits
+
+CALLS = [
+    *numpy_calls(),
+    *product_calls(),
+    *random_calls(),
+    *nn_calls(),
+    *lax_calls(),
+    *pointwise_calls(),
+]
+
+# Of these not all can be known.
+VAGUE = {
+    "jax.numpy.block": "what is nested how",
+    "jax.numpy.histogram": "types that depend on much",
+    "jax.numpy.packbits": "rarely used",
+    "jax.numpy.select": "the type of the default",
+    "jax.numpy.tril_indices": "how many",
+    "jax.numpy.triu_indices": "how many",
+    "jax.numpy.tril_indices_from": "how many",
+    "jax.numpy.triu_indices_from": "how many",
+}
+
+
+def resolve(name: str) -> Any:
+    if name.startswith("ndarray."):
+        return lambda self, *args, **keywords: getattr(self, name[8:])(*args, **keywords)
+    module, _, attribute = name.rpartition(".")
+    return getattr(importlib.import_module(module), attribute, None)
+
+
+def real(argument: Any) -> Any:
+    """The argument for JAX: arrays to trace."""
+    if isinstance(argument, A):
+        return jax.ShapeDtypeStruct(argument.shape, argument.dtype)
+    return [real(item) for item in argument] if isinstance(argument, list) else argument
+
+
+def of_jax(made: Call) -> Any:
+    name, args, keywords = made
+    function = resolve(name)
+    if function is None:
+        pytest.skip("not in this release")
+    leaves, tree = jax.tree.flatten(
+        ([real(argument) for argument in args], real_keywords(keywords))
+    )
+    traced = [at for at, leaf in enumerate(leaves) if isinstance(leaf, jax.ShapeDtypeStruct)]
+
+    def run(*arrays: Any) -> Any:
+        filled = list(leaves)
+        for at, array in zip(traced, arrays, strict=True):
+            filled[at] = array
+        positional, named = jax.tree.unflatten(tree, filled)
+        return function(*positional, **named)
+
+    with jax.numpy_rank_promotion("allow"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return jax.eval_shape(run, *(leaves[at] for at in traced))
+
+
+def real_keywords(keywords: dict[str, Any]) -> dict[str, Any]:
+    return {name: real(argument) for name, argument in keywords.items()}
+
+
+def ours(argument: Any, shape: Callable[[tuple[int, ...]], Shape]) -> Value:
+    if isinstance(argument, A):
+        return Value(shape(argument.shape), argument.dtype.name)
+    if argument is KEY:
+        return Value((), "key")
+    if isinstance(argument, list):
+        return Value(elements=tuple(ours(item, shape) for item in argument))
+    if isinstance(argument, tuple):
+        return Value(constant=argument)
+    return Value((), of_literal(argument), argument)
+
+
+def result_of(made: Call, shape: Callable[[tuple[int, ...]], Shape]) -> Value:
+    name, args, keywords = made
+    return TABLE[name](
+        [ours(argument, shape) for argument in args],
+        {key: ours(argument, shape) for key, argument in keywords.items()},
+    )
+
+
+def dtype_name(leaf: Any) -> str:
+    if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        return "key"
+    return leaf.dtype.name
+
+
+def agrees(value: Value, expected: Any, numbers: dict[str, Any]) -> bool:
+    """Whether nothing wrong is said."""
+    if isinstance(expected, (tuple, list)):
+        if value.elements is None:
+            return value == Value()
+        return len(value.elements) == len(expected) and all(
+            agrees(each, leaf, numbers) for each, leaf in zip(value.elements, expected, strict=True)
+        )
+    if value.elements is not None:
+        return False
+    dtype = value.dtype and value.dtype.rstrip("*")
+    return fits(value.shape, expected.shape, numbers) and dtype in (None, dtype_name(expected))
+
+
+def is_whole(value: Value) -> bool:
+    """Whether all is known."""
+    if value.elements is not None:
+        return all(map(is_whole, value.elements))
+    return isinstance(value.shape, tuple) and None not in value.shape and value.dtype is not None
+
+
+@pytest.mark.parametrize("made", CALLS, ids=str)
+def test_calls(made: Call):
+    expected = of_jax(made)
+    value = result_of(made, lambda shape: shape)
+    assert agrees(value, expected, {}), (value, expected)
+    assert is_whole(value) or made[0] in VAGUE, value
+
+    # Sizes from 5 on are symbols; smaller ones are numbers that programs write.
+    numbers = {f"n{size}": size for size in range(5, 40)}
+    value = result_of(made, lambda shape: tuple(symbol(f"n{d}") if d > 4 else d for d in shape))
+    assert agrees(value, expected, numbers), (value, expected)
+
+    # Less and less is known.
+    for forget in (
+        lambda shape: (None,) * len(shape),
+        lambda shape: Partial((), shape[-1:]) if shape else (),
+        lambda shape: Partial(shape[:1], ()) if shape else (),
+        lambda _: None,
+    ):
+        value = result_of(made, forget)
+        assert agrees(value, expected, {}), (value, expected)
+
+    # Or nothing of an argument.
+    name, args, keywords = made
+    for hidden in range(1, len(args) + len(keywords)):
+        known = [ours(argument, lambda shape: shape) for argument in (*args, *keywords.values())]
+        known[hidden] = Value()
+        rest = dict(zip(keywords, known[len(args) :], strict=True))
+        value = TABLE[name](known[: len(args)], rest)
+        assert agrees(value, expected, {}), (hidden, value, expected)
+
+
+def test_every_function_is_called():
+    called = {made[0] for made in CALLS}
+    shared = {
+        name.replace("ndarray.", "jax.numpy.") for name in TABLE if name.startswith("ndarray")
+    }
+    ours_alone = {name for name in TABLE if name.startswith(("numpy.", "ndarray."))}
+    assert {"jax.numpy.mean"} <= shared
+    assert TABLE.keys() - ours_alone - called == NOT_CALLED
+
+
+# Collectives need an axis, and these return no arrays.
+NOT_CALLED = {
+    *(
+        "jax.lax." + name
+        for name in "psum pmax pmin pmean ppermute with_sharding_constraint".split()
+    ),
+    *("jax.numpy." + name for name in "broadcast_shapes shape ndim".split()),
+}
+
+
+def test_shapes_are_constants():
+    x = Value((symbol("n"), None, 3), "float32")
+    assert TABLE["jax.numpy.shape"]([x]).constant == (symbol("n"), UNKNOWN, 3)
+    assert TABLE["jax.numpy.ndim"]([x]).constant == 3
+    shapes = [Value(constant=(symbol("n"), 1)), Value(constant=(3,))]
+    assert TABLE["jax.numpy.broadcast_shapes"](shapes).constant == (symbol("n"), 3)
+
+
+def test_failures_are_told():
+    x, w = Value((symbol("n"), 4), "float32"), Value((5, 3), "float32")
+    with pytest.raises(Mismatch, match="sizes 4 and 5 are contracted with each other"):
+        TABLE["operator.matmul"]([x, w])
+    with pytest.raises(Mismatch, match="axis 2 does not exist in 2 dimensions"):
+        TABLE["jax.numpy.mean"]([x], {"axis": Value((), "int32*", 2)})
+
+
+def test_types_of_numpy_are_as_wide_as_it_likes():
+    assert TABLE["numpy.mean"]([Value((3,), "int32")]) == Value((), "floating")
+    assert TABLE["numpy.arange"]([Value((), "int32*", 3)]) == Value((3,), "integer")
+    assert np.arange(3).dtype.kind == "i"
