@@ -21,6 +21,7 @@ from .library.transforms import apply
 from .machine import Interpreter
 from .project import Module, Project
 from .reading import Problem, SourceText, UnreadableError
+from .sections import sections_of
 from .values import Bound, Class, Function, Partial, Sequence, Transformed, Value
 
 if TYPE_CHECKING:
@@ -199,6 +200,7 @@ def _judged(
                 (warnings if rule.warns else issues).append(verdict)
     return Report(
         target=module.path,
+        **sections_of(facts),
         issues=without_repetition(issues),
         warnings=without_repetition(warnings),
         verified=tuple(verified),

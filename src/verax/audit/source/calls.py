@@ -172,6 +172,7 @@ def _tells_nothing(
 def run_frame(machine: Interpreter, function: Function, inner: Frame) -> Value:
     """Run a function whose parameters have their values already."""
     machine.record.runs[function.syntax].append(inner)
+    inner.given = dict(inner.environment)
     if isinstance(function.syntax, ast.Lambda):
         result = machine.evaluate(inner, function.syntax.body)
         inner.returns.append((function.syntax.body, result))
@@ -270,8 +271,8 @@ def _module(
     return machine.opaque("call", site, (*args, *keywords.values()))
 
 
-CALLS: dict[type[Value], Callable[[Interpreter, Site, Any, list[Value], dict[str, Value]], Value]]
-CALLS = {
+_Handler = Callable[["Interpreter", Site, Any, list[Value], dict[str, Value]], Value]
+CALLS: dict[type[Value], _Handler] = {
     Function: _function,
     Bound: _bound,
     Partial: _partial,

@@ -32,7 +32,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Test(Event):
-    """A value decides what Python does next: `if`, `while`, `assert`, `and`, `not`, `… if … else`."""
+    """A value decides what Python does next: in `if`, `while`, `assert`, `and` or `not`."""
 
     kind: str
     value: Value

@@ -257,15 +257,15 @@ def _identity(
 def _membership(
     machine: Interpreter, site: Site, kind: ast.cmpop, left: Value, right: Value
 ) -> Value:
-    if isinstance(left, Data) and left.traced and left.is_array:
-        if isinstance(right, (Sequence, Mapping)):
-            machine.convert(site, "in", left)
+    is_tracer = isinstance(left, Data) and left.traced and left.is_array
+    if is_tracer and isinstance(right, (Sequence, Mapping)):
+        machine.convert(site, "in", left)
     if isinstance(right, Mapping) and isinstance(left, Constant) and not right.is_open:
         return Constant((left.value in right.items) is isinstance(kind, ast.In))
     if isinstance(right, Sequence) and right.items is not None and isinstance(left, Constant):
-        if all(isinstance(item, Constant) for item in right.items):
-            found = any(isinstance(it, Constant) and it.value == left.value for it in right.items)
-            return Constant(found is isinstance(kind, ast.In))
+        constants = [it.value for it in right.items if isinstance(it, Constant)]
+        if len(constants) == len(right.items):
+            return Constant((left.value in constants) is isinstance(kind, ast.In))
     return machine.opaque("in", site, (left, right), traced=False)
 
 

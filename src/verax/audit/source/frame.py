@@ -63,6 +63,7 @@ class Frame:
         "depth",
         "environment",
         "function",
+        "given",
         "global_names",
         "module",
         "name",
@@ -93,6 +94,7 @@ class Frame:
         self.called_at = called_at
         self.depth: int = caller.depth + 1 if caller is not None else 0
         self.environment: dict[str, Value] = {}
+        self.given: dict[str, Value] = {}  # the parameters, as the call gave them
         self.global_names: dict[str, str] = {}  # name -> "global" or "nonlocal"
         self.returns: list[tuple[ast.AST, Value]] = []
         self.breaks: list[dict[str, Value]] = []

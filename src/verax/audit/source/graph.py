@@ -83,8 +83,8 @@ class Node:
 
     def ancestors(self) -> Iterator[Node]:
         """This node and everything that it is made from."""
-        seen = {self}
-        pending = [self]
+        seen: set[Node] = {self}
+        pending: list[Node] = [self]
         while pending:
             node = pending.pop()
             yield node

@@ -85,7 +85,7 @@ def _loop(
     names = [name for name in assigned_names(syntax) if name in before]
     frame.region = region
     machine.control += 1
-    state = before
+    state = after = before
     for turn in range(2):
         frame.environment, machine.used, frame.breaks = dict(state), dict(used), []
         for name in names:

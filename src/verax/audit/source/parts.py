@@ -64,10 +64,14 @@ def named_attribute(machine: Interpreter, site: Site, base: Value, name: str) ->
         return base.function if isinstance(base, Transformed) else base
     elif isinstance(base, Partial) and name == "func":
         return base.function
-    elif isinstance(base, Bound) and isinstance(base.function, External):
-        if base.function.name == "ndarray.at[]":
-            return Bound(External(f"ndarray.at[].{name}"), base.owner)
+    elif isinstance(base, Bound) and _is_called(base, "ndarray.at[]"):
+        return Bound(External(f"ndarray.at[].{name}"), base.owner)
     return Bound(External(f"{_kind(base)}.{name}"), base)
+
+
+def _is_called(value: Bound, name: str) -> bool:
+    """Whether a method is the one outside of the project with this name."""
+    return isinstance(value.function, External) and value.function.name == name
 
 
 def _kind(value: Value) -> str:
@@ -96,9 +100,8 @@ def _of_data(machine: Interpreter, site: Site, base: Data, name: str) -> Value:
 
 def _static(site: Site, base: Data, name: str) -> Value:
     node = base.node
-    if name == "shape" and isinstance(node.shape, tuple):
-        if all(size is not None for size in node.shape):
-            return Sequence("tuple", [Constant(size) for size in node.shape])
+    if name == "shape" and isinstance(node.shape, tuple) and None not in node.shape:
+        return Sequence("tuple", [Constant(size) for size in node.shape])
     if name == "ndim" and isinstance(node.shape, tuple):
         return Constant(len(node.shape))
     if name == "dtype" and node.dtype is not None:
@@ -127,9 +130,8 @@ def _of_instance(machine: Interpreter, site: Site, base: Instance, name: str) ->
 
 def _read(machine: Interpreter, site: Site, found: Value) -> Value:
     """The value of a property, or what was found itself."""
-    if isinstance(found, Bound) and isinstance(found.function, External):
-        if found.function.name == "builtins.property":
-            return machine.call(site, found.owner, [], {})
+    if isinstance(found, Bound) and _is_called(found, "builtins.property"):
+        return machine.call(site, found.owner, [], {})
     return found
 
 
@@ -174,9 +176,8 @@ def item(machine: Interpreter, site: Site, base: Value, index: Value) -> Value:
         return _item_of_sequence(machine, site, base, index)
     if isinstance(base, Mapping):
         return _item_of_mapping(machine, site, base, index)
-    if isinstance(base, Bound) and isinstance(base.function, External):
-        if base.function.name == "ndarray.at":
-            return Bound(External("ndarray.at[]"), machine.tuple_of(base.owner, index))
+    if isinstance(base, Bound) and _is_called(base, "ndarray.at"):
+        return Bound(External("ndarray.at[]"), machine.tuple_of(base.owner, index))
     if isinstance(base, (External, Class)):
         return base  # a generic type
     if isinstance(base, Instance):
@@ -255,7 +256,7 @@ def _item_of_sequence(machine: Interpreter, site: Site, base: Sequence, index: V
 
 
 def _sliced(base: Sequence, index: Sequence) -> Sequence:
-    bounds = [it.value if isinstance(it, Constant) else ... for it in index.items or ()]
+    bounds: list[Any] = [it.value if isinstance(it, Constant) else "" for it in index.items or ()]
     if base.items is not None and all(it is None or isinstance(it, int) for it in bounds):
         try:
             return Sequence(base.kind, base.items[slice(*bounds)], made_in=base.made_in)

@@ -11,7 +11,6 @@ from . import reading
 from .frame import Frame
 from .reading import Problem, SourceText, UnreadableError
 
-
 # Names that mean a library or Python's own module wherever they are imported.
 _NEVER_OWN = sys.stdlib_module_names | frozenset(
     "jax jaxlib numpy scipy flax optax equinox haiku chex distrax rlax brax numpyro blackjax "

@@ -150,8 +150,7 @@ def _describe(
     except Mismatch as error:
         _told(machine, site, error, args)
         return
-    if found is not None:
-        result.node.shape, result.node.dtype = found.shape, found.dtype
+    result.node.shape, result.node.dtype = found.shape, found.dtype
 
 
 def size_symbol(shape: Node, axis: int) -> Any:
@@ -172,6 +171,18 @@ def unpacked_shape(machine: Interpreter, value: Data, count: int, targets: list[
     if owner is not None and owner.shape is None:
         owner.shape = tuple(sizes)
     return Sequence("tuple", [Constant(size) for size in sizes])
+
+
+def shape_from(value: Value) -> Any:
+    """The shape that an argument like `size=(3, n)` asks for."""
+    if isinstance(value, Constant):
+        if value.value is None:
+            return ()
+        return (value.value,) if isinstance(value.value, (int, Size)) else None
+    if isinstance(value, Sequence) and value.items is not None:
+        sizes = [it.value if isinstance(it, Constant) else None for it in value.items]
+        return tuple(it if isinstance(it, (int, Size)) else None for it in sizes)
+    return None
 
 
 def length_of(value: Value) -> Any:

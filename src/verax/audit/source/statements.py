@@ -170,6 +170,7 @@ def _return(machine: Interpreter, frame: Frame, syntax: ast.Return) -> bool:
     value = Constant(None) if syntax.value is None else machine.evaluate(frame, syntax.value)
     frame.returns.append((syntax, value))
     frame.used_at_returns.append(machine.used)
+    frame.steps.append((syntax, value))
     return False
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..events import Call, Fact
-from ..shaping import array_function, array_method
+from ..shaping import array_function, array_method, shape_from
 from ..values import Constant, Data, Sequence, Value, leaves
 from .registry import handles, handles_method
 
@@ -50,6 +50,41 @@ def _numpy_random(
     machine.note(Fact(site.syntax, site.frame, "impure", {"name": name}))
     kind = name if name.endswith(("default_rng", "RandomState", "Generator")) else ""
     return machine.opaque(name, site, args, traced=False, type=kind)
+
+
+# Methods of NumPy's generators, with the position of `size` among their arguments.
+_GENERATOR_METHODS = {
+    "normal": 2,
+    "uniform": 2,
+    "integers": 2,
+    "randint": 2,
+    "beta": 2,
+    "gamma": 2,
+    "laplace": 2,
+    "poisson": 1,
+    "exponential": 1,
+    "standard_normal": 0,
+    "random": 0,
+    "choice": 1,
+    "binomial": 2,
+}
+_INTEGERS = ("integers", "randint", "poisson", "binomial")
+
+
+@handles_method(*_GENERATOR_METHODS, of="numpy.random.default_rng")
+@handles_method(*_GENERATOR_METHODS, of="numpy.random.RandomState")
+def _generated(
+    machine: Interpreter, site: Site, owner: Data, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    name: str = getattr(getattr(site.syntax, "func", None), "attr", "")
+    machine.note(Fact(site.syntax, site.frame, "impure", {"name": f"numpy.random.{name}"}))
+    result = machine.opaque(name, site, (owner, *args), traced=False)
+    result.is_array = True
+    position = _GENERATOR_METHODS[name]
+    size = args[position] if len(args) > position else keywords.get("size", Constant(None))
+    result.node.shape = shape_from(size)
+    result.node.dtype = "int64" if name in _INTEGERS else "float64"
+    return result
 
 
 @handles_method("item", "tolist", "__float__", "__int__", "__bool__", "__index__", "tobytes")

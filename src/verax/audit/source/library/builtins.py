@@ -392,9 +392,9 @@ def _get(
     found = parts.item(machine, site, args[0], args[1] if len(args) > 1 else Constant(None))
     default = args[2] if len(args) > 2 else Constant(None)
     owner = args[0]
-    if isinstance(owner, Mapping) and len(args) > 1 and isinstance(args[1], Constant):
-        if args[1].value in owner.items:
-            return found
+    key = args[1].value if len(args) > 1 and isinstance(args[1], Constant) else None
+    if key is not None and isinstance(owner, Mapping) and key in owner.items:
+        return found
     return join(found, default)
 
 

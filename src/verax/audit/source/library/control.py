@@ -40,7 +40,8 @@ def turned(value: Value, operation: str, site: Site, region: Region) -> Value:
         shape = leaf.node.shape
         if operation == "carry":
             node.shape = shape
-        elif isinstance(shape, tuple):
+        elif isinstance(shape, tuple) and shape:
+            region.details.setdefault("size", shape[0])
             node.shape = shape[1:]
         return Data(node, True, leaf.is_array or (operation == "slice" and leaf.is_array))
 
@@ -73,6 +74,8 @@ def _scan(
     if body is None or initial is None:
         return machine.opaque(name, site, (*args, *keywords.values()))
     region = Region("scan", site.frame.region, site.frame.place(site.syntax))
+    if isinstance(length, Constant) and length.value is not None:
+        region.details["size"] = length.value
     carry_in = turned(initial, "carry", site, region)
     nothing = xs is None or (isinstance(xs, Constant) and xs.value is None)
     slices = Constant(None) if nothing or xs is None else turned(xs, "slice", site, region)

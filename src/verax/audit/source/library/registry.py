@@ -7,6 +7,7 @@ is not in the table, a module's prefix may have a handler for all of its functio
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -68,6 +69,5 @@ def method(owner: Data, name: str) -> MethodHandler | None:
 
 def load() -> None:
     """Fill the tables."""
-    from . import arrays, builtins, control, frameworks, random, transforms, trees
-
-    assert arrays and builtins and control and frameworks and random and transforms and trees
+    for name in ("arrays", "builtins", "control", "frameworks", "random", "transforms", "trees"):
+        import_module(f"{__package__}.{name}")

@@ -279,6 +279,9 @@ def _options_unknown(transformed: Transformed) -> bool:
     return False
 
 
+_DTYPES: dict[type, str] = {bool: "bool", int: "int32", float: "float32", complex: "complex64"}
+
+
 def as_traced(value: Value, is_filtered: bool = False) -> Value:
     """A value as it is inside of a jitted function."""
     if isinstance(value, Constant):
@@ -286,7 +289,7 @@ def as_traced(value: Value, is_filtered: bool = False) -> Value:
             return value
         node = Node("argument")
         node.shape = ()
-        node.dtype = {bool: "bool", int: "int32", float: "float32"}.get(type(value.value))
+        node.dtype = _DTYPES.get(type(value.value))
         return Data(node, True, True)
 
     def change(leaf: Data) -> Data:
@@ -361,9 +364,10 @@ def lane(
     """The part of an argument that one lane of a map sees."""
     if isinstance(axis, Constant) and axis.value is None:
         return value
-    if isinstance(axis, Sequence) and isinstance(value, Sequence) and axis.items is not None:
-        if value.items is not None and len(axis.items) == len(value.items):
-            items = [lane(v, a, site, region) for v, a in zip(value.items, axis.items, strict=True)]
+    if isinstance(axis, Sequence) and isinstance(value, Sequence):
+        parts, axes = value.items or [], axis.items or []
+        if parts and len(parts) == len(axes):
+            items = [lane(v, a, site, region) for v, a in zip(parts, axes, strict=True)]
             return Sequence(value.kind, items, type=value.type)
     if isinstance(axis, Mapping) and isinstance(value, Mapping):
         found = {k: lane(v, axis.items.get(k), site, region) for k, v in value.items.items()}
@@ -383,7 +387,7 @@ def lane(
             and -len(shape) <= number < len(shape)
         ):
             rest = list(shape)
-            del rest[number]
+            region.details.setdefault("size", rest.pop(number))
             node.shape = tuple(rest)
         traced: bool | None = True
         if axis is None or is_filtered:
@@ -407,7 +411,9 @@ def _left(
             return machine.opaque(kind, site, (result,), traced=False)
         return as_result(result, site)
     if kind in ("vmap", "pmap"):
-        return stacked(as_result(result, site), region, site)
+        out_axes = transformed.options.get("out_axes", Constant(0))
+        is_first = isinstance(out_axes, Constant) and out_axes.value == 0
+        return stacked(as_result(result, site), region, site, is_first)
     if kind in DERIVATIVES:
         return _derivatives(machine, site, transformed, args, result)
     if kind in ("custom_vjp", "custom_jvp"):
@@ -415,13 +421,16 @@ def _left(
     return result
 
 
-def stacked(value: Value, region: Region, site: Site) -> Value:
-    """What the lanes of a map, or the turns of a scan, give together."""
+def stacked(value: Value, region: Region, site: Site, is_first: bool = True) -> Value:
+    """What the lanes of a map, or the turns of a scan, give together, as a rule on a first axis."""
+    size: object = region.details.get("size")
 
     def change(leaf: Data) -> Data:
         node = Node("stack", (leaf.node,), site.syntax, site.frame, leaf.node.varies - {region})
         node.dtype = leaf.node.dtype
         node.is_key = leaf.node.is_key
+        if is_first and isinstance(leaf.node.shape, tuple):
+            node.shape = (size, *leaf.node.shape)
         return Data(node, leaf.traced, leaf.is_array)
 
     return mapped(value, change)

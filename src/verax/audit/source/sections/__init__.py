@@ -1,0 +1,50 @@
+"""The first three sections of a report, from a run of the interpreter.
+
+Entry points are the functions of a file that somebody transforms (jits, maps, differentiates…),
+outermost ones only: what they call is shown inside of them.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from ..classes import innermost_function
+from ..events import Applied
+from ..facts import SourceFacts
+from ..frame import Frame
+from .boundaries import crossings
+from .flow import flow_of
+from .stack import transformations
+
+
+def sections_of(facts: SourceFacts) -> dict[str, Any]:
+    """Data flow, transformation stack and shape trace of a file."""
+    frames = _entry_points(facts)
+    return {
+        "data_flow": tuple(flow_of(facts, frame) for frame in frames),
+        "transformation_stack": transformations(facts),
+        "shape_trace": crossings(facts),
+    }
+
+
+def _entry_points(facts: SourceFacts) -> list[Frame]:
+    """A run of each function that is transformed while nothing around it is."""
+    chosen: dict[ast.AST, Frame] = {}
+    for applied in facts.events(Applied):
+        if applied.frame.region is not None:
+            continue
+        function = innermost_function(applied.transformed.function)
+        if function is None or function.frame.module is not facts.module:
+            continue
+        for frame in facts.record.runs[function.syntax]:
+            if frame.region is not None and _starts(frame, applied):
+                # The last run knows most: examples come after calls with unknown arguments.
+                chosen[function.syntax] = frame
+    return sorted(chosen.values(), key=lambda frame: getattr(frame.function, "lineno", 0))
+
+
+def _starts(frame: Frame, applied: Applied) -> bool:
+    return (
+        any(region is applied.region for region in frame.region.chain()) if frame.region else False
+    )

@@ -1,0 +1,181 @@
+"""Data flow of a function: its lines, what they read, and what they make."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+
+from ...report import Flow, FlowStep, FlowValue
+from ..facts import SourceFacts
+from ..frame import Frame
+from ..graph import Node
+from ..values import Data, Instance, Mapping, Sequence, Value, leaves
+from .tensors import tensor_of
+
+# Calls within calls that are shown.
+_DEPTH = 3
+_LONGEST = 100
+
+
+def flow_of(facts: SourceFacts, frame: Frame) -> Flow:
+    """The data flow of one run of a function, from its parameters to what it returns."""
+    writer = _Writer(facts)
+    inputs = tuple(
+        writer.value(leaf.node, path)
+        for name, value in frame.given.items()
+        for path, leaf in _leaves(name, value)
+    )
+    steps = writer.steps(frame, 0)
+    outputs = tuple(
+        writer.output(leaf.node) for _, value in frame.returns for leaf in leaves(value)
+    )
+    place = frame.place(frame.function) if frame.function is not None else None
+    notes = tuple(
+        f"`{it.name}` reaches no output" for it in inputs if not writer.reaches(it.id, outputs)
+    )
+    return Flow(frame.name, place, inputs, _consumed(steps), _unique(outputs), notes)
+
+
+def _leaves(path: str, value: Value) -> Iterator[tuple[str, Data]]:
+    """The data in a value, each with the way to it."""
+    if isinstance(value, Data):
+        yield path, value
+    elif isinstance(value, Sequence) and value.items is not None:
+        names = list(value.type.fields) if value.type is not None else []
+        for number, item in enumerate(value.items):
+            named = number < len(names)
+            yield from _leaves(f"{path}.{names[number]}" if named else f"{path}[{number}]", item)
+    elif isinstance(value, Mapping):
+        for key, item in value.items.items():
+            shown = repr(key) if isinstance(key, (str, int)) else "…"
+            yield from _leaves(f"{path}[{shown}]", item)
+    elif isinstance(value, Instance) and value.attributes:
+        for name, item in value.attributes.items():
+            yield from _leaves(f"{path}.{name}", item)
+    else:
+        for leaf in leaves(value):
+            yield path, leaf
+
+
+def _unique(values: tuple[FlowValue, ...]) -> tuple[FlowValue, ...]:
+    return tuple({value.id: value for value in values}.values())
+
+
+class _Writer:
+    """Numbers values as they come up."""
+
+    def __init__(self, facts: SourceFacts):
+        self._ids: dict[Node, str] = {}
+        self._nodes: dict[str, Node] = {}
+        self._inner: dict[Frame, list[Frame]] = defaultdict(list)
+        for frames in facts.record.runs.values():
+            for frame in frames:
+                if frame.caller is not None:
+                    self._inner[frame.caller].append(frame)
+                    if frame.caller.function is None and frame.caller.caller is not None:
+                        # A boundary has a frame of its own.
+                        self._inner[frame.caller.caller].append(frame)
+
+    def value(self, node: Node, name: str) -> FlowValue:
+        identity = self._ids.get(node)
+        if identity is None:
+            identity = self._ids[node] = f"v{len(self._ids)}"
+            self._nodes[identity] = node
+        return FlowValue(identity, name, tensor_of(node))
+
+    def output(self, node: Node) -> FlowValue:
+        known = self._ids.get(node)
+        return FlowValue(known, "", tensor_of(node)) if known else self.value(node, "")
+
+    def steps(self, frame: Frame, depth: int) -> tuple[FlowStep, ...]:
+        """The lines of a run, with what runs inside of them."""
+        found: list[FlowStep] = []
+        for statement, value in frame.steps:
+            consumed = self._consumed(value)
+            children = self._children(frame, statement, depth)
+            produced = tuple(self.value(node, name) for name, node in _made(statement, value))
+            if produced or children:
+                text, place = _text(statement), frame.place(statement)
+                found.append(FlowStep(text, place, consumed, produced, children=children))
+        return tuple(found)
+
+    def _children(self, frame: Frame, statement: ast.stmt, depth: int) -> tuple[FlowStep, ...]:
+        if depth >= _DEPTH:
+            return ()
+        inside = {id(node) for node in ast.walk(statement)}
+        for inner in self._inner[frame]:
+            called = inner.called_at
+            if called is not None and id(called) in inside and inner.module is frame.module:
+                return self.steps(inner, depth + 1)
+        return ()
+
+    def _consumed(self, value: Value) -> tuple[str, ...]:
+        """The nearest values that already have a number, of all that this one is made from."""
+        found: dict[str, None] = {}
+        seen: set[Node] = set()
+        pending = [leaf.node for leaf in leaves(value)]
+        while pending:
+            node = pending.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            identity = self._ids.get(node)
+            if identity is not None:
+                found[identity] = None
+            else:
+                pending.extend(node.inputs)
+        return tuple(sorted(found, key=lambda it: int(it[1:])))
+
+    def reaches(self, identity: str, outputs: tuple[FlowValue, ...]) -> bool:
+        """Whether an output is made from a value."""
+        wanted = self._nodes[identity]
+        return any(self._nodes[it.id].depends_on(wanted) for it in outputs)
+
+
+def _made(statement: ast.stmt, value: Value) -> list[tuple[str, Node]]:
+    """The names that a statement gives, each with its value's nodes."""
+    targets = getattr(statement, "targets", None) or [getattr(statement, "target", None)]
+    target = targets[0]
+    if isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, Sequence) and value.items:
+        pairs = zip(target.elts, value.items, strict=False)
+        return [(_name(it), leaf.node) for it, item in pairs for leaf in leaves(item)[:8]]
+    if isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, Data):
+        children = (value.node.children or {}).values()
+        parts = [child for child in children if child.operation == "item"]
+        return [(_name(it), part) for it, part in zip(target.elts, parts, strict=False)]
+    return [(_name(target), leaf.node) for leaf in leaves(value)[:8]]
+
+
+def _name(target: ast.AST | None) -> str:
+    return "" if target is None else ast.unparse(target)
+
+
+def _text(statement: ast.stmt) -> str:
+    text = ast.unparse(statement).partition("\n")[0]
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def _consumed(steps: tuple[FlowStep, ...]) -> tuple[FlowStep, ...]:
+    """The steps, each with the values that are made from its own."""
+    users: dict[str, list[str]] = defaultdict(list)
+    for outer in steps:
+        for _, step in outer.walk():
+            for read in step.consumes:
+                users[read] += [it.id for it in step.produces if it.id != read]
+
+    def told(step: FlowStep) -> FlowStep:
+        consumers = [user for it in step.produces for user in users[it.id]]
+        return FlowStep(
+            step.text,
+            step.place,
+            step.consumes,
+            step.produces,
+            tuple(dict.fromkeys(consumers)),
+            step.notes,
+            tuple(told(child) for child in step.children),
+            step.repeat,
+            step.kind,
+        )
+
+    return tuple(told(step) for step in steps)
