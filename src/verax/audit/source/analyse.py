@@ -36,7 +36,7 @@ class Analysis:
     """
 
     report: Report
-    consulted: frozenset[str]
+    consulted: frozenset[str] = frozenset()
 
 
 def analyse(path: str, project: Project, rules: tuple[Rule, ...] | None = None) -> Analysis:

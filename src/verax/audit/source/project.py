@@ -54,7 +54,7 @@ class Project:
 
     def __init__(self, roots: Sequence[str], read: Callable[[str], SourceText] = reading.read):
         self._roots = [os.path.abspath(root) for root in roots]
-        self._read = read
+        self.read = read
         self._modules: dict[str, Module | Problem] = {}
         self._found: dict[tuple[str, str], str | None] = {}
         self._is_file: dict[str, bool] = {}
@@ -71,7 +71,7 @@ class Project:
 
     def _parsed(self, path: str) -> Module | Problem:
         try:
-            source = self._read(path)
+            source = self.read(path)
         except UnreadableError as error:
             return error.problem
         tree = reading.parse(source)
