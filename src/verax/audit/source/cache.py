@@ -124,7 +124,7 @@ class Cache:
 
     def put(self, path: str, outcome: Outcome, text: Stored | None = None) -> None:
         """Keep what a file told; `text` is the outcome encoded, where that is at hand."""
-        if self._database is None or outcome.failed or not outcome.digests.get(path):
+        if self._database is None or outcome.failed or not os.path.isfile(path):
             return
         from .database import Entry, SectionsEntry
 
