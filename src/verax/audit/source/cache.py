@@ -116,10 +116,10 @@ class Cache:
                     return None
                 text = text._replace(sections=_unpacked(packed.packed))
             outcome = stored.decode(text)
+            if entry.used < self._now - _DAY:
+                self._used.append(entry.key)
         except (ValueError, TypeError, AttributeError, RecursionError, zlib.error):
             return None  # damaged
-        if entry.used < self._now - _DAY:
-            self._used.append(entry.key)
         return outcome
 
     def put(self, path: str, outcome: Outcome, text: Stored | None = None) -> None:
