@@ -135,6 +135,18 @@ def test_a_damaged_entry_is_analysed_again(
     assert analysed() == ([], ["a.py"])
 
 
+@pytest.mark.parametrize("value", ["NULL", "x'ff00'", "'{}'", "3"])
+def test_damaged_sections_are_analysed_again(planted: Path, analysed, own_cache: Path, value: str):
+    (planted / "a.py").write_text("x = 1\n")
+    analysed()
+    with sqlite3.connect(own_cache / "source-1.sqlite3") as database:
+        database.execute(f"UPDATE sections SET packed = {value}")
+    database.close()
+    assert analysed(sections=False)[0] == []
+    assert analysed()[0] == ["a.py"]
+    assert analysed()[0] == []
+
+
 @settings(
     max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -86,6 +87,22 @@ def test_standard_input(planted: Path, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin", text)
     data = audit(capsys, "-", "--ignore", "RK", code=1)
     assert (data["target"], places(data)) == ("-", ["<stdin>:2 AX001"])
+
+
+def test_what_a_shell_connects(planted: Path):
+    """A pipe can be read once, by one process; it is never kept."""
+    (planted / "a.py").write_text("x = 1\n")
+    command = f"{sys.executable} -m verax audit --jobs 2 --format json a.py <(cat) a.py"
+    for text, notes in (("x = 1\n", 0), ("def f(:\n", 1), ("x = 1\n", 0)):
+        done = subprocess.run(
+            ["bash", "-c", f"exec 3<&0; {command.replace('cat', 'cat <&3')}"],
+            input=text,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(Path(verax.__file__).parents[1])},
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        assert len(check_schema(done.stdout)["notes"]) == notes
 
 
 def test_standard_input_may_answer_itself(planted: Path, capsys, monkeypatch):

@@ -1,6 +1,7 @@
 """Patterns of .gitignore mean what they mean to git."""
 
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -61,7 +62,9 @@ _EXAMPLES = [
     ["[[:upper:]].py"], ["\\[ab\\]"], ["a\\"], ["[a"], ["?"], ["??"], ["a**b"], ["**"], ["*/"],
     ["/"], ["//"], [""], ["/*", "!/a"], ["a\\*b"], ["a\\\\b"], ["b/**/e.py"], ["**/a/**"], ["a.*"],
     ["[[:alnum:]"], ["[a-]b"], ["a[/]b"], ["**/"], ["***"], ["a/***"], ["\\a"], ["a\r"], [".*"],
-    ["[b-a].py"], ["[[:nope:]]"], ["[\\]]"], ["a[]-a]b"], ["a[!]]b"],
+    ["[b-a].py"], ["[[:nope:]]"], ["[\\]]"], ["a[]-a]b"], ["a[!]]b"], ["a[/]b"],
+    ["a[/-]b"], ["a\\/b"], ["**/**/b.py"], ["a/**/**"],
+    ["**a"], ["a**/b.py"], ["*b*"], ["*a*b*"],
 ]  # fmt: skip
 
 
@@ -78,6 +81,15 @@ _LINES = st.lists(st.lists(st.sampled_from(_PIECES), max_size=7).map("".join), m
 @given(lines=_LINES)
 def test_any_patterns_mean_what_they_mean_to_git(repository: Path, lines: list[str]):
     assert ignored(lines) == ignored_by_git(repository, lines)
+
+
+@pytest.mark.parametrize(
+    "glob", ["*a" * 40 + "b", "**/" * 40 + "b", "*/" * 40, "a*" * 99, "***a" * 40]
+)
+def test_no_pattern_takes_long(glob: str):
+    start = time.monotonic()
+    parse([glob, f"/{glob}"]).verdict("/".join(["a" * 200] * 40), False)
+    assert time.monotonic() - start < 1
 
 
 _NAMES = st.sampled_from(["a", "b", "c.py", "d.py", "e.py"])

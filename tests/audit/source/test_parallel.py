@@ -62,11 +62,15 @@ def test_little_work_is_done_in_one_process(planted: Path, monkeypatch):
 
 
 def test_an_interrupt_ends_all_processes(planted: Path):
-    """Each file takes long, here by its nature: a pipe that nobody writes to."""
     for number in range(4):
-        os.mkfifo(planted / f"m{number}.py")
+        (planted / f"m{number}.py").write_text("")
+    program = (
+        "import sys, verax.cli, verax.audit.source.parallel as it\n"
+        "it._START = \"print('ready', flush=True); import time; time.sleep(600)\"\n"
+        "sys.exit(verax.cli.main(['audit', '.', '--jobs', '2']))"
+    )
     process = subprocess.Popen(
-        [sys.executable, "-m", "verax", "audit", "--jobs", "2", *(f"m{n}.py" for n in range(4))],
+        [sys.executable, "-c", program],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -1,14 +1,11 @@
 """From a file to its text and tree, or to the reason why there is none."""
 
 import ast
-import importlib.util
 import json
 import sys
 import tokenize
 from pathlib import Path
 
-import hypothesis
-import numpy
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -21,6 +18,8 @@ from verax.audit.source.reading import (
     read,
     read_bytes,
 )
+
+from .mutations import mutated
 
 VERSION = f"(as Python {sys.version_info.major}.{sys.version_info.minor})"
 
@@ -203,37 +202,6 @@ def test_strange_cells_hold_no_code(cells: list[object]):
     assert isinstance(parse(source), ast.Module)
 
 
-# Real files, which nobody wrote for this test.
-_PACKAGES = [Path(module.__file__ or "").parent for module in (json, hypothesis, numpy)]
-_REAL = sorted(
-    path for folder in _PACKAGES for path in folder.glob("*.py") if path.stat().st_size < 40_000
-)
-
-
-@st.composite
-def mutated(draw: st.DrawFn) -> bytes:
-    """A real file with bytes changed, lines moved, and pieces cut out."""
-    data = bytearray(draw(st.sampled_from(_REAL)).read_bytes() or b"x")
-    for _ in range(draw(st.integers(0, 4))):
-        at = draw(st.integers(0, max(len(data) - 1, 0)))
-        kind = draw(st.sampled_from(["set", "cut", "insert", "double", "swap"]))
-        if kind == "set" and data:
-            data[at] = draw(st.integers(0, 255))
-        elif kind == "cut":
-            del data[at : at + draw(st.integers(1, 200))]
-        elif kind == "insert":
-            data[at:at] = draw(
-                st.binary(max_size=8) | st.sampled_from([b"(" * 300, b"\n%x\n", b"'''"])
-            )
-        elif kind == "double":
-            data[at:at] = data[at : at + 300]
-        else:
-            lines = data.split(b"\n")
-            lines.insert(at % len(lines), lines.pop(draw(st.integers(0, len(lines) - 1))))
-            data = bytearray(b"\n".join(lines))
-    return bytes(data)
-
-
 @settings(max_examples=150, suppress_health_check=list(HealthCheck), deadline=5000)
 @given(data=mutated())
 def test_mutated_files_are_read_or_refused_as_by_python(data: bytes):
@@ -265,8 +233,3 @@ def test_mutated_notebooks_keep_their_lines(data: bytes, kind: str):
         lines = text.replace("\r\n", "\n").replace("\r", "\n").count("\n") + 1
         assert source.text.count("\n") == len(source.cells) == lines + 2
     assert isinstance(parse(source), ast.Module)
-
-
-def test_the_real_files_are_there():
-    assert len(_REAL) > 20
-    assert importlib.util.find_spec("numpy") is not None

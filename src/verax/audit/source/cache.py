@@ -116,15 +116,15 @@ class Cache:
                     return None
                 text = text._replace(sections=_unpacked(packed.packed))
             outcome = stored.decode(text)
+            if entry.used < self._now - _DAY:
+                self._used.append(entry.key)
         except (ValueError, TypeError, AttributeError, RecursionError, zlib.error):
             return None  # damaged
-        if entry.used < self._now - _DAY:
-            self._used.append(entry.key)
         return outcome
 
     def put(self, path: str, outcome: Outcome, text: Stored | None = None) -> None:
         """Keep what a file told; `text` is the outcome encoded, where that is at hand."""
-        if self._database is None or outcome.failed or not outcome.digests.get(path):
+        if self._database is None or outcome.failed or not os.path.isfile(path):
             return
         from .database import Entry, SectionsEntry
 

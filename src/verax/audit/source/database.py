@@ -16,6 +16,9 @@ from typing import Any, NamedTuple
 _DAY = 86_400
 _FORGET_AFTER = 30 * _DAY
 
+# The second where a damaged file's bytes get into what SQLite says is wrong with it.
+_FAILURES = (sqlite3.Error, UnicodeError)
+
 _TABLES = """
     CREATE TABLE IF NOT EXISTS outcomes (
         key TEXT PRIMARY KEY, depends TEXT, state TEXT, outcome TEXT, checksum TEXT, used INTEGER
@@ -95,7 +98,7 @@ class Database:
                 connection.executemany(
                     "UPDATE outcomes SET used = ? WHERE key = ?", [(now, key) for key in used]
                 )
-        except sqlite3.Error as error:
+        except _FAILURES as error:
             self._give_up(error)
 
     def prune(self, max_bytes: int, now: int) -> None:
@@ -117,13 +120,13 @@ class Database:
                 )
                 connection.execute("DELETE FROM files")
             self._connection.execute("VACUUM")
-        except sqlite3.Error:
+        except _FAILURES:
             pass  # another run is at it
 
     def close(self) -> None:
         """Let go of the file."""
         if self._connection is not None:
-            with suppress(sqlite3.Error):
+            with suppress(*_FAILURES):
                 self._connection.close()
         self._connection = None
 
@@ -139,7 +142,7 @@ class Database:
             return None
         try:
             return self._connection.execute(query, [key]).fetchone()
-        except (sqlite3.Error, UnicodeError) as error:
+        except _FAILURES as error:
             self._give_up(error)
             return None
 
@@ -149,13 +152,13 @@ class Database:
             return _connect(self._file)
         except OSError:
             return None
-        except sqlite3.Error as error:
+        except _FAILURES as error:
             if not _is_damage(error):
                 return None
         try:
             self._remove()
             return _connect(self._file)
-        except (OSError, sqlite3.Error):
+        except (OSError, *_FAILURES):
             return None
 
     def _give_up(self, error: Exception) -> None:
@@ -191,4 +194,4 @@ def _is_damage(error: Exception) -> bool:
     if isinstance(error, sqlite3.OperationalError):
         # Bytes that are no text come as this one, too.
         return any(words in str(error) for words in ("no such", "decode to UTF-8"))
-    return isinstance(error, sqlite3.DatabaseError)
+    return isinstance(error, (sqlite3.DatabaseError, UnicodeError))

@@ -168,6 +168,8 @@ def _rules_of(folder: str) -> Iterator[_Rules]:
 
 
 def _read(path: str) -> Ignore | None:
+    if not os.path.isfile(path):
+        return None
     try:
         with open(path, "rb") as file:
             lines = file.read().removeprefix(b"\xef\xbb\xbf").split(b"\n")

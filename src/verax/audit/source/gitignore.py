@@ -24,6 +24,12 @@ _CLASSES = {
 }
 
 
+_STAR = "*"
+
+# What a pattern has for each part of a path: what matches that part, or `**`, any number of parts.
+_Segment = re.Pattern[str] | None
+
+
 @dataclass(frozen=True)
 class Pattern:
     """One line: what it matches, and whether that is ignored or, after a `!`, is not."""
@@ -37,13 +43,14 @@ class Pattern:
         """Whether it matches a path, with `/` between its parts, below the pattern's folder."""
         if self.folders_only and not is_folder:
             return False
-        name = path if self.anchored else path.rpartition("/")[2]
-        return self._regex is not None and self._regex.fullmatch(name) is not None
+        parts = path.split("/")
+        return self._segments is not None and _matches(
+            self._segments, parts if self.anchored else parts[-1:]
+        )
 
     @cached_property
-    def _regex(self) -> re.Pattern[str] | None:
-        translated = _translate(self.glob)
-        return None if translated is None else re.compile(translated, re.DOTALL)
+    def _segments(self) -> list[_Segment] | None:
+        return _segments(self.glob)
 
 
 @dataclass(frozen=True)
@@ -94,46 +101,71 @@ def _without_trailing_spaces(text: str) -> str:
     return text[:end]
 
 
-def _translate(glob: str) -> str | None:
-    """A regular expression for a glob, or `None` for one that is broken and matches nothing."""
-    out: list[str] = []
+def _matches(segments: list[_Segment], parts: list[str]) -> bool:
+    """Whether segments match parts; in steps that their numbers bound, whatever they are."""
+    reached = {0}
+    for at, segment in enumerate(segments):
+        if segment is not None:
+            reached = {
+                end + 1 for end in reached if end < len(parts) and segment.fullmatch(parts[end])
+            }
+        elif at + 1 < len(segments):
+            reached = set(range(min(reached), len(parts) + 1))
+        else:
+            return min(reached) < len(parts)  # what lies in a folder, but not the folder
+        if not reached:
+            return False
+    return len(parts) in reached
+
+
+def _segments(glob: str) -> list[_Segment] | None:
+    """What a glob says of each part of a path, or `None` if it is broken and matches nothing."""
+    segments: list[_Segment] = []
+    tokens: list[str] = []
     at = 0
     while at < len(glob):
         char = glob[at]
-        if char == "*":
-            stars = len(glob[at:]) - len(glob[at:].lstrip("*"))
-            at, part = _stars(glob, at, stars)
-            out.append(part)
-        elif char == "?":
-            out.append("[^/]")
-            at += 1
+        if glob.startswith(("/", "\\/"), at):
+            segments.append(_segment(tokens))
+            tokens = []
+            at += 1 + (char == "\\")
         elif char == "[":
             bracket = _bracket(glob, at)
             if bracket is None:
                 return None
-            at, part = bracket
-            out.append(part)
+            at, token = bracket
+            tokens.append(token)
         elif char == "\\":
             if at + 1 == len(glob):
                 return None
-            out.append(re.escape(glob[at + 1]))
+            tokens.append(re.escape(glob[at + 1]))
             at += 2
         else:
-            out.append(re.escape(char))
+            tokens.append({"*": _STAR, "?": "."}.get(char, re.escape(char)))
             at += 1
-    return "".join(out)
+    return [*segments, _segment(tokens)]
 
 
-def _stars(glob: str, at: int, stars: int) -> tuple[int, str]:
-    """What stands for stars, and where the glob goes on."""
-    end = at + stars
-    starts_part = at == 0 or glob[at - 1] == "/"
-    ends_part = end == len(glob) or glob[end] == "/"
-    if stars == 1 or not starts_part or not ends_part:
-        return end, "[^/]*"
-    if end == len(glob):
-        return end, ".*"
-    return end + 1, "(?:.*/)?"
+def _segment(tokens: list[str]) -> _Segment:
+    if len(tokens) > 1 and set(tokens) == {_STAR}:
+        return None
+    first, *others = _between_stars(tokens)
+    if not others:
+        return re.compile(first, re.DOTALL)
+    # What stands between two stars may as well match as early as it can; to say so keeps the
+    # matcher from trying everything else.
+    middle = "".join(f"(?>.*?{fixed})" for fixed in others[:-1] if fixed)
+    return re.compile(f"{first}{middle}.*{others[-1]}", re.DOTALL)
+
+
+def _between_stars(tokens: list[str]) -> list[str]:
+    parts = [""]
+    for token in tokens:
+        if token == _STAR:
+            parts.append("")
+        else:
+            parts[-1] += token
+    return parts
 
 
 def _bracket(glob: str, start: int) -> tuple[int, str] | None:
@@ -174,9 +206,8 @@ def _bracket(glob: str, start: int) -> tuple[int, str] | None:
             ranges.append(f"{re.escape(char)}-{re.escape(high)}")
     inside = "".join(ranges)
     if not inside:
-        return at + 1, "[^/]" if negated else "(?!)"
-    # A bracket never matches what divides folders.
-    return at + 1, f"(?!/)[{'^' * negated}{inside}]"
+        return at + 1, "." if negated else "(?!)"
+    return at + 1, f"[{'^' * negated}{inside}]"
 
 
 def _literal(glob: str, at: int) -> tuple[str, int] | None:

@@ -53,16 +53,20 @@ def audit_all(
 
     `jobs` is the number of processes, or `None` for as many as there are cores and work.
     """
-    count = _process_count(files, jobs)
-    left = list(files)
+    # What a shell has connected us to (`<(…)`) is open in this process alone.
+    left = [file for file in files if not os.path.isfile(file)]
+    ordinary = [file for file in files if os.path.isfile(file)]
+    count = _process_count(ordinary, jobs)
     if count > 1:
         start: dict[str, object] = {"roots": list(roots), "max_bytes": max_bytes}
-        pool = _Pool(files, start, count, sections)
+        pool = _Pool(ordinary, start, count, sections)
         try:
             yield from pool.results()
         finally:
             pool.end()
-        left = pool.left()
+        left += pool.left()
+    else:
+        left = list(files)
     auditor = Auditor(roots, texts)
     for path in left:
         yield Done(path, auditor.audit(path))

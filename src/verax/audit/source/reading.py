@@ -6,6 +6,7 @@ import ast
 import codecs
 import hashlib
 import io
+import os
 import sys
 import tokenize
 import warnings
@@ -114,12 +115,12 @@ def _hash() -> hashlib.blake2b:
 
 
 def digest_of_file(path: str) -> str:
-    """The same for a file, whatever it holds; empty where there is none."""
+    """The same for a file, whatever it holds; empty where there is none, or only a pipe."""
     try:
+        if not os.path.isfile(path):
+            return "folder" if os.path.isdir(path) else ""
         with open(path, "rb") as file:
             return hashlib.file_digest(file, _hash).hexdigest()
-    except IsADirectoryError:
-        return "folder"
     except (OSError, ValueError):
         return ""
 
