@@ -224,10 +224,9 @@ def test_squeezes_that_drop_more_than_meant():
 
 
 def test_failures_say_why():
-    with pytest.raises(
-        Mismatch, match=r"^\(n,\) and \(n - 1,\): sizes n - 1 and n do not broadcast$|n and n - 1"
-    ):
-        broadcast((n,), (sub(n, 1),))
+    with pytest.raises(Mismatch) as failure:
+        broadcast((n,), (3, sub(n, 1)))
+    assert failure.value.reason == "(n,) and (3, n - 1): n - 1 and n do not broadcast"
     with pytest.raises(Mismatch, match="axis 2 does not exist in 2 dimensions"):
         reduce((b, t), 2)
 
