@@ -25,6 +25,7 @@ def slow_imports(program: str) -> set[str]:
         "import verax; hasattr(verax, 'nope')",
         "import verax; verax.audit.Report('t').to_json()",
         "from verax.audit.rules.registry import all_rules; all_rules()",
+        "import verax.audit.source.shapes",
     ],
 )
 def test_slow_packages_stay_out(program: str):

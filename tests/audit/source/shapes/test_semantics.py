@@ -198,6 +198,51 @@ def test_failures_are_told():
         TABLE["jax.numpy.mean"]([x], {"axis": Value((), "int32*", 2)})
 
 
+NUMPY_CALLS = [
+    (made[0].removeprefix("jax."), *made[1:])
+    for made in CALLS
+    if made[0].startswith("jax.numpy.")
+    and made[0].removeprefix("jax.") in TABLE
+    # JAX's own keywords, and what a mask of ones has more of than one of zeros.
+    and not {"size", "length", "inplace", "total_repeat_length"} & made[2].keys()
+]
+
+
+@pytest.mark.parametrize("made", NUMPY_CALLS, ids=str)
+def test_calls_of_numpy(made: Call):
+    name, args, keywords = made
+    function = resolve(name)
+    if function is None:
+        pytest.skip("not in this release")
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            expected = function(
+                *map(ones, args), **{key: ones(argument) for key, argument in keywords.items()}
+            )
+    except np.linalg.LinAlgError as error:
+        pytest.skip(f"of ones: {error}")
+    value = result_of(made, lambda shape: shape)
+    assert shapes_agree(value, expected), (value, expected)
+
+
+def ones(argument: Any) -> Any:
+    if isinstance(argument, A):
+        return np.ones(argument.shape, argument.dtype)
+    return [ones(item) for item in argument] if isinstance(argument, list) else argument
+
+
+def shapes_agree(value: Value, expected: Any) -> bool:
+    if value.elements is not None:
+        return len(value.elements) == len(expected) and all(
+            map(shapes_agree, value.elements, expected)
+        )
+    if not fits(value.shape, np.shape(expected)):
+        return False
+    kinds = {"bool": "b", "integer": "iu", "floating": "fV", None: "bcfiuV"}
+    return np.asarray(expected).dtype.kind in kinds[value.dtype]
+
+
 def test_types_of_numpy_are_as_wide_as_it_likes():
     assert TABLE["numpy.mean"]([Value((3,), "int32")]) == Value((), "floating")
     assert TABLE["numpy.arange"]([Value((), "int32*", 3)]) == Value((3,), "integer")

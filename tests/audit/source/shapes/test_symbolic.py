@@ -5,7 +5,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from verax.audit.source.shapes import axes, contraction, joining, reshaping
@@ -64,7 +64,6 @@ def check(ours: Any, expected: Any, values: dict[str, Any]) -> None:
         assert fits(ours, expected, values), (ours, expected)
 
 
-more = settings(max_examples=2 * settings().max_examples)
 PAIRS = {
     "broadcast": (broadcast, lambda x, y: x + y),
     "matmul": (contraction.matmul, jnp.matmul),
@@ -83,7 +82,6 @@ PAIRS = {
 }
 
 
-@more
 @given(operands(2))
 @pytest.mark.parametrize("name", PAIRS)
 def test_of_two(name: str, drawn: Any):
@@ -96,7 +94,6 @@ def test_of_two(name: str, drawn: Any):
 over = st.none() | axis | st.lists(axis, max_size=2).map(tuple)
 
 
-@more
 @given(operands(), over, st.booleans())
 def test_reduce(drawn: Any, over: Any, keepdims: bool):
     [(shape, real)], values = drawn
@@ -118,7 +115,6 @@ MOVES = {
 }
 
 
-@more
 @given(operands(), axis, axis)
 @pytest.mark.parametrize("name", MOVES)
 def test_moved_axes(name: str, drawn: Any, first: int, second: int):
@@ -140,7 +136,6 @@ items = st.lists(
 ).filter(lambda items: items.count(...) < 2)
 
 
-@more
 @given(operands(), items)
 def test_index(drawn: Any, items: list[Item]):
     [(shape, real)], values = drawn
@@ -229,10 +224,9 @@ def test_squeezes_that_drop_more_than_meant():
 
 
 def test_failures_say_why():
-    with pytest.raises(
-        Mismatch, match=r"^\(n,\) and \(n - 1,\): sizes n - 1 and n do not broadcast$|n and n - 1"
-    ):
-        broadcast((n,), (sub(n, 1),))
+    with pytest.raises(Mismatch) as failure:
+        broadcast((n,), (3, sub(n, 1)))
+    assert failure.value.reason == "(n,) and (3, n - 1): n - 1 and n do not broadcast"
     with pytest.raises(Mismatch, match="axis 2 does not exist in 2 dimensions"):
         reduce((b, t), 2)
 

@@ -10,95 +10,32 @@ one: `x[1:] + x` is an error although it works for an `x` of two elements.
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from functools import lru_cache
 
-Monomial: TypeAlias = tuple[str, ...]
+from .polynomial import Derived as Derived
+from .polynomial import Dim as Dim
+from .polynomial import Monomial, as_factor, derived_symbol, normal, terms_of
+from .polynomial import Size as Size
+from .polynomial import show as show
+from .polynomial import symbol as symbol
 
-# Polynomials that grow beyond this say nothing a reader could use, and cost more than they tell.
-_MOST_TERMS = 12
-
-
-class Size:
-    """An integer polynomial over named symbols, never a constant: that would be an `int`."""
-
-    __slots__ = ("_hash", "terms")
-
-    def __init__(self, terms: tuple[tuple[Monomial, int], ...]):
-        self.terms = terms
-        self._hash = hash(terms)
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Size) and self.terms == other.terms)
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __repr__(self) -> str:
-        return show(self)
-
-    def __reduce__(self):
-        # Hashes of strings differ between processes: made again where it is read.
-        return Size, (self.terms,)
-
-
-Dim: TypeAlias = int | Size | None
-
-
-class Derived(str):
-    """The symbol of a size that is no polynomial: `n//2`, `min(n, 8)`.
-
-    `operation` is "//" or "min". It exceeds none of its `bounds`.
-    """
-
-    operation: str
-    operands: tuple[Dim, Dim]
-
-    @property
-    def bounds(self) -> tuple[Dim, ...]:
-        """Sizes that it cannot exceed."""
-        return self.operands[:1] if self.operation == "//" else self.operands
-
-
-def _derived(name: str, operation: str, a: Dim, b: Dim) -> Size:
-    derived = Derived(name)
-    derived.operation = operation
-    derived.operands = (a, b)
-    return symbol(derived)
-
-
-def symbol(name: str) -> Size:
-    """The size that this name stands for."""
-    return Size((((name,), 1),))
-
-
-def _terms(dim: int | Size) -> dict[Monomial, int]:
-    if isinstance(dim, Size):
-        return dict(dim.terms)
-    return {(): dim} if dim else {}
-
-
-def _normal(terms: dict[Monomial, int]) -> Dim:
-    kept = [(monomial, factor) for monomial, factor in terms.items() if factor]
-    if not kept:
-        return 0
-    if len(kept) == 1 and not kept[0][0]:
-        return kept[0][1]
-    if len(kept) > _MOST_TERMS:
-        return None
-    kept.sort()
-    return Size(tuple(kept))
+# The same few symbols meet again and again in a program.
+_remembered = lru_cache(maxsize=8192)
 
 
 def add(a: Dim, b: Dim) -> Dim:
     """The sum."""
     if type(a) is int and type(b) is int:
         return a + b
-    if a is None or b is None:
-        return None
-    terms = _terms(a)
-    for monomial, factor in _terms(b).items():
+    return None if a is None or b is None else _sum(a, b)
+
+
+@_remembered
+def _sum(a: int | Size, b: int | Size) -> Dim:
+    terms = terms_of(a)
+    for monomial, factor in terms_of(b).items():
         terms[monomial] = terms.get(monomial, 0) + factor
-    return _normal(terms)
+    return normal(terms)
 
 
 def sub(a: Dim, b: Dim) -> Dim:
@@ -120,13 +57,18 @@ def mul(a: Dim, b: Dim) -> Dim:
         return b
     if b == 1:
         return a
+    return _product(a, b)
+
+
+@_remembered
+def _product(a: int | Size, b: int | Size) -> Dim:
     terms: dict[Monomial, int] = {}
-    others = _terms(b).items()
-    for monomial, factor in _terms(a).items():
+    others = terms_of(b).items()
+    for monomial, factor in terms_of(a).items():
         for other, by in others:
             joined = tuple(sorted(monomial + other))
             terms[joined] = terms.get(joined, 0) + factor * by
-    return _normal(terms)
+    return normal(terms)
 
 
 def product(dims: tuple[Dim, ...]) -> Dim:
@@ -161,7 +103,12 @@ def exact_quotient(a: Dim, b: Dim) -> Dim:
         return None
     if type(a) is int and type(b) is int:
         return a // b if a % b == 0 else None
-    rest, divisor = _terms(a), _terms(b)
+    return 1 if a == b else _polynomial_quotient(a, b)
+
+
+@_remembered
+def _polynomial_quotient(a: int | Size, b: int | Size) -> Dim:
+    rest, divisor = terms_of(a), terms_of(b)
     lead = max(divisor, key=_order)
     quotient: dict[Monomial, int] = {}
     while rest:
@@ -176,7 +123,7 @@ def exact_quotient(a: Dim, b: Dim) -> Dim:
             rest[key] = rest.get(key, 0) - factor * by
             if not rest[key]:
                 del rest[key]
-    return _normal(quotient)
+    return normal(quotient)
 
 
 def _order(monomial: Monomial) -> tuple[int, Monomial]:
@@ -195,22 +142,22 @@ def floordiv(a: Dim, b: Dim) -> Dim:
     if b < 0:
         return None
     # Multiples of the divisor leave the quotient: (2*n + 3)//2 is n + 1, as 3//2 is 1.
-    whole = {monomial: factor // b for monomial, factor in _terms(a).items()}
-    rest = _normal({monomial: factor % b for monomial, factor in _terms(a).items()})
+    whole = {monomial: factor // b for monomial, factor in terms_of(a).items()}
+    rest = normal({monomial: factor % b for monomial, factor in terms_of(a).items()})
     if isinstance(a, Size) and all(factor <= 0 for _, factor in a.terms):
         # -(-n//2), the idiom for rounding up.
         return mul(floordiv(add(mul(a, -1), b - 1), b), -1)
     if type(rest) is int:
-        return _normal(whole)
-    return add(_normal(whole), _quotient(rest, b))
+        return normal(whole)
+    return add(normal(whole), _quotient(rest, b))
 
 
 def _quotient(a: Dim, b: Dim) -> Size:
-    return _derived(f"{_factor(a)}//{_factor(b)}", "//", a, b)
+    return derived_symbol(f"{as_factor(a)}//{as_factor(b)}", "//", a, b)
 
 
 def _never_negative(dim: int | Size) -> bool:
-    return all(factor > 0 or not monomial for monomial, factor in _terms(dim).items())
+    return all(factor > 0 or not monomial for monomial, factor in terms_of(dim).items())
 
 
 def minimum(a: Dim, b: Dim) -> Dim:
@@ -224,7 +171,7 @@ def minimum(a: Dim, b: Dim) -> Dim:
     if at_least(b, a):
         return a
     first, second = sorted((show(a), show(b)))
-    return _derived(f"min({first}, {second})", "min", a, b)
+    return derived_symbol(f"min({first}, {second})", "min", a, b)
 
 
 def at_least(a: Dim, b: Dim) -> bool | None:
@@ -234,7 +181,7 @@ def at_least(a: Dim, b: Dim) -> bool | None:
     difference = sub(a, b)
     if difference is None:
         return None
-    factors = _terms(difference)
+    factors = terms_of(difference)
     if all(factor >= 0 for factor in factors.values()):
         return True
     if all(factor <= 0 for factor in factors.values()) and factors.get(()):
@@ -257,10 +204,14 @@ def same(a: Dim, b: Dim) -> bool | None:
         return a == b
     if a is None or b is None:
         return None
-    if a == b:
-        return True
+    return True if a == b else _never_equal(a, b)
+
+
+@_remembered
+def _never_equal(a: int | Size, b: int | Size) -> bool | None:
+    """False if so, for `same`."""
     difference = sub(a, b)
-    factors = _terms(difference) if difference is not None else {}
+    factors = terms_of(difference) if difference is not None else {}
     constant = factors.get((), 0)
     return False if constant and all(factor * constant > 0 for factor in factors.values()) else None
 
@@ -269,29 +220,15 @@ def differ(a: Dim, b: Dim) -> bool:
     """Whether two sizes are different for all but a few values of their symbols."""
     if type(a) is int and type(b) is int:
         return a != b
-    if a is None or b is None or a == b:
-        return False
+    return a is not None and b is not None and a != b and _differ(a, b)
+
+
+@_remembered
+def _differ(a: int | Size, b: int | Size) -> bool:
     difference = sub(a, b)
     if difference is None:
         return False
-    factors = _terms(difference)
+    factors = terms_of(difference)
     signs = {factor > 0 for factor in factors.values()}
     # A number is not "in general" different from a symbol: nothing is said of n and 0.
     return len(signs) == 1 and (type(a) is type(b) or () in factors)
-
-
-def _factor(dim: Dim) -> str:
-    text = show(dim)
-    return f"({text})" if isinstance(dim, Size) and not text.isidentifier() else text
-
-
-def show(dim: Dim) -> str:
-    """The size as a reader would write it; `?` if it is unknown."""
-    if not isinstance(dim, Size):
-        return "?" if dim is None else str(dim)
-    text = ""
-    for monomial, factor in sorted(dim.terms, key=lambda term: (-len(term[0]), term[0])):
-        sign = " - " if factor < 0 else " + "
-        names = [*([str(abs(factor))] if abs(factor) != 1 or not monomial else []), *monomial]
-        text += (sign if text else sign.strip(" +")) + "*".join(names)
-    return text

@@ -124,7 +124,7 @@ def _broadcast_dims(a: Dim, b: Dim) -> Dim:
         # One of both is one, or they are equal: a size other than one is the result.
         return b if a is None else a
     if differ(a, b):
-        raise Mismatch(f"sizes {show(a)} and {show(b)} do not broadcast")
+        raise Mismatch(f"{show(a)} and {show(b)} do not broadcast")
     return a if type(a) is int else b
 
 
@@ -147,6 +147,7 @@ def _broadcast_two(a: Shape, b: Shape) -> Shape:
         whole, a = False, a.trail if a else ()
     if b is None or isinstance(b, Partial):
         whole, b = False, b.trail if b else ()
+    first, second = a, b
     if len(a) < len(b):
         a, b = b, a
     extra = len(a) - len(b)
@@ -157,7 +158,7 @@ def _broadcast_two(a: Shape, b: Shape) -> Shape:
     except Mismatch as error:
         if not whole:
             raise
-        raise Mismatch(f"{show_shape(b)} and {show_shape(a)}: {error.reason}") from None
+        raise Mismatch(f"{show_shape(first)} and {show_shape(second)}: {error.reason}") from None
     return head + tail if whole else partial((), head + tail)
 
 
