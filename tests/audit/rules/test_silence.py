@@ -188,6 +188,45 @@ def kernel_matrix(x, y):
     return jax.vmap(lambda a: jax.vmap(lambda b: kernel(a, b))(y))(x)
 
 
+def targets_without_the_next_episode(obs, fresh, reward, w):
+    done = jnp.abs(obs).max(axis=-1) > 2.0
+    value = jnp.where(done[:, None], fresh, obs) @ w
+    masked = reward + 0.99 * ((1.0 - done) * value)
+    chosen = reward + 0.99 * jnp.where(done, 0.0, value)
+    return masked, chosen
+
+
+def shares_of_all_rates(hits, trials):
+    def share(hits, trials):
+        rate = hits.sum() / jnp.maximum(trials.sum(), 1.0)
+        return rate / lax.psum(rate, "devices")
+
+    return jax.vmap(share, axis_name="devices")(hits, trials)
+
+
+def learning_from_one_transition_at_a_time(w, obs, next_obs, rewards, dones):
+    def learn(carry, transition):
+        w, average, momentum = carry
+        obs, next_obs, reward, done = transition
+        target = reward + 0.9 * (1.0 - done) * (next_obs @ average)
+        slope = jax.grad(lambda w: (obs @ w - target) ** 2)(w)
+        momentum = 0.9 * momentum + slope
+        w = w - 0.1 * momentum
+        return (w, 0.9 * average + 0.1 * w, momentum), target
+
+    return lax.scan(learn, (w, w, jnp.zeros_like(w)), (obs, next_obs, rewards, dones))
+
+
+def mean_until_a_bound(x):
+    def body(carry):
+        total, count = carry
+        return total + x[count.astype(jnp.int32) % 4], count + 1.0
+
+    start = jnp.float32(0.0), jnp.float32(0.0)
+    total, count = lax.while_loop(lambda carry: carry[0] < 5.0, body, start)
+    return total / count
+
+
 STATE = EnvState(array(4, 2), jnp.zeros(4, jnp.int32), jax.random.split(KEY, 4))
 PROJECTIONS = {name: array(12, 12) for name in "qkv"}
 IMAGE = jnp.zeros((2, 8, 8, 3), jnp.uint8)
@@ -214,6 +253,14 @@ PROGRAMS = [
     (target_network, (array(4, 3), array(4, 3), array(8, 4), array(8, 4), array(8)), None),
     (unused_on_purpose, (array(5, 3),), None),
     (root_by_iteration, (array(4),), None),
+    (targets_without_the_next_episode, (array(4, 3), array(4, 3), array(4), array(3)), None),
+    (shares_of_all_rates, (array(2, 4), array(2, 4)), None),
+    (
+        learning_from_one_transition_at_a_time,
+        (array(3), array(6, 3), array(6, 3), array(6), jnp.zeros(6)),
+        None,
+    ),
+    (mean_until_a_bound, (array(4),), None),
     (kernel_matrix, (array(4, 2), array(6, 2)), {"x": "n dim", "y": "m dim"}),
 ]
 
