@@ -10,4 +10,5 @@ from .analysis import meanings_of as meanings_of
 from .copies import number_of as number_of
 from .copies import root as root
 from .kinds import Meaning as Meaning
+from .statistics import deviation_axes as deviation_axes
 from .statistics import same_statistics as same_statistics

@@ -64,7 +64,7 @@ def _normalised(step: Step, top: Value, bottom: Value) -> Meaning | None:
     of, mean = difference.inputs
     own = _reduced(mean, of)
     if own is not None:
-        return Meaning("standardised", step, of, own)
+        return Meaning("standardised", step, of, own, by=(mean, bottom))
     middle, scale = root(uncast(mean)), statistic(bottom)
     if scale is None or _depends_closely(scale, of):
         return None
@@ -121,3 +121,41 @@ def _reduced(mean: Value, of: Value) -> tuple[int, ...] | None:
 def _depends_closely(scale: Value, of: Value) -> bool:
     step = scale.producer
     return step is not None and any(root(value) is root(of) for value in step.inputs)
+
+
+def deviation_axes(it: Meaning) -> tuple[int, ...] | None:
+    """The axes over which the deviation is taken that a standardised value is divided by."""
+    _, scale = it.by
+    total = _sum_behind(scale)
+    square = made_by(total.inputs[0], "square", "integer_pow", "mul") if total is not None else None
+    if total is None or square is None:
+        return None
+    # The deviation may have a mean of its own, over other axes than the one that was subtracted.
+    own = made_by(square.inputs[0], "sub")
+    if own is None or not _is_up_to_its_mean(own.inputs[0], it.of):
+        return None
+    return tuple(total.params["axes"])
+
+
+def _is_up_to_its_mean(value: Value, of: Value) -> bool:
+    """Whether a value is another one, centred perhaps."""
+    centred = made_by(value, "sub")
+    return root(value) is root(of) or (centred is not None and root(centred.inputs[0]) is root(of))
+
+
+def _sum_behind(scale: Value | None) -> Step | None:
+    """The sum from which a deviation is made: through a root, a quotient, a guard."""
+    for _ in range(16):
+        step = root(scale).producer if scale is not None else None
+        if step is None or step.primitive == "reduce_sum":
+            return step
+        if step.primitive in _ONE_TO_ONE or step.primitive == "div":
+            scale = step.inputs[0]
+        elif step.primitive in ("add", "max", "select_n"):
+            # `jnp.var` chooses nan where nothing is left to divide by.
+            arguments = step.inputs[1:] if step.primitive == "select_n" else step.inputs
+            moving = [value for value in arguments if number_of(value) is None]
+            scale = moving[0] if len(moving) == 1 else None
+        else:
+            return None
+    return None
