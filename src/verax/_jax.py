@@ -366,6 +366,23 @@ def source_of(jaxpr: Jaxpr) -> tuple[str, str, int]:
     return _parsed(jaxpr.debug_info.func_src_info)
 
 
+_PMAP_FILE = inspect.unwrap(jax.pmap).__code__.co_filename
+
+
+def is_made_by_pmap(body: Jaxpr) -> bool:
+    """Whether a `shard_map` is a `pmap`, which puts a function of its own around the user's.
+
+    Until the floor is 0.10, `pmap` had no file of its own: the body was a method of JAX's.
+    """
+    name, file, _ = source_of(body)
+    return file == _PMAP_FILE or name == "call_wrapped"
+
+
+def is_unnamed_axis(name: Any) -> bool:
+    """Whether `pmap` made up the name of its axis (until 0.9, from its address)."""
+    return str(name).startswith(("_internal_pmap", "<axis 0x"))
+
+
 def _parsed(source: str | None) -> tuple[str, str, int]:
     """The parts of JAX's description of a function, `name at file:line`."""
     name, _, place = (source or "").partition(" at ")
