@@ -15,10 +15,12 @@ from typing import Any
 
 import jax
 import jax.extend as jex
+from jax._src import ad_checkpoint as _ad_checkpoint
 from jax._src import api as _api
 from jax._src import core as _core
 from jax._src import effects as _effects  # No public way to declare an effect (0.12).
 from jax._src import hijax as _hijax
+from jax._src import shard_map as _shard_map_internals
 from jax._src import tree_util as _tree_util  # No public way to ask what is registered (0.12).
 from jax._src.core import no_axis_name as _no_axis_name
 from jax._src.custom_batching import custom_vmap_p as custom_vmap_p
@@ -295,7 +297,13 @@ ENTRY_POINTS: dict[str, Callable[..., Any]] = {
     "while_loop": jax.lax.while_loop,
     "cond": jax.lax.cond,
     "switch": jax.lax.switch,
+    # Both make functions that may be older than an audit: these are called when such a one is.
+    "checkpoint": _ad_checkpoint._trace_to_jaxpr,
+    "shard_map": _shard_map_internals._shard_map,
 }
+
+# Classes whose instances are functions with derivatives of their own.
+CUSTOM_DERIVATIVES = (jax.custom_jvp, jax.custom_vjp)
 
 # Since 0.9, `batch` also returns the axes that it found.
 BATCH_RETURNS_AXES = "sum_match" in inspect.signature(_batching_internals.batch).parameters
@@ -356,6 +364,23 @@ def argument_names(function: Any) -> tuple[str, ...]:
 def source_of(jaxpr: Jaxpr) -> tuple[str, str, int]:
     """Name, file and first line of the function that a jaxpr was traced from."""
     return _parsed(jaxpr.debug_info.func_src_info)
+
+
+_PMAP_FILE = inspect.unwrap(jax.pmap).__code__.co_filename
+
+
+def is_made_by_pmap(body: Jaxpr) -> bool:
+    """Whether a `shard_map` is a `pmap`, which puts a function of its own around the user's.
+
+    Until the floor is 0.10, `pmap` had no file of its own: the body was a method of JAX's.
+    """
+    name, file, _ = source_of(body)
+    return file == _PMAP_FILE or name == "call_wrapped"
+
+
+def is_unnamed_axis(name: Any) -> bool:
+    """Whether `pmap` made up the name of its axis (until 0.9, from its address)."""
+    return str(name).startswith(("_internal_pmap", "<axis 0x"))
 
 
 def _parsed(source: str | None) -> tuple[str, str, int]:

@@ -43,6 +43,9 @@ def test_the_compiled_program_is_the_same():
         for function in (bare, declared)
     ]
     assert texts[0] == texts[1]
+    # Other tools read the jaxpr, and would not know an equation of ours.
+    programs = [str(jax.make_jaxpr(function)(x)) for function in (bare, declared)]
+    assert programs[0] == programs[1]
 
 
 def test_an_ellipsis_leaves_leading_axes_alone():

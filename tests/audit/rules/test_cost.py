@@ -1,5 +1,6 @@
 """Rules about what a program costs: compiling, memory, leaving the device."""
 
+from functools import partial
 from pathlib import Path
 
 import jax
@@ -152,6 +153,87 @@ def test_a_function_that_is_compiled_at_every_call_is_found(function):
 @pytest.mark.parametrize("function", [padded, few_sizes, differing_leaves, jax.jit(growing)])
 def test_calls_that_share_a_program_are_left_alone(function):
     assert not found("compiled-again", function, X)
+
+
+traces = []
+
+
+def versions(function):
+    """How often the function that it calls is traced when it really runs."""
+    jax.clear_caches()
+    traces.clear()
+    function(X)
+    return len(traces)
+
+
+@jax.jit
+def accumulated(state, x):
+    traces.append(state)
+    total, count = state
+    return total + x.sum(), count + 1
+
+
+def from_a_python_number(xs):
+    state = (0.0, 0)
+    for x in xs[:3]:
+        state = accumulated(state, x)
+    return state
+
+
+def in_two_lines(xs):
+    state = accumulated((0.0, 0), xs[0])
+    return accumulated(state, xs[1])
+
+
+def from_an_array(xs):
+    state = (jnp.float32(0.0), 0)
+    for x in xs[:3]:
+        state = accumulated(state, x)
+    return state
+
+
+def from_numbers_only(xs):
+    return [accumulated((float(n), n), xs[0]) for n in range(3)]
+
+
+@pytest.mark.parametrize("function", [from_a_python_number, in_two_lines])
+def test_a_second_version_for_a_python_number_is_found(function):
+    (finding,) = found("compiled-for-weak-type", function, X)
+    assert "state[0]" in finding.current
+    assert versions(function) == 2
+
+
+@pytest.mark.parametrize("function", [from_an_array, from_numbers_only])
+def test_one_version_is_left_alone(function):
+    assert not found("compiled-for-weak-type", function, X)
+    assert versions(function) == 1
+
+
+@jax.jit
+def scaled(x, factor):
+    return x * factor
+
+
+def test_numbers_here_and_arrays_there_are_left_alone():
+    def program(xs):
+        return scaled(xs, 2.0) + scaled(xs, xs[0, 0])
+
+    assert not found("compiled-for-weak-type", program, X)
+
+
+@partial(jax.jit, static_argnames="power")
+def raised(x, power):
+    traces.append(power)
+    return x**power
+
+
+def test_a_static_number_that_counts_up_is_found():
+    def program(xs):
+        return [raised(xs, power) for power in range(5)]
+
+    (finding,) = found("compiled-again", program, X)
+    assert "raised is compiled 5 times" in finding.current
+    assert versions(program) == 5
 
 
 # --- Constants and memory

@@ -310,6 +310,31 @@ SHARED = {
             inner = jax.vmap(f, in_axes=(None, 0))
             return jax.vmap(lambda k, row: inner(k, row))(keys, jnp.stack([x, x]))  # RK003
     """,
+    "devices_of_a_pmap": """
+        def entry(key, x):
+            noisy = jax.pmap(lambda k, e: e + random.normal(k), in_axes=(None, 0))
+            return noisy(key, x)  # RK003
+    """,
+    "closed_over_by_a_pmap": """
+        def entry(key, x):
+            return jax.pmap(lambda e: e + random.normal(key))(x)  # RK003
+    """,
+    "copies_for_devices": """
+        def entry(key, x):
+            keys = jnp.broadcast_to(key, (3, *key.shape))
+            return jax.pmap(lambda k, e: e + random.normal(k))(keys, x)  # RK003
+    """,
+    "devices_of_a_mesh": """
+        MESH = jax.sharding.Mesh(np.array(jax.devices()[:3]), ("i",))
+        P = jax.sharding.PartitionSpec
+
+        def noisy(key, x):
+            return x + random.normal(key, x.shape)
+
+        def entry(key, x):
+            sharded = jax.shard_map(noisy, mesh=MESH, in_specs=(P(), P("i")), out_specs=P("i"))
+            return sharded(key, x)  # RK003
+    """,
 }
 
 FEW = {
@@ -410,6 +435,33 @@ FINE = {
             key, *keys = random.split(key, 4)
             y = jax.vmap(lambda k, e: e + random.normal(k))(jnp.stack(keys), x)
             return y + random.normal(key)
+    """,
+    "a_key_for_each_device": """
+        def entry(key, x):
+            return jax.pmap(lambda k, e: e + random.normal(k))(random.split(key, 3), x)
+    """,
+    "device_number_folded_in": """
+        def entry(key, x):
+            def f(key, e):
+                return e + random.normal(random.fold_in(key, lax.axis_index("i")))
+            return jax.pmap(f, axis_name="i", in_axes=(None, 0))(key, x)
+    """,
+    "a_key_for_each_shard": """
+        MESH = jax.sharding.Mesh(np.array(jax.devices()[:3]), ("i",))
+        P = jax.sharding.PartitionSpec
+
+        def noisy(keys, x):
+            return x + random.normal(keys[0], x.shape)
+
+        def entry(key, x):
+            sharded = jax.shard_map(noisy, mesh=MESH, in_specs=P("i"), out_specs=P("i"))
+            return sharded(random.split(key, 3), x)
+    """,
+    "weights_on_every_device": """
+        def entry(key, x):
+            def f(key, row):
+                return row @ random.normal(key, (2, 2))
+            return jax.pmap(f, in_axes=(None, 0))(key, jnp.stack([x, x], axis=1))
     """,
     "lane_number_folded_in": """
         def entry(key, x):

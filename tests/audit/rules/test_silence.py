@@ -188,6 +188,89 @@ def kernel_matrix(x, y):
     return jax.vmap(lambda a: jax.vmap(lambda b: kernel(a, b))(y))(x)
 
 
+def targets_without_the_next_episode(obs, fresh, reward, w):
+    done = jnp.abs(obs).max(axis=-1) > 2.0
+    value = jnp.where(done[:, None], fresh, obs) @ w
+    masked = reward + 0.99 * ((1.0 - done) * value)
+    chosen = reward + 0.99 * jnp.where(done, 0.0, value)
+    return masked, chosen
+
+
+def shares_of_all_rates(hits, trials):
+    def share(hits, trials):
+        rate = hits.sum() / jnp.maximum(trials.sum(), 1.0)
+        return rate / lax.psum(rate, "devices")
+
+    return jax.vmap(share, axis_name="devices")(hits, trials)
+
+
+def learning_from_one_transition_at_a_time(w, obs, next_obs, rewards, dones):
+    def learn(carry, transition):
+        w, average, momentum = carry
+        obs, next_obs, reward, done = transition
+        target = reward + 0.9 * (1.0 - done) * (next_obs @ average)
+        slope = jax.grad(lambda w: (obs @ w - target) ** 2)(w)
+        momentum = 0.9 * momentum + slope
+        w = w - 0.1 * momentum
+        return (w, 0.9 * average + 0.1 * w, momentum), target
+
+    return lax.scan(learn, (w, w, jnp.zeros_like(w)), (obs, next_obs, rewards, dones))
+
+
+def powers_of_two(level):
+    return 2**level, jnp.power(3, level), 1.0 / 2**level
+
+
+def kept_if_the_factorisation_fails(scale, samples):
+    factor = jnp.linalg.cholesky(jnp.cov(samples, rowvar=False))
+    return jnp.where(jnp.any(jnp.isnan(factor)), scale, factor)
+
+
+def determinant_by_cholesky(matrix):
+    lower = jnp.linalg.cholesky(matrix @ matrix.T + jnp.eye(3))
+    positions = jnp.arange(3)
+    by_index = jnp.log(lower[positions, positions]).sum()
+    return 2.0 * jnp.sum(jnp.log(jnp.diagonal(lower))) + by_index
+
+
+ROOTS = np.array([0, 0, 2, 2])
+PARENTS = np.array([-1, 0, -1, 2])
+
+
+def centres_of_trees(masses, positions):
+    total = jax.ops.segment_sum(masses, ROOTS, 4)
+    moment = jax.ops.segment_sum(masses * positions, ROOTS, 4)
+    return moment[ROOTS] / total[ROOTS]
+
+
+def forces_on_parents(forces):
+    # What has no parent is left out, as the documentation of `segment_sum` has it.
+    return forces - jax.ops.segment_sum(forces, PARENTS, 4)
+
+
+class Body(NamedTuple):
+    position: jax.Array
+    mass: jax.Array
+
+
+def step_that_leaves_something_unused(body, forces):
+    def moved(body, force):
+        inverse = 1.0 / body.mass  # noqa: F841
+        return body._replace(position=body.position + force)
+
+    return lax.scan(lambda body, force: (moved(body, force), None), body, forces)
+
+
+def mean_until_a_bound(x):
+    def body(carry):
+        total, count = carry
+        return total + x[count.astype(jnp.int32) % 4], count + 1.0
+
+    start = jnp.float32(0.0), jnp.float32(0.0)
+    total, count = lax.while_loop(lambda carry: carry[0] < 5.0, body, start)
+    return total / count
+
+
 STATE = EnvState(array(4, 2), jnp.zeros(4, jnp.int32), jax.random.split(KEY, 4))
 PROJECTIONS = {name: array(12, 12) for name in "qkv"}
 IMAGE = jnp.zeros((2, 8, 8, 3), jnp.uint8)
@@ -214,6 +297,20 @@ PROGRAMS = [
     (target_network, (array(4, 3), array(4, 3), array(8, 4), array(8, 4), array(8)), None),
     (unused_on_purpose, (array(5, 3),), None),
     (root_by_iteration, (array(4),), None),
+    (targets_without_the_next_episode, (array(4, 3), array(4, 3), array(4), array(3)), None),
+    (shares_of_all_rates, (array(2, 4), array(2, 4)), None),
+    (
+        learning_from_one_transition_at_a_time,
+        (array(3), array(6, 3), array(6, 3), array(6), jnp.zeros(6)),
+        None,
+    ),
+    (powers_of_two, (jnp.int32(5),), None),
+    (kept_if_the_factorisation_fails, (array(3, 3), array(9, 3)), None),
+    (determinant_by_cholesky, (array(3, 3),), None),
+    (centres_of_trees, (jnp.ones(4), array(4)), None),
+    (forces_on_parents, (array(4),), None),
+    (step_that_leaves_something_unused, (Body(array(4), jnp.ones(4)), array(5, 4)), None),
+    (mean_until_a_bound, (array(4),), None),
     (kernel_matrix, (array(4, 2), array(6, 2)), {"x": "n dim", "y": "m dim"}),
 ]
 

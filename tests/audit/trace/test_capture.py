@@ -148,6 +148,13 @@ def test_jax_is_what_it_was_afterwards():
     assert float(slope(V)[0]) == pytest.approx(float(jnp.cos(1.0)))
 
 
+def test_functions_with_derivatives_of_their_own_are_what_they_were_afterwards():
+    before = jax.custom_jvp.__call__, jax.custom_vjp.__call__
+    with regions(salvage=True):
+        assert jax.custom_jvp.__call__ is not before[0]
+    assert (jax.custom_jvp.__call__, jax.custom_vjp.__call__) == before
+
+
 def test_other_threads_do_not_notice():
     found = []
     with regions():

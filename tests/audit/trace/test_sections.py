@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -164,6 +165,44 @@ def test_transformations_nest_and_say_what_they_do_to_axes():
     (grad,) = vmap.children
     assert grad.kind == "grad"
     assert grad.effects == ("differentiates f32[] with respect to w",)
+
+
+def scaled(w, x):
+    return jax.lax.pmean(x * w, "device")
+
+
+@pytest.mark.parametrize("around", [lambda f: lambda w, x: f(w, x), jax.jit, lambda f: f])
+def test_a_pmap_is_shown_as_one(around):
+    if not hasattr(jax.pmap(scaled), "__wrapped__") and around(scaled).__name__ == "scaled":
+        pytest.skip("this JAX does not say what a pmap is made from")
+    mapped = jax.pmap(scaled, axis_name="device", in_axes=(None, 0), out_axes=None)
+    axes = {"x": "replica feat"} if around is not jax.jit else None
+    report = audit_callable(around(mapped), (jnp.ones(3), jnp.ones((4, 3))), {}, axes=axes)
+    every = [it for outer in report.transformation_stack for _, it in outer.walk()]
+    (pmap,) = [it for it in every if it.kind != "jit"]
+    assert (pmap.kind, pmap.name) == ("pmap", "scaled")
+    settings = dict(pmap.settings)
+    assert settings["in_axes"] == "(w: None, x: 0)"
+    assert (settings["out_axes"], settings["devices"]) == ("None", "4")
+    assert settings["axis_name"] == "'device'"
+    gone = "replica" if axes else "axis 0 (size 4)"
+    assert f"maps {gone} away, an element for each device" in pmap.effects
+    assert "gives every device the same w" in pmap.effects
+
+
+def test_the_name_that_pmap_makes_up_for_its_axis_is_not_shown():
+    report = audit_callable(lambda x: jax.pmap(jnp.sin)(x), (jnp.ones((4, 3)),), {})
+    (pmap,) = report.transformation_stack
+    assert pmap.kind == "pmap"
+    assert "axis_name" not in dict(pmap.settings)
+    assert "_internal" not in str(report)
+
+
+def test_transformations_of_transformations_are_shown():
+    audited = jax.jit(jax.vmap(jax.grad(lambda row: jnp.sum(row**2))))
+    report = audit_callable(audited, (jnp.ones((4, 3)),), {}, rules=())
+    every = [it.kind for outer in report.transformation_stack for _, it in outer.walk()]
+    assert every == ["jit", "vmap", "grad"]
 
 
 def test_jits_of_libraries_are_no_transformations_of_the_user():

@@ -14,6 +14,8 @@ from ..._jax import (
     custom_vmap_p,
     expanded,
     inner_jaxprs,
+    is_made_by_pmap,
+    is_unnamed_axis,
     operation_p,
     raw_frames,
     remat_p,
@@ -311,12 +313,19 @@ def _shard(builder: Builder, step: Step, eqn: JaxprEqn) -> list[Value]:
             for out, value, spec in zip(outs, body.outputs, out_specs, strict=True)
         ],
         mesh=dict(eqn.params["mesh"].shape),
-        made_by_pmap=any(
-            code.co_name == "cache_miss_wrapper" or "pmap" in code.co_filename
-            for code, _ in raw_frames(eqn)
-        ),
+        made_by_pmap=is_made_by_pmap(jaxpr),
+        is_named=not any(is_unnamed_axis(name) for name in eqn.params["mesh"].shape),
     )
+    if step.detail.made_by_pmap:
+        _name_by_frames(body)
     return outs
+
+
+def _name_by_frames(body: Body) -> None:
+    """Name a body after the user's function in it, where JAX has put one of its own around."""
+    around = body.owner.frames if body.owner is not None else ()
+    outermost = next((it.frames[-1] for it in body.walk() if it.frames != around), None)
+    body.function = outermost.function.split(".")[-1] if outermost is not None else ""
 
 
 def _divided(spec: Any, rank: int) -> tuple[tuple[str, ...], ...]:

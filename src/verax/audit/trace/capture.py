@@ -23,10 +23,10 @@ from typing import Any
 
 import jax
 
-from ..._jax import ENTRY_POINTS
+from ..._jax import CUSTOM_DERIVATIVES, ENTRY_POINTS
 from . import staging
 from .observe import Observer
-from .staging.salvage import SALVAGING, plainly
+from .staging.salvage import SALVAGING, plainly, with_own_derivative
 
 # Zero outside of an audit; inside, a number that no other audit has.
 _auditing = jax.make_user_context(default_value=0)
@@ -40,13 +40,15 @@ def regions(observer: Observer | None = None, *, salvage: bool = False) -> Gener
     owner = threading.get_ident()
 
     def wrapper(original: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
-        signature = inspect.signature(original)
+        signature = _signature(original)
 
         @wraps(original)
         def replacement(*args: Any, **kwargs: Any) -> Any:
             # Other threads, and what runs below an ordinary trace, must not notice.
             if threading.get_ident() != owner or not _auditing.value:
                 return original(*args, **kwargs)
+            if signature is None:
+                return ours(original, *args, **kwargs)
             try:
                 # `scan(f=body, init=…)` is as good as by position.
                 bound = signature.bind(*args, **kwargs)
@@ -73,6 +75,9 @@ def regions(observer: Observer | None = None, *, salvage: bool = False) -> Gener
             stack.enter_context(observer.instances())
         if salvage:
             stack.enter_context(jax.disable_jit())
+            for cls in CUSTOM_DERIVATIVES:
+                call = wrapper(cls.__call__, with_own_derivative)
+                stack.enter_context(_changed(cls, "__call__", call))
         places = list(_namespaces_holding(set(replacements)))
         originals = [(space, name, space[name]) for space, name in places]
         try:
@@ -83,6 +88,23 @@ def regions(observer: Observer | None = None, *, salvage: bool = False) -> Gener
         finally:
             for space, name, original in originals:
                 space[name] = original
+
+
+def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function)
+    except ValueError:  # What JAX caches, and calls itself, has none.
+        return None
+
+
+@contextmanager
+def _changed(cls: type, name: str, value: Any) -> Generator[None]:
+    own = cls.__dict__[name]
+    setattr(cls, name, value)
+    try:
+        yield
+    finally:
+        setattr(cls, name, own)
 
 
 def is_auditing() -> bool:

@@ -1,4 +1,4 @@
-"""How often a jitted function has to be compiled, by the calls of one line.
+"""How often a jitted function has to be compiled, by the calls of a program.
 
 Only calls from outside of any jitted function count: inside, they are inlined into one program.
 """
@@ -43,15 +43,9 @@ class Recompiled:
 def recompilations(facts: Facts) -> Iterator[Recompiled]:
     """Lines that call one jitted function in ever new versions."""
     groups: dict[Any, list[Step]] = defaultdict(list)
-    for step in facts.steps:
-        if step.primitive != "jit" or step.place is None:
-            continue
-        if any(it.primitive == "jit" or it.kind in _COMPILED for it in step.ancestors()):
-            continue
-        body = step.bodies[0]
-        if body.place is not None:
-            groups[body.place, step.frames, len(step.inputs)].append(step)
-    for (_, frames, _), calls in groups.items():
+    for function, step in _calls(facts):
+        groups[function, step.frames].append(step)
+    for (_, frames), calls in groups.items():
         if len(calls) >= FEWEST:
             found = _recompiled(frames[0], calls)
             if found is not None:
@@ -59,6 +53,18 @@ def recompilations(facts: Facts) -> Iterator[Recompiled]:
 
 
 _COMPILED = ("scan", "while", "cond", "shard")
+
+
+def _calls(facts: Facts) -> Iterator[tuple[Any, Step]]:
+    """Calls of the user's jitted functions from outside of compiled code, each with which it is."""
+    for step in facts.steps:
+        if step.primitive != "jit" or step.place is None:
+            continue
+        if any(it.primitive == "jit" or it.kind in _COMPILED for it in step.ancestors()):
+            continue
+        body = step.bodies[0]
+        if body.place is not None:
+            yield (body.place, len(step.inputs)), step
 
 
 def _recompiled(place: Place, calls: list[Step]) -> Recompiled | None:
@@ -95,3 +101,56 @@ def _goes_on(shapes: list[tuple[int, ...]]) -> bool:
     (sizes,) = moving
     strides = {after - before for before, after in itertools.pairwise(sizes)}
     return len(strides) == 1
+
+
+@dataclass(frozen=True, eq=False)
+class Retyped:
+    """Two calls of a function that differ in type only where one is given a Python number.
+
+    `argument` is the number of the first flat argument that differs, `name` what the function
+    calls it, if that is known.
+    """
+
+    weak: Step
+    strong: Step
+    argument: int
+    name: str
+
+
+def weak_type_versions(facts: Facts) -> Iterator[Retyped]:
+    """Functions that are compiled twice for the same types, but for how they promote.
+
+    A number of Python (`0.0`) has a weak type. What a function returns for it often has not, so
+    that a loop which starts with one compiles its step in the second turn once more. A function
+    that is called by several lines, with numbers here and arrays there, is left alone.
+    """
+    groups: dict[Any, list[Step]] = defaultdict(list)
+    for function, step in _calls(facts):
+        groups[function].append(step)
+    for calls in groups.values():
+        found = next(filter(None, itertools.starmap(_retyped, itertools.pairwise(calls))), None)
+        if found is not None:
+            yield found
+
+
+def _retyped(first: Step, second: Step) -> Retyped | None:
+    before, after = first.params["jaxpr"].in_avals, second.params["jaxpr"].in_avals
+    if [_strong(it) for it in before] != [_strong(it) for it in after]:
+        return None
+    differing = [
+        number
+        for number, (one, other) in enumerate(zip(before, after, strict=True))
+        if one.weak_type != other.weak_type
+    ]
+    fed_back = [it for it in differing if second.inputs[it] in first.outputs]
+    if not differing or not (fed_back or first.frames == second.frames):
+        return None
+    number = (fed_back or differing)[0]
+    weak, strong = (first, second) if before[number].weak_type else (second, first)
+    names = first.params["jaxpr"].jaxpr.debug_info.arg_names or ()
+    name = names[number] if len(names) == len(before) else ""
+    return Retyped(weak, strong, number, name)
+
+
+def _strong(aval: Any) -> tuple[Any, Any]:
+    return getattr(aval, "shape", None), getattr(aval, "dtype", None)

@@ -18,7 +18,7 @@ from ..finding import Place
 from .describe import assigned_name
 from .facts import Facts
 from .liveness import sources
-from .meaning import root
+from .meaning.copies import root
 from .program import Step, Value
 from .sections.lines import Node
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .facts import Facts
 from .program import Step, Value
+from .ranges.identity import unarranged
 from .ranges.interval import Interval, Point, kind_of
 
 
@@ -14,7 +15,8 @@ from .ranges.interval import Interval, Point, kind_of
 class Access:
     """An axis of an array that is read or written at an index.
 
-    `last` is the greatest index at which the whole slice lies inside.
+    `last` is the greatest index at which the whole slice lies inside. `skips_negative` if indices
+    below zero are left out by the rules of what was called, as by `jax.ops.segment_sum`.
     """
 
     step: Step
@@ -25,6 +27,7 @@ class Access:
     size: int
     last: int
     outcome: str
+    skips_negative: bool = False
 
     @property
     def is_inside(self) -> bool:
@@ -34,7 +37,7 @@ class Access:
     @property
     def outside(self) -> Point | None:
         """A number outside that the index is known to take."""
-        return self.interval.reached(lambda x: x < 0 or x > self.last)
+        return self.interval.reached(lambda x: x > self.last or (x < 0 and not self.skips_negative))
 
 
 def accesses(facts: Facts) -> Iterator[Access]:
@@ -97,7 +100,19 @@ def _scatter(facts: Facts, step: Step) -> Iterator[Access]:
     clips = "CLIP" in str(step.params["mode"])
     last = array.shape[axes[0]] - 1
     outcome = f"writes at {last} instead" if clips else "writes nothing"
-    yield _access(facts, step, array, index, axes[0], last, outcome)
+    found = _access(facts, step, array, index, axes[0], last, outcome)
+    yield replace(found, skips_negative=not clips and not _counts_from_the_end(index))
+
+
+def _counts_from_the_end(index: Value) -> bool:
+    """Whether indexing has made `i + n` of what is negative: `where(i < 0, i + n, i)`."""
+    step = unarranged(index).producer
+    if step is not None and step.primitive == "concatenate":
+        return any(_counts_from_the_end(it) for it in step.inputs)
+    if step is None or step.primitive != "select_n":
+        return False
+    asked = step.inputs[0].producer
+    return asked is not None and asked.primitive == "lt"
 
 
 def _access(

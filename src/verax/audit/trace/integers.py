@@ -106,7 +106,7 @@ def _is_deliberate(facts: Facts, step: Step) -> bool:
     if step.primitive == "integer_pow" and step.params["y"] < 0:
         return True
     output = step.outputs[0]
-    if output not in facts.live or _is_index(output):
+    if output not in facts.live or _is_index(output) or _is_one_of_several(step):
         return True
     if step.primitive == "sub" and _is_part_of(facts, *step.inputs):
         return True
@@ -137,6 +137,34 @@ def _is_index(value: Value) -> bool:
         and consumer.inputs[0].producer.primitive == "lt"
         for consumer in value.consumers
     )
+
+
+def _is_one_of_several(step: Step, deep: int = 0) -> bool:
+    """Whether a call computes this on its way, and only takes it where it is needed.
+
+    An integer power squares its base a fixed number of times, and multiplies those squares that
+    its exponent asks for.
+    """
+    consumers = [it for it in step.outputs[0].consumers if it.kind != "call"]
+    return bool(consumers) and all(
+        _site(it) == _site(step)
+        and (
+            (it.primitive == "select_n" and step.outputs[0] is not it.inputs[0])
+            or not it.outputs[0].consumers
+            or (it.primitive == "mul" and deep < _SQUARES and _is_one_of_several(it, deep + 1))
+        )
+        for it in consumers
+    )
+
+
+_SQUARES = 8
+
+
+def _site(step: Step) -> object:
+    """The instruction in code that is not JAX's on whose behalf a step runs."""
+    while step.call_site is None and step.within.owner is not None:
+        step = step.within.owner
+    return step.call_site
 
 
 def _makes_up_for_it(facts: Facts, consumer: Step, value: Value, step: Step) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 from ..finding import Place
@@ -162,13 +163,19 @@ class Sharding:
     """How a `shard_map` step and its body belong together.
 
     Each pair of an outer and an inner value has, for each dimension, the mesh axes over which it
-    is divided.
+    is divided. A `pmap` is one over a mesh with one axis, which has a name if the user gave it one.
     """
 
     inputs: list[tuple[Value, Value, tuple[tuple[str, ...], ...]]]
     outputs: list[tuple[Value, Value, tuple[tuple[str, ...], ...]]]
     mesh: dict[str, int]
     made_by_pmap: bool = False
+    is_named: bool = True
+
+    @property
+    def devices(self) -> int:
+        """How many there are."""
+        return prod(self.mesh.values())
 
 
 @dataclass(eq=False, slots=True)

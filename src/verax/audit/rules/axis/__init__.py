@@ -6,12 +6,16 @@ from .._rule import Rule
 from . import (
     accidental_outer,
     axes_mixed,
+    batch_summed_in_loss,
+    mean_over_all,
     recurrence_over_batch,
     reshape_as_transpose,
     shapes_do_not_fit,
+    siblings_standardised_differently,
     softmax_over_batch,
     squeeze_without_axis,
     steps_along_batch,
+    total_added_to_each,
 )
 
 RULES: tuple[Rule, ...] = (
@@ -22,5 +26,9 @@ RULES: tuple[Rule, ...] = (
     recurrence_over_batch.RULE,
     steps_along_batch.RULE,
     softmax_over_batch.RULE,
+    total_added_to_each.RULE,
+    mean_over_all.RULE,
+    batch_summed_in_loss.RULE,
+    siblings_standardised_differently.RULE,
     shapes_do_not_fit.RULE,
 )

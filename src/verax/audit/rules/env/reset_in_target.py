@@ -31,7 +31,7 @@ def check(facts: Facts) -> Iterator[Verdict]:
         gates = partial(_gates, told, choice)
         for value in reached_from(facts.variation, choice, choice.outputs[0], gates):
             total = _bootstrap(facts, value, gates)
-            if total is None:
+            if total is None or _is_masked(choice, value):
                 continue
             yield RULE.finding(
                 facts.place(total),
@@ -68,6 +68,24 @@ def _bootstrap(facts: Facts, value: Value, gates: partial[bool]) -> Step | None:
         if total.primitive == "add" and any(_is_reward(facts, it) for it in others):
             return None if gates(value, total) else total
     return None
+
+
+def _is_masked(choice: Step, product: Value) -> bool:
+    """Whether what is discounted is the chosen value itself, which is zero at one of the two."""
+    from ...trace.ranges.identity import unarranged
+
+    assert product.producer is not None
+    chosen = choice.outputs[0] in [unarranged(it) for it in product.producer.inputs]
+    return chosen and any(_is_zero(it) for it in choice.inputs[1:])
+
+
+def _is_zero(value: Value) -> bool:
+    import numpy as np
+
+    from ...trace.ranges.identity import unarranged
+
+    source = unarranged(value)
+    return source.is_constant and not np.any(source.constant)
 
 
 def _is_discount(product: Step) -> bool:

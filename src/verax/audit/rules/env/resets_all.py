@@ -60,11 +60,23 @@ _JOINING = ("reduce_or", "reduce_max", "reduce_sum")
 
 
 def _are_flags(value: Value) -> bool:
-    """Whether a value is boolean, or was before it became a number."""
+    """Whether a value is boolean, or was before it became a number; not whether it is finite."""
     producer = value.producer
     if producer is not None and producer.primitive == "convert_element_type":
         value = producer.inputs[0]
-    return str(value.dtype) == "bool"
+    return str(value.dtype) == "bool" and not _asks_for_nan(value)
+
+
+def _asks_for_nan(value: Value) -> bool:
+    """Whether flags say where a computation has failed: then all of its result is void."""
+    step = value.producer
+    while step is not None and step.primitive in ("not", "reduce_or", "reduce_and"):
+        step = step.inputs[0].producer
+    if step is None:
+        return False
+    return step.primitive == "is_finite" or (
+        step.primitive == "ne" and step.inputs[0] is step.inputs[1]
+    )
 
 
 def _replaced(facts: Facts, step: Step, axes: list[Axis]) -> Iterator[tuple[Value, Axis]]:

@@ -9,6 +9,7 @@ from . import (
     cannot_be_traced,
     captured_constant,
     compiled_again,
+    compiled_for_weak_type,
     mixed_precision,
     not_an_array,
     traced_condition,
@@ -31,4 +32,5 @@ RULES: tuple[Rule, ...] = (
     callback_in_loop.RULE,
     mixed_precision.RULE,
     compiled_again.RULE,
+    compiled_for_weak_type.RULE,
 )

@@ -38,6 +38,10 @@ def _finding(facts: Facts, it: Repetition) -> Finding:
         elif chain:
             place = chain[-1]
         mapped_with = f"vmap with in_axes=0 over `jax.random.split({name}, {count})`"
+    elif it.over.detail.made_by_pmap:
+        count, lanes = it.over.detail.devices, "devices of the pmap"
+        how = "is the same on each of them"
+        mapped_with = f"pmap with in_axes=0 over `jax.random.split({name}, {count})`"
     else:
         mesh = it.over.detail.mesh
         lanes, count = "devices", " by ".join(f"{size} {axis}" for axis, size in mesh.items())

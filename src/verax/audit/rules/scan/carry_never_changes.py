@@ -10,7 +10,7 @@ from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
     from ...trace.facts import Facts
-    from ...trace.program import Step, Value
+    from ...trace.program import Body, Step, Value
 
 
 def check(facts: Facts) -> Iterator[Verdict]:
@@ -70,7 +70,7 @@ def _verified(facts: Facts, step: Step) -> Verified:
 def _dropped_updates(facts: Facts, step: Step, stale: list[Value]) -> tuple[Evidence, ...]:
     """Values that a body makes from a part of the carry, of its type, and that nobody uses.
 
-    Only what the user's own body computes: libraries leave much unused.
+    Only what lines of the body itself compute: functions that it calls leave much unused.
     """
     from ...trace.describe import assigned_name
     from ...trace.recurrence import reached_from
@@ -80,13 +80,18 @@ def _dropped_updates(facts: Facts, step: Step, stale: list[Value]) -> tuple[Evid
     for carry in stale if body.place is not None else ():
         for value in reached_from(facts.variation, step, carry):
             producer = value.producer
-            if producer is None or producer.within is not body or value in facts.live:
+            if producer is None or not _is_line_of(body, producer) or value in facts.live:
                 continue
             alike = value.shape == carry.shape and value.dtype == carry.dtype
             name = assigned_name(facts, value) if alike and not value.consumers else ""
             if name:
                 found.append(Evidence(f"{name} is computed and dropped", producer.place))
     return tuple(dict.fromkeys(found))[:4]
+
+
+def _is_line_of(body: Body, step: Step) -> bool:
+    inside = step.place is not None and step.place.function.split(".")[-1] == body.function
+    return step.within is body and inside
 
 
 RULE = Rule(

@@ -50,10 +50,21 @@ def _shard(known: Keys, step: Step) -> None:
     sharding: Sharding = step.detail
     for outer, inner, _ in sharding.inputs:
         if outer is not inner:
-            known.arrays[inner] = known.fresh("unknown", inner, step)
+            known.arrays[inner] = _piece(known, step, outer, inner)
     known.body(step.bodies[0])
     for outer, _, _ in sharding.outputs:
         known.arrays[outer] = known.fresh("unknown", outer, step)
+
+
+def _piece(known: Keys, step: Step, outer: Value, inner: Value) -> np.ndarray | None:
+    """The keys of one shard: copies of one key are the same everywhere, others are not known."""
+    codes = known.array(outer)
+    if codes is None or not codes.size or key_shape(inner) is None:
+        return known.fresh("unknown", inner, step)
+    first = codes.ravel()[0] if is_typed(inner) else codes.reshape(-1, codes.shape[-1])[0]
+    if not (codes == first).all():
+        return known.fresh("unknown", inner, step)
+    return np.broadcast_to(first, inner.shape)
 
 
 def _loop(known: Keys, step: Step) -> None:

@@ -109,9 +109,12 @@ def _select(ranges: Ranges, step: Step) -> Interval:
     wrapped = _wrapped_index(ranges, step)
     if wrapped is not None:
         return wrapped
+    located = bool(which.shape) and ranges.identities.is_by_position(which)
     parts: list[Interval] = []
     for truth, value in enumerate(cases):
         interval = chosen(ranges, value, which, bool(truth))
+        if located:
+            interval = interval.located()
         here = conditions(which, bool(truth))
         points = [
             replace(it, origin=it.origin or step, when=it.when | here) for it in interval.points

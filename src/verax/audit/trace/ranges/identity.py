@@ -28,6 +28,7 @@ class Identities:
         self._same: dict[Value, Value] = {}
         self._depends: dict[Value, int] = {}
         self._sources = 0
+        self._positions = 0
 
     def add_source(self, value: Value) -> None:
         """Take note of a value that brings its own variation, such as an input or a counter."""
@@ -39,6 +40,8 @@ class Identities:
         if not step.inputs or step.primitive.startswith(("random_", "rng_")):
             for value in step.outputs:
                 self.add_source(value)
+            if step.primitive == "iota":
+                self._positions |= self._depends[step.outputs[0]]
         else:
             self.add_depending(step.outputs, step.inputs)
         if step.kind == "operation" and len(step.outputs) == 1:
@@ -77,6 +80,10 @@ class Identities:
     def share_data(self, one: Value, other: Value) -> bool:
         """Whether two values depend on common data, so that they cannot vary independently."""
         return bool(self._depends.get(one, 0) & self._depends.get(other, 0))
+
+    def is_by_position(self, value: Value) -> bool:
+        """Whether an element depends on nothing but where it is, as those of a triangular mask."""
+        return not self._depends.get(value, 0) & ~self._positions
 
     def depends_on(self, value: Value) -> int:
         """A mask of the sources that a value depends on."""

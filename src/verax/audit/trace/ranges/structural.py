@@ -154,7 +154,7 @@ def _scatter_add(ranges: Ranges, step: Step) -> Interval:
         dtype,
         nan=operand.nan or updates.nan or undefined,
         integral=operand.integral and updates.integral,
-    ).with_points(operand.points)  # Elements that nothing is added to.
+    ).with_points(operand.located().points)  # Elements that nothing is added to.
 
 
 def _scatter_extreme(ranges: Ranges, step: Step) -> Interval:

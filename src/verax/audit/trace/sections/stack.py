@@ -8,7 +8,7 @@ from dataclasses import replace
 from ...report import Transformation
 from ..describe import axes_of, listed, name_of, tensor_of
 from ..facts import Facts
-from ..program import Body, Step, Value
+from ..program import Body, Sharding, Step, Value
 from .folding import runs
 from .lines import kind_of
 
@@ -63,7 +63,7 @@ def is_shown(step: Step) -> bool:
     if step.kind == "call":
         return step.bodies[0].place is not None
     if step.kind in ("map", "derive", "shard"):
-        return bool(step.frames) or step.within.owner is None
+        return True
     return any(body.place is not None or _holds_user_code(body, step) for body in step.bodies)
 
 
@@ -182,6 +182,8 @@ def _derive(facts: Facts, step: Step) -> tuple[Settings, list[str]]:
 
 def _shard(facts: Facts, step: Step) -> tuple[Settings, list[str]]:
     sharding = step.detail
+    if sharding.made_by_pmap:
+        return _pmap(facts, step)
     mesh = ", ".join(f"{name}={size}" for name, size in sharding.mesh.items())
     divided: dict[str, None] = {}
     for outer, _, dims in sharding.inputs:
@@ -189,6 +191,29 @@ def _shard(facts: Facts, step: Step) -> tuple[Settings, list[str]]:
             if names:
                 divided[f"{axis_in_words(facts, outer, axis)} over {listed(names)}"] = None
     return [("mesh", mesh)], [f"divides {it}" for it in divided]
+
+
+def _pmap(facts: Facts, step: Step) -> tuple[Settings, list[str]]:
+    sharding: Sharding = step.detail
+    in_axes, out_axes = (
+        [next((axis for axis, names in enumerate(dims) if names), None) for _, _, dims in values]
+        for values in (sharding.inputs, sharding.outputs)
+    )
+    settings: Settings = [
+        ("in_axes", _by_name([outer.name for outer, _, _ in sharding.inputs], in_axes)),
+        ("out_axes", _by_name((), out_axes)),
+        ("devices", str(sharding.devices)),
+    ]
+    if sharding.is_named:
+        settings.append(("axis_name", repr(next(iter(sharding.mesh)))))
+    pairs = zip(sharding.inputs, in_axes, strict=True)
+    gone = {
+        axis_in_words(facts, outer, axis): None for (outer, _, _), axis in pairs if axis is not None
+    }
+    shared = [name_of(facts, outer) for outer, inner, _ in sharding.inputs if outer is inner]
+    effects = [f"maps {listed(gone)} away, an element for each device"] if gone else []
+    effects += [f"gives every device the same {listed(shared)}"] if shared else []
+    return settings, effects
 
 
 def _values(facts: Facts, values: Sequence[Value]) -> str:

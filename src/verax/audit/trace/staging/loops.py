@@ -13,16 +13,13 @@ from ..regions import Mark, has_type, mark_p
 def scan(original: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
     """A scan whose equation keeps all of its carry.
 
-    JAX takes out of a scan what the body hands on unchanged. A mark on the way in and on the way
-    out keeps it, and holds the place of a leaf in the carry.
+    JAX takes out of a scan what the body hands on as it got it. A mark on the way in makes it
+    another value, and holds the place of a leaf in the carry.
     """
 
     @wraps(function)
     def body(carry: Any, x: Any) -> Any:
-        out = function(marked("carry", carry), marked("slice", x))
-        if not (isinstance(out, tuple) and len(out) == 2):  # pyright: ignore[reportUnknownArgumentType]
-            return out  # JAX says what is wrong with it.
-        return marked("carried", out[0]), marked("stacked", out[1])
+        return function(marked("carry", carry), marked("slice", x))
 
     return original(body, *args, **kwargs)
 
@@ -32,7 +29,7 @@ def while_loop(original: Any, condition: Any, function: Any, *args: Any, **kwarg
 
     @wraps(function)
     def body(carry: Any) -> Any:
-        return marked("carried", function(marked("carry", carry)))
+        return function(marked("carry", carry))
 
     return original(condition, body, *args, **kwargs)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import wraps
 from typing import Any
 
 import jax
@@ -105,9 +106,72 @@ def _branches(observer: Observer | None, chosen: Any, *rest: Any, **kwargs: Any)
             function(*operands)
 
 
+def _checkpointed(
+    before: Any, observer: Any, original: Any, function: Any, *args: Any, **kwargs: Any
+) -> Any:
+    """A checkpoint traces its function apart from what it is called with, and binds the two.
+
+    A function that raises gives a program without results here, so that it is bound; the error is
+    raised when results are to be put together.
+    """
+    failure: list[Exception] = []
+
+    def until_error(*xs: Any, **named: Any) -> Any:
+        try:
+            return function(*xs, **named)
+        except Exception as error:
+            failure.append(error)
+            return ()
+
+    jaxpr, consts, tree = original(until_error, *args, **kwargs)
+    return jaxpr, consts, _Raising(failure[0]) if failure else tree
+
+
+class _Raising:
+    """Stands for the structure of results that are not there."""
+
+    def __init__(self, error: Exception):
+        self._error = error
+
+    def unflatten(self, leaves: Any) -> Any:
+        raise self._error
+
+
+def _sharded(before: Any, observer: Any, original: Any, function: Any, **settings: Any) -> Any:
+    """A `shard_map` whose function raises becomes one of what it did until then."""
+
+    @wraps(function)
+    def run(*args: Any) -> Any:
+        def until_error(*xs: Any) -> tuple[()]:
+            with suppress(Exception):
+                function(*xs)
+            return ()
+
+        try:
+            return original(function, **settings)(*args)
+        except Exception:
+            with suppress(Exception):
+                original(until_error, **settings | {"out_specs": ()})(*args)
+            raise
+
+    return run
+
+
+def with_own_derivative(original: Any, instance: Any, *args: Any, **kwargs: Any) -> Any:
+    """A function with a derivative of its own, which runs in place if it fails."""
+    try:
+        return original(instance, *args, **kwargs)
+    except Exception:
+        with suppress(Exception):
+            instance.fun(*args, **kwargs)
+        raise
+
+
 SALVAGING: dict[str, Callable[..., Any]] = {
     "scan": _saving(_first_iteration),
     "while_loop": _saving(_first_turn),
     "cond": _saving(_branches),
     "switch": _saving(_branches),
+    "checkpoint": _checkpointed,
+    "shard_map": _sharded,
 }

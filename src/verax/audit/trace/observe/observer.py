@@ -1,0 +1,153 @@
+"""Takes notes while a program is traced."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any
+
+import jax
+
+from ...._jax import registered_pytrees
+from ...finding import Place
+from ..places import UserCode
+from .classes import body_place, class_place, definition
+from .observations import LeafOrder, Observation, OpaqueLeaf, RoundTrip
+from .round_trips import round_trip_problem
+from .trees import array_fields, is_array, last_keys, mapped_to_tuples, tree_functions
+
+
+class Observer:
+    """Takes notes during a trace."""
+
+    def __init__(self, user_code: UserCode):
+        self.user_code = user_code
+        self.seen: list[Observation] = []
+        self._instances: dict[type, list[Any]] = {}
+
+    def note(self, kind: str, data: Any) -> None:
+        """Remember something, with the user's frames of this moment."""
+        self.seen.append(Observation(kind, self._frames(), data))
+
+    def _frames(self) -> tuple[Place, ...]:
+        raw: list[tuple[Any, int]] = []
+        frame: Any = sys._getframe(1)
+        while frame is not None:
+            raw.append((frame.f_code, frame.f_lasti))
+            frame = frame.f_back
+        return self.user_code.frames(raw)
+
+    # --- functions on trees
+
+    def tree_functions(self) -> Iterator[tuple[Callable[..., Any], Callable[..., Any]]]:
+        """JAX's functions on trees, each with one that takes notes and does the same."""
+        for name, function in tree_functions().items():
+            yield function, self._noting(name, function)
+
+    def _noting(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def noting(*args: Any, **kwargs: Any) -> Any:
+            result = function(*args, **kwargs)
+            if self.user_code.owns(sys._getframe(1).f_code.co_filename):
+                self._watch(name, args, kwargs, result)
+            return result
+
+        return noting
+
+    def _watch(self, name: str, args: Any, kwargs: Any, result: Any) -> None:
+        is_map = "map" in name
+        trees = args[1:] if is_map else args[:1]
+        if kwargs.get("is_leaf") is not None or len(args) > (99 if is_map else 1) or not trees:
+            return  # The user says what a leaf is.
+        tree = trees[0]
+        for found in self._opaque_leaves(name, tree):
+            self.note("opaque leaf", found)
+        if "leaves" in name or "flatten" in name:
+            self.note("leaf order", LeafOrder(name, last_keys(tree), type(tree).__name__))
+        if name.endswith("map"):
+            found = mapped_to_tuples(tree, result)
+            if found is not None:
+                self.note("mapped to tuples", found)
+
+    def _opaque_leaves(self, name: str, tree: Any) -> Iterator[OpaqueLeaf]:
+        seen: set[type] = set()
+        for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
+            cls = type(leaf)
+            if cls in seen or cls.__module__ == "builtins" or is_array(leaf) or not path:
+                continue
+            seen.add(cls)
+            fields = array_fields(leaf)
+            place = (class_place(cls) or self._place_by_name(cls)) if fields else None
+            if place is not None and self.user_code.owns(place.file):
+                where = jax.tree_util.keystr(path)
+                yield OpaqueLeaf(cls, where, fields, name, place, dataclasses.is_dataclass(cls))
+
+    def _place_by_name(self, cls: type) -> Place | None:
+        """Where a class of a module that is not loaded as one is defined."""
+        if cls.__module__ in sys.modules:
+            return None
+        files = dict.fromkeys(frame.file for frame in self._frames())
+        found = (definition(cls, file) for file in files)
+        return next((it for it in found if it.line > 1), None)
+
+    def _is_users(self, cls: type) -> bool:
+        place = class_place(cls)
+        return place is not None and self.user_code.owns(place.file)
+
+    # --- registered classes
+
+    @contextmanager
+    def instances(self) -> Generator[None]:
+        """Keep some instances of the user's registered classes that are made inside."""
+        patched: list[tuple[type, Any]] = []
+        for cls in registered_pytrees():
+            own = cls.__dict__.get("__init__")
+            if own is not None and self._is_users(cls):
+                try:
+                    cls.__init__ = self._remembering(own)
+                except (AttributeError, TypeError):  # A class that cannot be changed.
+                    continue
+                patched.append((cls, own))
+        try:
+            yield
+        finally:
+            for cls, own in patched:
+                cls.__init__ = own
+
+    def _remembering(self, own: Callable[..., None]) -> Callable[..., None]:
+        @wraps(own)
+        def __init__(instance: Any, *args: Any, **kwargs: Any) -> None:
+            own(instance, *args, **kwargs)
+            self.remember(instance)
+
+        return __init__
+
+    def remember(self, instance: Any) -> bool:
+        """Keep an instance of a registered class for `check_round_trips`; `False` always."""
+        kept = self._instances.setdefault(type(instance), [])
+        if len(kept) < 3:
+            kept.append(instance)
+        return False
+
+    def check_round_trips(self) -> None:
+        """Take kept instances apart and put them together again."""
+        registered = registered_pytrees()
+        for cls, instances in list(self._instances.items()):
+            if cls not in registered or not self._is_users(cls):
+                continue
+            problems = [round_trip_problem(instance) for instance in instances]
+            problem = next((it for it in problems if it), "")
+            defined = class_place(cls)
+            place = (body_place(registered[cls]) or defined) if problem else defined
+            frames = (place,) if place else ()
+            if problem:
+                self.seen.append(
+                    Observation("round trip", frames, RoundTrip(cls, problem, defined))
+                )
+            elif all(it == "" for it in problems):
+                self.seen.append(
+                    Observation("round trip holds", frames, RoundTrip(cls, "", defined))
+                )
