@@ -9,8 +9,11 @@ from . import (
     cannot_be_traced,
     captured_constant,
     compiled_again,
+    frozen_at_tracing,
     mixed_precision,
     not_an_array,
+    printed_tracer,
+    side_effect,
     traced_condition,
     traced_key,
     traced_python_value,
@@ -19,6 +22,9 @@ from . import (
 )
 
 RULES: tuple[Rule, ...] = (
+    side_effect.RULE,
+    printed_tracer.RULE,
+    frozen_at_tracing.RULE,
     traced_condition.RULE,
     traced_python_value.RULE,
     traced_size.RULE,
