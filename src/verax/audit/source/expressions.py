@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -80,8 +81,9 @@ def binary(
         if found is not None:
             return found
     if symbol == "%" and isinstance(left, Constant) and isinstance(left.value, str):
-        machine.convert(site, "format", right)
-        return machine.opaque("format", site, (right,), traced=False)
+        if re.search(r"%[-+ #0-9.]*[^-+ #0-9.%sr]", left.value):
+            machine.convert(site, "format", right)
+        return parts.as_text(machine, site, [right])
     if symbol == "|" and isinstance(left, Mapping) and isinstance(right, Mapping):
         return Mapping({**left.items, **right.items}, left.is_open or right.is_open)
     result = machine.array(symbol, site, (left, right), is_jax=False)
@@ -338,12 +340,13 @@ def _lambda(machine: Interpreter, frame: Frame, syntax: ast.Lambda) -> Value:
 
 
 def _formatted(machine: Interpreter, frame: Frame, syntax: ast.JoinedStr) -> Value:
-    values = [
-        machine.evaluate(frame, part.value)
-        for part in syntax.values
-        if isinstance(part, ast.FormattedValue)
-    ]
-    return machine.opaque("format", Site(frame, syntax), values, traced=False, type="str")
+    values: list[Value] = []
+    for part in syntax.values:
+        if isinstance(part, ast.FormattedValue):
+            values.append(machine.evaluate(frame, part.value))
+            if part.format_spec is not None:
+                machine.convert(Site(frame, part.value), "format", values[-1])
+    return parts.as_text(machine, Site(frame, syntax), values)
 
 
 def _walrus(machine: Interpreter, frame: Frame, syntax: ast.NamedExpr) -> Value:

@@ -144,7 +144,7 @@ def varying(value: Value, region: Region, syntax: ast.AST, frame: Frame) -> Valu
         node = Node("turn", (), syntax, frame, frozenset((region,)))
         return Data(node, False, True)
     if isinstance(value, (Data, Sequence, Mapping)):
-        return mapped(value, change)
+        return mapped(value, change, is_same=True)
     if isinstance(value, Instance):
         return value
     return value

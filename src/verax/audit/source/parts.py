@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from .events import Fact
 from .imports import attribute_of_module
 from .joining import element_of, join
 from .library.names import canonical
@@ -22,6 +23,7 @@ from .values import (
     Sequence,
     Transformed,
     Value,
+    leaves,
 )
 
 if TYPE_CHECKING:
@@ -222,7 +224,24 @@ def _item_of_data(machine: Interpreter, site: Site, base: Data, index: Value) ->
     if isinstance(index, Data) and index.traced and base.traced is False and not base.is_array:
         result.traced = None
     of_index(machine, site, base, index, result)
+    _note_index(machine, site, base, index, result)
     return result
+
+
+def _note_index(machine: Interpreter, site: Site, base: Data, index: Value, result: Data) -> None:
+    """Note an index by which the size of the result is not fixed: a mask, a computed slice."""
+    several = index.items if isinstance(index, Sequence) and index.kind == "tuple" else None
+    for part in several or (index,):
+        if isinstance(part, Data):
+            if not (part.traced and part.node.dtype == "bool"):
+                continue
+            data = {"base": base, "mask": part, "result": result}
+            machine.note(Fact(site.syntax, site.frame, "mask", data))
+        elif isinstance(part, Sequence) and part.kind == "slice":
+            if not any(isinstance(bound, Data) for bound in part.items or ()):
+                continue
+            data = {"base": base, "bounds": part.items, "result": result, "index": index}
+            machine.note(Fact(site.syntax, site.frame, "slice", data))
 
 
 def _size(machine: Interpreter, site: Site, base: Data, index: Value) -> Value:
@@ -304,3 +323,12 @@ def element(machine: Interpreter, site: Site, value: Value) -> Value:
         node.dtype = value.node.dtype
         return Data(node, value.traced, value.is_array)
     return machine.opaque("element", site, (value,))
+
+
+def as_text(machine: Interpreter, site: Site, values: list[Value]) -> Data:
+    """A string that is made from values; with tracers among them it shows no numbers."""
+    text = machine.opaque("format", site, values, traced=False, type="str")
+    if any(leaf.traced for value in values for leaf in leaves(value)):
+        data = {"values": values, "text": text}
+        machine.note(Fact(site.syntax, site.frame, "format", data))
+    return text

@@ -68,7 +68,8 @@ class Sequence(Value):
 
     `items` are its elements in order; where their number is not known, `items` is `None` and
     `element` stands for all of them. `made_in` and `made_at` tell the frame and the nesting of
-    control flow in which it was made, for what mutates it.
+    control flow in which it was made, for what mutates it; what crosses the boundary of a
+    transformation is a copy, of which nothing is known.
     """
 
     __slots__ = ("element", "items", "kind", "length", "made_at", "made_in", "syntax", "type")
@@ -313,8 +314,10 @@ def nodes_of(value: Value) -> list[Node]:
     return [leaf.node for leaf in leaves(value)]
 
 
-def mapped(value: Value, change: Callable[[Data], Value], depth: int = 0) -> Value:
-    """A value with its data changed, containers kept."""
+def mapped(
+    value: Value, change: Callable[[Data], Value], depth: int = 0, is_same: bool = False
+) -> Value:
+    """A value with its data changed, containers kept: as copies, or with `is_same` as they are."""
     if isinstance(value, Data):
         return change(value)
     if depth > 12:
@@ -323,24 +326,26 @@ def mapped(value: Value, change: Callable[[Data], Value], depth: int = 0) -> Val
         items = value.items
         return Sequence(
             value.kind,
-            None if items is None else [mapped(item, change, depth + 1) for item in items],
-            None if value.element is None else mapped(value.element, change, depth + 1),
-            value.made_in,
+            None if items is None else [mapped(item, change, depth + 1, is_same) for item in items],
+            None if value.element is None else mapped(value.element, change, depth + 1, is_same),
+            value.made_in if is_same else None,
             value.made_at,
             value.length,
             value.type,
             value.syntax,
         )
     if isinstance(value, Mapping):
-        items = {key: mapped(item, change, depth + 1) for key, item in value.items.items()}
-        return Mapping(items, value.is_open, value.made_in, value.made_at, value.syntax)
+        items = {key: mapped(item, change, depth + 1, is_same) for key, item in value.items.items()}
+        made_in = value.made_in if is_same else None
+        return Mapping(items, value.is_open, made_in, value.made_at, value.syntax)
     if isinstance(value, Instance):
         changed = change(Data(value.node, value.traced))
         node = changed.node if isinstance(changed, Data) else value.node
         traced = changed.traced if isinstance(changed, Data) else value.traced
-        copy = Instance(value.cls, node, value.made_in, traced)
+        copy = Instance(value.cls, node, value.made_in if is_same else None, traced)
         copy.attributes = {
-            name: mapped(item, change, depth + 1) for name, item in value.attributes.items()
+            name: mapped(item, change, depth + 1, is_same)
+            for name, item in value.attributes.items()
         }
         return copy
     return value

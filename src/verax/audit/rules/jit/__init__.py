@@ -10,8 +10,11 @@ from . import (
     captured_constant,
     compiled_again,
     compiled_for_weak_type,
+    frozen_at_tracing,
     mixed_precision,
     not_an_array,
+    printed_tracer,
+    side_effect,
     traced_condition,
     traced_key,
     traced_python_value,
@@ -20,6 +23,9 @@ from . import (
 )
 
 RULES: tuple[Rule, ...] = (
+    side_effect.RULE,
+    printed_tracer.RULE,
+    frozen_at_tracing.RULE,
     traced_condition.RULE,
     traced_python_value.RULE,
     traced_size.RULE,

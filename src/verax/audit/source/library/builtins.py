@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from .. import parts
@@ -211,6 +212,21 @@ def _print(
     return Constant(None)
 
 
+@handles("builtins.str", "builtins.repr", "builtins.format", "builtins.ascii", "constant.format")
+def _text(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    template = _first(args)
+    if name == "constant.format":
+        if isinstance(template, Constant) and re.search(r"\{\w*:", str(template.value)):
+            for value in (*args[1:], *keywords.values()):
+                machine.convert(site, "format", value)
+        return parts.as_text(machine, site, [*args[1:], *keywords.values()])
+    if name == "builtins.format" and len(args) > 1:
+        machine.convert(site, "format", template)
+    return parts.as_text(machine, site, args[:1])
+
+
 @handles("builtins.getattr")
 def _getattr(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
@@ -351,7 +367,8 @@ def _change(
 ) -> Value:
     owner = args[0]
     how = name.rpartition(".")[2]
-    machine.note(Mutation(site.syntax, site.frame, owner, how, how, None))
+    stored = args[2] if how == "setdefault" and len(args) > 2 else None
+    machine.note(Mutation(site.syntax, site.frame, owner, how, how, stored))
     element: Value | None = None
     if isinstance(owner, Sequence):
         element = element_of(owner)
@@ -371,7 +388,8 @@ def _update(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     owner = args[0]
-    machine.note(Mutation(site.syntax, site.frame, owner, "update", "update", None))
+    given = Sequence("tuple", [*args[1:], *keywords.values()])
+    machine.note(Mutation(site.syntax, site.frame, owner, "update", "update", given))
     if isinstance(owner, Mapping):
         for value in args[1:]:
             if isinstance(value, Mapping):

@@ -306,11 +306,9 @@ def _containers_traced(value: Sequence | Mapping, is_filtered: bool) -> Value:
     if isinstance(value, Sequence):
         items = None if value.items is None else [as_traced(it, is_filtered) for it in value.items]
         element = None if value.element is None else as_traced(value.element, is_filtered)
-        return Sequence(
-            value.kind, items, element, value.made_in, value.made_at, value.length, value.type
-        )
+        return Sequence(value.kind, items, element, None, value.made_at, value.length, value.type)
     items_by_key = {key: as_traced(item, is_filtered) for key, item in value.items.items()}
-    return Mapping(items_by_key, value.is_open, value.made_in, value.made_at)
+    return Mapping(items_by_key, value.is_open, None, value.made_at)
 
 
 def as_result(value: Value, site: Site) -> Value:

@@ -1,0 +1,132 @@
+"""A clock, or a random number of Python's, that is read while tracing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Engine, Evidence, Finding, Severity
+from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.events import Call
+    from ...source.facts import SourceFacts
+
+_CLOCKS = frozenset(
+    (
+        "time.time",
+        "time.time_ns",
+        "time.perf_counter",
+        "time.perf_counter_ns",
+        "time.monotonic",
+        "time.process_time",
+        "time.sleep",
+        "datetime.datetime.now",
+        "datetime.datetime.utcnow",
+        "datetime.datetime.today",
+        "datetime.date.today",
+        "os.urandom",
+        "uuid.uuid4",
+        "uuid.uuid1",
+        "builtins.input",
+        "secrets.randbelow",
+        "secrets.token_bytes",
+    )
+)
+_GENERATORS = (
+    "numpy.random.default_rng",
+    "numpy.random.RandomState",
+    "numpy.random.Generator",
+    "random.Random",
+)
+# They make a generator, or set one up, and draw nothing.
+_NO_DRAWS = frozenset("seed default_rng RandomState Generator Random PCG64 SeedSequence".split())
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Calls inside of what runs more often than Python goes through it."""
+    from ...source.events import Call
+    from ...source.queries.boundaries import repeated
+
+    for call in facts.events(Call):
+        what = _what(call)
+        region = repeated(call.frame) if what else None
+        if region is None:
+            continue
+        yield RULE.finding(
+            call.place,
+            current=f"`{call.text}` runs once, while the `{region.kind}` is traced: every call, "
+            f"and every turn, gets the same {what}",
+            expected="what is different each time comes in as an argument",
+            fix="Draw with `jax.random` and a key that is passed in."
+            if what == "numbers"
+            else "Read it outside and pass it in as an argument.",
+            evidence=(Evidence(f"inside of `{region.kind}`", region.place),),
+            engine=Engine.SOURCE,
+        )
+
+
+def _what(call: Call) -> str:
+    """What a call gives that would be different each time."""
+    name = call.name
+    if name in _CLOCKS:
+        return "time" if name.startswith(("time", "datetime")) else "value"
+    owner, _, method = name.rpartition(".")
+    if method in _NO_DRAWS:
+        return ""
+    if owner in ("numpy.random", "random"):
+        return "numbers"
+    if owner in _GENERATORS and _is_unseeded_or_from_outside(call):
+        return "numbers"
+    return ""
+
+
+def _is_unseeded_or_from_outside(call: Call) -> bool:
+    """Whether a generator gives other numbers each time: one that is made here, of a seed, not."""
+    from ...source.queries.boundaries import crossed
+    from ...source.values import Data
+
+    generator = call.args[0] if call.args else None
+    if not isinstance(generator, Data) or generator.node.frame is None:
+        return False
+    syntax = generator.node.syntax
+    is_seeded = bool(getattr(syntax, "args", None) or getattr(syntax, "keywords", None))
+    return bool(crossed(call.frame, generator.node.frame)) or not is_seeded
+
+
+RULE = Rule(
+    code="JT104",
+    name="frozen-at-tracing",
+    title="Clock or random number read while tracing",
+    family="jit",
+    severity=Severity.CRITICAL,
+    explanation="""\
+The time, and the numbers of `random` and `np.random`, are read by Python while a function is
+traced. They are constants of the compiled program: the same in every call, and in every turn of a
+`scan`.
+""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+@jax.jit
+def entry(x):
+    return x + np.random.normal(size=3)
+
+def inputs():
+    return (jnp.ones(3),)
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+@jax.jit
+def entry(key, x):
+    return x + jax.random.normal(key, (3,))
+
+def inputs():
+    return jax.random.key(0), jnp.ones(3)
+""",
+    source=check_source,
+)

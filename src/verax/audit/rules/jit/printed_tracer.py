@@ -1,0 +1,115 @@
+"""A tracer that is printed or logged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Engine, Evidence, Finding, Severity
+from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.events import Event
+    from ...source.facts import SourceFacts
+    from ...source.graph import Node
+    from ...source.values import Value
+
+_LEVELS = "debug info warning warn error critical exception log".split()
+_LOGGERS = ("logging", "absl.logging", "loguru.logger", "logging.getLogger", "structlog.get_logger")
+_WRITES = frozenset(
+    (
+        "pprint.pprint",
+        "rich.print",
+        "warnings.warn",
+        "sys.stdout.write",
+        "sys.stderr.write",
+        "tqdm.tqdm.write",
+        "wandb.log",
+        "mlflow.log_metric",
+        "mlflow.log_metrics",
+        *(f"{logger}.{level}" for logger in _LOGGERS for level in _LEVELS),
+    )
+)
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Tracers, or texts made from them, that are shown to somebody."""
+    from ...source.events import Call, Fact
+
+    formatted = {fact.data["text"].node for fact in facts.events(Fact) if fact.kind == "format"}
+    for fact in facts.events(Fact):
+        if fact.kind == "print":
+            yield from _told(fact, fact.data["values"], formatted)
+    for call in facts.events(Call):
+        if call.name in _WRITES:
+            # A method's first argument is the logger itself.
+            yield from _told(call, [*call.args, *call.keywords.values()], formatted)
+
+
+def _told(event: Event, values: list[Value], formatted: set[Node]) -> Iterator[Finding]:
+    from ...source.queries.boundaries import repeated
+    from ...source.values import leaves
+
+    region = repeated(event.frame)
+    if region is None:
+        return
+    found = [leaf for value in values for leaf in leaves(value)]
+    if any(leaf.traced or _is_text_of(leaf.node, formatted) for leaf in found):
+        yield RULE.finding(
+            event.place,
+            current=f"`{event.text}` shows a tracer, once, while the `{region.kind}` is traced, "
+            "and nothing when it runs",
+            expected="values are shown when they are known",
+            fix='Use `jax.debug.print("… {}", x)`, or return the value and print it outside.',
+            evidence=(Evidence(f"inside of `{region.kind}`", region.place),),
+            engine=Engine.SOURCE,
+        )
+
+
+def _is_text_of(node: Node, formatted: set[Node]) -> bool:
+    """Whether a text holds one of these, as it is or between others."""
+    if node in formatted:
+        return True
+    return node.operation == "+" and any(_is_text_of(it, formatted) for it in node.inputs)
+
+
+RULE = Rule(
+    code="JT102",
+    name="printed-tracer",
+    title="Tracer printed or logged",
+    family="jit",
+    severity=Severity.MINOR,
+    explanation="""\
+`print` and `logging` run while a function is traced: once, with a tracer that has no value yet.
+`jax.debug.print` runs with the computation. Printing shapes and dtypes is fine, to see when a
+function is compiled.
+""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+@jax.jit
+def entry(x):
+    norm = jnp.linalg.norm(x)
+    print(f"norm: {norm}")
+    return x / norm
+
+def inputs():
+    return (jnp.ones(3),)
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+@jax.jit
+def entry(x):
+    print(f"compiled for {x.shape}")
+    norm = jnp.linalg.norm(x)
+    jax.debug.print("norm: {}", norm)
+    return x / norm
+
+def inputs():
+    return (jnp.ones(3),)
+""",
+    source=check_source,
+)

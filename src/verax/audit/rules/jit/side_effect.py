@@ -1,0 +1,189 @@
+"""Something outside of a traced function that it changes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.events import Call, Mutation
+    from ...source.facts import SourceFacts
+    from ...source.frame import Frame, Region
+
+# Their modules thread what is assigned to them through transformations, or do so on purpose.
+_WITH_STATE = ("flax.", "haiku.", "objax.", "equinox.nn.State")
+_STORES = frozenset("append appendleft extend extendleft add put put_nowait update insert".split())
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Tracers that are stored outside, and counters that tracing moves on once."""
+    from ...source.events import Call, Mutation
+    from ...source.queries.boundaries import REPEATED
+
+    for change in facts.events(Mutation):
+        regions = _regions(facts, change)
+        if not regions:
+            continue
+        if change.value is not None and _holds_tracer(change.value):
+            yield _finding(change, regions[-1], "stores a tracer in")
+        elif _counts(change) and any(region.kind in REPEATED for region in regions):
+            yield _finding(change, regions[-1], "changes")
+    for call in facts.events(Call):
+        regions = _regions_of_store(call)
+        if regions and any(_holds_tracer(value) for value in call.args[1:]):
+            yield _finding(call, regions[-1], "stores a tracer in")
+
+
+def _holds_tracer(value: object) -> bool:
+    from ...source.values import Value, leaves
+
+    return isinstance(value, Value) and any(leaf.traced for leaf in leaves(value))
+
+
+def _regions(facts: SourceFacts, change: Mutation) -> list[Region]:
+    """The transformations between a change and where the changed thing was made."""
+    from ...source.queries.boundaries import crossed, passed_as_it_is
+    from ...source.values import Data, Instance, Mapping, Sequence
+
+    frame, target = change.frame, change.target
+    if change.how == "global":
+        return crossed(frame, frame.module.frame)
+    if change.how == "nonlocal":
+        return crossed(frame, _scope(frame, change.name))
+    if isinstance(target, Data) and target.type.startswith("collections."):
+        return crossed(frame, target.node.frame) if target.node.frame else []
+    if not isinstance(target, (Sequence, Mapping, Instance)):
+        return []
+    if isinstance(target, Instance) and _keeps_state(target):
+        return []
+    if target.made_in is not None:
+        return crossed(frame, target.made_in)
+    regions = crossed(frame, None)
+    owner = passed_as_it_is(facts, regions, target) if regions else None
+    return regions if owner is not None else []
+
+
+def _regions_of_store(call: Call) -> list[Region]:
+    from ...source.queries.boundaries import crossed
+    from ...source.values import Data
+
+    owner = call.args[0] if call.args else None
+    kind, _, method = call.name.rpartition(".")
+    if method not in _STORES or not kind.startswith(("collections.", "queue.")):
+        return []
+    if not isinstance(owner, Data) or owner.node.frame is None:
+        return []
+    return crossed(call.frame, owner.node.frame)
+
+
+def _keeps_state(target: object) -> bool:
+    from ...source.classes import base_names
+    from ...source.values import Instance
+
+    return isinstance(target, Instance) and any(
+        name.startswith(_WITH_STATE) for name in base_names(target.cls)
+    )
+
+
+def _scope(frame: Frame, name: str) -> Frame | None:
+    scope = frame.outer
+    while scope is not None and name not in scope.environment:
+        scope = scope.outer
+    return scope
+
+
+def _counts(change: Mutation) -> bool:
+    """Whether the new value is made from the old one, as a counter's is."""
+    from ...source.queries.syntax import statement_around
+
+    if any(word in change.name.lower() for word in ("trace", "compil", "cache")):
+        return False  # It is meant to count how often Python comes by.
+    statement = statement_around(change.frame, change.syntax)
+    if isinstance(statement, ast.AugAssign):
+        return statement.target is change.syntax
+    if isinstance(statement, ast.Assign) and change.syntax in statement.targets:
+        target = ast.unparse(change.syntax)
+        return any(
+            ast.unparse(node) == target
+            for node in ast.walk(statement.value)
+            if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript))
+        )
+    return False
+
+
+def _finding(event: Mutation | Call, region: Region, what: str) -> Finding:
+    text = event.text
+    is_tracer = what.startswith("stores")
+    return RULE.finding(
+        event.place,
+        current=f"`{text}` {what} something from outside of the `{region.kind}`"
+        + (
+            ", where it has no value"
+            if is_tracer
+            else "; that happens once, while tracing, and not each time the code runs"
+        ),
+        expected="a traced function changes nothing but its own local values",
+        fix="Return the value, and store it where the function is called; what changes from one "
+        "turn to the next belongs in the carry or in the arguments.",
+        evidence=(Evidence(f"inside of `{region.kind}`", region.place),),
+        engine=Engine.SOURCE,
+        confidence=Confidence.CERTAIN if is_tracer else Confidence.LIKELY,
+    )
+
+
+RULE = Rule(
+    code="JT101",
+    name="side-effect",
+    title="Traced function changes something outside",
+    family="jit",
+    severity=Severity.CRITICAL,
+    explanation="""\
+Python goes through a jitted function, or the body of a `scan`, once, to learn what it computes;
+only that computation runs afterwards. A list that is appended to, a global, an attribute of `self`
+or a counter changes once and not each time, and what is stored there is a tracer, which has no
+value.
+""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+def entry(xs):
+    seen = []
+
+    @jax.jit
+    def total(x):
+        seen.append(jnp.max(x))
+        return x.sum()
+
+    return [total(x) for x in xs]
+
+def inputs():
+    return (jnp.ones((2, 3)),)
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+def entry(xs):
+    seen = []
+
+    @jax.jit
+    def total(x):
+        return x.sum(), jnp.max(x)
+
+    totals = []
+    for x in xs:
+        value, largest = total(x)
+        totals.append(value)
+        seen.append(largest)
+    return totals, seen
+
+def inputs():
+    return (jnp.ones((2, 3)),)
+""",
+    source=check_source,
+)

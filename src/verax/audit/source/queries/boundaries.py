@@ -1,0 +1,59 @@
+"""On which side of a transformation's boundary things are."""
+
+from __future__ import annotations
+
+from ..events import Applied
+from ..facts import SourceFacts
+from ..frame import Frame, Region
+from ..values import Bound, Value
+
+# Python goes through these once, and what it has made of the code runs again and again.
+REPEATED = frozenset("jit pmap shard_map scan while_loop fori_loop map associative_scan".split())
+# Values inside of these are tracers that mean nothing outside.
+TRACING = REPEATED | frozenset(
+    "vmap cond switch checkpoint custom_vjp custom_jvp grad value_and_grad jacrev jacfwd hessian "
+    "vjp jvp linearize".split()
+)
+# In these, Python runs for real, or is run for what it notes down on the way.
+_ON_PURPOSE = frozenset(("callback", "eval_shape", "make_jaxpr"))
+
+
+def crossed(inside: Frame, outside: Frame | None) -> list[Region]:
+    """The transformations around one frame that are not around another, innermost first."""
+    if inside.region is None:
+        return []
+    around = set(outside.region.chain()) if outside is not None and outside.region else set()
+    found: list[Region] = []
+    for region in inside.region.chain():
+        if region in around:
+            break
+        if region.kind in _ON_PURPOSE:
+            return []
+        if region.kind in TRACING:
+            found.append(region)
+    return found
+
+
+def repeated(frame: Frame) -> Region | None:
+    """The innermost transformation around a frame that runs the code more often than Python."""
+    return next((it for it in crossed(frame, None) if it.kind in REPEATED), None)
+
+
+def passed_as_it_is(facts: SourceFacts, regions: list[Region], thing: Value) -> Region | None:
+    """The one of these that takes a thing in as the same object: `self` of a jitted method.
+
+    What crosses a boundary as a tree is a copy, but static arguments, and the object that a
+    transformed method is bound to, are not.
+    """
+    for applied in facts.events(Applied):
+        if applied.region not in regions:
+            continue
+        function = applied.transformed.function
+        if isinstance(function, Bound) and function.owner is thing:
+            return applied.region
+        outer = (*applied.args, *applied.keywords.values())
+        is_given = any(it is thing for it in outer)
+        is_taken = any(it is thing for it in applied.inner.values())
+        if is_given and is_taken and applied.transformed.kind == "jit":
+            return applied.region
+    return None
