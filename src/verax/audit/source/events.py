@@ -64,18 +64,15 @@ class Mutation(Event):
 class KeyUse(Event):
     """A random key is consumed.
 
-    `by` is the full name of the function, `before` an earlier use of the same key on this path.
+    `by` is the full name of the function, `before` an earlier use of the same key on this path,
+    `region` the innermost transformation or loop around the use.
     """
 
     key: Data
     by: str
     before: KeyUse | None = None
     data: Value | None = None
-
-    @property
-    def region(self) -> Region | None:
-        """The transformation or loop that the use is in."""
-        return self.frame.region
+    region: Region | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,11 +8,16 @@ from typing import TypeVar
 from ..finding import Evidence, Place
 from .events import Event, KeyUse, Record
 from .frame import Frame
+from .graph import Node
 from .machine import Interpreter
 from .project import Module
 from .values import Data, Value
 
 _Event = TypeVar("_Event", bound=Event)
+
+
+# The same thing on the other side of a boundary, or on one way of several.
+_OTHER_SIDES = frozenset(("turn", "carry", "lane", "primal", "slice", "join"))
 
 
 class SourceFacts:
@@ -37,12 +42,15 @@ class SourceFacts:
         if not isinstance(value, Data):
             return "it"
         node = value.node
-        while node.operation in ("turn", "carry", "lane", "primal", "slice") and node.inputs:
+        while node.operation in _OTHER_SIDES and node.inputs:
             node = node.inputs[0]
         if node.operation == "field" and node.inputs:
             return f"{self.name_of(Data(node.inputs[0]))}.{node.label}"
         if node.operation in ("parameter", "argument") and node.label:
             return node.label
+        target = _unpacked_target(node)
+        if target is not None:
+            return ast.unparse(target)
         if isinstance(node.syntax, ast.expr):
             return ast.unparse(node.syntax)
         return node.label or "the value"
@@ -71,6 +79,17 @@ class SourceFacts:
             if region.kind != "loop":
                 found.append(Evidence(f"inside of `{region.kind}`", region.place))
         return tuple(found)
+
+
+def _unpacked_target(node: Node) -> ast.expr | None:
+    """What takes this part of something in `a, b = something`."""
+    syntax = node.syntax
+    if node.operation != "item" or not isinstance(syntax, (ast.Tuple, ast.List)):
+        return None
+    if not isinstance(syntax.ctx, ast.Store) or not node.label.isdigit():
+        return None
+    number = int(node.label)
+    return syntax.elts[number] if number < len(syntax.elts) else None
 
 
 def _calls(event: Event) -> list[tuple[Frame, ast.AST]]:

@@ -24,8 +24,9 @@ class Node:
 
     `operation` is the full name of a function (`jax.numpy.sum`), an operator (`+`), or a way to
     come into being: `parameter`, `item`, `field`, `carry`, `slice`, `lane`, `join`, `call`.
-    `varies` holds the loops and maps in which it is another value each time. `shape` and `dtype`
-    are what is known of them by now; more may be learned later.
+    `region` is the innermost loop or transformation that it is made in; `varies` holds the loops
+    and maps in which it is another value each time. `shape` and `dtype` are what is known of them
+    by now; more may be learned later.
     """
 
     __slots__ = (
@@ -36,6 +37,7 @@ class Node:
         "is_key",
         "label",
         "operation",
+        "region",
         "shape",
         "syntax",
         "varies",
@@ -54,6 +56,8 @@ class Node:
         self.inputs = inputs
         self.syntax = syntax
         self.frame = frame
+        # A frame's region changes while it runs through a loop of Python's.
+        self.region: Region | None = frame.region if frame is not None else None
         self.varies = varies
         self.label = label
         self.shape: Any = None
@@ -92,6 +96,22 @@ class Node:
                 if source not in seen:
                     seen.add(source)
                     pending.append(source)
+
+    def whole(self) -> Node:
+        """What the turns of a loop or the lanes of a map go through or start from: often itself."""
+        node = self
+        while node.operation in ("lane", "slice", "element", "turn") and node.inputs:
+            node = node.inputs[0]
+        return node
+
+    def is_made_in(self, region: Region) -> bool:
+        """Whether it is made inside of a loop or transformation."""
+        around = self.region
+        while around is not None:
+            if around is region:
+                return True
+            around = around.outer
+        return False
 
     def depends_on(self, other: Node) -> bool:
         """Whether it is made from another one."""

@@ -192,8 +192,10 @@ class Interpreter:
     def use_key(self, site: Site, key: Value, by: str, data: Value | None = None) -> None:
         """A key is consumed."""
         for leaf in leaves(key):
-            node = leaf.node
+            node, region = leaf.node, site.frame.region
             node.is_key = True
-            use = KeyUse(site.syntax, site.frame, leaf, by, self.used.get(node), data)
-            self.used[node] = use
+            whole = node.whole()
+            before = self.used.get(node) or self.used.get(whole)
+            use = KeyUse(site.syntax, site.frame, leaf, by, before, data, region)
+            self.used[node] = self.used[whole] = use
             self.record.add(use)

@@ -24,6 +24,7 @@ from .values import (
     Transformed,
     Value,
     leaves,
+    mapped,
 )
 
 if TYPE_CHECKING:
@@ -219,6 +220,9 @@ def _item_of_data(machine: Interpreter, site: Site, base: Data, index: Value) ->
         if isinstance(index, Constant):
             node.label = repr(index.value)
     node.is_key = base.node.is_key
+    if node.is_key:
+        data = {"keys": base, "index": index}
+        machine.note(Fact(site.syntax, site.frame, "key picked", data))
     by_number = not (isinstance(index, Constant) and isinstance(index.value, str))
     result = Data(node, base.traced, base.is_array and by_number)
     if isinstance(index, Data) and index.traced and base.traced is False and not base.is_array:
@@ -267,21 +271,39 @@ def _item_of_sequence(machine: Interpreter, site: Site, base: Sequence, index: V
     if isinstance(index, Sequence) and index.kind == "slice":
         for bound in index.items or ():
             machine.convert(site, "slice", bound)
-        return _sliced(base, index)
+        return _sliced(site, base, index)
     if isinstance(index, Data) and index.traced and index.is_array:
         machine.convert(site, "index", index)
     found = element_of(base)
-    return machine.opaque("item", site, (base, index)) if found is None else found
+    if found is None:
+        return machine.opaque("item", site, (base, index))
+    return _at_position(site, found, _key(index)) if items is None else found
 
 
-def _sliced(base: Sequence, index: Sequence) -> Sequence:
+def _at_position(site: Site, found: Value, position: Any) -> Value:
+    """One element of many for which a single value stands: other positions hold other things."""
+
+    def change(leaf: Data) -> Data:
+        key = id(site.syntax) if position is None else position
+        node = leaf.node.child("item", key, site.syntax, site.frame)
+        node.shape, node.dtype = leaf.node.shape, leaf.node.dtype
+        node.is_key = leaf.node.is_key
+        return Data(node, leaf.traced, leaf.is_array, leaf.type, leaf.limit)
+
+    return mapped(found, change)
+
+
+def _sliced(site: Site, base: Sequence, index: Sequence) -> Sequence:
     bounds: list[Any] = [it.value if isinstance(it, Constant) else "" for it in index.items or ()]
     if base.items is not None and all(it is None or isinstance(it, int) for it in bounds):
         try:
             return Sequence(base.kind, base.items[slice(*bounds)], made_in=base.made_in)
         except ValueError:
             pass
-    return Sequence(base.kind, None, element_of(base), base.made_in)
+    found = element_of(base)
+    if found is not None:
+        found = _at_position(site, found, _key(index))
+    return Sequence(base.kind, None, found, base.made_in)
 
 
 def _item_of_mapping(machine: Interpreter, site: Site, base: Mapping, index: Value) -> Value:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import parts
 from .binding import function_value
 from .classes import class_statement
-from .events import Mutation
+from .events import Fact, Mutation
 from .expressions import binary
 from .frame import Site
 from .imports import import_from, import_statement
@@ -98,6 +98,9 @@ def _unpack(machine: Interpreter, frame: Frame, target: ast.Tuple | ast.List, va
     starred = next((i for i, it in enumerate(targets) if isinstance(it, ast.Starred)), None)
     if isinstance(value, Data) and value.type == "shape" and starred is None:
         value = unpacked_shape(machine, value, len(targets), targets)
+    if isinstance(value, Data):
+        data = {"value": value, "count": len(targets), "is_open": starred is not None}
+        machine.note(Fact(target, frame, "unpacked", data))
     if isinstance(value, Sequence) and value.items is not None:
         items = value.items
         if starred is None and len(items) == len(targets):
@@ -113,7 +116,9 @@ def _unpack(machine: Interpreter, frame: Frame, target: ast.Tuple | ast.List, va
             return
     for number, inner in enumerate(targets):
         if isinstance(inner, ast.Starred):
-            element = parts.element(machine, site, value)
+            bounds: list[Value] = [Constant(number), Constant(None), Constant(None)]
+            rest = parts.item(machine, site, value, Sequence("slice", bounds))
+            element = parts.element(machine, site, rest)
             assign(machine, frame, inner.value, Sequence("list", None, element))
         elif isinstance(value, (Data, Sequence)):
             position = number if starred is None or number < starred else number - len(targets)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Evidence, Finding, Severity
+from ...finding import Engine, Evidence, Finding, Place, Severity
 from .._rule import Rule
 
 if TYPE_CHECKING:
+    from ...source.events import KeyUse
+    from ...source.facts import SourceFacts
+    from ...source.graph import Node
     from ...trace.facts import Facts
 
 
@@ -36,6 +39,61 @@ def check(facts: Facts) -> Iterator[Finding]:
         )
 
 
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Report constant keys inside of compiled functions and loops, and in defaults."""
+    from ...source.events import KeyUse
+    from ...source.queries.keys import constant_in, is_abstract, made_from_constant
+
+    seen: set[Node] = set()
+    for use in facts.events(KeyUse):
+        if is_abstract(use.region):
+            continue
+        for root in use.key.node.ancestors():
+            if made_from_constant(root) and root not in seen:
+                seen.add(root)
+                where = constant_in(root)
+                if where is not None and root.place is not None:
+                    yield _fixed(root.place, where, use)
+    yield from _defaults(facts)
+
+
+def _fixed(place: Place, where: str, use: KeyUse) -> Finding:
+    if where == "loop":
+        often = "made anew in each turn of the loop: every turn draws the same numbers"
+        fix = "make the key before the loop, and split it in each turn"
+    else:
+        often = f"made inside of `{where}`: every call draws the same numbers"
+        fix = "take the key as a parameter, and make it where the program is called"
+    return RULE.finding(
+        place,
+        current=f"the key is made from a constant, and {often}",
+        expected="the key comes from outside",
+        fix=fix,
+        evidence=(Evidence("a use of it", use.place),),
+        engine=Engine.SOURCE,
+    )
+
+
+def _defaults(facts: SourceFacts) -> Iterator[Finding]:
+    """Keys that are made once, in the default of a parameter."""
+    from ...source.events import Call
+    from ...source.queries.keys import in_defaults
+    from ...source.values import Constant
+
+    made = [it for it in facts.events(Call) if it.name == "jax.random.key"]
+    inside = in_defaults(facts.module.syntax) if made else set()
+    for call in made:
+        if call.syntax in inside and call.args and isinstance(call.args[0], Constant):
+            yield RULE.finding(
+                call.place,
+                current="a constant key is the default of a parameter: every call that gives none "
+                "draws the same numbers",
+                expected="whoever calls gives a key",
+                fix="make the parameter one without a default",
+                engine=Engine.SOURCE,
+            )
+
+
 RULE = Rule(
     code="RK005",
     name="constant-key",
@@ -46,7 +104,8 @@ RULE = Rule(
     explanation="""\
 `jax.random.key(0)` inside of a jitted function, or a key that it captures, is part of the compiled
 program: each call draws the same numbers. That is right for numbers that are meant to be fixed, and
-wrong for noise, dropout or exploration.
+wrong for noise, dropout or exploration. The same holds for a key that each turn of a loop makes
+from the same number, and for one in the default of a parameter.
 """,
     wrong="""\
 import jax
@@ -72,4 +131,5 @@ def inputs():
     return jax.random.key(0), jnp.ones(3)
 """,
     trace=check,
+    source=check_source,
 )

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Evidence, Finding, Place, Severity
+from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
 from .._rule import Rule
 
 if TYPE_CHECKING:
+    from ...source.events import KeyUse, Loop
+    from ...source.facts import SourceFacts
+    from ...source.frame import Region
     from ...trace.facts import Facts
     from ...trace.key_uses import Repetition
 
@@ -61,6 +64,72 @@ def _inside(it: Repetition, step: object) -> Place | None:
     return chain[-1] if chain else None
 
 
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Report keys that come from outside of a loop that uses them, or go through it unchanged."""
+    from ...source.events import Loop
+    from ...source.queries.keys import LOOPS, is_stored_anew, repeated, runs_once
+
+    for use, region in repeated(facts, LOOPS):
+        if region.kind == "loop" and (is_stored_anew(facts, use, region) or runs_once(use, region)):
+            continue
+        yield _closed_over(facts, use, region)
+    for loop in facts.events(Loop):
+        yield from _handed_on(facts, loop)
+
+
+def _closed_over(facts: SourceFacts, use: KeyUse, region: Region) -> Finding:
+    from ...source.queries.keys import name_at
+    from ...source.queries.loops import place_inside
+
+    place = place_inside(use, region)
+    name = name_at(facts, use, place)
+    loop = "Python loop" if region.kind == "loop" else region.kind.replace("_", " ")
+    return RULE.finding(
+        place,
+        current=f"`{name}` is the same in every iteration of the {loop}: each draws the same "
+        "numbers",
+        expected="each iteration draws from a key of its own",
+        fix=f"split `{name}` before the loop into as many keys as it has iterations, advance it "
+        f"inside (`{name}, sub = jax.random.split({name})`), or fold the iteration's number in",
+        evidence=tuple(
+            Evidence(text, where)
+            for text, where in (("the loop is here", region.place), ("the use", use.place))
+            if where is not None
+        ),
+        engine=Engine.SOURCE,
+        confidence=Confidence.LIKELY if region.kind == "loop" else Confidence.CERTAIN,
+    )
+
+
+def _handed_on(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
+    """Keys in a carry that the body consumes, and returns as they came."""
+    from ...source.events import KeyUse
+    from ...source.queries.loops import paired_leaves, returned_at
+
+    uses: dict[object, KeyUse] = {}
+    for use in facts.events(KeyUse):
+        uses.setdefault(use.key.node, use)
+    for before, after in paired_leaves(loop.carry_in, loop.carry_out):
+        use = uses.get(before.node)
+        if after.node is not before.node or use is None:
+            continue
+        name = facts.name_of(before)
+        kind = loop.kind.replace("_", " ")
+        yield RULE.finding(
+            returned_at(facts, loop) or loop.place,
+            current=f"the {kind} hands `{name}` on as it came, so that every iteration draws the "
+            "same numbers",
+            expected="each iteration draws from a key of its own",
+            fix="return a child of the split as the carried key: "
+            "`key, sub = jax.random.split(key)`",
+            evidence=(
+                Evidence("the loop is here", loop.place),
+                Evidence("the use that repeats", use.place),
+            ),
+            engine=Engine.SOURCE,
+        )
+
+
 RULE = Rule(
     code="RK002",
     name="key-repeats-in-loop",
@@ -103,4 +172,5 @@ def inputs():
     return jax.random.key(0), jnp.zeros(3)
 """,
     trace=check,
+    source=check_source,
 )

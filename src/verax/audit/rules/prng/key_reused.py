@@ -86,13 +86,14 @@ def _verified(facts: Facts) -> Iterator[Verified]:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Report every use of a key after its first, on a path that the program can take."""
     from ...source.events import KeyUse
+    from ...source.queries.keys import name_at
 
     for use in facts.events(KeyUse):
         before = use.before
         if before is None:
             continue
         earlier, later = facts.places_apart(before, use)
-        name = facts.name_of(use.key)
+        name = name_at(facts, use, later)
         first, second = facts.key_use_in_words(before), facts.key_use_in_words(use)
         again = f"{second} again" if first == second else second
         yield RULE.finding(

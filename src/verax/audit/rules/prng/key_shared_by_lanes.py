@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Evidence, Finding, Severity
+from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from .._rule import Rule
 
 if TYPE_CHECKING:
+    from ...source.events import KeyUse
+    from ...source.facts import SourceFacts
+    from ...source.frame import Region
     from ...trace.facts import Facts
     from ...trace.key_uses import Repetition
 
@@ -58,6 +61,35 @@ def _finding(facts: Facts, it: Repetition) -> Finding:
     )
 
 
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Report keys from outside of a map that its lanes draw from."""
+    from ...source.queries.keys import MAPS, repeated
+
+    for use, region in repeated(facts, MAPS):
+        yield _shared(facts, use, region)
+
+
+def _shared(facts: SourceFacts, use: KeyUse, region: Region) -> Finding:
+    from ...source.queries.keys import is_argument
+    from ...source.queries.loops import place_inside
+
+    name = facts.name_of(use.key)
+    passed = is_argument(facts, use.key.node, region)
+    place = region.place if passed else None
+    how = "is passed with in_axes=None" if passed else "is closed over"
+    lanes = "devices" if region.kind == "pmap" else f"lanes of the {region.kind}"
+    return RULE.finding(
+        place or place_inside(use, region),
+        current=f"`{name}` {how}, so that all {lanes} draw the same numbers",
+        expected="each element of the mapped axis draws from a key of its own",
+        fix=f"{region.kind} with in_axes=0 over `jax.random.split({name}, n)`; numbers that all "
+        "are meant to share are better drawn outside",
+        evidence=(Evidence("the shared draw", use.place),),
+        confidence=Confidence.LIKELY,
+        engine=Engine.SOURCE,
+    )
+
+
 RULE = Rule(
     code="RK003",
     name="key-shared-by-lanes",
@@ -99,4 +131,5 @@ def inputs():
 """,
     confidence=Confidence.LIKELY,
     trace=check,
+    source=check_source,
 )

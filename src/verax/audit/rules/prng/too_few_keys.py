@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Evidence, Finding, Severity
+from ...finding import Engine, Evidence, Finding, Severity
 from .._rule import Rule
 
 if TYPE_CHECKING:
+    from ...source.events import Event
+    from ...source.facts import SourceFacts
+    from ...source.values import Data, Value
     from ...trace.facts import Facts
 
 
@@ -32,6 +35,108 @@ def check(facts: Facts) -> Iterator[Finding]:
             fix=f"split into {it.index + 1} keys",
             evidence=made,
         )
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Report indices, names and loops that need more keys than a split gives."""
+    from ...source.events import Call, Fact
+
+    for fact in facts.events(Fact):
+        if fact.kind == "key picked":
+            yield from _picked(facts, fact, fact.data["keys"], fact.data["index"])
+        elif fact.kind == "unpacked" and fact.data["value"].node.is_key:
+            yield from _unpacked(facts, fact)
+    for call in facts.events(Call):
+        if call.name == "builtins.zip":
+            yield from _zipped(facts, call, call.args)
+
+
+def _count(value: Value) -> object:
+    """How many keys there are, if they come from a split."""
+    from ...source.shaping import length_of
+    from ...source.values import Data, Sequence, leaves
+
+    keys = leaves(value)
+    if isinstance(value, (Data, Sequence)) and keys and keys[0].node.is_key:
+        return length_of(value)
+    return None
+
+
+def _excess(needed: object, count: object) -> int:
+    """By how much more is needed than there is, as far as that is certain."""
+    from ...source.shapes import Size, dims
+
+    if not isinstance(needed, (int, Size)) or not isinstance(count, (int, Size)):
+        return 0
+    found = dims.sub(needed, count)
+    return found if isinstance(found, int) else 0
+
+
+def _picked(facts: SourceFacts, fact: Event, keys: Data, index: Value) -> Iterator[Finding]:
+    from ...source.values import Constant, Data
+
+    needed: object = None
+    if isinstance(index, Constant) and type(index.value) is int and index.value >= 0:
+        needed = index.value + 1
+    elif isinstance(index, Data):
+        needed = index.limit
+    count = _count(keys)
+    if _excess(needed, count) > 0:
+        current = (
+            f"the index goes up to {_less_one(needed)}, and there are {count} keys; JAX takes the "
+            "last one for what is beyond, so that its numbers come twice"
+        )
+        yield _too_few(facts, fact, keys, current, needed)
+
+
+def _less_one(size: object) -> object:
+    from ...source.shapes import dims
+
+    return dims.sub(size, 1)  # type: ignore[arg-type]
+
+
+def _unpacked(facts: SourceFacts, fact: Event) -> Iterator[Finding]:
+    data = fact.data  # type: ignore[attr-defined]
+    count, names = _count(data["value"]), data["count"]
+    if isinstance(count, int) and count != names and not data["is_open"]:
+        yield RULE.finding(
+            fact.place,
+            current=f"{count} keys are unpacked into {names} names, which raises",
+            expected=f"{names} keys",
+            fix=f"`jax.random.split(key, {names})`",
+            severity=Severity.ERROR,
+            engine=Engine.SOURCE,
+        )
+
+
+def _zipped(facts: SourceFacts, call: Event, args: list[Value]) -> Iterator[Finding]:
+    from ...source.shaping import length_of
+
+    for keys in args:
+        count = _count(keys)
+        longest = next((n for n in map(length_of, args) if _excess(n, count) > 0), None)
+        if longest is not None:
+            current = (
+                f"there are {count} keys for {longest} elements; `zip` stops at the shorter, and "
+                "leaves the rest out"
+            )
+            yield _too_few(facts, call, keys, current, longest)
+
+
+def _too_few(
+    facts: SourceFacts, event: Event, keys: Value, current: str, needed: object
+) -> Finding:
+    from ...source.values import leaves
+
+    made = leaves(keys)[0].node.place
+    return RULE.finding(
+        event.place,
+        current=current,
+        expected=f"at least {needed} keys",
+        fix=f"split into {needed} keys",
+        evidence=() if made is None else (Evidence("the keys are made here", made),),
+        engine=Engine.SOURCE,
+    )
 
 
 RULE = Rule(
@@ -71,4 +176,5 @@ def inputs():
     return jax.random.key(0), jnp.ones((2, 4))
 """,
     trace=check,
+    source=check_source,
 )

@@ -345,6 +345,21 @@ def _debug(
     return Constant(None)
 
 
+@handles("jax.lax.axis_index")
+def _axis_index(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """Another number in each lane of the map that has this axis."""
+    result = machine.array(name, site, (), shape=(), dtype="int32")
+    axis = args[0] if args else keywords.get("axis_name")
+    wanted = axis.value if isinstance(axis, Constant) else None
+    maps = ("vmap", "pmap", "shard_map")
+    around = site.frame.region.chain() if site.frame.region is not None else ()
+    found = [it for it in around if it.kind in maps and (it.axis_name == wanted or wanted is None)]
+    result.node.varies = frozenset(found)
+    return result
+
+
 @handles("jax.lax.stop_gradient")
 def _stop_gradient(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]

@@ -21,6 +21,9 @@ def _make(
     key.node.is_key = True
     key.node.dtype = "key"
     key.node.shape = ()
+    seed = args[0] if args else keywords.get("seed")
+    if isinstance(seed, Constant) and isinstance(seed.value, int):
+        key.node.label = str(seed.value)
     return key
 
 

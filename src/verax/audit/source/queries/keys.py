@@ -1,0 +1,164 @@
+"""Random keys: where one key serves for several draws."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Place
+from ..events import Applied, KeyUse, Mutation
+from ..frame import Region
+from ..graph import Node
+from ..values import Sequence, nodes_of
+from .loops import calls, is_within
+
+if TYPE_CHECKING:
+    from ..facts import SourceFacts
+
+LOOPS = frozenset(("scan", "while_loop", "fori_loop", "map", "loop"))
+MAPS = frozenset(("vmap", "pmap"))
+# A part of a key, or a key made from one: the same whenever its source and its index are.
+_PARTS = frozenset(("item", "element", "field", "jax.random.fold_in", "primal"))
+_KEY_MAKERS = frozenset(("jax.random.split", "jax.random.fold_in", "jax.random.clone"))
+# Nothing that is computed in there is computed when the program runs.
+ABSTRACT = frozenset(("eval_shape", "make_jaxpr"))
+
+
+def repeated(facts: SourceFacts, kinds: frozenset[str]) -> Iterator[tuple[KeyUse, Region]]:
+    """Uses of a key in loops or maps of some kinds in which it is the same every time.
+
+    Only where the key comes from outside of the loop is that certain: what is made inside may
+    change in ways that are not seen. What is drawn from its children repeats too, and is not told
+    again.
+    """
+    for use in facts.events(KeyUse):
+        for region in use.region.chain() if use.region is not None else ():
+            if region.kind in ABSTRACT:
+                break
+            if region.kind in kinds and comes_from_outside(use.key.node, region):
+                yield use, region
+
+
+def comes_from_outside(node: Node, region: Region) -> bool:
+    """Whether a key is known to be the same in all turns or lanes of a region."""
+    if region in node.varies:
+        return False
+    if node.operation == "join":
+        return bool(node.inputs) and all(comes_from_outside(it, region) for it in node.inputs)
+    if not node.is_made_in(region):
+        return True
+    if node.operation in _PARTS and node.inputs:
+        return comes_from_outside(node.inputs[0], region)
+    return False
+
+
+def is_stored_anew(facts: SourceFacts, use: KeyUse, region: Region) -> bool:
+    """Whether a loop puts something made from the key where the key may have come from.
+
+    `self.key, sub = split(self.key)` advances a key without a name for it.
+    """
+    key = use.key.node
+    for mutation in facts.events(Mutation):
+        if mutation.value is None or not is_within(mutation, region):
+            continue
+        if any(_may_hold(node, key) for node in nodes_of(mutation.value)):
+            return True
+    return False
+
+
+def _may_hold(value: Node, key: Node) -> bool:
+    """Whether a value may have a child of the key in it, and not only numbers drawn from it."""
+    seen: set[Node] = set()
+    pending = [value]
+    while pending:
+        node = pending.pop()
+        if node is key:
+            return True
+        is_draw = node.operation.startswith("jax.random.") and node.operation not in _KEY_MAKERS
+        if node not in seen and not is_draw:
+            seen.add(node)
+            pending.extend(node.inputs)
+    return False
+
+
+def is_argument(facts: SourceFacts, key: Node, region: Region) -> bool:
+    """Whether a key is given to a mapped function, so that its axes say that lanes share it."""
+    for applied in facts.events(Applied):
+        if applied.region is region:
+            given = [*applied.args, *applied.keywords.values()]
+            return any(key is node for value in given for node in nodes_of(value))
+    return False
+
+
+def runs_once(use: KeyUse, region: Region) -> bool:
+    """Whether a loop of Python's is left right after the use."""
+    loop: ast.AST | None = region.details.get("syntax")
+    if not isinstance(loop, (ast.For, ast.While)):
+        return False
+    wanted = {id(syntax) for _, syntax in calls(use)}
+    body = loop.body
+    while True:
+        if isinstance(body[-1], (ast.Return, ast.Break, ast.Raise)):
+            return True
+        inner = next((it for it in body if any(id(n) in wanted for n in ast.walk(it))), None)
+        blocks = [getattr(inner, name, None) for name in ("body", "orelse", "finalbody")]
+        found = next(
+            (
+                block
+                for block in blocks
+                if isinstance(block, list)
+                and any(id(n) in wanted for it in block for n in ast.walk(it))
+            ),
+            None,
+        )
+        if not found or isinstance(inner, (ast.FunctionDef, ast.Lambda)):
+            return False
+        body = found
+
+
+def is_abstract(region: Region | None) -> bool:
+    """Whether what runs there is only asked for its shapes."""
+    return region is not None and any(it.kind in ABSTRACT for it in region.chain())
+
+
+def made_from_constant(node: Node) -> bool:
+    """Whether a key is made from a number that the program holds."""
+    return node.operation == "jax.random.key" and bool(node.label)
+
+
+def constant_in(node: Node) -> str | None:
+    """Inside of what a constant key is made anew, all the same: a transformation or a loop.
+
+    Loops over other things than numbers may start each of them from the same seed on purpose.
+    """
+    for region in node.region.chain() if node.region is not None else ():
+        if region.kind in ("jit", "pmap", "scan", "fori_loop", "while_loop"):
+            return region.kind
+        if region.kind == "loop":
+            iterated = region.details.get("iterated")
+            if iterated is None or (isinstance(iterated, Sequence) and iterated.kind == "range"):
+                return "loop"
+    return None
+
+
+def in_defaults(module: ast.AST) -> set[ast.AST]:
+    """All syntax in the defaults of parameters."""
+    found: set[ast.AST] = set()
+    for node in ast.walk(module):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            for default in (*node.args.defaults, *node.args.kw_defaults):
+                if default is not None:
+                    found.update(ast.walk(default))
+    return found
+
+
+def name_at(facts: SourceFacts, use: KeyUse, place: Place) -> str:
+    """What to call a used key at a place: as it is written there, or by where it comes from."""
+    syntax = use.syntax
+    if isinstance(syntax, ast.Call) and use.place == place:
+        named = [it.value for it in syntax.keywords if it.arg in ("key", "seed", "rng")]
+        written = (*syntax.args[:1], *named) if use.by.startswith("jax.random.") else tuple(named)
+        if written and isinstance(written[0], (ast.Name, ast.Attribute, ast.Subscript)):
+            return ast.unparse(written[0])
+    return facts.name_of(use.key)

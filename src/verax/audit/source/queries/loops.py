@@ -1,0 +1,95 @@
+"""JAX's loops: what their bodies get, and what they hand on."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Place
+from ..classes import innermost_function
+from ..events import Event, Loop
+from ..frame import Frame, Region
+from ..values import Data, Instance, Mapping, Sequence, Value
+
+if TYPE_CHECKING:
+    from ..facts import SourceFacts
+
+
+def paired_leaves(one: Value | None, other: Value | None) -> Iterator[tuple[Data, Data]]:
+    """The data in two values of the same structure, side by side, as far as they agree."""
+    for first, second in pairs(one, other):
+        if isinstance(first, Data) and isinstance(second, Data):
+            yield first, second
+
+
+def pairs(one: Value | None, other: Value | None, depth: int = 0) -> Iterator[tuple[Value, Value]]:
+    """The innermost parts of two values at the same position, where both have that position."""
+    if one is None or other is None or depth > 12:
+        return
+    if isinstance(one, Sequence) and isinstance(other, Sequence):
+        if one.items is not None and other.items is not None and len(one.items) == len(other.items):
+            for first, second in zip(one.items, other.items, strict=True):
+                yield from pairs(first, second, depth + 1)
+            return
+    elif isinstance(one, Mapping) and isinstance(other, Mapping):
+        if one.items.keys() == other.items.keys():
+            for key in one.items:
+                yield from pairs(one.items[key], other.items[key], depth + 1)
+            return
+    elif isinstance(one, Instance) and isinstance(other, Instance) and one.cls is other.cls:
+        for name in one.attributes.keys() & other.attributes.keys():
+            yield from pairs(one.attributes[name], other.attributes[name], depth + 1)
+        return
+    yield one, other
+
+
+def body_frame(facts: SourceFacts, loop: Loop) -> Frame | None:
+    """The run of a loop's body."""
+    function = innermost_function(loop.body)
+    if function is None:
+        return None
+    frames = facts.record.runs.get(function.syntax, [])
+    return next((frame for frame in frames if frame.region is loop.region), None)
+
+
+def returned_at(facts: SourceFacts, loop: Loop) -> Place | None:
+    """Where the body of a loop returns."""
+    frame = body_frame(facts, loop)
+    return frame.place(frame.returns[-1][0]) if frame is not None and frame.returns else None
+
+
+def calls(event: Event) -> Iterator[tuple[Frame, ast.AST]]:
+    """The frames that an event is in, innermost first, each with where it is in there."""
+    frame: Frame | None = event.frame
+    syntax: ast.AST | None = event.syntax
+    while frame is not None and syntax is not None:
+        yield frame, syntax
+        frame, syntax = frame.caller, frame.called_at
+
+
+def is_within(event: Event, region: Region) -> bool:
+    """Whether an event happens in a loop of Python's, or in a function that it calls."""
+    loop: ast.AST | None = region.details.get("syntax")
+    if loop is None:
+        return False
+    inside = set(map(id, ast.walk(loop)))
+    return any(id(syntax) in inside for _, syntax in calls(event))
+
+
+def place_inside(event: Event, region: Region) -> Place:
+    """The line of a loop's own function, or of a mapped function, that leads to an event."""
+    found = event.place
+    loop: ast.AST | None = region.details.get("syntax")
+    inside = set(map(id, ast.walk(loop))) if loop is not None else set[int]()
+    for frame, syntax in calls(event):
+        if loop is not None:
+            if id(syntax) in inside:
+                return frame.place(syntax)
+        elif frame.function is not None and _is_around(frame, region):
+            found = frame.place(syntax)
+    return found
+
+
+def _is_around(frame: Frame, region: Region) -> bool:
+    return frame.region is not None and any(it is region for it in frame.region.chain())
