@@ -15,6 +15,7 @@ from ..finding import Place
 
 if TYPE_CHECKING:
     from .frame import Frame, Region
+    from .values import Value
 
 NOWHERE: frozenset[Region] = frozenset()
 
@@ -25,7 +26,8 @@ class Node:
     `operation` is the full name of a function (`jax.numpy.sum`), an operator (`+`), or a way to
     come into being: `parameter`, `item`, `field`, `carry`, `slice`, `lane`, `join`, `call`.
     `varies` holds the loops and maps in which it is another value each time. `shape` and `dtype`
-    are what is known of them by now; more may be learned later.
+    are what is known of them by now; more may be learned later. `operands` are what an operation on
+    arrays was given, in order and with its constants, of which `inputs` knows nothing.
     """
 
     __slots__ = (
@@ -35,6 +37,7 @@ class Node:
         "inputs",
         "is_key",
         "label",
+        "operands",
         "operation",
         "shape",
         "syntax",
@@ -59,6 +62,7 @@ class Node:
         self.shape: Any = None
         self.dtype: str | None = None
         self.is_key = False
+        self.operands: tuple[Value, ...] = ()
         self.children: dict[Hashable, Node] | None = None
 
     def __repr__(self) -> str:
