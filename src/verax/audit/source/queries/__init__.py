@@ -1,0 +1,1 @@
+"""Questions about a program that several rules ask."""
