@@ -88,13 +88,15 @@ def _verified(facts: Facts, flow: Flow) -> Iterator[Verified]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by reading: with respect to a whole argument, or to an entry of a dict."""
-    from ...source.queries.gradients import STOP, flows, is_named_part
+    from ...source.queries.flatness import STOP
+    from ...source.queries.gradients import flows, is_named_part
+    from ...source.queries.straight_through import is_reversed, straight_through
 
     for flow in flows(facts):
         lost = flow.without_gradient() if flow.is_certain else []
         explained = 0
-        for it in flow.straight_through():
-            if flow.is_reversed(it):
+        for it in straight_through(flow):
+            if is_reversed(flow, it):
                 explained |= flow.uses(it.source)
         everything = len(lost) == len(flow.parameters)
         for parameter in lost:
@@ -113,7 +115,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 def _read(
     flow: gradients.Flow, blocker: tuple[Node, str], name: str, certain: bool
 ) -> Finding | None:
-    from ...source.queries.gradients import STOP
+    from ...source.queries.flatness import STOP
 
     node, reason = blocker
     place = node.place

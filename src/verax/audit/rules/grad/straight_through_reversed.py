@@ -40,10 +40,11 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The wrong ones, by reading."""
     from ...source.queries.gradients import flows
+    from ...source.queries.straight_through import is_reversed, straight_through
 
     for flow in flows(facts):
-        for it in flow.straight_through() if flow.is_certain else ():
-            if flow.is_reversed(it) and it.node.place is not None:
+        for it in straight_through(flow) if flow.is_certain else ():
+            if is_reversed(flow, it) and it.node.place is not None:
                 yield RULE.finding(
                     it.node.place,
                     current="this has the value of the differentiable operand and the gradient of "

@@ -34,7 +34,7 @@ def check(facts: Facts) -> Iterator[Finding]:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by reading."""
     from ...source.queries.gradients import flows
-    from ...source.queries.loss_terms import terms_without_gradient
+    from ...source.queries.stopped_terms import terms_without_gradient
 
     for flow in flows(facts):
         for node in terms_without_gradient(flow) if flow.is_certain else ():

@@ -15,51 +15,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from ..events import Applied, Call, Loop
+from ..events import Applied
 from ..graph import Node
 from ..library.transforms import DERIVATIVES, argument_numbers
-from ..values import (
-    Bound,
-    Constant,
-    Data,
-    Function,
-    Instance,
-    Mapping,
-    Partial,
-    Sequence,
-    Transformed,
-    Value,
-    leaves,
-    nodes_of,
-)
+from ..values import Constant, Data, Instance, Mapping, Sequence, Value, leaves, nodes_of
+from .flatness import flat, is_integer
 from .sameness import Sameness
+from .surroundings import Context
 
 if TYPE_CHECKING:
     from ..facts import SourceFacts
 
-STOP = "jax.lax.stop_gradient"
-# Their derivative is zero wherever it exists, or they give integers.
-_FLAT_FUNCTIONS = frozenset(
-    "argmax argmin argsort argwhere argpartition nanargmax nanargmin round rint floor ceil trunc "
-    "fix sign floor_divide heaviside searchsorted digitize count_nonzero nonzero flatnonzero "
-    "isnan isinf isfinite isclose allclose greater greater_equal less less_equal equal not_equal "
-    "logical_and logical_or logical_not logical_xor any all signbit eq ne lt le gt ge".split()
-)
-_FLAT_OPERATIONS = {
-    **dict.fromkeys(("<", "<=", ">", ">=", "==", "!="), "a comparison"),
-    **dict.fromkeys(("~x", "&", "|", "^", "<<", ">>"), "an operation on bits"),
-    "//": "a division without remainder",
-    "builtins.int": "`int`",
-    "builtins.float": "`float`, which gives a number of Python's",
-    "builtins.bool": "`bool`",
-    "builtins.round": "`round`",
-    "item()": "`.item()`, which gives a number of Python's",
-    STOP: "stop_gradient",
-}
-_DRAWS = frozenset("categorical bernoulli randint poisson binomial geometric choice".split())
-_MODULES = ("jax.numpy", "jax.lax", "jax.nn", "ndarray", "numpy")
 _NOT_VALUES = frozenset(("static", "format", "is", "in", "not", "len", "treedef", "size", "key"))
-_CUSTOM = frozenset(("custom_vjp", "custom_jvp", "custom_gradient"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,15 +35,6 @@ class Parameter:
 
     node: Node
     bit: int
-
-
-@dataclass(frozen=True, eq=False)
-class StraightThrough:
-    """`source + stop_gradient(value - source)`: has one's value and the other's gradient."""
-
-    node: Node
-    forward: Node
-    source: Node
 
 
 class Flow:
@@ -133,7 +91,7 @@ class Flow:
             if node not in parts:
                 users.update(self.sources(node))
         for node in self.order:
-            if node in parts and node in users and not _is_integer(node):
+            if node in parts and node in users and not is_integer(node):
                 self.parameters.append(Parameter(node, 1 << len(self.parameters)))
         self._parts = parts
         for it in self.parameters:
@@ -233,26 +191,6 @@ class Flow:
                     break
         return found
 
-    def straight_through(self) -> Iterator[StraightThrough]:
-        """All places with the value of one and the gradient of another."""
-        for node in self.order:
-            if node.operation not in ("+", "-") or len(node.operands) != 2:
-                continue
-            left, right = (_single(it) for it in node.operands)
-            if left is None or right is None:
-                continue
-            pairs = [(left, right)] if node.operation == "-" else [(left, right), (right, left)]
-            for source, stopped in pairs:
-                inner = _single_input(stopped) if stopped.operation == STOP else None
-                if inner is None or inner.operation != "-" or len(inner.operands) != 2:
-                    continue
-                # source + stop(forward - source), or source - stop(source - forward).
-                forward, other = (_single(it) for it in inner.operands)
-                if node.operation == "-":
-                    forward, other = other, forward
-                if forward is not None and other is not None and self.same.are(other, source):
-                    yield StraightThrough(node, forward, source)
-
     def name(self, node: Node) -> str:
         """What to call a parameter: `params['w']`."""
         known = self._names.get(node)
@@ -269,51 +207,6 @@ class Flow:
         return {
             node: name for key, it in self.event.inner.items() for name, node in _paths(key, it)
         }
-
-    def is_reversed(self, it: StraightThrough) -> bool:
-        """Whether a straight-through estimator takes its gradient from what has none."""
-        lost = self.uses(it.source) & ~self.gets(it.source)
-        return bool(self.gets(it.forward) & lost)
-
-
-class Context:
-    """What flows need to know of the whole program."""
-
-    def __init__(self, facts: SourceFacts):
-        self.calls: dict[Node, Call] = {}
-        self.uncertain: set[Node] = set()
-        self.turns: dict[Node, list[Node]] = {}
-        for call in facts.events(Call):
-            if isinstance(call.result, Data):
-                self.calls[call.result.node] = call
-                if call.result.node.operation == "call" or call.name.startswith("object."):
-                    given = (*call.args, *call.keywords.values())
-                    if any(isinstance(it, _CLOSURES) for it in given):
-                        self.uncertain.add(call.result.node)
-        for loop in facts.events(Loop):
-            self._connect(loop)
-
-    def _connect(self, loop: Loop) -> None:
-        """A carry comes from the turn before."""
-        if loop.carry_in is None or loop.carry_out is None:
-            return
-        entering, leaving = nodes_of(loop.carry_in), nodes_of(loop.carry_out)
-        for number, node in enumerate(entering):
-            same = len(entering) == len(leaving)
-            self.turns[node] = [leaving[number]] if same else leaving
-
-    def is_custom(self, node: Node) -> bool:
-        """Whether a node is made by a function that has a derivative of its own."""
-        region = node.frame.region if node.frame is not None else None
-        return region is not None and any(it.kind in _CUSTOM for it in region.chain())
-
-    def name(self, node: Node) -> str:
-        """The full name of the function outside of the project that makes a node."""
-        call = self.calls.get(node)
-        return call.name if call is not None else ""
-
-
-_CLOSURES = (Function, Partial, Bound, Transformed)
 
 
 def flows(facts: SourceFacts) -> list[Flow]:
@@ -360,39 +253,11 @@ def primal_nodes(event: Applied) -> Iterator[Node]:
                 yield found
 
 
-def flat(node: Node) -> str | None:
-    """Why an operation has no derivative, or one that is zero everywhere."""
-    operation = node.operation
-    found = _FLAT_OPERATIONS.get(operation)
-    if found is not None:
-        return found
-    module, _, name = operation.rpartition(".")
-    if name in _FLAT_FUNCTIONS and module in _MODULES:
-        return f"`{name}`"
-    if module == "jax.random" and name in _DRAWS:
-        return f"a draw by `{name}`"
-    if _is_integer(node):
-        return "a cast to integers" if name in ("astype", "asarray", "array") else "an integer"
-    return None
-
-
-def _is_integer(node: Node) -> bool:
-    return node.dtype is not None and node.dtype.startswith(("int", "uint", "bool"))
-
-
 def _is_part(node: Node) -> bool:
     """Whether a node is a part of a tree, by a name or a number that is written down."""
     if node.operation == "field":
-        return True
+        return bool(node.inputs)
     return node.operation == "item" and len(node.inputs) == 1 and bool(node.label)
-
-
-def _single(value: Value) -> Node | None:
-    return value.node if isinstance(value, Data) else None
-
-
-def _single_input(node: Node) -> Node | None:
-    return node.inputs[0] if len(node.inputs) == 1 else None
 
 
 def is_named_part(node: Node) -> bool:
