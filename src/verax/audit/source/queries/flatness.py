@@ -14,7 +14,7 @@ _FLAT_FUNCTIONS = frozenset(
 )
 _FLAT_OPERATIONS = {
     **dict.fromkeys(("<", "<=", ">", ">=", "==", "!="), "a comparison"),
-    **dict.fromkeys(("~x", "&", "|", "^", "<<", ">>"), "an operation on bits"),
+    **dict.fromkeys(("~x", "<<", ">>"), "an operation on bits"),
     "//": "a division without remainder",
     "builtins.int": "`int`",
     "builtins.float": "`float`, which gives a number of Python's",
@@ -23,7 +23,7 @@ _FLAT_OPERATIONS = {
     "item()": "`.item()`, which gives a number of Python's",
     STOP: "stop_gradient",
 }
-_DRAWS = frozenset("categorical bernoulli randint poisson binomial geometric choice".split())
+_DRAWS = frozenset("categorical bernoulli randint poisson binomial geometric".split())
 _MODULES = ("jax.numpy", "jax.lax", "jax.nn", "ndarray", "numpy")
 
 
