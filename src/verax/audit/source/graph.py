@@ -15,6 +15,7 @@ from ..finding import Place
 
 if TYPE_CHECKING:
     from .frame import Frame, Region
+    from .values import Value
 
 NOWHERE: frozenset[Region] = frozenset()
 
@@ -26,7 +27,8 @@ class Node:
     come into being: `parameter`, `item`, `field`, `carry`, `slice`, `lane`, `join`, `call`.
     `region` is the innermost loop or transformation that it is made in; `varies` holds the loops
     and maps in which it is another value each time. `shape` and `dtype` are what is known of them
-    by now; more may be learned later.
+    by now; more may be learned later. `operands` are what an operation on arrays was given, in
+    order and with its constants, of which `inputs` knows nothing.
     """
 
     __slots__ = (
@@ -36,6 +38,7 @@ class Node:
         "inputs",
         "is_key",
         "label",
+        "operands",
         "operation",
         "region",
         "shape",
@@ -63,6 +66,7 @@ class Node:
         self.shape: Any = None
         self.dtype: str | None = None
         self.is_key = False
+        self.operands: tuple[Value, ...] = ()
         self.children: dict[Hashable, Node] | None = None
 
     def __repr__(self) -> str:

@@ -146,8 +146,9 @@ class Interpreter:
     ) -> Data:
         """An array that an operation makes: a tracer if an operand is one, or under staging."""
         inputs: list[Node] = []
+        given = tuple(operands)
         traced: bool | None = is_jax and site.frame.is_staged
-        for value in operands:
+        for value in given:
             if value.__class__ is Constant:
                 continue
             for leaf in leaves(value):
@@ -157,6 +158,7 @@ class Interpreter:
         node = Node(operation, tuple(inputs), site.syntax, site.frame, variation(inputs))
         node.shape = shape
         node.dtype = dtype
+        node.operands = given
         return Data(node, traced, True)
 
     def tuple_of(self, *items: Value) -> Sequence:

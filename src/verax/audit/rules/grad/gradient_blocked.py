@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Evidence, Finding, Severity, Verified
+from ...finding import Confidence, Engine, Evidence, Finding, Severity, Verified
 from .._rule import Rule
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
+    from ...source.graph import Node
+    from ...source.queries import gradients
     from ...trace.facts import Facts
     from ...trace.gradients import Flow, Link, Parameter
 
@@ -83,6 +86,59 @@ def _verified(facts: Facts, flow: Flow) -> Iterator[Verified]:
         )
 
 
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """The same, by reading: with respect to a whole argument, or to an entry of a dict."""
+    from ...source.queries.flatness import STOP
+    from ...source.queries.gradients import flows, is_named_part
+    from ...source.queries.straight_through import is_reversed, straight_through
+
+    for flow in flows(facts):
+        lost = flow.without_gradient() if flow.is_certain else []
+        explained = 0
+        for it in straight_through(flow):
+            if is_reversed(flow, it):
+                explained |= flow.uses(it.source)
+        everything = len(lost) == len(flow.parameters)
+        for parameter in lost:
+            blockers = flow.blockers(parameter.bit)
+            others = [it for it in blockers if it[0].operation != STOP]
+            meant = not everything and (
+                len(others) < len(blockers) or not is_named_part(parameter.node)
+            )
+            if not blockers or meant or parameter.bit & explained:
+                continue
+            finding = _read(flow, (others or blockers)[-1], flow.name(parameter.node), everything)
+            if finding is not None:
+                yield finding
+
+
+def _read(
+    flow: gradients.Flow, blocker: tuple[Node, str], name: str, certain: bool
+) -> Finding | None:
+    from ...source.queries.flatness import STOP
+
+    node, reason = blocker
+    place = node.place
+    if place is None:
+        return None
+    remedy = (
+        "stop only what is meant to be constant"
+        if node.operation == STOP
+        else "use a smooth form (softmax, interpolation, sigmoid) or a straight-through estimator, "
+        "x + stop_gradient(q - x)"
+    )
+    return RULE.finding(
+        place,
+        current=f"the gradient with respect to `{name}` is zero everywhere: every path to the "
+        f"result goes through {reason}",
+        expected=f"a path from `{name}` to the result on which every operation has a derivative",
+        fix=f"{remedy}; or do not differentiate with respect to `{name}`",
+        evidence=(Evidence("differentiated here", flow.event.place),),
+        engine=Engine.SOURCE,
+        confidence=Confidence.CERTAIN if certain else Confidence.LIKELY,
+    )
+
+
 RULE = Rule(
     code="GR010",
     name="gradient-blocked",
@@ -124,4 +180,5 @@ def inputs():
     return jnp.ones((3, 4)), jnp.ones(3), jnp.arange(4.0)
 """,
     trace=check,
+    source=check_source,
 )

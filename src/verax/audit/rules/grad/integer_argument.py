@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from ...finding import Finding, Severity
-from ...trace.facts import Facts
+from ...finding import Engine, Finding, Severity
 from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.events import Applied
+    from ...source.facts import SourceFacts
+    from ...trace.facts import Facts
 
 
 def check(facts: Facts) -> Iterator[Finding]:
@@ -19,13 +24,10 @@ def check(facts: Facts) -> Iterator[Finding]:
     if failure.kind == "argnums":
         details = failure.details
         what = f"argument {details['argnums']}, but fewer than {details['needed']} are positional"
-        fix = "Count positional arguments from zero, and pass the differentiated one by position."
+        fix = _COUNT
     else:
         what = f"an argument of {failure.details['dtype']}"
-        fix = (
-            "Choose the parameters by `argnums`, keep integers (steps, indices, labels) in other "
-            "arguments, or make the argument a float (`1.0` instead of `1`)."
-        )
+        fix = _CHOOSE
     yield RULE.finding(
         failure.place,
         current=f"`{text}` differentiates with respect to {what}"
@@ -34,6 +36,52 @@ def check(facts: Facts) -> Iterator[Finding]:
         fix=fix,
         evidence=failure.calls(),
     )
+
+
+_COUNT = "Count positional arguments from zero, and pass the differentiated one by position."
+_CHOOSE = (
+    "Choose the parameters by `argnums`, keep integers (steps, indices, labels) in other "
+    "arguments, or make the argument a float (`1.0` instead of `1`)."
+)
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Arguments that are visibly integers, and numbers of arguments that are not there."""
+    from ...source.events import Applied
+    from ...source.library.transforms import DERIVATIVES
+
+    for event in facts.events(Applied):
+        if event.transformed.kind not in DERIVATIVES or event.transformed.is_filtered:
+            continue
+        for what, fix in _problems(event):
+            yield RULE.finding(
+                event.place,
+                current=f"`{event.transformed.kind}` differentiates with respect to {what}",
+                expected="derivatives are taken with respect to real or complex arrays",
+                fix=fix,
+                engine=Engine.SOURCE,
+            )
+
+
+def _problems(event: Applied) -> Iterator[tuple[str, str]]:
+    from ...source.library.transforms import argument_numbers
+    from ...source.queries.flatness import is_integer
+    from ...source.queries.losses import is_given_openly
+    from ...source.values import Constant, Data
+
+    count = len(event.args)
+    for number in argument_numbers(event.transformed) or ():
+        if not -count <= number < count:
+            if not is_given_openly(event):
+                yield f"argument {number}, but only {count} are given by position", _COUNT
+            continue
+        if "allow_int" in event.transformed.options:
+            continue
+        value = event.args[number]
+        if isinstance(value, Constant) and type(value.value) in (int, bool):
+            yield f"argument {number}, which is {value.value!r}", _CHOOSE
+        elif isinstance(value, Data) and is_integer(value.node):
+            yield f"argument {number}, which holds {str(value.node.dtype).rstrip('*')}", _CHOOSE
 
 
 RULE = Rule(
@@ -73,4 +121,5 @@ def inputs():
     return jnp.int32(1), jnp.ones(3)
 """,
     trace=check,
+    source=check_source,
 )

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from ...finding import Finding, Severity
-from ...trace.facts import Facts
+from ...finding import Engine, Evidence, Finding, Severity
 from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.events import Applied
+    from ...source.facts import SourceFacts
+    from ...trace.facts import Facts
 
 
 def check(facts: Facts) -> Iterator[Finding]:
@@ -51,6 +56,56 @@ _EXPLAIN: dict[str, tuple[str, str, str]] = {
 }
 
 
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Losses that are visibly several values, or arrays with axes, or integers."""
+    from ...source.events import Applied
+    from ...source.queries.losses import made_at
+
+    for event in facts.events(Applied):
+        if event.transformed.kind not in ("grad", "value_and_grad"):
+            continue
+        problem = _problem(event)
+        if problem is not None:
+            kind, details = problem
+            got, expected, fix = _EXPLAIN[kind]
+            made = made_at(event)
+            yield RULE.finding(
+                event.place,
+                current=f"`{event.transformed.kind}` differentiates {got.format(**details)}",
+                expected=expected,
+                fix=fix,
+                evidence=() if made is None else (Evidence("the result is made here", made),),
+                engine=Engine.SOURCE,
+            )
+
+
+def _problem(event: Applied) -> tuple[str, dict[str, str]] | None:
+    from ...source.queries.flatness import is_integer
+    from ...source.queries.losses import has_auxiliary, is_several
+    from ...source.shapes.shape import least_rank, show_shape
+    from ...source.values import Data, Sequence
+
+    result, auxiliary = event.result, has_auxiliary(event)
+    if auxiliary is None:
+        return None
+    if auxiliary:
+        if isinstance(result, Sequence) and result.items is not None and len(result.items) == 2:
+            result = result.items[0]
+        elif is_several(result) or (isinstance(result, Data) and result.is_array):
+            return "auxiliary", {}
+        else:
+            return None
+    if is_several(result):
+        return "tuple loss", {}
+    if not isinstance(result, Data):
+        return None
+    if least_rank(result.node.shape) > 0:
+        return "vector loss", {"shape": show_shape(result.node.shape)}
+    if result.node.shape is not None and is_integer(result.node):
+        return "integer loss", {"dtype": str(result.node.dtype).rstrip("*")}
+    return None
+
+
 RULE = Rule(
     code="GR201",
     name="not-a-scalar-loss",
@@ -88,4 +143,5 @@ def inputs():
     return jnp.ones(3), jnp.ones((5, 3)), jnp.ones(5)
 """,
     trace=check,
+    source=check_source,
 )

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Evidence, Finding, Severity
+from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from .._rule import Rule
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
     from ...trace.facts import Facts
 
 
@@ -33,6 +34,32 @@ def check(facts: Facts) -> Iterator[Finding]:
                 fix="in one of the two terms, stop the other side: "
                 "(stop_gradient(a) - b)**2 and (a - stop_gradient(b))**2",
                 evidence=(Evidence("the other term", facts.place(pair.second)),),
+            )
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """The same, by reading."""
+    from ...source.queries.gradients import flows
+    from ...source.queries.stopped_terms import one_sided
+
+    for flow in flows(facts):
+        lost = {it.bit: it for it in flow.without_gradient()}
+        for pair in one_sided(flow):
+            first, second = pair.first.place, pair.second.place
+            if first is None or second is None:
+                continue
+            used = flow.uses(pair.stopped)
+            untrained = [flow.name(it.node) for bit, it in lost.items() if bit & used]
+            left = f", so that `{untrained[0]}` gets no gradient at all" if untrained else ""
+            yield RULE.finding(
+                first,
+                current=f"this term and the one at line {second.line} compare the same two "
+                f"values, and both stop the gradient of the same side{left}",
+                expected="one term trains each side: stop_gradient on the other one in each",
+                fix="in one of the two terms, stop the other side: "
+                "(stop_gradient(a) - b)**2 and (a - stop_gradient(b))**2",
+                evidence=(Evidence("the other term", second),),
+                engine=Engine.SOURCE,
             )
 
 
@@ -83,4 +110,5 @@ def inputs():
     return {"encoder": jnp.ones((3, 2)), "code": jnp.ones(2)}, jnp.ones((5, 3))
 """,
     trace=check,
+    source=check_source,
 )

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Evidence, Finding, Severity, Verified
+from ...finding import Engine, Evidence, Finding, Severity, Verified
 from .._rule import Rule
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
     from ...trace.facts import Facts
 
 
@@ -33,6 +34,25 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
                     "x + stop_gradient(q - x) has the value of q, which has no derivative, and the "
                     "gradient of x, which has one",
                     facts.place(it.step),
+                )
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """The wrong ones, by reading."""
+    from ...source.queries.gradients import flows
+    from ...source.queries.straight_through import is_reversed, straight_through
+
+    for flow in flows(facts):
+        for it in straight_through(flow) if flow.is_certain else ():
+            if is_reversed(flow, it) and it.node.place is not None:
+                yield RULE.finding(
+                    it.node.place,
+                    current="this has the value of the differentiable operand and the gradient of "
+                    "the quantised one, which is zero",
+                    expected="the value of the quantised operand, and the gradient of the other",
+                    fix="exchange the two: x + stop_gradient(q - x), with q the quantised x",
+                    evidence=(Evidence("differentiated here", flow.event.place),),
+                    engine=Engine.SOURCE,
                 )
 
 
@@ -75,4 +95,5 @@ def inputs():
     return jnp.ones(3), jnp.ones(3)
 """,
     trace=check,
+    source=check_source,
 )

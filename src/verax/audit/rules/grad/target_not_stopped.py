@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Evidence, Finding, Severity
+from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from .._rule import Rule
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
     from ...trace.facts import Facts
 
 
@@ -40,6 +41,36 @@ def check(facts: Facts) -> Iterator[Finding]:
                     if target is None
                     else (Evidence("the bootstrapped value", facts.place(target)),)
                 ),
+            )
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """The same, by reading."""
+    from ...source.queries.gradients import flows
+    from ...source.queries.loss_terms import bootstraps
+
+    for flow in flows(facts):
+        for it in bootstraps(flow):
+            place, target = it.error.made.place, it.bootstrapped.place
+            if place is None:
+                continue
+            both = flow.gets(it.prediction) & flow.gets(it.bootstrapped)
+            names = [flow.name(p.node) for p in flow.parameters if p.bit & both]
+            shown = ", ".join(f"`{name}`" for name in names[:3]) + (", …" if names[3:] else "")
+            through = (
+                "through the bootstrapped target, while the prediction is stopped"
+                if it.prediction_stopped
+                else "through the prediction and through the bootstrapped target, which moves "
+                "towards the prediction"
+            )
+            yield RULE.finding(
+                place,
+                current=f"the gradient with respect to {shown} flows {through}",
+                expected="the target is a constant: data + discount * next value, without gradient",
+                fix="put the target into jax.lax.stop_gradient, or compute it with parameters that "
+                "are not differentiated",
+                evidence=() if target is None else (Evidence("the bootstrapped value", target),),
+                engine=Engine.SOURCE,
             )
 
 
@@ -89,4 +120,5 @@ def inputs():
     return {"w": jnp.ones(3)}, jnp.ones((5, 3)), jnp.ones(5), jnp.ones((5, 3))
 """,
     trace=check,
+    source=check_source,
 )

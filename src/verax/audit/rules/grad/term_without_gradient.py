@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Evidence, Finding, Severity
+from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from .._rule import Rule
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
     from ...trace.facts import Facts
 
 
@@ -27,6 +28,26 @@ def check(facts: Facts) -> Iterator[Finding]:
                     fix="apply stop_gradient where the value is used as a weight or a target, and "
                     "leave it connected here",
                     evidence=(Evidence("differentiated here", facts.place(flow.step)),),
+                )
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """The same, by reading."""
+    from ...source.queries.gradients import flows
+    from ...source.queries.stopped_terms import terms_without_gradient
+
+    for flow in flows(facts):
+        for node in terms_without_gradient(flow) if flow.is_certain else ():
+            if node.place is not None:
+                yield RULE.finding(
+                    node.place,
+                    current="this term of the loss is made from stopped values only: it trains "
+                    "nothing, although it depends on differentiated inputs",
+                    expected="a gradient from the error to the prediction in it",
+                    fix="apply stop_gradient where the value is used as a weight or a target, and "
+                    "leave it connected here",
+                    evidence=(Evidence("differentiated here", flow.event.place),),
+                    engine=Engine.SOURCE,
                 )
 
 
@@ -73,4 +94,5 @@ def inputs():
     return {"v": jnp.ones(3), "pi": jnp.ones(3)}, jnp.ones((5, 3)), jnp.ones(5), jnp.ones(5)
 """,
     trace=check,
+    source=check_source,
 )

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Evidence, Finding, Severity
+from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from .._rule import Rule
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
     from ...trace.facts import Facts
 
 
@@ -37,6 +38,30 @@ def check(facts: Facts) -> Iterator[Finding]:
                 fix="put the factor (the advantage) into jax.lax.stop_gradient in this product; "
                 "leave it connected in the other term",
                 evidence=(Evidence("the term that trains it", facts.place(it.error.step)),),
+            )
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """The same, by reading."""
+    from ...source.queries.gradients import flows
+    from ...source.queries.loss_terms import weightings
+
+    for flow in flows(facts):
+        for it in weightings(flow):
+            place = it.product.place
+            if place is None:
+                continue
+            names = [flow.name(p.node) for p in flow.parameters if p.bit & flow.gets(it.factor)]
+            shown = ", ".join(f"`{name}`" for name in names[:3]) + (", …" if names[3:] else "")
+            yield RULE.finding(
+                place,
+                current="one factor of this product is an error that another term makes small; its "
+                f"gradient into {shown} flows here as well, and works against that term",
+                expected="the factor is a constant weight here",
+                fix="put the factor (the advantage) into jax.lax.stop_gradient in this product; "
+                "leave it connected in the other term",
+                evidence=(Evidence("the term that trains it", it.error.node.place),),
+                engine=Engine.SOURCE,
             )
 
 
@@ -88,4 +113,5 @@ def inputs():
     return {"pi": jnp.ones(3), "v": jnp.ones(3)}, jnp.ones((5, 3)), jnp.ones(5)
 """,
     trace=check,
+    source=check_source,
 )

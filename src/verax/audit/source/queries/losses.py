@@ -1,0 +1,43 @@
+"""What a differentiated function returns, and what its derivative is given and gives."""
+
+from __future__ import annotations
+
+import ast
+
+from ...finding import Place
+from ..classes import innermost_function
+from ..events import Applied
+from ..values import Constant, Data, Mapping, Sequence, Value, leaves
+
+
+def has_auxiliary(event: Applied) -> bool | None:
+    """Whether the function returns a pair of a loss and something else; `None` if not known."""
+    option = event.transformed.options.get("has_aux")
+    if option is None:
+        return False
+    return bool(option.value) if isinstance(option, Constant) else None
+
+
+def is_several(value: Value) -> bool:
+    """Whether a result is a container: several values, or none."""
+    if isinstance(value, Sequence):
+        return value.kind in ("tuple", "list", "generator")
+    return isinstance(value, Mapping)
+
+
+def made_at(event: Applied) -> Place | None:
+    """Where the result of a differentiated function comes from."""
+    result = event.result
+    if isinstance(result, Data):
+        return result.node.place
+    found = leaves(result)
+    return found[0].node.place if found else None
+
+
+def is_given_openly(event: Applied) -> bool:
+    """Whether there may be more arguments than are known: `f(*args)`."""
+    syntax = event.syntax
+    if isinstance(syntax, ast.Call) and any(isinstance(it, ast.Starred) for it in syntax.args):
+        return True
+    function = innermost_function(event.transformed.function)
+    return function is None or function.syntax.args.vararg is not None

@@ -1,0 +1,69 @@
+"""Terms of a loss that train less than they seem to, because of where gradients are stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..graph import Node
+from ..values import Data
+from .gradients import Flow
+from .loss_terms import Error, Term, errors, squared, stopped, terms
+
+
+@dataclass(frozen=True, eq=False)
+class OneSided:
+    """Two terms that compare the same two values and stop the gradient of the same one."""
+
+    first: Node
+    second: Node
+    stopped: Node
+
+
+def one_sided(flow: Flow) -> Iterator[OneSided]:
+    """Pairs of terms that both train one side of a comparison, and neither the other."""
+    found: dict[tuple[int, int], Node] = {}
+    pairs: list[tuple[tuple[int, int], OneSided]] = []
+    for error in errors(flow):
+        for side, other in _sides(flow, error):
+            source = stopped(side)
+            if source is None or not flow.uses(source) or not flow.gets(other):
+                continue
+            sides = flow.same.number(source), flow.same.number(other)
+            earlier = found.setdefault(sides, error.made)
+            places = earlier.place, error.made.place
+            if places[0] is not None and places[1] is not None and places[0] != places[1]:
+                first, second = earlier, error.made
+                if places[1].line < places[0].line:
+                    first, second = second, first
+                pairs.append((sides, OneSided(first, second, source)))
+    for (one, other), pair in pairs:
+        if (other, one) not in found:
+            yield pair
+
+
+def _sides(flow: Flow, error: Error) -> Iterator[tuple[Node, Node]]:
+    parts = error.parts
+    if len(parts) == 1:
+        node = parts[0].node
+        given = [it for it in node.operands if isinstance(it, Data)]
+        if node.operation != "-" or len(given) != 2 or len(node.operands) != 2:
+            return
+        one, other = given[0].node, given[1].node
+    else:
+        one, other = parts[0].node, parts[1].node
+    yield one, other
+    yield other, one
+
+
+def terms_without_gradient(flow: Flow) -> Iterator[Node]:
+    """Squared errors in terms that depend on parameters and train none."""
+    parts = terms(flow, [Term(node, 1) for node in flow.results], into_reductions=False)
+    for term in parts if len(parts) > 1 else []:
+        if not flow.uses(term.node) or flow.gets(term.node):
+            continue
+        for node in flow.slice([term.node], blocked=True):
+            inside = squared(node)
+            if inside is not None and stopped(inside) is not None and flow.uses(inside):
+                yield node
+                break
