@@ -35,7 +35,7 @@ class Test(Event):
     """A value decides what Python does next: in `if`, `while`, `assert`, `and` or `not`."""
 
     kind: str
-    value: Value
+    value: Data
 
 
 @dataclass(frozen=True, slots=True, eq=False)
