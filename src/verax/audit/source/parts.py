@@ -9,6 +9,7 @@ from .events import Fact
 from .imports import attribute_of_module
 from .joining import element_of, join
 from .library.names import canonical
+from .shaping import of_index, size_symbol
 from .values import (
     Bound,
     Class,
@@ -203,8 +204,6 @@ def _key(index: Value) -> Any:
 
 
 def _item_of_data(machine: Interpreter, site: Site, base: Data, index: Value) -> Value:
-    from .shaping import of_index
-
     if base.type == "shape":
         return _size(machine, site, base, index)
     key = _key(index)
@@ -250,8 +249,6 @@ def _note_index(machine: Interpreter, site: Site, base: Data, index: Value, resu
 
 def _size(machine: Interpreter, site: Site, base: Data, index: Value) -> Value:
     """One size of a shape that is not known: the same symbol whenever it is asked for."""
-    from .shaping import size_symbol
-
     if isinstance(index, Constant) and isinstance(index.value, int):
         return Constant(size_symbol(base.node, index.value))
     if isinstance(index, Sequence) and index.kind == "slice":

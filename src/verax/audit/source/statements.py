@@ -15,6 +15,7 @@ from .frame import Site
 from .imports import import_from, import_statement
 from .joining import join
 from .looping import for_statement, while_statement
+from .shaping import unpacked_shape
 from .values import Constant, Data, Instance, Mapping, Sequence, Value, leaves
 
 if TYPE_CHECKING:
@@ -91,8 +92,6 @@ def _assign_name(machine: Interpreter, frame: Frame, target: ast.Name, value: Va
 
 
 def _unpack(machine: Interpreter, frame: Frame, target: ast.Tuple | ast.List, value: Value) -> None:
-    from .shaping import unpacked_shape
-
     targets = target.elts
     site = Site(frame, target)
     starred = next((i for i, it in enumerate(targets) if isinstance(it, ast.Starred)), None)
