@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,7 +48,7 @@ def audit_all(
     max_bytes: int,
     jobs: int | None,
     sections: bool = True,
-) -> Iterator[Done]:
+) -> Generator[Done]:
     """The outcome of each file, in the order in which they come.
 
     `jobs` is the number of processes, or `None` for as many as there are cores and work.
@@ -107,11 +107,11 @@ class _Pool:
         self._workers: set[_Worker] = set()
         self._ended = False
         self._threads = [threading.Thread(target=self._tend, daemon=True) for _ in range(count)]
-        for thread in self._threads:
-            thread.start()
 
     def results(self) -> Iterator[Done]:
-        """What comes, until nothing more does."""
+        """Start; then what comes, until nothing more does."""
+        for thread in self._threads:
+            thread.start()
         at_work = len(self._threads)
         while at_work:
             done = self._results.get()
@@ -132,7 +132,8 @@ class _Pool:
         for worker in workers:
             worker.kill()
         for thread in self._threads:
-            thread.join()
+            if thread.ident is not None:  # an interrupt may come before all have started
+                thread.join()
 
     def _take(self) -> list[str]:
         with self._lock:
