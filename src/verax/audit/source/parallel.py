@@ -26,6 +26,7 @@ _ROOT = str(Path(__file__).parents[3])
 # Below this many bytes of source a further process costs more than it saves.
 _WORTH_A_PROCESS = 400_000
 _LARGEST_BATCH = 16
+_WAKE_EVERY = 0.2  # seconds
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,11 @@ class _Pool:
             thread.start()
         at_work = len(self._threads)
         while at_work:
-            done = self._results.get()
+            try:
+                # With a limit, since an interrupt that reached another thread does not wake this.
+                done = self._results.get(timeout=_WAKE_EVERY)
+            except queue.Empty:
+                continue
             if done is None:
                 at_work -= 1
             else:
