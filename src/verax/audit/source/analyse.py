@@ -97,8 +97,13 @@ def _run_definition(machine: Interpreter, frame: Frame, value: Value, module: Mo
     if isinstance(value, Class):
         if value.frame.module is module:
             _run_class(machine, value)
-    elif function is not None and function.frame.module is module:
+    elif function is not None and function.frame.module is module and not _is_jitted(value):
         _run_generic(machine, function)
+
+
+def _is_jitted(value: Value) -> bool:
+    """Whether a function never runs but under its transformation, where it is called later."""
+    return isinstance(value, Transformed) and value.kind in ("jit", "pmap")
 
 
 def _run_class(machine: Interpreter, cls: Class) -> None:
@@ -109,7 +114,7 @@ def _run_class(machine: Interpreter, cls: Class) -> None:
         _run_generic(machine, init, owner)
     for name, value in list(cls.attributes.items()):
         function = innermost_function(value)
-        if function is None or function.cls is not cls or name == "__init__":
+        if function is None or function.cls is not cls or name == "__init__" or _is_jitted(value):
             continue
         is_static = isinstance(value, Partial) and getattr(value.function, "name", "") in (
             "builtins.staticmethod",

@@ -269,7 +269,7 @@ def _item_of_sequence(machine: Interpreter, site: Site, base: Sequence, index: V
         for bound in index.items or ():
             machine.convert(site, "slice", bound)
         return _sliced(site, base, index)
-    if isinstance(index, Data) and index.traced and index.is_array:
+    if isinstance(index, Data) and index.traced:
         machine.convert(site, "index", index)
     found = element_of(base)
     if found is None:

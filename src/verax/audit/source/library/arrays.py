@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..events import Call, Fact
+from ..events import Call
 from ..shaping import array_function, array_method, shape_from
 from ..values import Constant, Data, Sequence, Value, leaves
 from .registry import handles, handles_method
@@ -47,7 +47,6 @@ def _numpy(
 def _numpy_random(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
-    machine.note(Fact(site.syntax, site.frame, "impure", {"name": name}))
     kind = name if name.endswith(("default_rng", "RandomState", "Generator")) else ""
     return machine.opaque(name, site, args, traced=False, type=kind)
 
@@ -77,8 +76,9 @@ def _generated(
     machine: Interpreter, site: Site, owner: Data, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     name: str = getattr(getattr(site.syntax, "func", None), "attr", "")
-    machine.note(Fact(site.syntax, site.frame, "impure", {"name": f"numpy.random.{name}"}))
     result = machine.opaque(name, site, (owner, *args), traced=False)
+    full_name = f"{owner.type}.{name}"
+    machine.note(Call(site.syntax, site.frame, full_name, [owner, *args], keywords, result))
     result.is_array = True
     position = _GENERATOR_METHODS[name]
     size = args[position] if len(args) > position else keywords.get("size", Constant(None))

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from ..binding import positional_names
 from ..calls import run
+from ..captures import captures
 from ..classes import fields_are_leaves, innermost_function
-from ..events import Applied, Made
+from ..events import Applied, Fact, Made
 from ..frame import Region
 from ..graph import NOWHERE, Node
 from ..values import (
@@ -137,6 +138,8 @@ def apply(
         transformed=transformed,
     )
     entered, entered_keywords = _entered(machine, site, transformed, args, keywords, region)
+    if kind == "jit" and not site.frame.is_staged:
+        _note_captures(machine, site, transformed, args, entered)
     before = machine.used
     result, inner = _run_inside(machine, site, transformed, entered, entered_keywords, region)
     if kind == "eval_shape":
@@ -148,6 +151,25 @@ def apply(
         )
     )
     return outside
+
+
+def _note_captures(
+    machine: Interpreter,
+    site: Site,
+    transformed: Transformed,
+    args: list[Value],
+    entered: list[Value],
+) -> None:
+    """Note what a jitted function reads from outside at this call."""
+    owner: Value | None = None
+    if isinstance(transformed.function, Bound):
+        owner = transformed.function.owner
+    elif args and isinstance(args[0], Instance) and args[0] is entered[0]:
+        owner = args[0]
+    found = captures(machine, transformed, owner)
+    if found:
+        data = {"transformed": transformed, "captures": found, "owner": owner}
+        machine.note(Fact(site.syntax, site.frame, "captured", data))
 
 
 def _axis_name(transformed: Transformed) -> object:
