@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,8 @@ from ...finding import Place
 from ..classes import innermost_function
 from ..events import Event, Loop
 from ..frame import Frame, Region
+from ..shapes import Shape
+from ..shapes.shape import show_shape
 from ..values import Data, Instance, Mapping, Sequence, Value
 
 if TYPE_CHECKING:
@@ -93,3 +96,8 @@ def place_inside(event: Event, region: Region) -> Place:
 
 def _is_around(frame: Frame, region: Region) -> bool:
     return frame.region is not None and any(it is region for it in frame.region.chain())
+
+
+def shown_shape(shape: Shape) -> str:
+    """A shape for a reader: names of symbols without what keeps them apart."""
+    return re.sub(r"#[\d.]+", "", show_shape(shape)).replace("'", "")
