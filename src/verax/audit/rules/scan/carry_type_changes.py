@@ -185,7 +185,10 @@ def _changes_dtype(before: Data, after: Data, initial: Value | None) -> bool:
     one, other = before.node.dtype, after.node.dtype
     if one is None or other is None or is_weak(one) or not isinstance(initial, Data):
         return False
-    return strong(one).replace("64", "32") != strong(other).replace("64", "32")
+    first, second = strong(one) or "", strong(other) or ""
+    if not all(it == "bool" or it[-1:].isdigit() for it in (first, second)):
+        return False  # Of one, only the kind is known.
+    return first.replace("64", "32") != second.replace("64", "32")
 
 
 def _changed_leaf(

@@ -13,7 +13,8 @@ from ..events import Event, Loop
 from ..frame import Frame, Region
 from ..shapes import Shape
 from ..shapes.shape import show_shape
-from ..values import Data, Instance, Mapping, Sequence, Value
+from ..graph import Node
+from ..values import Data, Instance, Mapping, Sequence, Value, leaves
 
 if TYPE_CHECKING:
     from ..facts import SourceFacts
@@ -101,3 +102,22 @@ def _is_around(frame: Frame, region: Region) -> bool:
 def shown_shape(shape: Shape) -> str:
     """A shape for a reader: names of symbols without what keeps them apart."""
     return re.sub(r"#[\d.]+", "", show_shape(shape)).replace("'", "")
+
+
+def behind(value: Value | None) -> set[Node]:
+    """Everything that a value is made from, itself included."""
+    found: set[Node] = set()
+    for leaf in leaves(value) if value is not None else ():
+        if leaf.node not in found:
+            found.update(leaf.node.ancestors())
+    return found
+
+
+def assigned(frame: Frame) -> Iterator[tuple[ast.stmt, str, Value]]:
+    """The names that a function assigns, each with its statement and its last value."""
+    for statement, _ in frame.steps:
+        targets = getattr(statement, "targets", None) or [getattr(statement, "target", None)]
+        for target in targets:
+            for node in ast.walk(target) if target is not None else ():
+                if isinstance(node, ast.Name) and node.id in frame.environment:
+                    yield statement, node.id, frame.environment[node.id]
