@@ -164,7 +164,7 @@ def _call_generic(machine: Interpreter, transformed: Transformed, function: Func
         value = value.function
     args = [given[name] for name in names if name not in taken]
     is_method = function.cls is not None and not _is_static(function.cls, function)
-    if function.cls and is_method and names and names[0] == next(iter(given)):
+    if function.cls is not None and is_method and names and names[0] == next(iter(given)):
         node = Node("object", (), function.cls.syntax, function.frame, label=names[0])
         args[0] = opaque_instance(function.cls, node, None)
     by_name = {name: given[name] for name in needed if name in keyword_only - taken}

@@ -163,7 +163,7 @@ def _is_handed_on(loop: Loop, value: SourceValue) -> bool:
 
 def _is_alike(carry: SourceValue | None, value: SourceValue) -> bool:
     """Whether a value is an object of the carry's class, or a dict with its keys."""
-    from ...source.values import Instance, Mapping, Sequence
+    from ...source.values import Data, Instance, Mapping, Sequence
 
     if isinstance(carry, Sequence) and isinstance(value, Sequence):
         return carry.type is not None and carry.type is value.type
@@ -171,7 +171,22 @@ def _is_alike(carry: SourceValue | None, value: SourceValue) -> bool:
         return carry.cls is value.cls
     if isinstance(carry, Mapping) and isinstance(value, Mapping):
         return bool(carry.items) and carry.items.keys() == value.items.keys()
+    if isinstance(carry, Data):
+        return _has_fields_of(carry, value)
     return False
+
+
+def _has_fields_of(carry: Data, value: SourceValue) -> bool:
+    """Whether a value is of a class that has all fields which the body reads from its carry."""
+    from ...source.classes import all_fields
+    from ...source.values import Instance, Sequence
+
+    cls = value.type if isinstance(value, Sequence) else None
+    cls = value.cls if isinstance(value, Instance) else cls
+    read = {
+        node.label for node in (carry.node.children or {}).values() if node.operation == "field"
+    }
+    return cls is not None and len(read) > 1 and read <= set(all_fields(cls))
 
 
 def _names(frame: Frame, part: Data) -> list[str]:

@@ -53,13 +53,13 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 
 def _lengths(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
+    from ...source.queries.loops import leading_size
     from ...source.shapes.dims import differ
     from ...source.values import Constant, leaves
 
     sizes = [
-        (f"`{facts.name_of(leaf)}`", leaf.node.shape[0])
+        (f"`{facts.name_of(leaf)}`", leading_size(leaf.node))
         for leaf in leaves(loop.xs or Constant(None))
-        if isinstance(leaf.node.shape, tuple) and leaf.node.shape
     ]
     length = loop.length.value if isinstance(loop.length, Constant) else None
     if length is not None:

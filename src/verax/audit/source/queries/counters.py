@@ -47,9 +47,9 @@ def _counters(loop: Loop) -> Iterator[tuple[Node, Any]]:
         yield loop.slices.node, length
     for leaf in leaves(loop.slices) if loop.kind in ("scan", "map") and loop.slices else ():
         source = leaf.node.inputs[0] if leaf.node.inputs else None
-        if source is not None and source.operation == "jax.numpy.arange":
-            if isinstance(source.shape, tuple) and source.shape:
-                yield leaf.node, source.shape[0]
+        shape = source.shape if source and source.operation == "jax.numpy.arange" else None
+        if isinstance(shape, tuple) and shape:
+            yield leaf.node, shape[0]
     if length is None and loop.xs is not None:
         sizes = [it.node.shape for it in leaves(loop.xs)]
         length = next((it[0] for it in sizes if isinstance(it, tuple) and it), None)
@@ -57,9 +57,17 @@ def _counters(loop: Loop) -> Iterator[tuple[Node, Any]]:
         for (start, before), (_, after) in zip(
             pairs(loop.initial, loop.carry_in), pairs(loop.carry_in, loop.carry_out), strict=False
         ):
-            if isinstance(before, Data) and isinstance(after, Data) and _is_zero(start):
-                if after.node.operation == "+" and after.node.inputs == (before.node,):
-                    yield before.node, length
+            if _is_zero(start) and isinstance(before, Data) and _is_next(before, after):
+                yield before.node, length
+
+
+def _is_next(before: Data, after: Value) -> bool:
+    """Whether a number is another one plus a constant."""
+    return (
+        isinstance(after, Data)
+        and after.node.operation == "+"
+        and after.node.inputs == (before.node,)
+    )
 
 
 def _is_zero(value: Value) -> bool:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...finding import Place
 from ..classes import innermost_function
 from ..events import Event, Loop
 from ..frame import Frame, Region
+from ..graph import Node
 from ..shapes import Shape
 from ..shapes.shape import show_shape
-from ..graph import Node
+from ..shaping import size_symbol
 from ..values import Data, Instance, Mapping, Sequence, Value, leaves
 
 if TYPE_CHECKING:
@@ -121,3 +122,11 @@ def assigned(frame: Frame) -> Iterator[tuple[ast.stmt, str, Value]]:
             for node in ast.walk(target) if target is not None else ():
                 if isinstance(node, ast.Name) and node.id in frame.environment:
                     yield statement, node.id, frame.environment[node.id]
+
+
+def leading_size(node: Node) -> Any:
+    """The size of an array's first axis, by its symbol where the program asks for the shape."""
+    if isinstance(node.shape, tuple):
+        return node.shape[0] if node.shape else None
+    asked = (node.children or {}).get(("static", "shape"))
+    return None if asked is None or node.shape is not None else size_symbol(asked, 0)
