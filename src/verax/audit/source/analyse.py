@@ -168,11 +168,22 @@ def _call_generic(machine: Interpreter, transformed: Transformed, function: Func
             names = names[1:]
         value = value.function
     args = [given[name] for name in names if name not in taken]
-    if function.cls is not None and names and names[0] == next(iter(given)):
+    is_method = function.cls is not None and not _is_static(function.cls, function)
+    if function.cls is not None and is_method and names and names[0] == next(iter(given)):
         node = Node("object", (), function.cls.syntax, function.frame, label=names[0])
         args[0] = opaque_instance(function.cls, node, None)
     by_name = {name: given[name] for name in needed if name in keyword_only - taken}
     apply(machine, Site(frame, transformed.syntax), transformed, args, by_name)
+
+
+def _is_static(cls: Class, function: Function) -> bool:
+    """Whether a function in a class takes no object."""
+    return any(
+        isinstance(it, Partial)
+        and getattr(it.function, "name", "") == "builtins.staticmethod"
+        and innermost_function(it) is function
+        for it in cls.attributes.values()
+    )
 
 
 def _judged(

@@ -219,9 +219,9 @@ def _item_of_data(machine: Interpreter, site: Site, base: Data, index: Value) ->
         if isinstance(index, Constant):
             node.label = repr(index.value)
     node.is_key = base.node.is_key
-    if node.is_key:
-        data = {"keys": base, "index": index}
-        machine.note(Fact(site.syntax, site.frame, "key picked", data))
+    if node.is_key or not isinstance(index, Constant):
+        data = {"base": base, "index": index}
+        machine.note(Fact(site.syntax, site.frame, "indexed", data))
     by_number = not (isinstance(index, Constant) and isinstance(index.value, str))
     result = Data(node, base.traced, base.is_array and by_number)
     if isinstance(index, Data) and index.traced and base.traced is False and not base.is_array:
