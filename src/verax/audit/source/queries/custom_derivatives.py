@@ -12,7 +12,6 @@ from ..classes import innermost_function
 from ..events import Fact
 from ..frame import Frame
 from ..library.custom_rules import nondifferentiable
-from ..shapes.dims import Dim, differ
 from ..shapes.shape import show_shape
 from ..values import Constant, Data, Function, Sequence, Transformed, Value
 
@@ -132,7 +131,7 @@ def _cotangents(arguments: list[Value], backward: Value) -> str:
         one, other = _shape(argument), _shape(cotangent)
         if one is None or other is None:
             continue
-        if len(one) != len(other) or any(map(differ, one, other)):
+        if one != other:
             return (
                 f"its backward rule returns a cotangent of shape {show_shape(other)} for argument "
                 f"{number}, whose shape is {show_shape(one)}"
@@ -140,11 +139,14 @@ def _cotangents(arguments: list[Value], backward: Value) -> str:
     return ""
 
 
-def _shape(value: Value) -> tuple[Dim, ...] | None:
+def _shape(value: Value) -> tuple[int, ...] | None:
+    """A shape in numbers; two with symbols may be the same, whatever they are called."""
     if isinstance(value, Constant):
         return () if isinstance(value.value, float) else None
     shape = value.node.shape if isinstance(value, Data) else None
-    return shape if isinstance(shape, tuple) else None
+    if not isinstance(shape, tuple) or not all(isinstance(it, int) for it in shape):
+        return None
+    return shape
 
 
 def _return_place(facts: SourceFacts, rule: Value) -> Place | None:
