@@ -113,6 +113,8 @@ def _unpack(machine: Interpreter, frame: Frame, target: ast.Tuple | ast.List, va
             for inner, item in zip(targets, given, strict=True):
                 assign(machine, frame, inner, item)
             return
+        data = {"value": value, "targets": len(targets)}
+        machine.note(Fact(target, frame, "unpacked wrongly", data))
     for number, inner in enumerate(targets):
         if isinstance(inner, ast.Starred):
             bounds: list[Value] = [Constant(number), Constant(None), Constant(None)]

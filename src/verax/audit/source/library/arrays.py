@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..events import Call
-from ..shaping import array_function, array_method, shape_from
+from ..shaping import array_function, array_method, described, shape_from
 from ..values import Constant, Data, Sequence, Value, leaves
 from .registry import handles, handles_method
 
@@ -18,6 +18,11 @@ _STATIC = frozenset(
     "shape ndim size result_type promote_types issubdtype iinfo finfo dtype isscalar "
     "iterable can_cast broadcast_shapes".split()
 )
+# `jnp.float32(x)` is an array too.
+_CASTS = {
+    f"jax.numpy.{name}": name.rstrip("_")
+    for name in "bool_ int8 int16 int32 uint8 uint16 uint32 bfloat16 float16 float32".split()
+}
 
 
 @handles("jax.numpy.*", "jax.nn.*", "jax.lax.*", "jax.numpy.linalg.*", "jax.numpy.fft.*")
@@ -28,7 +33,11 @@ def _jax(
 ) -> Value:
     if name.rpartition(".")[2] in _STATIC:
         return machine.opaque(name, site, (), traced=False)
-    return array_function(machine, site, name, args, keywords)
+    result = array_function(machine, site, name, args, keywords)
+    if name in _CASTS and args:
+        result.node.dtype = _CASTS[name]
+        result.node.shape = described(args[0]).shape
+    return result
 
 
 @handles("numpy.*", "numpy.linalg.*")

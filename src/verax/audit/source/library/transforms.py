@@ -25,6 +25,7 @@ from ..values import (
     Value,
     mapped,
 )
+from .custom_rules import run_rules
 from .registry import handles
 
 if TYPE_CHECKING:
@@ -144,6 +145,8 @@ def apply(
     result, inner = _run_inside(machine, site, transformed, entered, entered_keywords, region)
     if kind == "eval_shape":
         machine.used = before
+    if kind in ("custom_vjp", "custom_jvp"):
+        run_rules(machine, site, transformed, args, keywords, result)
     outside = _left(machine, site, transformed, args, result, region)
     machine.note(
         Applied(
@@ -450,6 +453,8 @@ def _left(
         return _derivatives(machine, site, transformed, args, result)
     if kind in ("custom_vjp", "custom_jvp"):
         return as_result(result, site)
+    if kind == "custom_gradient" and isinstance(result, Sequence) and result.items:
+        return result.items[0]  # The other one is how to differentiate it.
     return result
 
 
