@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from .axes import annotated_shape
 from .graph import Node
 from .values import (
     Class,
@@ -133,7 +134,11 @@ def generic(
         name = annotation.name
         is_array = is_array or name in _ARRAY_TYPES or name.startswith(_JAXTYPING)
         is_array = is_array or name in _NUMBERS
-    return Data(node, traced, is_array)
+    told = annotated_shape(argument.annotation, id(function.syntax))
+    if told is not None:
+        node.shape, node.dtype = told
+        node.is_key = told[1] == "key"
+    return Data(node, traced, is_array or told is not None)
 
 
 def _annotation(machine: Interpreter, function: Function, argument: ast.arg) -> Value | None:

@@ -10,6 +10,7 @@ from .graph import Node
 from .shapes import UNKNOWN, Mismatch, Size, lookup
 from .shapes import Value as Described
 from .shapes.contraction import matmul
+from .shapes.names import meetings
 from .shapes.dtypes import of_literal, promote
 from .shapes.indexing import Gather, index
 from .shapes.shape import broadcast, outer_product
@@ -48,6 +49,15 @@ def _told(machine: Interpreter, site: Site, error: Mismatch, operands: list[Valu
     machine.note(Fact(site.syntax, site.frame, "mismatch", data))
 
 
+def _pairs_told(
+    machine: Interpreter, site: Site, where: str, operands: list[Value], result: Data
+) -> None:
+    """Note that an operation pairs axes with different names."""
+    for one, other in meetings():
+        data = {"names": (one, other), "where": where, "operands": operands, "result": result}
+        machine.note(Fact(site.syntax, site.frame, "clash", data))
+
+
 def of_operator(
     machine: Interpreter, site: Site, symbol: str, left: Value, right: Value, result: Data
 ) -> None:
@@ -60,14 +70,17 @@ def of_operator(
             node.dtype = "float32"
     if a.shape is None and b.shape is None:
         return
+    meetings()
     try:
         if symbol == "@":
             node.shape = matmul(a.shape, b.shape)
+            _pairs_told(machine, site, "contraction", [left, right], result)
             return
         node.shape = broadcast(a.shape, b.shape)
     except Mismatch as error:
         _told(machine, site, error, [left, right])
         return
+    _pairs_told(machine, site, "elementwise", [left, right], result)
     outer = outer_product(a.shape, b.shape)
     if outer is not None:
         data = {"left": left, "right": right, "outer": outer, "result": result}
@@ -145,12 +158,14 @@ def _describe(
     if function is None:
         return
     named = {key: described(value) for key, value in keywords.items()}
+    meetings()
     try:
         found = function([described(value) for value in args], named)
     except Mismatch as error:
         _told(machine, site, error, args)
         return
     result.node.shape, result.node.dtype = found.shape, found.dtype
+    _pairs_told(machine, site, name, [*args, *keywords.values()], result)
 
 
 def size_symbol(shape: Node, axis: int) -> Any:

@@ -1,0 +1,138 @@
+"""What axes mean, where a program says it: `AXES`, jaxtyping's annotations, `verax.axes`.
+
+A name is a symbolic size (`shapes.dims.named`), so that all that is known of shapes says what
+becomes of it, and an operation that takes two sizes to be equal tells which names it pairs.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from ..annotations import read_tree
+from .shapes import Dim, Partial, Shape
+from .shapes.dims import differ
+from .shapes.names import name_of, named
+from .values import Constant, Data, Instance, Mapping, Sequence, Value
+
+if TYPE_CHECKING:
+    from .graph import Node
+
+_ANNOTATIONS: dict[ast.expr, tuple[str, str] | None] = {}
+
+
+def names_of(shape: Shape) -> tuple[str, ...]:
+    """The names of an array's axes, empty for those without one; none for an unknown rank."""
+    return tuple(map(name_of, shape)) if isinstance(shape, tuple) else ()
+
+
+def has_names(shape: Shape) -> bool:
+    """Whether any axis has a name."""
+    return any(names_of(shape))
+
+
+# --- `AXES`: names for what `entry` is called with
+
+
+def name_arguments(names: list[str], args: list[Value], axes: Mapping) -> bool:
+    """Give the arguments of a call the names that a mapping has for them; false if it has none."""
+    pairs = [
+        pair
+        for name, value in zip(names, args, strict=False)
+        if name in axes.items
+        for pair in _leaves_with_names(value, axes.items[name])
+    ]
+    sizes: dict[str, set[Dim]] = {}
+    for node, words in pairs:
+        for word, dim in zip(words, _sizes(node, len(words)), strict=True):
+            sizes.setdefault(word, set()).add(dim)
+    for node, words in pairs:
+        dims = _sizes(node, len(words))
+        node.shape = tuple(
+            # A name for two sizes (all steps, and one more) is two names.
+            named(word, "" if len(sizes[word]) == 1 else dim) if word not in ("", "_") else dim
+            for word, dim in zip(words, dims, strict=True)
+        )
+    return bool(pairs)
+
+
+def _sizes(node: Node, rank: int) -> tuple[Dim, ...]:
+    return node.shape if isinstance(node.shape, tuple) else (None,) * rank
+
+
+def _leaves_with_names(value: Value, names: Value) -> list[tuple[Node, list[str]]]:
+    """The arrays of an argument, each with the words for its axes."""
+    if isinstance(names, Constant) and isinstance(names.value, str):
+        words = names.value.split()
+        if not isinstance(value, Data) or not words:
+            return []
+        shape = value.node.shape
+        fits = not isinstance(shape, tuple) or len(shape) == len(words)
+        return [(value.node, words)] if fits else []
+    pairs: list[tuple[Value, Value]] = []
+    if isinstance(names, Mapping) and isinstance(value, Mapping):
+        pairs = [(value.items[key], it) for key, it in names.items.items() if key in value.items]
+    elif isinstance(names, Sequence) and isinstance(value, Sequence):
+        if names.items is not None and value.items is not None:
+            pairs = list(zip(value.items, names.items, strict=False))
+    elif isinstance(names, Instance) and isinstance(value, Instance):
+        own = value.attributes
+        pairs = [(own[key], it) for key, it in names.attributes.items() if key in own]
+    return [found for one, other in pairs for found in _leaves_with_names(one, other)]
+
+
+# --- annotations
+
+
+def annotated_shape(syntax: ast.expr | None, scope: object) -> tuple[Shape, str] | None:
+    """The shape and dtype that an annotation of jaxtyping tells."""
+    if not isinstance(syntax, (ast.Subscript, ast.Constant, ast.BinOp, ast.Name, ast.Attribute)):
+        return None
+    if syntax not in _ANNOTATIONS:
+        _ANNOTATIONS[syntax] = read_tree(syntax)
+    found = _ANNOTATIONS[syntax]
+    if found is None:
+        return None
+    dtype, text = found
+    return _shape_of_text(text, scope), dtype
+
+
+def _shape_of_text(text: str, scope: object) -> Shape:
+    """The shape that `batch time 3` says."""
+    words = text.split()
+    open_at = [i for i, word in enumerate(words) if word.startswith(("*", "...")) or "*" in word]
+    dims = tuple(_dimension(word, scope) for word in words)
+    if not open_at:
+        return dims
+    lead, trail = dims[: open_at[0]], dims[open_at[-1] + 1 :]
+    return Partial(lead, trail) if lead or trail else None
+
+
+def _dimension(word: str, scope: object) -> Dim:
+    name, _, value = word.rpartition("=")
+    if value.isdigit():
+        return int(value)
+    # `#n` may also be one, and what begins with `_` or `?` is nobody's business.
+    plain = name or value
+    return named(plain, scope) if plain.isidentifier() and not plain.startswith("_") else None
+
+
+# --- `verax.axes`
+
+
+def declare(node: Node, words: list[str]) -> Shape:
+    """The shape of an array whose axes are named inside of the program."""
+    wanted = [None if word == "_" else named(word) for word in words if word != "..."]
+    is_open = words[:1] == ["..."]
+    before: Any = node.shape
+    if (
+        isinstance(before, tuple)
+        and len(before) >= len(wanted)
+        and (is_open or len(before) == len(wanted))
+    ):
+        rest = len(before) - len(wanted)
+        for dim, name in zip(before[rest:], wanted, strict=True):
+            differ(dim, name)  # notes names that contradict each other
+        own = zip(before[rest:], wanted, strict=True)
+        return (*before[:rest], *(dim if name is None else name for dim, name in own))
+    return Partial((), tuple(wanted)) if is_open else tuple(wanted)
