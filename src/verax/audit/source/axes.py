@@ -7,16 +7,14 @@ becomes of it, and an operation that takes two sizes to be equal tells which nam
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..annotations import read_tree
+from .graph import Node
 from .shapes import Dim, Partial, Shape
 from .shapes.dims import differ
 from .shapes.names import name_of, named
-from .values import Constant, Data, Instance, Mapping, Sequence, Value
-
-if TYPE_CHECKING:
-    from .graph import Node
+from .values import Constant, Data, Instance, Mapping, Sequence, Value, mapped
 
 _ANNOTATIONS: dict[ast.expr, tuple[str, str] | None] = {}
 
@@ -34,13 +32,14 @@ def has_names(shape: Shape) -> bool:
 # --- `AXES`: names for what `entry` is called with
 
 
-def name_arguments(names: list[str], args: list[Value], axes: Mapping) -> bool:
-    """Give the arguments of a call the names that a mapping has for them; false if it has none."""
+def named_arguments(names: list[str], given: list[Value], axes: Mapping) -> list[Value] | None:
+    """The arguments of a call with the names that a mapping has for them; `None` if it has none."""
+    args = [mapped(value, _copy) for value in given]
     pairs = [
         pair
         for name, value in zip(names, args, strict=False)
         if name in axes.items
-        for pair in _leaves_with_names(value, axes.items[name])
+        for pair in _leaves_with_names(name, value, axes.items[name])
     ]
     sizes: dict[str, set[Dim]] = {}
     for node, words in pairs:
@@ -53,32 +52,49 @@ def name_arguments(names: list[str], args: list[Value], axes: Mapping) -> bool:
             named(word, "" if len(sizes[word]) == 1 else dim) if word not in ("", "_") else dim
             for word, dim in zip(words, dims, strict=True)
         )
-    return bool(pairs)
+    return args if pairs else None
+
+
+def _copy(leaf: Data) -> Data:
+    own = leaf.node
+    node = Node("parameter", varies=own.varies, label=own.label)
+    node.shape, node.dtype, node.is_key = own.shape, own.dtype, own.is_key
+    return Data(node, leaf.traced, leaf.is_array, leaf.type, leaf.limit)
 
 
 def _sizes(node: Node, rank: int) -> tuple[Dim, ...]:
     return node.shape if isinstance(node.shape, tuple) else (None,) * rank
 
 
-def _leaves_with_names(value: Value, names: Value) -> list[tuple[Node, list[str]]]:
+def _leaves_with_names(path: str, value: Value, names: Value) -> list[tuple[Node, list[str]]]:
     """The arrays of an argument, each with the words for its axes."""
     if isinstance(names, Constant) and isinstance(names.value, str):
         words = names.value.split()
         if not isinstance(value, Data) or not words:
             return []
         shape = value.node.shape
+        value.node.label = path
         fits = not isinstance(shape, tuple) or len(shape) == len(words)
         return [(value.node, words)] if fits else []
-    pairs: list[tuple[Value, Value]] = []
+    pairs: list[tuple[str, Value, Value]] = []
     if isinstance(names, Mapping) and isinstance(value, Mapping):
-        pairs = [(value.items[key], it) for key, it in names.items.items() if key in value.items]
+        own = value.items
+        pairs = [(f"[{key!r}]", own[key], it) for key, it in names.items.items() if key in own]
     elif isinstance(names, Sequence) and isinstance(value, Sequence):
-        if names.items is not None and value.items is not None:
-            pairs = list(zip(value.items, names.items, strict=False))
+        both = zip(value.items or (), names.items or (), strict=False)
+        fields = list(value.type.fields) if value.type is not None else []
+        pairs = [
+            (f".{fields[at]}" if at < len(fields) else f"[{at}]", one, other)
+            for at, (one, other) in enumerate(both)
+        ]
     elif isinstance(names, Instance) and isinstance(value, Instance):
-        own = value.attributes
-        pairs = [(own[key], it) for key, it in names.attributes.items() if key in own]
-    return [found for one, other in pairs for found in _leaves_with_names(one, other)]
+        parts = value.attributes
+        pairs = [
+            (f".{key}", parts[key], it) for key, it in names.attributes.items() if key in parts
+        ]
+    return [
+        found for step, one, other in pairs for found in _leaves_with_names(path + step, one, other)
+    ]
 
 
 # --- annotations

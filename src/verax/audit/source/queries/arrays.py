@@ -82,9 +82,8 @@ def axis_argument(call: Call, position: int, default: int | None) -> tuple[int, 
         numbers = [it.value if isinstance(it, Constant) else None for it in given.items]
     else:
         return None
-    if not all(type(it) is int and -rank <= it < rank for it in numbers):
-        return None
-    return tuple(number % rank for number in numbers)
+    known = [it % rank for it in numbers if type(it) is int and -rank <= it < rank]
+    return tuple(known) if len(known) == len(numbers) else None
 
 
 _FOLLOWED = frozenset(("turn", "carry", "lane", "primal", "slice", "join", "last", "stack"))
