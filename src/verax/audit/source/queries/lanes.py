@@ -52,11 +52,9 @@ def lanes_of(frame: Frame) -> dict[str, Lane]:
         if lane is None or taken is None:
             continue
         names = names_of(lane.inputs[0].shape)
-        if any(names):
-            # A seed or an agent may have a batch of its own.
-            lost = is_batch(names[0]) and not any(map(is_batch, names[1:]))
-        else:
-            lost = no_room
+        # A seed or an agent may have a batch of its own.
+        by_name = is_batch(names[0]) and not any(map(is_batch, names[1:])) if names else False
+        lost = by_name if any(names) else no_room
         found[name] = Lane(taken, lost, value.is_array)
     return found
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from ..axes import names_of
 from ..events import Applied, Call, Event
+from ..frame import Frame
 from ..graph import Node
 from ..library.transforms import axes_of
-from ..values import Constant, Data, Mapping, Sequence, Value, leaves
+from ..values import Constant, Data, Mapping, Sequence, Transformed, Value, leaves
 
 if TYPE_CHECKING:
     from ..facts import SourceFacts
@@ -81,3 +82,31 @@ def summed_with(facts: SourceFacts, event: Applied, node: Node, over: str) -> Ev
             if is_summed and event.region in leaf.node.varies and leaf.node.depends_on(node):
                 return call
     return None
+
+
+def is_called_for_real(frame: Frame) -> bool:
+    """Whether the program itself makes the call that some code runs in.
+
+    Functions are also run as somebody elsewhere might call them, inside of maps that are not known.
+    """
+    *_, outermost = frame.callers()
+    return outermost is outermost.module.frame
+
+
+def bound_names(frame: Frame) -> list[str] | None:
+    """The names that the maps around some code bind; `None` if there may be more of them."""
+    found: list[str] = []
+    is_known = is_called_for_real(frame)
+    for region in frame.region.chain() if frame.region is not None else ():
+        if region.kind == "shard_map":
+            return None
+        if region.kind in ("vmap", "pmap"):
+            transformed: Transformed = region.details["transformed"]
+            given = transformed.options.get("axis_name")
+            if given is not None and not isinstance(given, Constant):
+                return None
+            if isinstance(region.axis_name, str):
+                found.append(region.axis_name)
+            # A pmap is outermost.
+            is_known = is_known or region.kind == "pmap"
+    return found if is_known else None
