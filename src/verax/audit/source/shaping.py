@@ -44,7 +44,9 @@ def described(value: Value) -> Described:
 
 
 def _told(machine: Interpreter, site: Site, error: Mismatch, operands: list[Value]) -> None:
-    """Note that an operation cannot work."""
+    """Note that an operation cannot work, if it is certain to run: conditions may depend on it."""
+    if machine.choices:
+        return
     data = {"reason": str(error), "operands": operands}
     machine.note(Fact(site.syntax, site.frame, "mismatch", data))
 
@@ -82,7 +84,7 @@ def of_operator(
         return
     _pairs_told(machine, site, "elementwise", [left, right], result)
     outer = outer_product(a.shape, b.shape)
-    if outer is not None:
+    if outer is not None and not machine.choices:
         data = {"left": left, "right": right, "outer": outer, "result": result}
         machine.note(Fact(site.syntax, site.frame, "outer product", data))
 

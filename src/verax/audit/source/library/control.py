@@ -82,7 +82,8 @@ def _scan(
     returned = machine.call(_inside(site, region), body, [carry_in, slices], {})
     carry_out, ys = _pair(machine, site, returned)
     outside = machine.tuple_of(
-        _settled(join(initial, carry_out), region, site), stacked(as_result(ys, site), region, site)
+        _settled(join(initial, carry_out), region, site),
+        stacked(as_result(as_traced(ys), site), region, site),
     )
     loop = Loop(
         site.syntax,
@@ -206,7 +207,7 @@ def _map(
     region = Region("map", site.frame.region, site.frame.place(site.syntax))
     slices = turned(xs, "slice", site, region)
     ys = machine.call(_inside(site, region), body, [slices], {})
-    outside = stacked(as_result(ys, site), region, site)
+    outside = stacked(as_result(as_traced(ys), site), region, site)
     machine.note(
         Loop(
             site.syntax,

@@ -412,7 +412,8 @@ def _left(
             return machine.opaque(kind, site, (result,), traced=False)
         return as_result(result, site)
     if kind in ("vmap", "pmap"):
-        return _lanes_together(as_result(result, site), region, site, transformed)
+        arrays = as_result(as_traced(result, transformed.is_filtered), site)
+        return _lanes_together(arrays, region, site, transformed)
     if kind in DERIVATIVES:
         return _derivatives(machine, site, transformed, args, result)
     if kind in ("custom_vjp", "custom_jvp"):
