@@ -10,6 +10,7 @@ import ast
 from typing import Any
 
 from ..annotations import read_tree
+from .classes import all_fields
 from .graph import Node
 from .shapes import Dim, Partial, Shape
 from .shapes.dims import differ
@@ -49,7 +50,7 @@ def named_arguments(names: list[str], given: list[Value], axes: Mapping) -> list
         dims = _sizes(node, len(words))
         node.shape = tuple(
             # A name for two sizes (all steps, and one more) is two names.
-            named(word, "" if len(sizes[word]) == 1 else dim) if word not in ("", "_") else dim
+            named(word, "", "" if len(sizes[word]) == 1 else dim) if word not in ("", "_") else dim
             for word, dim in zip(words, dims, strict=True)
         )
     return args if pairs else None
@@ -82,7 +83,7 @@ def _leaves_with_names(path: str, value: Value, names: Value) -> list[tuple[Node
         pairs = [(f"[{key!r}]", own[key], it) for key, it in names.items.items() if key in own]
     elif isinstance(names, Sequence) and isinstance(value, Sequence):
         both = zip(value.items or (), names.items or (), strict=False)
-        fields = list(value.type.fields) if value.type is not None else []
+        fields = list(all_fields(value.type)) if value.type is not None else []
         pairs = [
             (f".{fields[at]}" if at < len(fields) else f"[{at}]", one, other)
             for at, (one, other) in enumerate(both)
@@ -100,7 +101,9 @@ def _leaves_with_names(path: str, value: Value, names: Value) -> list[tuple[Node
 # --- annotations
 
 
-def annotated_shape(syntax: ast.expr | None, scope: object) -> tuple[Shape, str] | None:
+def annotated_shape(
+    syntax: ast.expr | None, scope: object, of: object = ""
+) -> tuple[Shape, str] | None:
     """The shape and dtype that an annotation of jaxtyping tells."""
     if not isinstance(syntax, (ast.Subscript, ast.Constant, ast.BinOp, ast.Name, ast.Attribute)):
         return None
@@ -110,27 +113,27 @@ def annotated_shape(syntax: ast.expr | None, scope: object) -> tuple[Shape, str]
     if found is None:
         return None
     dtype, text = found
-    return _shape_of_text(text, scope), dtype
+    return _shape_of_text(text, scope, of), dtype
 
 
-def _shape_of_text(text: str, scope: object) -> Shape:
+def _shape_of_text(text: str, scope: object, of: object) -> Shape:
     """The shape that `batch time 3` says."""
     words = text.split()
     open_at = [i for i, word in enumerate(words) if word.startswith(("*", "...")) or "*" in word]
-    dims = tuple(_dimension(word, scope) for word in words)
+    dims = tuple(_dimension(word, scope, of) for word in words)
     if not open_at:
         return dims
     lead, trail = dims[: open_at[0]], dims[open_at[-1] + 1 :]
     return Partial(lead, trail) if lead or trail else None
 
 
-def _dimension(word: str, scope: object) -> Dim:
+def _dimension(word: str, scope: object, of: object) -> Dim:
     name, _, value = word.rpartition("=")
     if value.isdigit():
         return int(value)
     # `#n` may also be one, and what begins with `_` or `?` is nobody's business.
     plain = name or value
-    return named(plain, scope) if plain.isidentifier() and not plain.startswith("_") else None
+    return named(plain, scope, of) if plain.isidentifier() and not plain.startswith("_") else None
 
 
 # --- `verax.axes`

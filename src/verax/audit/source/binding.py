@@ -81,6 +81,7 @@ def bind(
     names = positional_names(function)
     for name, value in zip(names, args, strict=False):
         environment[name] = value
+    _learn_shapes(function, environment, inner)
     if arguments.vararg is not None:
         rest = args[len(names) :]
         if site.is_open:
@@ -103,6 +104,17 @@ def bind(
             environment[name] = machine.opaque("argument", site, (), type="")
         else:
             environment[name] = default
+
+
+def _learn_shapes(function: Function, environment: dict[str, Value], inner: Frame) -> None:
+    """What annotations tell of arguments of which nothing is known."""
+    arguments = function.syntax.args
+    for argument in (*arguments.posonlyargs, *arguments.args):
+        value = environment.get(argument.arg) if argument.annotation is not None else None
+        if isinstance(value, Data) and value.node.shape is None:
+            told = annotated_shape(argument.annotation, id(function.syntax), id(inner))
+            if told is not None:
+                value.node.shape, value.node.dtype = told[0], value.node.dtype or told[1]
 
 
 def generic_arguments(

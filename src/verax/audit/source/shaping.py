@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from ..words import is_batch, is_sequence
 from .events import Fact
 from .graph import Node
 from .shapes import UNKNOWN, Mismatch, Size, lookup
 from .shapes import Value as Described
 from .shapes.contraction import matmul
-from .shapes.names import meetings
+from .shapes.names import PASSING, meetings, named
 from .shapes.dtypes import of_literal, promote
 from .shapes.indexing import Gather, index
 from .shapes.shape import broadcast, outer_product
@@ -30,7 +31,8 @@ def described(value: Value) -> Described:
     if isinstance(value, Constant):
         if isinstance(value.value, Size):
             return Described((), "int32*", value.value)
-        return Described((), of_literal(value.value), value.value)
+        is_number = isinstance(value.value, (bool, int, float, complex))
+        return Described(() if is_number else None, of_literal(value.value), value.value)
     if isinstance(value, Sequence):
         if value.items is None:
             return Described(None, None)
@@ -184,7 +186,15 @@ def unpacked_shape(machine: Interpreter, value: Data, count: int, targets: list[
 
     owner = value.node.inputs[0] if value.node.inputs else None
     names = [it.id if isinstance(it, ast.Name) else "n" for it in targets]
-    sizes = [symbol(f"{name}#{id(value.node)}.{axis}") for axis, name in enumerate(names)]
+    frame = value.node.frame
+    scope = f"{PASSING}{id(frame.function) if frame is not None else 0}"
+    sizes = [
+        # Batch and time are what they are called; other names may be two for one thing.
+        named(name, scope, f"{id(value.node)}.{axis}")
+        if is_batch(name) or is_sequence(name)
+        else symbol(f"{name}#{id(value.node)}.{axis}")
+        for axis, name in enumerate(names)
+    ]
     if owner is not None and owner.shape is None:
         owner.shape = tuple(sizes)
     return Sequence("tuple", [Constant(size) for size in sizes])

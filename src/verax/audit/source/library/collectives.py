@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ..events import Fact
-from ..graph import Node
+from ..graph import NOWHERE, Node
 from ..shapes import Mismatch, lookup, symbol
 from ..shaping import described
 from ..values import Constant, Data, Sequence, Value, mapped
@@ -54,7 +54,7 @@ def _collective(
     whole = "axis_index_groups" not in keywords
 
     def change(leaf: Data) -> Data:
-        united = over if short in _UNITING and whole else frozenset[Region]()
+        united = over if short in _UNITING and whole else NOWHERE
         varies = leaf.node.varies - united
         node = Node(name, (leaf.node,), site.syntax, site.frame, varies)
         if function is not None and axis is not None and not site.is_open:

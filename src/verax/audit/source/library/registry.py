@@ -75,6 +75,7 @@ def load() -> None:
         "collectives",
         "control",
         "frameworks",
+        "naming",
         "random",
         "transforms",
         "trees",

@@ -16,7 +16,7 @@ from ..values import Constant, Data, Sequence, Value
 if TYPE_CHECKING:
     from ..facts import SourceFacts
 
-_SCOPE = re.compile(r"#[\w.]*")
+_SCOPE = re.compile(r"#[\w.~]*")
 
 
 def plain(text: str) -> str:

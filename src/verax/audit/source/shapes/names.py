@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from ...words import is_batch
 from .polynomial import Dim, Size, symbol
+
+
+# The scope of names that are given by the way (`batch, time = x.shape`): two of them may be two
+# words for one thing, unless one is of the batch and one of time.
+PASSING = "~"
 
 
 class Named(str):
     """The symbol of an axis with a name: `batch`.
 
-    Its text is the name and, behind a `#`, where the name holds: names of one place mean different
-    axes if they are different, those of two places nobody can compare.
+    Its text is the name and, behind a `#` each, where the name holds and of what it is a size.
+    Names of one place mean different axes if they are different; those of two places nobody can
+    compare. Axes of one name are equally long if they are of the same.
     """
 
     @property
@@ -20,12 +27,12 @@ class Named(str):
     @property
     def scope(self) -> str:
         """Where it holds."""
-        return self.partition("#")[2]
+        return self.split("#")[1]
 
 
-def named(name: str, scope: object = "") -> Size:
+def named(name: str, scope: object = "", of: object = "") -> Size:
     """The size of an axis with a name."""
-    return symbol(Named(f"{name}#{scope}"))
+    return symbol(Named(f"{name}#{scope}#{of}"))
 
 
 def name_of(dim: Dim) -> str:
@@ -59,5 +66,8 @@ def meetings() -> list[tuple[str, str]]:
 def meet(a: Dim, b: Dim) -> None:
     """Two sizes are taken to be equal."""
     one, other = _named(a), _named(b)
-    if one is not None and other is not None and one.scope == other.scope:
+    if one is None or other is None or one.scope != other.scope:
+        return
+    by_the_way = one.scope.startswith(PASSING)
+    if not by_the_way or is_batch(one.name) != is_batch(other.name):
         _MEETINGS.append((one.name, other.name))
