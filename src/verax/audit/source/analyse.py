@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from ..finding import Finding, Verified, without_repetition
 from ..report import Report
 from .axes import named_arguments
-from .binding import generic_arguments, positional_names
+from .binding import default_of, generic_arguments, positional_names
 from .calls import run_frame
 from .classes import innermost_function, opaque_instance
 from .events import Made
 from .facts import SourceFacts
-from .frame import Frame, Region, Site
+from .frame import Frame, Site
 from .graph import Node
 from .library import registry
 from .library.transforms import apply
@@ -160,32 +160,29 @@ def _run_transformed(machine: Interpreter, module: Module) -> None:
 
 
 def _call_generic(machine: Interpreter, transformed: Transformed, function: Function) -> None:
-    frame = Frame(transformed.frame.module, transformed.frame.name, None, transformed.frame.outer)
-    frame.region = _outer_region(transformed.frame)
-    frame.environment = transformed.frame.environment
-    site = Site(frame, transformed.syntax, is_open=False)
+    """Call a transformed function with what it needs; what has a default keeps it."""
+    made_in = transformed.frame
+    frame = Frame(made_in.module, made_in.name, None, made_in.outer, made_in.region)
+    frame.environment = made_in.environment
     given = generic_arguments(machine, function, frame, None)
-    args = list(given.values())
-    names = list(given)
+    needed = [name for name in given if default_of(function, name) is None]
+    keyword_only = {it.arg for it in function.syntax.args.kwonlyargs}
+    names = [name for name in needed if name not in keyword_only]
+    taken = set[str]()
     value = transformed.function
-    if function.cls is not None and args and not isinstance(value, Bound):
+    while isinstance(value, (Bound, Partial, Transformed)):
+        if isinstance(value, Partial):
+            names = names[len(value.args) :]
+            taken |= value.keywords.keys()
+        elif isinstance(value, Bound):
+            names = names[1:]
+        value = value.function
+    args = [given[name] for name in names if name not in taken]
+    if function.cls is not None and names and names[0] == next(iter(given)):
         node = Node("object", (), function.cls.syntax, function.frame, label=names[0])
         args[0] = opaque_instance(function.cls, node, None)
-    elif isinstance(value, Bound):
-        args = args[1:]
-    while isinstance(value, (Partial, Transformed)):
-        if isinstance(value, Partial):
-            args = args[len(value.args) :]
-            args = [a for a, n in zip(args, names, strict=False) if n not in value.keywords]
-        value = value.function
-    keyword_only = [it.arg for it in function.syntax.args.kwonlyargs]
-    by_name = {name: given[name] for name in keyword_only}
-    count = len(given) - len(keyword_only)
-    apply(machine, site, transformed, args[:count], by_name)
-
-
-def _outer_region(frame: Frame) -> Region | None:
-    return frame.region
+    by_name = {name: given[name] for name in needed if name in keyword_only - taken}
+    apply(machine, Site(frame, transformed.syntax), transformed, args, by_name)
 
 
 def _judged(

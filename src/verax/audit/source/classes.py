@@ -117,6 +117,24 @@ def decorator_names(cls: Class) -> list[str]:
     return [name for name in map(_decorator_name, cls.decorators) if name]
 
 
+# JAX takes the fields of such classes apart, except for those that are declared as static.
+_LEAF_DECORATORS = _DATACLASSES - {
+    "dataclasses.dataclass",
+    "attr.s",
+    "attrs.define",
+    "attrs.frozen",
+}
+_LEAF_BASES = frozenset(("equinox.Module", "flax.struct.PyTreeNode", "typing.NamedTuple"))
+
+
+def fields_are_leaves(cls: Class) -> bool:
+    """Whether an object's fields are known to be leaves of a tree for JAX."""
+    if not _LEAF_BASES.isdisjoint(base_names(cls)):
+        return True
+    own = [it for it in cls.lineage() if isinstance(it, Class)]
+    return any(not _LEAF_DECORATORS.isdisjoint(decorator_names(it)) for it in own)
+
+
 def is_named_tuple(cls: Class) -> bool:
     """Whether its instances are tuples."""
     return "typing.NamedTuple" in base_names(cls)

@@ -14,6 +14,7 @@ from .shapes.contraction import matmul
 from .shapes.names import PASSING, meetings, named
 from .shapes.dtypes import of_literal, promote
 from .shapes.indexing import Gather, index
+from .shapes.semantics.pointwise import TABLE as POINTWISE
 from .shapes.shape import broadcast, outer_product
 from .values import Constant, Data, External, Mapping, Sequence, Value
 
@@ -85,7 +86,12 @@ def of_operator(
         _told(machine, site, error, [left, right])
         return
     _pairs_told(machine, site, "elementwise", [left, right], result)
-    outer = outer_product(a.shape, b.shape)
+    outer_told(machine, site, left, right, result)
+
+
+def outer_told(machine: Interpreter, site: Site, left: Value, right: Value, result: Data) -> None:
+    """Note that broadcasting pairs an axis with itself, in code that is certain to run."""
+    outer = outer_product(described(left).shape, described(right).shape)
     if outer is not None and not machine.choices:
         data = {"left": left, "right": right, "outer": outer, "result": result}
         machine.note(Fact(site.syntax, site.frame, "outer product", data))
@@ -170,6 +176,8 @@ def _describe(
         return
     result.node.shape, result.node.dtype = found.shape, found.dtype
     _pairs_told(machine, site, name, [*args, *keywords.values()], result)
+    if len(args) == 2 and name in POINTWISE:
+        outer_told(machine, site, args[0], args[1], result)
 
 
 def size_symbol(shape: Node, axis: int) -> Any:

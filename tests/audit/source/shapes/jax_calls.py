@@ -211,3 +211,22 @@ def pointwise_calls() -> list[Call]:
             calls.append(call("operator." + name, ints, 1 if kind == "promoted" else 2.0))
     calls += [call("operator.neg", x), call("operator.pos", x), call("operator.invert", mask)]
     return [*calls, call("operator.abs", A(5, dtype=C64))]
+
+
+def elsewhere_calls() -> list[Call]:
+    calls = [
+        call("jax.scipy.stats.norm." + name, x, v, 2.0)
+        for name in "logpdf pdf logcdf cdf logsf sf".split()
+    ]
+    for name in "segment_sum segment_prod segment_max segment_min".split():
+        calls += [
+            call("jax.ops." + name, cube, places, 9),
+            call("jax.ops." + name, x, places, num_segments=9),
+        ]
+    return [
+        *calls,
+        call("jax.image.resize", cube, (8, 9, 11), "bilinear"),
+        call("jax.numpy.resize", x, (3, 4)),
+        call("jax.numpy.modf", x),
+        call("jax.numpy.spacing", x),
+    ]

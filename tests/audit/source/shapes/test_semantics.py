@@ -16,7 +16,7 @@ from verax.audit.source.shapes.shape import Partial, Shape
 from verax.audit.source.shapes.values import UNKNOWN
 
 from .calling import KEY, A, Call
-from .jax_calls import lax_calls, nn_calls, pointwise_calls, random_calls
+from .jax_calls import elsewhere_calls, lax_calls, nn_calls, pointwise_calls, random_calls
 from .numpy_calls import numpy_calls
 from .product_calls import product_calls
 from .truth import fits
@@ -28,6 +28,7 @@ CALLS = [
     *nn_calls(),
     *lax_calls(),
     *pointwise_calls(),
+    *elsewhere_calls(),
 ]
 
 # Of these not all can be known.
@@ -178,7 +179,7 @@ NOT_CALLED = {
         "jax.lax." + name
         for name in "psum pmax pmin pmean ppermute with_sharding_constraint".split()
     ),
-    *("jax.numpy." + name for name in "broadcast_shapes shape ndim".split()),
+    *("jax.numpy." + name for name in "broadcast_shapes shape ndim size".split()),
 }
 
 
@@ -186,6 +187,8 @@ def test_shapes_are_constants():
     x = Value((symbol("n"), None, 3), "float32")
     assert TABLE["jax.numpy.shape"]([x]).constant == (symbol("n"), UNKNOWN, 3)
     assert TABLE["jax.numpy.ndim"]([x]).constant == 3
+    assert TABLE["jax.numpy.size"]([x]).constant is UNKNOWN
+    assert TABLE["jax.numpy.size"]([Value((symbol("n"),))]).constant == symbol("n")
     shapes = [Value(constant=(symbol("n"), 1)), Value(constant=(3,))]
     assert TABLE["jax.numpy.broadcast_shapes"](shapes).constant == (symbol("n"), 3)
 

@@ -118,6 +118,9 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             continue
         column, row = sorted((left, right), key=lambda it: -len(it.node.shape))
         is_same = isinstance(outer.size, Size)
+        # Equal numbers may be chance, but for what a network gives for one output.
+        if not is_same and outer.shorter_axis != -1:
+            continue
         if unit_is_written(column.node, outer.shorter_axis, is_same):
             continue
         n = plain(show(outer.size))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from ..binding import positional_names
 from ..calls import run
-from ..classes import innermost_function
+from ..classes import fields_are_leaves, innermost_function
 from ..events import Applied, Made
 from ..frame import Region
 from ..graph import NOWHERE, Node
@@ -302,7 +302,19 @@ def as_traced(value: Value, is_filtered: bool = False) -> Value:
 
     if isinstance(value, (Sequence, Mapping)):
         return _containers_traced(value, is_filtered)
+    if isinstance(value, Instance) and not fields_are_leaves(value.cls):
+        return _object_traced(value)
     return mapped(value, change)
+
+
+def _object_traced(value: Instance) -> Instance:
+    """An object of which it is not known what JAX takes for its leaves."""
+    inside = Instance(value.cls, value.node, value.made_in, None)
+    for name, item in value.attributes.items():
+        if isinstance(item, Constant) and isinstance(item.value, (int, float)):
+            item = Data(Node("field", (value.node,), label=name), None)
+        inside.attributes[name] = mapped(item, lambda leaf: Data(leaf.node, None, leaf.is_array))
+    return inside
 
 
 def _containers_traced(value: Sequence | Mapping, is_filtered: bool) -> Value:

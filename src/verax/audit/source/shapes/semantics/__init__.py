@@ -6,6 +6,7 @@ arrays are "ndarray.mean", their attributes "ndarray.T", Python's operators "ope
 
 from . import (
     creating,
+    elsewhere,
     joins,
     lax,
     nn,
@@ -32,6 +33,7 @@ _JAX: Table = {
     **random.TABLE,
     **nn.TABLE,
     **lax.TABLE,
+    **elsewhere.TABLE,
 }
 
 TABLE: Table = {**_JAX, **methods(_JAX), **of_numpy(_JAX)}
