@@ -77,15 +77,16 @@ def _read_text(annotation: str) -> tuple[str, str] | None:
         tree = ast.parse(annotation.strip(), mode="eval").body
     except SyntaxError:
         return None
-    return _read_tree(tree)
+    return read_tree(tree)
 
 
-def _read_tree(tree: ast.expr) -> tuple[str, str] | None:
+def read_tree(tree: ast.expr) -> tuple[str, str] | None:
+    """The dtype and the text of the dimensions, from the syntax of an annotation."""
     match tree:
         case ast.Constant(value=str(text)):
             return _read_text(text)
         case ast.BinOp(op=ast.BitOr(), left=left, right=right):
-            return _read_tree(left) or _read_tree(right)
+            return read_tree(left) or read_tree(right)
         case ast.Name("PRNGKeyArray") | ast.Attribute(attr="PRNGKeyArray"):
             return "key", ""
         case ast.Subscript(

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from ..finding import Finding, Verified, without_repetition
 from ..report import Report
-from .binding import default_of, generic_arguments
+from .axes import named_arguments
+from .binding import default_of, generic_arguments, positional_names
 from .calls import run_frame
 from .classes import innermost_function, opaque_instance
 from .events import Made
@@ -22,7 +23,7 @@ from .machine import Interpreter
 from .project import Module, Project
 from .reading import Problem, SourceText, UnreadableError
 from .sections import sections_of
-from .values import Bound, Class, Function, Partial, Sequence, Transformed, Value
+from .values import Bound, Class, Function, Mapping, Partial, Sequence, Transformed, Value
 
 if TYPE_CHECKING:
     from ..rules._rule import Rule
@@ -90,6 +91,20 @@ def _run_example(machine: Interpreter, frame: Frame) -> None:
     if isinstance(given, Sequence) and given.items is not None:
         machine.start_root()
         machine.call(site, entry, list(given.items), {})
+        _run_named(machine, frame, site, entry, given.items)
+
+
+def _run_named(
+    machine: Interpreter, frame: Frame, site: Site, entry: Value, given: list[Value]
+) -> None:
+    """Call it once more with names for sizes, where `AXES` says what the axes mean."""
+    axes, function = frame.environment.get("AXES"), innermost_function(entry)
+    if not isinstance(axes, Mapping) or function is None:
+        return
+    args = named_arguments(positional_names(function), given, axes)
+    if args is not None:
+        machine.start_root()
+        machine.call(site, entry, args, {})
 
 
 def _run_definition(machine: Interpreter, frame: Frame, value: Value, module: Module) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from .axes import annotated_shape
 from .graph import Node
 from .values import (
     Class,
@@ -80,6 +81,7 @@ def bind(
     names = positional_names(function)
     for name, value in zip(names, args, strict=False):
         environment[name] = value
+    _learn_shapes(function, environment, inner)
     if arguments.vararg is not None:
         rest = args[len(names) :]
         if site.is_open:
@@ -102,6 +104,17 @@ def bind(
             environment[name] = machine.opaque("argument", site, (), type="")
         else:
             environment[name] = default
+
+
+def _learn_shapes(function: Function, environment: dict[str, Value], inner: Frame) -> None:
+    """What annotations tell of arguments of which nothing is known."""
+    arguments = function.syntax.args
+    for argument in (*arguments.posonlyargs, *arguments.args):
+        value = environment.get(argument.arg) if argument.annotation is not None else None
+        if isinstance(value, Data) and value.node.shape is None:
+            told = annotated_shape(argument.annotation, id(function.syntax), id(inner))
+            if told is not None:
+                value.node.shape, value.node.dtype = told[0], value.node.dtype or told[1]
 
 
 def generic_arguments(
@@ -133,7 +146,11 @@ def generic(
         name = annotation.name
         is_array = is_array or name in _ARRAY_TYPES or name.startswith(_JAXTYPING)
         is_array = is_array or name in _NUMBERS
-    return Data(node, traced, is_array)
+    told = annotated_shape(argument.annotation, id(function.syntax))
+    if told is not None:
+        node.shape, node.dtype = told
+        node.is_key = told[1] == "key"
+    return Data(node, traced, is_array or told is not None)
 
 
 def _annotation(machine: Interpreter, function: Function, argument: ast.arg) -> Value | None:

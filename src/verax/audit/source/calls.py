@@ -164,8 +164,10 @@ def _tells_nothing(
     for value in given:
         if not isinstance(value, (Data, Constant)):
             return False
-        if isinstance(value, Data) and (value.traced or value.node.is_key):
-            return False
+        if isinstance(value, Data):
+            node = value.node
+            if value.traced or node.is_key or node.shape is not None:
+                return False
     return True
 
 

@@ -165,6 +165,15 @@ class Record:
         if kind is not Call:
             self.count += 1
 
+    def marks(self) -> dict[type[Event], int]:
+        """How many events of each class there are."""
+        return {kind: len(events) for kind, events in self._events.items()}
+
+    def rewind(self, marks: dict[type[Event], int]) -> None:
+        """Forget the events since some marks were taken."""
+        for kind, events in self._events.items():
+            del events[marks.get(kind, 0) :]
+
     def of(self, kind: type[_Event]) -> list[_Event]:
         """The events of a class."""
         return self._events[kind]

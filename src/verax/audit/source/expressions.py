@@ -279,12 +279,14 @@ def _conditional(machine: Interpreter, frame: Frame, syntax: ast.IfExp) -> Value
         return machine.evaluate(frame, syntax.body if truth else syntax.orelse)
     before = machine.used
     machine.control += 1
+    machine.choices += 1
     machine.used = dict(before)
     one = machine.evaluate(frame, syntax.body)
     after, machine.used = machine.used, dict(before)
     other = machine.evaluate(frame, syntax.orelse)
     machine.used |= after
     machine.control -= 1
+    machine.choices -= 1
     return join(one, other)
 
 

@@ -45,6 +45,8 @@ class Interpreter:
         self.used: dict[Node, KeyUse] = {}
         # How many conditions and loops are around what runs now.
         self.control = 0
+        # How many of these decide, by what is not known, whether it runs at all.
+        self.choices = 0
         self._runs: Counter[ast.AST] = Counter()
         self._statements = 0
         self._end_of_root = STATEMENTS_OF_ROOT
@@ -69,8 +71,9 @@ class Interpreter:
             frame = module.frame = Frame(module, "")
             used, self.used = self.used, {}
             control, self.control = self.control, 0
+            choices, self.choices = self.choices, 0
             self.execute(frame, module.syntax.body)
-            self.used, self.control = used, control
+            self.used, self.control, self.choices = used, control, choices
         return module.frame
 
     def evaluate(self, frame: Frame, syntax: ast.expr) -> Value:

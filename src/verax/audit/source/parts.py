@@ -6,6 +6,8 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from .events import Fact
+from .axes import annotated_shape
+from .classes import all_fields
 from .imports import attribute_of_module
 from .joining import element_of, join
 from .library.names import canonical
@@ -128,6 +130,11 @@ def _of_instance(machine: Interpreter, site: Site, base: Instance, name: str) ->
         base.traced if name in base.cls.fields and not _is_static_field(base.cls, name) else None
     )
     value = Data(child, traced)
+    field = base.cls.fields.get(name)
+    told = annotated_shape(field.annotation, id(base.cls), id(base.node)) if field else None
+    if told is not None:
+        child.shape, child.dtype = told
+        value.is_array = True
     base.attributes[name] = value
     return value
 
@@ -162,7 +169,7 @@ def unwrapped_method(found: Value, owner: Value, is_class: bool = False) -> Valu
 
 def _of_named_tuple(base: Sequence, name: str) -> Value | None:
     assert base.type is not None
-    names = list(base.type.fields)
+    names = list(all_fields(base.type))
     if name in names and base.items is not None and names.index(name) < len(base.items):
         return base.items[names.index(name)]
     found = base.type.find(name)

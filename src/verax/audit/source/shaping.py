@@ -5,13 +5,16 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from ..words import is_batch, is_sequence
 from .events import Fact
 from .graph import Node
 from .shapes import UNKNOWN, Mismatch, Size, lookup
 from .shapes import Value as Described
 from .shapes.contraction import matmul
+from .shapes.names import PASSING, meetings, named
 from .shapes.dtypes import of_literal, promote
 from .shapes.indexing import Gather, index
+from .shapes.semantics.pointwise import TABLE as POINTWISE
 from .shapes.shape import broadcast, outer_product
 from .values import Constant, Data, External, Mapping, Sequence, Value
 
@@ -29,7 +32,8 @@ def described(value: Value) -> Described:
     if isinstance(value, Constant):
         if isinstance(value.value, Size):
             return Described((), "int32*", value.value)
-        return Described((), of_literal(value.value), value.value)
+        is_number = isinstance(value.value, (bool, int, float, complex))
+        return Described(() if is_number else None, of_literal(value.value), value.value)
     if isinstance(value, Sequence):
         if value.items is None:
             return Described(None, None)
@@ -43,9 +47,20 @@ def described(value: Value) -> Described:
 
 
 def _told(machine: Interpreter, site: Site, error: Mismatch, operands: list[Value]) -> None:
-    """Note that an operation cannot work."""
+    """Note that an operation cannot work, if it is certain to run: conditions may depend on it."""
+    if machine.choices:
+        return
     data = {"reason": str(error), "operands": operands}
     machine.note(Fact(site.syntax, site.frame, "mismatch", data))
+
+
+def _pairs_told(
+    machine: Interpreter, site: Site, where: str, operands: list[Value], result: Data
+) -> None:
+    """Note that an operation pairs axes with different names."""
+    for one, other in meetings():
+        data = {"names": (one, other), "where": where, "operands": operands, "result": result}
+        machine.note(Fact(site.syntax, site.frame, "clash", data))
 
 
 def of_operator(
@@ -60,16 +75,24 @@ def of_operator(
             node.dtype = "float32"
     if a.shape is None and b.shape is None:
         return
+    meetings()
     try:
         if symbol == "@":
             node.shape = matmul(a.shape, b.shape)
+            _pairs_told(machine, site, "contraction", [left, right], result)
             return
         node.shape = broadcast(a.shape, b.shape)
     except Mismatch as error:
         _told(machine, site, error, [left, right])
         return
-    outer = outer_product(a.shape, b.shape)
-    if outer is not None:
+    _pairs_told(machine, site, "elementwise", [left, right], result)
+    outer_told(machine, site, left, right, result)
+
+
+def outer_told(machine: Interpreter, site: Site, left: Value, right: Value, result: Data) -> None:
+    """Note that broadcasting pairs an axis with itself, in code that is certain to run."""
+    outer = outer_product(described(left).shape, described(right).shape)
+    if outer is not None and not machine.choices:
         data = {"left": left, "right": right, "outer": outer, "result": result}
         machine.note(Fact(site.syntax, site.frame, "outer product", data))
 
@@ -145,12 +168,16 @@ def _describe(
     if function is None:
         return
     named = {key: described(value) for key, value in keywords.items()}
+    meetings()
     try:
         found = function([described(value) for value in args], named)
     except Mismatch as error:
         _told(machine, site, error, args)
         return
     result.node.shape, result.node.dtype = found.shape, found.dtype
+    _pairs_told(machine, site, name, [*args, *keywords.values()], result)
+    if len(args) == 2 and name in POINTWISE:
+        outer_told(machine, site, args[0], args[1], result)
 
 
 def size_symbol(shape: Node, axis: int) -> Any:
@@ -167,7 +194,15 @@ def unpacked_shape(machine: Interpreter, value: Data, count: int, targets: list[
 
     owner = value.node.inputs[0] if value.node.inputs else None
     names = [it.id if isinstance(it, ast.Name) else "n" for it in targets]
-    sizes = [symbol(f"{name}#{id(value.node)}.{axis}") for axis, name in enumerate(names)]
+    frame = value.node.frame
+    scope = f"{PASSING}{id(frame.function) if frame is not None else 0}"
+    sizes = [
+        # Batch and time are what they are called; other names may be two for one thing.
+        named(name, scope, f"{id(value.node)}.{axis}")
+        if is_batch(name) or is_sequence(name)
+        else symbol(f"{name}#{id(value.node)}.{axis}")
+        for axis, name in enumerate(names)
+    ]
     if owner is not None and owner.shape is None:
         owner.shape = tuple(sizes)
     return Sequence("tuple", [Constant(size) for size in sizes])

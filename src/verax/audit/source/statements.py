@@ -212,6 +212,7 @@ def either(machine: Interpreter, frame: Frame, *ways: Callable[[], bool]) -> boo
     """Go several ways from here, of which the program takes one, and meet again."""
     environment, used = frame.environment, machine.used
     machine.control += 1
+    machine.choices += 1
     ends: list[dict[str, Value]] = []
     all_used = dict(used)
     for way in ways:
@@ -220,6 +221,7 @@ def either(machine: Interpreter, frame: Frame, *ways: Callable[[], bool]) -> boo
             ends.append(frame.environment)
             all_used |= machine.used
     machine.control -= 1
+    machine.choices -= 1
     if not ends:
         frame.environment, machine.used = environment, used
         return False
@@ -264,7 +266,21 @@ def _with(machine: Interpreter, frame: Frame, syntax: ast.With | ast.AsyncWith) 
             type_name = value.type if isinstance(value, Data) else ""
             entered = machine.opaque("with", site, leaves(value), type=type_name)
             assign(machine, frame, it.optional_vars, entered)
-    return machine.execute(frame, syntax.body)
+    if not any(_expects_failure(it.context_expr) for it in syntax.items):
+        return machine.execute(frame, syntax.body)
+    # What is expected to fail is wrong on purpose.
+    marks = machine.record.marks()
+    machine.execute(frame, syntax.body)
+    machine.record.rewind(marks)
+    return True
+
+
+def _expects_failure(syntax: ast.expr) -> bool:
+    """`with pytest.raises(...)`, `with self.assertRaises(...)`."""
+    if not isinstance(syntax, ast.Call):
+        return False
+    name = getattr(syntax.func, "attr", getattr(syntax.func, "id", ""))
+    return name == "raises" or name.startswith("assertRaises")
 
 
 def _match(machine: Interpreter, frame: Frame, syntax: ast.Match) -> bool:

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...finding import Finding
+from ...finding import Evidence, Finding, Place
 from .._rule import Rule
 from ._paths import path_of
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
     from ...trace.axes.axis import Clash
     from ...trace.facts import Facts
 
+# What functions do with axes that they take to be one.
+_KIND_OF = {
+    **dict.fromkeys(
+        "dot matmul einsum tensordot vdot inner vecdot dot_general".split(), "contraction"
+    ),
+    **dict.fromkeys("concatenate stack hstack vstack append".split(), "concatenation"),
+    **dict.fromkeys("set add dynamic_update_slice".split(), "update"),
+    "axes": "declared",
+}
 _HOW = {
     "elementwise": "are combined element by element",
     "contraction": "are summed against each other in a product",
@@ -24,6 +35,39 @@ _HOW = {
     "scanned": "are scanned together",
     "carry": "are the same axis of a loop's carry",
 }
+
+
+@dataclass(frozen=True)
+class Read:
+    """Names that meet in a program that was read."""
+
+    place: Place
+    names: tuple[str, str]
+    how: str
+    arrays: str
+    evidence: tuple[Evidence, ...]
+
+
+def clashes_read(facts: SourceFacts) -> Iterator[Read]:
+    """Each place where names meet; one a line of code."""
+    from ...source.events import Fact
+    from ...source.queries.arrays import arrays_in_words, made_here
+
+    said: set[tuple[str, int]] = set()
+    for fact in facts.events(Fact):
+        if fact.kind != "clash" or (fact.place.file, fact.place.line) in said:
+            continue
+        said.add((fact.place.file, fact.place.line))
+        where: str = fact.data["where"]
+        kind = where if where in _HOW else _KIND_OF.get(where.rpartition(".")[2], "elementwise")
+        operands = fact.data["operands"]
+        yield Read(
+            fact.place,
+            fact.data["names"],
+            _HOW[kind],
+            arrays_in_words(facts, operands),
+            made_here(facts, operands),
+        )
 
 
 def clashes_at(

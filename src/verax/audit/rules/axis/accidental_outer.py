@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Evidence, Severity
+from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
     from ...trace.axes import Outer
     from ...trace.facts import Facts
     from ...trace.program import Step, Value
@@ -34,8 +35,7 @@ def check(facts: Facts) -> Iterator[Verdict]:
             f"{tensor_of(facts, made)}: every element of one meets every element of the other",
             expected=f"element i of axis {name} meets element i, which gives {n} values and not "
             f"{n} * {n}",
-            fix="drop the axis of size one (`x.squeeze(-1)`, `x[:, 0]`), or give the other operand "
-            "one too (`y[:, None]`); write both (`x[:, None] - y[None, :]`) if the table is meant",
+            fix=_FIX,
             confidence=Confidence.CERTAIN if one is other else Confidence.LIKELY,
             evidence=tuple(
                 Evidence(f"{tensor_of(facts, value)} is made here", value.producer.place)
@@ -95,6 +95,48 @@ def _is_averaged(facts: Facts, step: Step, dimensions: set[int]) -> bool:
     return False
 
 
+_FIX = (
+    "drop the axis of size one (`x.squeeze(-1)`, `x[:, 0]`), or give the other operand one too "
+    "(`y[:, None]`); write both (`x[:, None] - y[None, :]`) if the table is meant"
+)
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """The same, where shapes are known by reading."""
+    from ...source.events import Fact
+    from ...source.queries.arrays import array_in_words, made_here, plain, shape_in_words
+    from ...source.queries.units import unit_is_written
+    from ...source.shapes import Size
+    from ...source.shapes.dims import show
+    from ...source.values import Data
+
+    for fact in facts.events(Fact):
+        if fact.kind != "outer product":
+            continue
+        outer, left, right = fact.data["outer"], fact.data["left"], fact.data["right"]
+        if not isinstance(left, Data) or not isinstance(right, Data):
+            continue
+        column, row = sorted((left, right), key=lambda it: -len(it.node.shape))
+        is_same = isinstance(outer.size, Size)
+        # Equal numbers may be chance, but for what a network gives for one output.
+        if not is_same and outer.shorter_axis != -1:
+            continue
+        if unit_is_written(column.node, outer.shorter_axis, is_same):
+            continue
+        n = plain(show(outer.size))
+        yield RULE.finding(
+            fact.place,
+            current=f"{array_in_words(facts, column)} and {array_in_words(facts, row)} broadcast "
+            f"to {shape_in_words(fact.data['result'].node.shape)}: every element of one meets "
+            "every element of the other",
+            expected=f"element i meets element i, which gives {n} values and not {n} * {n}",
+            fix=_FIX,
+            confidence=Confidence.CERTAIN if is_same else Confidence.LIKELY,
+            evidence=made_here(facts, [column, row]),
+            engine=Engine.SOURCE,
+        )
+
+
 RULE = Rule(
     code="AX002",
     name="accidental-outer",
@@ -134,4 +176,5 @@ def inputs():
     return jnp.ones((3, 1)), jnp.ones((6, 3)), jnp.ones(6)
 """,
     trace=check,
+    source=check_source,
 )

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Severity
+from ...finding import Engine, Finding, Severity
 from .._rule import Rule, Verdict
-from ._clashes import clashes_at
+from ._clashes import clashes_at, clashes_read
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
     from ...trace.facts import Facts
 
+_EXPECTED = "{one} meets {one}, and {other} meets {other}"
+_FIX = (
+    "transpose or index one operand so that {other} lines up with {other}, for instance with "
+    "`[:, None]`, `jnp.swapaxes` or another `axis`/`out_axes`"
+)
 _KINDS = {"elementwise", "contraction", "concatenation", "update", "branch", "declared"}
 
 
@@ -22,9 +28,8 @@ def check(facts: Facts) -> Iterator[Verdict]:
             facts,
             RULE,
             _KINDS,
-            expected="{one} meets {one}, and {other} meets {other}",
-            fix="transpose or index one operand so that {other} lines up with {other}, for "
-            "instance with `[:, None]`, `jnp.swapaxes` or another `axis`/`out_axes`",
+            expected=_EXPECTED,
+            fix=_FIX,
         )
     )
     yield from found
@@ -35,6 +40,20 @@ def check(facts: Facts) -> Iterator[Verdict]:
             f"axes {', '.join(sorted(names))} never meet each other",
             "every operation between two arrays pairs axes of the same name",
             facts.traced.place,
+        )
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Names that an operation makes one axis."""
+    for clash in clashes_read(facts):
+        one, other = clash.names
+        yield RULE.finding(
+            clash.place,
+            current=f"axes {one} and {other} {clash.how}: {clash.arrays}",
+            expected=_EXPECTED.format(one=one, other=other),
+            fix=_FIX.format(one=one, other=other),
+            evidence=clash.evidence,
+            engine=Engine.SOURCE,
         )
 
 
@@ -81,4 +100,5 @@ def inputs():
     return jnp.ones((4, 4, 4)), jnp.ones((4, 4))
 """,
     trace=check,
+    source=check_source,
 )

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Evidence, Severity
+from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...words import is_batch, is_sequence
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
+    from ...source.events import Loop
+    from ...source.facts import SourceFacts
     from ...trace.facts import Facts
     from ...trace.program import Step
 
@@ -32,8 +34,7 @@ def check(facts: Facts) -> Iterator[Verdict]:
                 "the next",
                 expected=f"the scan runs over {time}, and every element of {over} has a state of "
                 "its own",
-                fix=f"bring {time} to the front before the scan (`jnp.swapaxes(x, 0, 1)`), or map "
-                f"over {over} with `jax.vmap` and scan inside",
+                fix=_FIX.format(time=time, over=over),
                 evidence=tuple(
                     Evidence(f"carry {tensor_of(facts, carry)}: axis {time} survives in it")
                     for carry in step.detail.carry
@@ -57,6 +58,59 @@ def _sequence_in_recurrent_carry(facts: Facts, step: Step) -> str | None:
         if names and feedback(facts.variation, step, index) is Feedback.RECURRENT:
             return names[0]
     return None
+
+
+_FIX = (
+    "bring {time} to the front before the scan (`jnp.swapaxes(x, 0, 1)`), or map over {over} with "
+    "`jax.vmap` and scan inside"
+)
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Scans along an axis of independent elements, whose carry comes to have the axis of time."""
+    from ...source.axes import names_of
+    from ...source.events import Loop
+    from ...source.queries.arrays import array_in_words
+    from ...source.values import leaves
+
+    for loop in facts.events(Loop):
+        if loop.kind != "scan" or loop.xs is None or loop.carry_in is None:
+            continue
+        for scanned in leaves(loop.xs):
+            over, *rest = names_of(scanned.node.shape) or ("",)
+            time = next((name for name in rest if is_sequence(name)), None)
+            if time is None or not is_batch(over) or not _carries(facts, loop, time):
+                continue
+            yield RULE.finding(
+                loop.place,
+                current=f"the scan runs over {over}, the leading axis of "
+                f"{array_in_words(facts, scanned)}, and hands its state from one element of "
+                f"{over} to the next",
+                expected=f"the scan runs over {time}, and every element of {over} has a state of "
+                "its own",
+                fix=_FIX.format(time=time, over=over),
+                engine=Engine.SOURCE,
+            )
+            break
+
+
+def _carries(facts: SourceFacts, loop: Loop, time: str) -> bool:
+    """Whether a state with an axis of time is computed from the one before."""
+    from ...source.axes import names_of
+    from ...source.events import Fact
+    from ...source.values import leaves
+
+    before = {leaf.node for leaf in leaves(loop.carry_in)} if loop.carry_in is not None else set()
+    if any(time in names_of(node.shape) for node in before):
+        return True
+    # Time meets another axis of what is made from the state.
+    for fact in facts.events(Fact):
+        if fact.kind == "clash" and time in fact.data["names"]:
+            region = fact.frame.region
+            made = fact.data["result"].node
+            if region is not None and loop.region in region.chain():
+                return any(made.depends_on(node) for node in before)
+    return False
 
 
 RULE = Rule(
@@ -111,4 +165,5 @@ def inputs():
     return jnp.ones((3, 8)), jnp.ones((5, 5, 3))
 """,
     trace=check,
+    source=check_source,
 )

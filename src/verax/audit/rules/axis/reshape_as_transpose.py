@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Severity
+from ...finding import Engine, Finding, Severity
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
     from ...trace.facts import Facts
 
 
@@ -28,10 +29,41 @@ def check(facts: Facts) -> Iterator[Verdict]:
             f"{reshuffle.after_sizes}: elements stay in memory order, so each new row holds "
             f"pieces of several rows of ({before})",
             expected=f"axes ({before}) change places with their elements",
-            fix="split and merge neighbouring axes with `reshape`; move them with "
-            "`jnp.swapaxes`, `jnp.moveaxis` or `.transpose`",
+            fix=_FIX,
         )
 
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Reshapes whose new sizes are the old ones in another order."""
+    from ...source.queries.arrays import array_in_words, calls_of, plain, shape_in_words
+    from ...source.shapes.dims import show
+    from ...source.shapes.reshaping import reinterpretation
+    from ...source.values import Data
+
+    for call in calls_of(facts, "reshape"):
+        array = call.args[0] if call.args else None
+        if not isinstance(array, Data) or not isinstance(call.result, Data):
+            continue
+        old, new = array.node.shape, call.result.node.shape
+        group = reinterpretation(old, new)
+        if group is None or "order" in call.keywords:
+            continue
+        before = ", ".join(plain(show(old[axis])) for axis in group.old_axes)
+        yield RULE.finding(
+            call.place,
+            current=f"{array_in_words(facts, array)} is reshaped to {shape_in_words(new)}: "
+            "elements stay in memory order, so each new row holds pieces of several rows of "
+            f"({before})",
+            expected=f"axes ({before}) change places with their elements",
+            fix=_FIX,
+            engine=Engine.SOURCE,
+        )
+
+
+_FIX = (
+    "split and merge neighbouring axes with `reshape`; move them with `jnp.swapaxes`, "
+    "`jnp.moveaxis` or `.transpose`"
+)
 
 RULE = Rule(
     code="AX003",
@@ -74,4 +106,5 @@ def inputs():
     return (jnp.ones((3, 5, 4)),)
 """,
     trace=check,
+    source=check_source,
 )

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from ...finding import Finding, Severity
-from ...trace.facts import Facts
+from ...finding import Engine, Finding, Severity
 from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
+    from ...trace.facts import Facts
 
 
 def check(facts: Facts) -> Iterator[Finding]:
@@ -25,6 +29,26 @@ def check(facts: Facts) -> Iterator[Finding]:
         fix=fix,
         evidence=failure.calls(),
     )
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Operations of which the shapes that are known say that they fail."""
+    from ...source.events import Fact
+    from ...source.queries.arrays import arrays_in_words, made_here, plain
+
+    for fact in facts.events(Fact):
+        if fact.kind != "mismatch":
+            continue
+        reason, operands = plain(fact.data["reason"]), fact.data["operands"]
+        arrays = arrays_in_words(facts, operands)
+        yield RULE.finding(
+            fact.place,
+            current=f"`{fact.text}`: {reason}" + (f"; {arrays}" if arrays else ""),
+            expected="the shapes fit together axis by axis",
+            fix=_explained(reason.replace("broadcast", "broadcasting"))[1],
+            evidence=made_here(facts, operands),
+            engine=Engine.SOURCE,
+        )
 
 
 def _explained(text: str) -> tuple[str, str]:
@@ -87,4 +111,5 @@ def inputs():
     return jnp.ones((5, 4)), jnp.ones((8, 4))
 """,
     trace=check,
+    source=check_source,
 )

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Severity
+from ...finding import Confidence, Engine, Finding, Severity
 from ...words import is_batch
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
     from ...trace.facts import Facts
 
 
@@ -29,6 +30,31 @@ def check(facts: Facts) -> Iterator[Verdict]:
                 f"{over[0]}: the elements of a batch compete with each other",
                 expected=f"it adds up to one along {others[-1]}, for each element of {over[0]}",
                 fix=f"use axis {names.index(others[-1])} (often `axis=-1`)",
+            )
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """The same, by the names that axes have where a softmax is called."""
+    from ...source.axes import names_of
+    from ...source.queries.arrays import array_in_words, axis_argument, calls_of
+    from ...source.values import Data
+
+    for call in calls_of(facts, "softmax", "log_softmax"):
+        axes, array = axis_argument(call, 1, -1), call.args[0] if call.args else None
+        if axes is None or len(axes) != 1 or not isinstance(array, Data):
+            continue
+        names = names_of(array.node.shape)
+        over = names[axes[0]]
+        others = [name for at, name in enumerate(names) if at != axes[0] and name]
+        # All pairs of a batch (contrastive losses) have the axis twice, and mean it.
+        if is_batch(over) and others and over not in others:
+            yield RULE.finding(
+                call.place,
+                current=f"the softmax of {array_in_words(facts, array)} adds up to one along "
+                f"{over}: the elements of a batch compete with each other",
+                expected=f"it adds up to one along {others[-1]}, for each element of {over}",
+                fix=f"use axis {names.index(others[-1])} (often `axis=-1`)",
+                engine=Engine.SOURCE,
             )
 
 
@@ -74,4 +100,5 @@ def inputs():
     return jnp.ones((3, 5)), jnp.ones((4, 3))
 """,
     trace=check,
+    source=check_source,
 )

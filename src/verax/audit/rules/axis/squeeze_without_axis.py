@@ -6,10 +6,11 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Place, Severity
+from ...finding import Engine, Finding, Place, Severity
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
     from ...trace.facts import Facts
 
 
@@ -33,7 +34,7 @@ def check(facts: Facts) -> Iterator[Verdict]:
             current=f"squeeze() of {tensor_of(facts, value)} drops every axis of size one, among "
             f"them {' and '.join(lost)}",
             expected=f"{lost[0]} stays an axis, also when its size is one",
-            fix="name the axis that is meant to go: `squeeze(axis=-1)`",
+            fix=_FIX,
         )
 
 
@@ -55,6 +56,47 @@ def _is_bare(call: ast.Call) -> bool:
         return False
     of_module = isinstance(call.func.value, ast.Name) and call.func.value.id in _MODULES
     return len(call.args) == int(of_module)
+
+
+_FIX = "name the axis that is meant to go: `squeeze(axis=-1)`"
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Squeezes without an axis of arrays whose axes are named, where a run tells their sizes."""
+    from ...source.axes import names_of
+    from ...source.queries.arrays import array_in_words, calls_of
+    from ...source.values import Data
+
+    bare = [
+        call
+        for call in calls_of(facts, "squeeze")
+        if len(call.args) == 1 and not call.keywords and isinstance(call.args[0], Data)
+    ]
+    sizes: dict[ast.AST, list[tuple[object, ...]]] = {}
+    for call in bare:
+        shape = call.args[0].node.shape  # type: ignore[attr-defined]
+        if isinstance(shape, tuple):
+            sizes.setdefault(call.syntax, []).append(shape)
+    for call in bare:
+        array = call.args[0]
+        assert isinstance(array, Data)
+        names = names_of(array.node.shape)
+        dropped = [
+            at
+            for at, name in enumerate(names)
+            if name and any(len(it) == len(names) and it[at] == 1 for it in sizes[call.syntax])
+        ]
+        if not dropped or dropped == [len(names) - 1]:
+            continue
+        lost = [names[at] for at in dropped]
+        yield RULE.finding(
+            call.place,
+            current=f"squeeze() of {array_in_words(facts, array)} drops every axis of size one, "
+            f"among them {' and '.join(lost)}",
+            expected=f"{lost[0]} stays an axis, also when its size is one",
+            fix=_FIX,
+            engine=Engine.SOURCE,
+        )
 
 
 _MODULES = {"jnp", "np", "numpy", "jax", "lax"}
@@ -98,4 +140,5 @@ def inputs():
     return jnp.ones((3, 1)), jnp.ones((1, 6, 3))
 """,
     trace=check,
+    source=check_source,
 )

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Severity
+from ...finding import Confidence, Engine, Finding, Severity
 from ...words import is_batch, is_sequence
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
     from ...trace.facts import Facts
     from ...trace.program import Step, Value
 
@@ -65,6 +66,28 @@ def _shifted(value: Value) -> tuple[Value, int, int] | None:
     return source, cut[0], step.params["start_indices"][cut[0]]
 
 
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Running sums and differences along a named axis without an order."""
+    from ...source.axes import names_of
+    from ...source.queries.arrays import array_in_words
+    from ...source.queries.neighbours import neighbour_relations
+
+    for event, array, axis, what in neighbour_relations(facts):
+        names = names_of(array.node.shape)
+        time = next((name for name in names if is_sequence(name)), None)
+        over = names[axis]
+        if time is None or over == time or not is_batch(over):
+            continue
+        yield RULE.finding(
+            event.place,
+            current=f"{what} of {array_in_words(facts, array)} goes along {over}, from one "
+            "independent element to the next",
+            expected=f"it goes along {time}",
+            fix=f"use axis {names.index(time)} (`{time}`) instead of axis {axis}",
+            engine=Engine.SOURCE,
+        )
+
+
 RULE = Rule(
     code="AX006",
     name="steps-along-batch",
@@ -106,4 +129,5 @@ def inputs():
     return (jnp.ones((4, 6)),)
 """,
     trace=check,
+    source=check_source,
 )

@@ -6,11 +6,12 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Evidence, Place, Severity
+from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
 from ...words import is_batch, words_of
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
     from ...trace.facts import Facts
     from ...trace.program import Step
 
@@ -32,10 +33,8 @@ def check(facts: Facts) -> Iterator[Verdict]:
                 place,
                 current=f"{what}, but {parameter} is one element of the mapped axis here "
                 f"({shape}): axis 0 is not the batch any more",
-                expected="a mapped function works on one element, and what concerns the whole "
-                "batch happens outside",
-                fix=f"compute it before the vmap and pass it as an argument (with `None` in "
-                f"`in_axes`), or do not map {parameter}",
+                expected=_EXPECTED,
+                fix=_FIX.format(parameter=parameter),
                 evidence=(Evidence(f"{body.function} is mapped here", step.place),),
             )
 
@@ -63,11 +62,8 @@ def _assumptions(
     function: ast.AST, mapped: dict[str, str], over: str
 ) -> Iterator[tuple[ast.expr | ast.stmt, str, str]]:
     """Statements that name axis 0 of a mapped parameter after the batch."""
-    from ...trace.sources import Function, own_nodes
-
-    assert isinstance(function, Function)
     assigned = _assigned(function)
-    for node in own_nodes(function):
+    for node in _own_nodes(function):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             target = node.targets[0]
             parameter = _size_of(node.value)
@@ -85,6 +81,16 @@ def _assumptions(
             if first and name in mapped and name not in assigned and says_batch:
                 text = ast.unparse(node)
                 yield node, name, f"`{text}` is meant to pick an element of the batch"
+
+
+def _own_nodes(function: ast.AST) -> Iterator[ast.AST]:
+    """The syntax of a function without that of functions inside of it."""
+    pending: list[ast.AST] = [function]
+    while pending:
+        node = pending.pop(0)
+        if node is function or not isinstance(node, (ast.FunctionDef, ast.Lambda, ast.ClassDef)):
+            yield node
+            pending.extend(ast.iter_child_nodes(node))
 
 
 def _assigned(function: ast.AST) -> set[str]:
@@ -125,6 +131,45 @@ def _counts_batch(name: str) -> bool:
     return any(is_batch(word) and len(word) > 1 for word in words) and (
         bool(counting & set(words)) or len(words) == 1
     )
+
+
+_EXPECTED = (
+    "a mapped function works on one element, and what concerns the whole batch happens outside"
+)
+_FIX = (
+    "compute it before the vmap and pass it as an argument (with `None` in `in_axes`), or do not "
+    "map {parameter}"
+)
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Functions that run on one lane of a map, at any depth, and read its axis 0 as the batch."""
+    from ...source.queries.arrays import shape_in_words
+    from ...source.queries.lanes import lanes_of, runs_inside_maps
+    from ...source.values import Data
+
+    said: set[ast.AST] = set()
+    for frame in runs_inside_maps(facts):
+        lanes = {name: lane for name, lane in lanes_of(frame).items() if lane.lost_batch}
+        mapped = {name: name for name in lanes}
+        if frame.function is None or not mapped:
+            continue
+        for node, parameter, what in _assumptions(frame.function, mapped, "batch"):
+            lane = lanes[parameter]
+            value = frame.given[parameter]
+            is_whole = isinstance(node, ast.Subscript) and not lane.is_array
+            if node in said or is_whole or not isinstance(value, Data):
+                continue
+            said.add(node)
+            yield RULE.finding(
+                frame.place(node),
+                current=f"{what}, but {parameter} is one element of the mapped axis here "
+                f"({shape_in_words(value.node.shape)}): axis 0 is not the batch any more",
+                expected=_EXPECTED,
+                fix=_FIX.format(parameter=parameter),
+                evidence=(Evidence(f"{frame.name} is mapped here", lane.region.place),),
+                engine=Engine.SOURCE,
+            )
 
 
 RULE = Rule(
@@ -178,4 +223,5 @@ def inputs():
     return jnp.ones(3), jnp.ones((8, 3))
 """,
     trace=check,
+    source=check_source,
 )

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Evidence, Severity
+from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
     from ...trace.axes.axis import Axis
     from ...trace.facts import Facts
     from ...trace.program import Step, Value
@@ -83,6 +84,35 @@ def _meets_lane(facts: Facts, step: Step, inner: Step, over: Axis) -> bool:
     )
 
 
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """The same, by the names of axes where a mapped function is called."""
+    from ...source.axes import names_of
+    from ...source.queries.arrays import array_in_words
+    from ...source.queries.maps import applied_maps, mapped_axes, shared_arguments, summed_with
+
+    for event in applied_maps(facts):
+        over = next((name for _, _, name in mapped_axes(event) if name), "")
+        own = {leaf.node for leaf, _, _ in mapped_axes(event)}
+        for leaf in shared_arguments(event) if over else ():
+            names = names_of(leaf.node.shape)
+            if over not in names or leaf.node in own:
+                continue
+            reduction = summed_with(facts, event, leaf.node, over)
+            if reduction is None:
+                continue
+            text = array_in_words(facts, leaf)
+            yield RULE.finding(
+                event.place,
+                current=f"{text} has axis {over}, which this vmap maps, but is broadcast: every "
+                f"element of {over} gets all of it, and sums over it",
+                expected=f"element i of {over} gets row i of {facts.name_of(leaf)}",
+                fix=f"give {facts.name_of(leaf)} the position of {over} in `in_axes`: "
+                f"{names.index(over)} instead of None",
+                evidence=(Evidence(f"all of {over} is summed here", reduction.place),),
+                engine=Engine.SOURCE,
+            )
+
+
 RULE = Rule(
     code="VM002",
     name="batched-argument-broadcast",
@@ -137,4 +167,5 @@ def inputs():
     return jnp.ones((5, 2)), jnp.ones((5, 2))
 """,
     trace=check,
+    source=check_source,
 )

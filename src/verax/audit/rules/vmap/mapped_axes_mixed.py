@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Severity
+from ...finding import Engine, Finding, Severity
+from ...words import is_batch
 from .._rule import Rule, Verdict
 from ..axis._clashes import clashes_at
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
     from ...trace.facts import Facts
 
 
@@ -20,9 +22,8 @@ def check(facts: Facts) -> Iterator[Verdict]:
             facts,
             RULE,
             {"mapped"},
-            expected="one vmap goes along the same axis of everything that it maps",
-            fix="give the argument that has no {one} `None` in `in_axes`, or the position of "
-            "{one}; with nested vmaps, map {other} at its own level",
+            expected=_EXPECTED,
+            fix=_FIX,
         )
     )
     yield from found
@@ -37,6 +38,38 @@ def check(facts: Facts) -> Iterator[Verdict]:
                     f"`in_axes` points at the axis {over} of each of them",
                     step.place,
                 )
+
+
+_EXPECTED = "one vmap goes along the same axis of everything that it maps"
+_FIX = (
+    "give the argument that has no {one} `None` in `in_axes`, or the position of {one}; with "
+    "nested vmaps, map {other} at its own level"
+)
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Calls of mapped functions whose arguments are mapped along axes of different names."""
+    from ...source.queries.arrays import array_in_words
+    from ...source.queries.maps import applied_maps, mapped_axes
+
+    for event in applied_maps(facts):
+        first: dict[str, str] = {}
+        for leaf, axis, name in mapped_axes(event):
+            if name and name not in first:
+                first[name] = f"axis {axis} of {array_in_words(facts, leaf)}"
+        if len(first) < 2:
+            continue
+        one, other = list(first)[:2]
+        if is_batch(other) and not is_batch(one):
+            one, other = other, one
+        yield RULE.finding(
+            event.place,
+            current=f"axes {one} and {other} are mapped together by one {event.transformed.kind}: "
+            f"{first[one]}, {first[other]}",
+            expected=_EXPECTED,
+            fix=_FIX.format(one=one, other=other),
+            engine=Engine.SOURCE,
+        )
 
 
 RULE = Rule(
@@ -79,4 +112,5 @@ def inputs():
     return jnp.ones(4), jnp.ones((4, 4))
 """,
     trace=check,
+    source=check_source,
 )

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from ...finding import Finding, Severity
-from ...trace.facts import Facts
+from ...finding import Engine, Finding, Severity
 from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
+    from ...trace.facts import Facts
 
 _SIZE = re.compile(
     r"(?:one axis|(?P<many>\d+|most) axes(?: \(\d+ of them\))?) had size (?P<size>\d+)"
@@ -26,15 +30,10 @@ def check(facts: Facts) -> Iterator[Finding]:
         current = "a result that differs from lane to lane is returned with out_axes=None"
         if "prefix" in failure.text:
             current = "`out_axes` has another structure than what the function returns"
-        expected = "`out_axes` says for every result where its mapped axis goes"
-        fix = "Give results that depend on a mapped argument an integer in `out_axes`."
+        expected, fix = _OF_RESULTS
     else:
         current = _sizes(failure.text, function) or failure.first_line.partition(": ")[2]
-        expected = "the mapped axes of all arguments have the same size"
-        fix = (
-            "Set `in_axes` so that every argument is mapped over the same axis, and `None` for "
-            "those that all lanes share (parameters, scalars)."
-        )
+        expected, fix = _OF_ARGUMENTS
     operands = failure.operands_in_words()
     yield RULE.finding(
         failure.place,
@@ -43,6 +42,30 @@ def check(facts: Facts) -> Iterator[Finding]:
         fix=fix,
         evidence=failure.calls(),
     )
+
+
+_OF_RESULTS = (
+    "`out_axes` says for every result where its mapped axis goes",
+    "Give results that depend on a mapped argument an integer in `out_axes`.",
+)
+_OF_ARGUMENTS = (
+    "the mapped axes of all arguments have the same size",
+    "Set `in_axes` so that every argument is mapped over the same axis, and `None` for those that "
+    "all lanes share (parameters, scalars).",
+)
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Maps that cannot work, by what is known of the function and its arguments."""
+    from ...source.queries.in_axes import misfits
+
+    for event, reason in misfits(facts):
+        expected, fix = _OF_RESULTS if "out_axes" in reason else _OF_ARGUMENTS
+        if "entries" in reason and "in_axes" in reason:
+            expected = "`in_axes` has one entry for each positional argument"
+        yield RULE.finding(
+            event.place, current=reason, expected=expected, fix=fix, engine=Engine.SOURCE
+        )
 
 
 def _sizes(text: str, function: str) -> str:
@@ -93,4 +116,5 @@ def inputs():
     return jnp.ones((2, 3)), jnp.ones((5, 3))
 """,
     trace=check,
+    source=check_source,
 )

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Evidence, Severity
+from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from .._rule import Rule, Verdict
 from ._replicas import axis_names, differing, is_mean, steps_inside, uses
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
     from ...trace.facts import Facts
     from ...trace.program import Step, Value
 
@@ -73,6 +74,31 @@ def _is_own_count(value: Value, varying: set[Value]) -> bool:
     return False
 
 
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """The same, where the quotient and its count can be read."""
+    from ...source.events import Fact
+    from ...source.queries.replicas import own_quotient
+    from ...source.values import Data, leaves
+
+    for fact in facts.events(Fact):
+        if fact.kind != "collective" or fact.data["name"] != "pmean":
+            continue
+        for leaf in leaves(fact.data["value"]) if fact.data["over"] else ():
+            quotient = own_quotient(leaf.node, fact.data["over"])
+            if quotient is None or quotient.place is None:
+                continue
+            count = facts.name_of(Data(quotient.inputs[1]))
+            yield RULE.finding(
+                fact.place,
+                current=f"each replica along {fact.data['axes'][0]} divides by its own count "
+                f"(`{count}`), and the means are averaged as if all had counted the same",
+                expected="every element has the same weight, however many a replica holds",
+                fix="sum both first: `jax.lax.psum(total, axis) / jax.lax.psum(count, axis)`",
+                evidence=(Evidence("the quotient is taken here", quotient.place),),
+                engine=Engine.SOURCE,
+            )
+
+
 RULE = Rule(
     code="VM006",
     name="mean-of-means",
@@ -122,4 +148,5 @@ def inputs():
     return jnp.ones((2, 4)), jnp.ones((2, 4))
 """,
     trace=check,
+    source=check_source,
 )

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from ...finding import Finding, Severity
-from ...trace.facts import Facts
+from ...finding import Confidence, Engine, Finding, Severity
+from ...words import words_of
 from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.events import Applied
+    from ...source.facts import SourceFacts
+    from ...source.shapes import Dim, Shape
+    from ...trace.facts import Facts
+
+_DEVICES = set(
+    "device devices dev devs replica replicas shard shards core cores host hosts".split()
+)
 
 
 def check(facts: Facts) -> Iterator[Finding]:
@@ -25,10 +36,56 @@ def check(facts: Facts) -> Iterator[Finding]:
         current=f"`{text}` spreads the leading axis over {devices}, which it does not fit"
         + (f"; {operands}" if operands else ""),
         expected=f"mapped arguments of pmap have a leading axis of {count}, one entry a device",
-        fix="Split the batch first: `n = jax.local_device_count()`, "
-        "`x.reshape(n, x.shape[0] // n, *x.shape[1:])`, and merge the results again.",
+        fix=_FIX,
         evidence=failure.calls(),
     )
+
+
+_FIX = (
+    "Split the batch first: `n = jax.local_device_count()`, "
+    "`x.reshape(n, x.shape[0] // n, *x.shape[1:])`, and merge the results again."
+)
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Arguments of `pmap` whose leading axis is named otherwise, or has a written length."""
+    from ...source.queries.arrays import array_in_words
+    from ...source.queries.maps import applied_maps, mapped_axes
+
+    for event in applied_maps(facts):
+        if event.transformed.kind != "pmap":
+            continue
+        for leaf, axis, name in mapped_axes(event):
+            by_name = bool(name) and not _DEVICES & set(words_of(name))
+            if not by_name and (name or not _is_written(event, leaf.node.shape, axis)):
+                continue
+            yield RULE.finding(
+                event.place,
+                current=f"`{event.text}` spreads axis {axis} of {array_in_words(facts, leaf)} over "
+                "the devices, and is not made as long as there are of them",
+                expected="mapped arguments of pmap have a leading axis with one entry a device",
+                fix=_FIX,
+                confidence=Confidence.LIKELY,
+                engine=Engine.SOURCE,
+            )
+            break
+
+
+def _is_written(event: Applied, shape: Shape, axis: int) -> bool:
+    """Whether a known call gives an axis of a length that no count of devices had a part in."""
+    from ...source.library.collectives import DEVICES
+    from ...source.queries.maps import is_called_for_real
+    from ...source.shapes import Size
+    from ...source.shapes.dims import differ
+
+    if not isinstance(shape, tuple) or not -len(shape) <= axis < len(shape):
+        return False
+    size: Dim = shape[axis]
+    if isinstance(size, Size):
+        return size != DEVICES and differ(size, DEVICES)
+    # Who counts devices, or asks for so many of them, knows how long it has to be.
+    asks = "device_count" in event.frame.module.text
+    return type(size) is int and size > 1 and not asks and is_called_for_real(event.frame)
 
 
 RULE = Rule(
@@ -67,4 +124,5 @@ def inputs():
     return (jnp.ones((16 * jax.local_device_count(), 3)),)
 """,
     trace=check,
+    source=check_source,
 )

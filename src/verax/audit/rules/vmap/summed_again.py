@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Evidence, Severity
+from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from .._rule import Rule, Verdict
 from ._replicas import axis_names, differing, is_mean, steps_inside, uses
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
     from ...trace.facts import Facts
 
 
@@ -40,6 +41,32 @@ def check(facts: Facts) -> Iterator[Verdict]:
                     fix="leave out the second sum",
                     evidence=(Evidence(f"{before[0].primitive} here", before[0].place),),
                 )
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Sums over a named axis of what a collective along it has made the same already."""
+    from ...source.events import Fact
+    from ...source.queries.replicas import united_before
+    from ...source.values import Data, leaves
+
+    for fact in facts.events(Fact):
+        if fact.kind != "collective" or fact.data["name"] != "psum" or not fact.data["over"]:
+            continue
+        for leaf in leaves(fact.data["value"]):
+            before = united_before(leaf.node, fact.data["over"])
+            if before is None or before.place is None or not isinstance(leaf, Data):
+                continue
+            axis = fact.data["axes"][0]
+            what = before.operation.rpartition(".")[2]
+            yield RULE.finding(
+                fact.place,
+                current=f"`{facts.name_of(leaf)}` is already the same on every replica along "
+                f"{axis}, and is summed over it once more: it grows by their number",
+                expected="a value goes through one collective along an axis",
+                fix="leave out the second sum",
+                evidence=(Evidence(f"{what} here", before.place),),
+                engine=Engine.SOURCE,
+            )
 
 
 RULE = Rule(
@@ -89,4 +116,5 @@ def inputs():
     return (jnp.ones((2, 3)),)
 """,
     trace=check,
+    source=check_source,
 )

@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
-from ...finding import Finding, Severity
-from ...trace.facts import Facts
+from ...finding import Engine, Finding, Severity
 from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
+    from ...trace.facts import Facts
 
 _BINDS = re.compile(r"axis_name\s*=\s*['\"](\w+)['\"]")
 
@@ -22,19 +26,47 @@ def check(facts: Facts) -> Iterator[Finding]:
     text = failure.statement.text if failure.statement else "a collective"
     bound = [it for it in _bound_names(facts) if it != name]
     known = f"; what surrounds it binds {', '.join(map(repr, bound))}" if bound else ""
-    best = get_close_matches(name, bound, n=1, cutoff=0.0)
-    fix = (
-        f"Use the name that is bound: {best[0]!r}."
-        if best
-        else f"Run it inside of `jax.vmap(..., axis_name={name!r})` or `jax.shard_map`."
-    )
     yield RULE.finding(
         failure.place,
         current=f"`{text}` goes over the axis {name!r}, which nothing around it binds{known}",
-        expected="a collective names an axis of an enclosing vmap, pmap or shard_map",
-        fix=fix,
+        expected=_EXPECTED,
+        fix=_fix(name, bound),
         evidence=failure.calls(),
     )
+
+
+_EXPECTED = "a collective names an axis of an enclosing vmap, pmap or shard_map"
+
+
+def _fix(name: str, bound: list[str]) -> str:
+    best = get_close_matches(name, bound, n=1, cutoff=0.0)
+    if best:
+        return f"Use the name that is bound: {best[0]!r}."
+    return f"Run it inside of `jax.vmap(..., axis_name={name!r})` or `jax.shard_map`."
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Collectives over names that no map around them binds, where all maps are known."""
+    from ...source.events import Fact
+    from ...source.queries.maps import bound_names
+
+    for fact in facts.events(Fact):
+        if fact.kind != "collective" or fact.data["axes"] is None:
+            continue
+        bound = bound_names(fact.frame)
+        for name in fact.data["axes"] if bound is not None else ():
+            if bound is None or name in bound:
+                continue
+            known = f"; what surrounds it binds {', '.join(map(repr, bound))}" if bound else ""
+            yield RULE.finding(
+                fact.place,
+                current=f"`{fact.text}` goes over the axis {name!r}, which nothing around it binds"
+                + known,
+                expected=_EXPECTED,
+                fix=_fix(name, bound),
+                evidence=facts.why_traced(fact.frame, fact.data["result"]),
+                engine=Engine.SOURCE,
+            )
 
 
 def _bound_names(facts: Facts) -> list[str]:
@@ -82,4 +114,5 @@ def inputs():
     return (jnp.ones((4, 3)),)
 """,
     trace=check,
+    source=check_source,
 )

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Evidence, Severity
+from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from .._rule import Rule, Verdict
 from ._replicas import axis_names, differing, shared_by, steps_inside, uses
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
     from ...trace.facts import Facts
     from ...trace.program import Step, Value
 
@@ -71,6 +72,24 @@ def _update(step: Step, shared: Value, grad: Value, varying: set[Value]) -> Step
     return None
 
 
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """The same, where the update of a mapped function can be read."""
+    from ...source.queries.replicas import own_updates
+
+    for found in own_updates(facts):
+        name, axis = found.name, found.region.axis_name
+        over = f" over {axis}" if axis is not None else ""
+        yield RULE.finding(
+            found.place,
+            current=f"each replica{over.replace('over', 'along')} updates its copy of {name} with "
+            "its own gradient, so the copies drift apart",
+            expected=f"all replicas apply the same gradient, averaged{over}",
+            fix=f"`grads = jax.lax.pmean(grads, {axis or 'devices'!r})` before the update",
+            evidence=(Evidence(f"the gradient for {name} is taken here", found.gradient),),
+            engine=Engine.SOURCE,
+        )
+
+
 RULE = Rule(
     code="VM004",
     name="update-not-averaged",
@@ -121,4 +140,5 @@ def inputs():
     return jnp.ones(3), jnp.ones((2, 4, 3))
 """,
     trace=check,
+    source=check_source,
 )

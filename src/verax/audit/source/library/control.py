@@ -10,7 +10,7 @@ from ..graph import Node
 from ..joining import join
 from ..values import Constant, Data, Sequence, Value, mapped
 from .registry import handles
-from .transforms import as_result, as_traced, stacked
+from .transforms import as_result, as_traced, know_size, stacked
 
 if TYPE_CHECKING:
     from ..frame import Site
@@ -41,7 +41,7 @@ def turned(value: Value, operation: str, site: Site, region: Region) -> Value:
         if operation == "carry":
             node.shape = shape
         elif isinstance(shape, tuple) and shape:
-            region.details.setdefault("size", shape[0])
+            know_size(region, shape[0])
             node.shape = shape[1:]
         return Data(node, True, leaf.is_array or (operation == "slice" and leaf.is_array))
 
@@ -82,7 +82,8 @@ def _scan(
     returned = machine.call(_inside(site, region), body, [carry_in, slices], {})
     carry_out, ys = _pair(machine, site, returned)
     outside = machine.tuple_of(
-        _settled(join(initial, carry_out), region, site), stacked(as_result(ys, site), region, site)
+        _settled(join(initial, carry_out), region, site),
+        stacked(as_result(as_traced(ys), site), region, site),
     )
     loop = Loop(
         site.syntax,
@@ -206,7 +207,7 @@ def _map(
     region = Region("map", site.frame.region, site.frame.place(site.syntax))
     slices = turned(xs, "slice", site, region)
     ys = machine.call(_inside(site, region), body, [slices], {})
-    outside = stacked(as_result(ys, site), region, site)
+    outside = stacked(as_result(as_traced(ys), site), region, site)
     machine.note(
         Loop(
             site.syntax,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..shaping import of_operator
 from ..values import Constant, Data, External, Value
 from .registry import handles
 
@@ -24,6 +25,24 @@ def _same(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     return args[0] if args else External("verax.identity")
+
+
+_LOSSES = (
+    "l2_loss squared_error huber_loss log_cosh absolute_error sigmoid_binary_cross_entropy "
+    "hinge_loss perceptron_loss poly_loss_cross_entropy smooth_labels"
+).split()
+
+
+@handles(*(f"optax.{it}" for it in _LOSSES), *(f"optax.losses.{it}" for it in _LOSSES))
+def _loss(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """A loss for each element of predictions and targets."""
+    result = machine.array(name, site, (*args, *keywords.values()))
+    operands = [*args, *(keywords[it] for it in ("targets", "labels") if it in keywords)]
+    if len(operands) > 1:
+        of_operator(machine, site, "-", operands[0], operands[1], result)
+    return result
 
 
 @handles("optax.apply_updates")

@@ -69,5 +69,15 @@ def method(owner: Data, name: str) -> MethodHandler | None:
 
 def load() -> None:
     """Fill the tables."""
-    for name in ("arrays", "builtins", "control", "frameworks", "random", "transforms", "trees"):
+    for name in (
+        "arrays",
+        "builtins",
+        "collectives",
+        "control",
+        "frameworks",
+        "naming",
+        "random",
+        "transforms",
+        "trees",
+    ):
         import_module(f"{__package__}.{name}")

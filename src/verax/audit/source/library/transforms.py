@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from ..binding import positional_names
 from ..calls import run
@@ -11,6 +11,9 @@ from ..classes import fields_are_leaves, innermost_function
 from ..events import Applied, Fact, Made
 from ..frame import Region
 from ..graph import NOWHERE, Node
+from ..shapes import Dim
+from ..shapes.axes import insert_axis
+from ..shapes.names import name_of
 from ..values import (
     Bound,
     Constant,
@@ -422,7 +425,7 @@ def lane(
             and -len(shape) <= number < len(shape)
         ):
             rest = list(shape)
-            region.details.setdefault("size", rest.pop(number))
+            know_size(region, rest.pop(number))
             node.shape = tuple(rest)
         traced: bool | None = True
         if axis is None or is_filtered:
@@ -446,9 +449,8 @@ def _left(
             return machine.opaque(kind, site, (result,), traced=False)
         return as_result(result, site)
     if kind in ("vmap", "pmap"):
-        out_axes = transformed.options.get("out_axes", Constant(0))
-        is_first = isinstance(out_axes, Constant) and out_axes.value == 0
-        return stacked(as_result(result, site), region, site, is_first)
+        arrays = as_result(as_traced(result, transformed.is_filtered), site)
+        return _lanes_together(arrays, region, site, transformed)
     if kind in DERIVATIVES:
         return _derivatives(machine, site, transformed, args, result)
     if kind in ("custom_vjp", "custom_jvp"):
@@ -458,16 +460,42 @@ def _left(
     return result
 
 
-def stacked(value: Value, region: Region, site: Site, is_first: bool = True) -> Value:
+def know_size(region: Region, size: Dim) -> None:
+    """How many lanes or turns a map or loop has, as one of its arguments tells: a name says most."""
+    known: Dim = region.details.get("size")
+    if known is None or (name_of(size) and not name_of(known)):
+        region.details["size"] = size
+
+
+def _lanes_together(value: Value, region: Region, site: Site, transformed: Transformed) -> Value:
+    """What the lanes of a map give, each result with the mapped axis where `out_axes` puts it."""
+    axes = transformed.options.get("out_axes", Constant(0))
+    if isinstance(axes, Sequence) and isinstance(value, Sequence):
+        wanted, given = axes.items or (), value.items or ()
+        if len(wanted) == len(given):
+            items: list[Value] = [
+                stacked(item, region, site, axis.value if _is_axis(axis) else None)
+                for item, axis in zip(given, wanted, strict=True)
+            ]
+            return Sequence(value.kind, items, type=value.type)
+    return stacked(value, region, site, axes.value if _is_axis(axes) else None)
+
+
+def _is_axis(value: Value) -> TypeGuard[Constant]:
+    return isinstance(value, Constant) and type(value.value) is int
+
+
+def stacked(value: Value, region: Region, site: Site, axis: int | None = 0) -> Value:
     """What the lanes of a map, or the turns of a scan, give together, as a rule on a first axis."""
-    size: object = region.details.get("size")
+    size: Dim = region.details.get("size")
 
     def change(leaf: Data) -> Data:
         node = Node("stack", (leaf.node,), site.syntax, site.frame, leaf.node.varies - {region})
         node.dtype = leaf.node.dtype
         node.is_key = leaf.node.is_key
-        if is_first and isinstance(leaf.node.shape, tuple):
-            node.shape = (size, *leaf.node.shape)
+        shape = leaf.node.shape
+        if axis is not None and isinstance(shape, tuple) and -len(shape) - 1 <= axis <= len(shape):
+            node.shape = insert_axis(shape, axis, size)
         return Data(node, leaf.traced, leaf.is_array)
 
     return mapped(value, change)

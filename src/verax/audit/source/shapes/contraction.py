@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .dims import Dim, Size, differ, show
+from .names import name_of
 from .reshaping import element_count
 from .shape import (
     Known,
@@ -164,7 +165,7 @@ def _bind(letter: str, dim: Dim, sizes: dict[str, Dim]) -> None:
     elif dim is not None and dim != 1:
         if differ(bound, dim):
             raise Mismatch(f"einsum axis {letter!r} is {show(bound)} and {show(dim)}")
-        if isinstance(bound, Size):
+        if isinstance(bound, Size) and not name_of(bound):
             sizes[letter] = dim
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from .names import meet
 from .polynomial import Derived as Derived
 from .polynomial import Dim as Dim
 from .polynomial import Monomial, as_factor, derived_symbol, normal, terms_of
@@ -220,7 +221,10 @@ def differ(a: Dim, b: Dim) -> bool:
     """Whether two sizes are different for all but a few values of their symbols."""
     if type(a) is int and type(b) is int:
         return a != b
-    return a is not None and b is not None and a != b and _differ(a, b)
+    if a is None or b is None or a == b:
+        return False
+    meet(a, b)
+    return _differ(a, b)
 
 
 @_remembered

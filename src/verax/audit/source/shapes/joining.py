@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from .axes import insert_axis
 from .dims import Dim, add, differ, exact_quotient, floordiv, mul, show, sub, total
+from .names import name_of
 from .reshaping import element_count
 from .shape import (
     Known,
@@ -50,8 +51,8 @@ def _unify(shapes: Sequence[Shape], free: int | None) -> Shape:
                 raise Mismatch(
                     f"{show_shape(wholes[0])} and {show_shape(other)} differ in axis {axis}"
                 )
-            # Of two sizes that must be equal the number says more than a symbol.
-            if result[axis] is None or type(dim) is int:
+            # Of two sizes that must be equal a name says most, and a number more than a symbol.
+            if result[axis] is None or (type(dim) is int and not name_of(result[axis])):
                 result[axis] = dim
     return tuple(result)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from .dims import Dim, Size, differ, same, show
+from .names import name_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,10 @@ def _broadcast_dims(a: Dim, b: Dim) -> Dim:
         return b if a is None else a
     if differ(a, b):
         raise Mismatch(f"{show(a)} and {show(b)} do not broadcast")
-    return a if type(a) is int else b
+    # Of two sizes that must be equal a name says most, and a number more than a symbol.
+    if name_of(b):
+        return a if name_of(a) else b
+    return a if type(a) is int or name_of(a) else b
 
 
 def broadcast(*shapes: Shape) -> Shape:

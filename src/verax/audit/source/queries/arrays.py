@@ -1,0 +1,96 @@
+"""What is known of arrays, in words and by axis."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Evidence
+from ..events import Call
+from ..graph import Node
+from ..shapes import Shape
+from ..shapes.shape import show_shape
+from ..values import Constant, Data, Sequence, Value
+
+if TYPE_CHECKING:
+    from ..facts import SourceFacts
+
+_SCOPE = re.compile(r"#[\w.~]*")
+
+
+def plain(text: str) -> str:
+    """A text without what tells symbols of one name apart."""
+    return _SCOPE.sub("", text)
+
+
+def shape_in_words(shape: Shape) -> str:
+    """A shape as a reader would write it."""
+    return plain(show_shape(shape))
+
+
+def array_in_words(facts: SourceFacts, value: Value) -> str:
+    """An array by its name and shape."""
+    if isinstance(value, Data):
+        return f"`{facts.name_of(value)}` {shape_in_words(value.node.shape)}"
+    return f"`{value.value}`" if isinstance(value, Constant) else "a value"
+
+
+def arrays_in_words(facts: SourceFacts, values: list[Value]) -> str:
+    """The arrays among some operands."""
+    known = [it for it in values if isinstance(it, Data) and it.node.shape not in (None, ())]
+    return " and ".join(dict.fromkeys(array_in_words(facts, it) for it in known))
+
+
+def made_here(facts: SourceFacts, values: list[Value]) -> tuple[Evidence, ...]:
+    """Where arrays were made."""
+    found: list[Evidence] = []
+    for value in values:
+        if isinstance(value, Data) and value.node.shape not in (None, ()):
+            place = value.node.place
+            if place is not None:
+                found.append(Evidence(f"{array_in_words(facts, value)} is made here", place))
+    return tuple(dict.fromkeys(found))
+
+
+def calls_of(facts: SourceFacts, *names: str) -> Iterator[Call]:
+    """Calls of functions, by the last part of their names, of JAX's or of an array's methods."""
+    wanted = set(names)
+    for call in facts.events(Call):
+        module, _, name = call.name.rpartition(".")
+        if name in wanted and (module == "ndarray" or module.startswith("jax.")):
+            yield call
+
+
+def argument(call: Call, position: int, name: str) -> Value | None:
+    """An argument by position or name; the array of a method is the first."""
+    return call.args[position] if position < len(call.args) else call.keywords.get(name)
+
+
+def axis_argument(call: Call, position: int, default: int | None) -> tuple[int, ...] | None:
+    """The axes that a call names, counted from the front; `None` if they are not known."""
+    given = argument(call, position, "axis")
+    array = call.args[0] if call.args else None
+    if not isinstance(array, Data) or not isinstance(array.node.shape, tuple):
+        return None
+    rank = len(array.node.shape)
+    if given is None:
+        numbers = list(range(rank)) if default is None else [default]
+    elif isinstance(given, Constant):
+        numbers = list(range(rank)) if given.value is None else [given.value]
+    elif isinstance(given, Sequence) and given.items is not None:
+        numbers = [it.value if isinstance(it, Constant) else None for it in given.items]
+    else:
+        return None
+    known = [it % rank for it in numbers if type(it) is int and -rank <= it < rank]
+    return tuple(known) if len(known) == len(numbers) else None
+
+
+_FOLLOWED = frozenset(("turn", "carry", "lane", "primal", "slice", "join", "last", "stack"))
+
+
+def origin(node: Node) -> Node:
+    """Where a value was made, on the other side of boundaries."""
+    while node.operation in _FOLLOWED and node.inputs:
+        node = node.inputs[0]
+    return node

@@ -1,0 +1,163 @@
+"""Whether `in_axes` and `out_axes` fit what is mapped, as far as that is known."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..binding import positional_names
+from ..classes import innermost_function
+from ..events import Applied, Event, Made
+from ..library.transforms import axes_of
+from ..shapes import Dim
+from ..shapes.dims import differ, show
+from ..values import Bound, Constant, Data, Mapping, Partial, Sequence, Transformed, Value, leaves
+from .arrays import array_in_words, plain
+from .maps import applied_maps, mapped_axes
+
+if TYPE_CHECKING:
+    from ..facts import SourceFacts
+
+
+def misfits(facts: SourceFacts) -> Iterator[tuple[Event, str]]:
+    """Maps that fail: where, and what does not fit."""
+    for made in facts.events(Made):
+        if made.transformed.kind in ("vmap", "pmap") and not made.transformed.is_filtered:
+            for reason in _too_many(made.transformed):
+                yield made, reason
+    for event in applied_maps(facts):
+        if event.transformed.is_filtered:
+            continue
+        reasons = _wrong_calls(facts, event) if _is_direct(event) else iter(())
+        for reason in (*reasons, *_wrong_results(event)):
+            yield event, reason
+            break
+
+
+def _is_direct(event: Applied) -> bool:
+    """Whether the arguments are those of the call that is written there, all of them."""
+    syntax = event.syntax
+    return (
+        isinstance(syntax, ast.Call)
+        and syntax is not event.transformed.syntax
+        and len(syntax.args) == len(event.args)
+        and not any(isinstance(it, ast.Starred) for it in syntax.args)
+        and all(it.arg is not None for it in syntax.keywords)
+    )
+
+
+def _too_many(transformed: Transformed) -> Iterator[str]:
+    """More entries than the function has parameters."""
+    axes, function = transformed.options.get("in_axes"), innermost_function(transformed.function)
+    inner = transformed.function
+    while isinstance(inner, Transformed):
+        inner = inner.function
+    if not isinstance(axes, Sequence) or axes.items is None or function is None:
+        return
+    if function.syntax.args.vararg is not None or isinstance(inner, Partial):
+        return
+    count = len(positional_names(function)) - isinstance(inner, Bound)
+    if function.cls is None and len(axes.items) > count:
+        yield f"`in_axes` has {len(axes.items)} entries, and `{function.name}` {count} parameters"
+
+
+def _wrong_calls(facts: SourceFacts, event: Applied) -> Iterator[str]:
+    axes = event.transformed.options.get("in_axes")
+    count = len(axes.items) if isinstance(axes, Sequence) and axes.items is not None else None
+    if count is not None and count != len(event.args):
+        yield f"`in_axes` has {count} entries for {len(event.args)} arguments"
+        return
+    is_told = event.keywords or "axis_size" in event.transformed.options
+    if _maps_nothing(axes) and event.args and not is_told:
+        yield "`in_axes` maps no argument at all"
+    for value, axis in zip(event.args, axes_of(event.transformed, len(event.args)), strict=True):
+        yield from _wrong_nesting(value, axis)
+    yield from _wrong_axes(facts, event)
+
+
+def _maps_nothing(axes: Value | None) -> bool:
+    if isinstance(axes, Constant):
+        return axes.value is None
+    if isinstance(axes, Sequence) and axes.items:
+        return all(map(_maps_nothing, axes.items))
+    return (
+        isinstance(axes, Mapping)
+        and not axes.is_open
+        and all(map(_maps_nothing, axes.items.values()))
+    )
+
+
+def _wrong_nesting(value: Value, axis: Value | None) -> Iterator[str]:
+    """Entries that are containers, for arguments that are others."""
+    if not isinstance(axis, (Sequence, Mapping)):
+        return
+    if isinstance(value, Data) and value.is_array:
+        yield "`in_axes` has several entries for an argument that is one array"
+    elif isinstance(axis, Mapping) and isinstance(value, Mapping):
+        if not axis.is_open and not value.is_open and axis.items.keys() != value.items.keys():
+            yield (
+                f"`in_axes` has entries for {sorted(map(str, axis.items))}, and the argument "
+                f"holds {sorted(map(str, value.items))}"
+            )
+    elif isinstance(axis, Sequence) and isinstance(value, Sequence):
+        entries, parts = axis.items, value.items
+        if entries is not None and parts is not None and len(entries) != len(parts):
+            yield f"`in_axes` has {len(entries)} entries for an argument of {len(parts)} parts"
+    elif isinstance(value, (Mapping, Sequence)):
+        yield "`in_axes` has another structure than the argument"
+
+
+def _wrong_axes(facts: SourceFacts, event: Applied) -> Iterator[str]:
+    """Axes that are not there, or not equally long."""
+    kind = event.transformed.kind
+    sizes: list[tuple[Dim, str]] = []
+    for leaf, axis, _ in mapped_axes(event):
+        shape = leaf.node.shape
+        if not isinstance(shape, tuple):
+            continue
+        text = array_in_words(facts, leaf)
+        if not -len(shape) <= axis < len(shape):
+            yield f"{kind} maps axis {axis} of {text}, which has no such axis"
+            return
+        sizes.append((shape[axis], f"axis {axis} of {text} has size {plain(show(shape[axis]))}"))
+    for size, text in sizes[1:]:
+        if differ(sizes[0][0], size):
+            yield f"{kind} maps axes of different sizes: {sizes[0][1]}, {text}"
+            return
+
+
+def _wrong_results(event: Applied) -> Iterator[str]:
+    axes = event.transformed.options.get("out_axes")
+    if axes is None:
+        return
+    result = event.result
+    if isinstance(axes, Sequence) and axes.items is not None:
+        if isinstance(result, Sequence) and result.items is not None:
+            if len(axes.items) != len(result.items):
+                yield (
+                    f"`out_axes` has {len(axes.items)} entries, and the function returns "
+                    f"{len(result.items)} values"
+                )
+                return
+            for axis, item in zip(axes.items, result.items, strict=True):
+                yield from _lost(event, axis, item)
+        elif isinstance(result, Data) and result.is_array:
+            yield "`out_axes` has several entries, and the function returns one array"
+        return
+    yield from _lost(event, axes, result)
+
+
+def _lost(event: Applied, axis: Value, result: Value) -> Iterator[str]:
+    """Results that differ between lanes, and have no place for their axis."""
+    if not isinstance(axis, Constant) or axis.value is not None:
+        return
+    for leaf in leaves(result):
+        node = leaf.node
+        # What only has the shape of something mapped is the same in every lane.
+        by_shape = any(
+            it.operation.endswith(("_like", "static", "shape")) for it in node.ancestors()
+        )
+        if event.region in node.varies and leaf.is_array and leaf.traced and not by_shape:
+            yield "a result that differs from lane to lane is returned with out_axes=None"
+            return

@@ -1,0 +1,143 @@
+"""What the replicas of a named map share, and what each of them has for itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...finding import Place
+from ..events import Applied, Fact
+from ..frame import Region
+from ..graph import Node
+from ..values import Data, leaves
+from .maps import applied_maps
+
+if TYPE_CHECKING:
+    from ..facts import SourceFacts
+
+_UNITING = frozenset(f"jax.lax.{name}" for name in "psum pmean pmax pmin all_gather".split())
+# What happens in there is not known: replicas may be united inside.
+_OPAQUE = frozenset(("call", "object", "with", "yield"))
+_BOUNDARIES = frozenset(("field", "item", "element", "primal", "lane", "turn", "carry", "join"))
+
+
+@dataclass(frozen=True)
+class OwnUpdate:
+    """An update of something shared by a gradient that each replica has for itself."""
+
+    place: Place
+    name: str
+    region: Region
+    gradient: Place | None
+
+
+def own_updates(facts: SourceFacts) -> Iterator[OwnUpdate]:
+    """Updates inside of maps whose gradient went through no collective."""
+    for event in applied_maps(facts):
+        if event.transformed.kind != "pmap" and event.region.axis_name is None:
+            continue
+        unites = any(
+            event.region in fact.data["over"] and fact.data["name"] in ("pmean", "psum")
+            for fact in facts.events(Fact)
+            if fact.kind == "collective"
+        )
+        for leaf in leaves(event.result):
+            found = _update(facts, event, leaf.node, unites)
+            if found is not None:
+                yield found
+
+
+def _update(facts: SourceFacts, event: Applied, result: Node, unites: bool) -> OwnUpdate | None:
+    region = event.region
+    if region not in result.varies:
+        return None
+    for path in _ways_to_gradients(result, region):
+        gradient = path[-1]
+        argument = _owner(gradient.inputs[0]) if gradient.inputs else None
+        # What is given to each replica for itself may be meant to differ, unless they speak.
+        if argument is None or (region in argument.varies and not unites):
+            continue
+        for node in path[:-1]:
+            others = [it for it in node.inputs if it not in path]
+            if node.place is not None and any(_owner(it) is argument for it in others):
+                name = facts.name_of(Data(gradient.inputs[0]))
+                return OwnUpdate(node.place, name, region, gradient.place)
+    return None
+
+
+def _ways_to_gradients(result: Node, region: Region) -> Iterator[list[Node]]:
+    """Ways from a result back to gradients, through nodes that differ between replicas."""
+    pending = [[result]]
+    seen = {result}
+    while pending:
+        path = pending.pop()
+        node = path[-1]
+        if node.operation == "gradient":
+            yield path
+            continue
+        if node.operation in _OPAQUE or node.operation in _UNITING or len(path) > 60:
+            continue
+        for source in node.inputs:
+            if source not in seen and region in source.varies:
+                seen.add(source)
+                pending.append([*path, source])
+
+
+def _owner(node: Node) -> Node:
+    """The whole of which a value is a part."""
+    while node.operation in _BOUNDARIES and node.inputs:
+        node = node.inputs[0]
+    return node
+
+
+def united_before(node: Node, over: frozenset[Region]) -> Node | None:
+    """The collective after which a value is the same on all replicas, if it is."""
+    if over & node.varies:
+        return None
+    seen = {node}
+    pending = [node]
+    found: Node | None = None
+    while pending:
+        it = pending.pop()
+        # Derivatives of what is the same need not be the same.
+        if it.operation in _OPAQUE or it.operation in ("gradient", "join"):
+            return None
+        if it.operation in _UNITING and it.inputs and over & it.inputs[0].varies:
+            found = it
+            continue
+        for source in it.inputs:
+            if source not in seen:
+                seen.add(source)
+                pending.append(source)
+    return found
+
+
+_SUMS = frozenset(("sum", "count_nonzero", "nansum"))
+_KEPT = frozenset("maximum clip + astype asarray float32 squeeze reshape max where".split())
+
+
+def own_quotient(node: Node, over: frozenset[Region]) -> Node | None:
+    """The division by a count that each replica took of its own data, if a value is one."""
+    for _ in range(8):
+        if node.operation == "/" and len(node.inputs) == 2:
+            return node if _is_own_count(node.inputs[1], over) else None
+        is_scaled = node.operation in ("*", "-x", "last", "stack", "join") and len(node.inputs) == 1
+        if not is_scaled:
+            return None
+        node = node.inputs[0]
+    return None
+
+
+def _is_own_count(node: Node, over: frozenset[Region]) -> bool:
+    """Whether a denominator is a sum over data, kept away from zero perhaps."""
+    for _ in range(6):
+        name = node.operation.rpartition(".")[2]
+        if not over & node.varies:
+            return False
+        if name in _SUMS:
+            return True
+        if name not in _KEPT or len(node.inputs) != 1:
+            return False
+        node = node.inputs[0]
+    return False
