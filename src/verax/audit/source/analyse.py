@@ -19,7 +19,7 @@ from .frame import Frame, Site
 from .graph import Node
 from .library import registry
 from .library.transforms import apply
-from .machine import Interpreter
+from .machine import STATEMENTS_ON_HOST, Interpreter
 from .project import Module, Project
 from .reading import Problem, SourceText, UnreadableError
 from .sections import sections_of
@@ -140,7 +140,7 @@ def _run_class(machine: Interpreter, cls: Class) -> None:
 
 def _run_generic(machine: Interpreter, function: Function, owner: Value | None = None) -> None:
     """Run a function with arguments of which nothing is known, outside of any transformation."""
-    machine.start_root()
+    machine.start_root(STATEMENTS_ON_HOST)
     caller = Frame(function.frame.module, "")
     inner = Frame(
         function.frame.module, function.name, function.syntax, function.frame, None, caller

@@ -11,9 +11,9 @@ from .graph import Node
 from .shapes import UNKNOWN, Mismatch, Size, lookup
 from .shapes import Value as Described
 from .shapes.contraction import matmul
-from .shapes.names import PASSING, meetings, named
 from .shapes.dtypes import of_literal, promote
 from .shapes.indexing import Gather, index
+from .shapes.names import PASSING, meetings, named
 from .shapes.semantics.pointwise import TABLE as POINTWISE
 from .shapes.shape import broadcast, outer_product
 from .values import Constant, Data, External, Mapping, Sequence, Value
