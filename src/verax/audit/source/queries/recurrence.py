@@ -30,10 +30,18 @@ def flags_of(facts: SourceFacts, loop: Loop, frame: Frame) -> list[Node]:
     found = [node for node in slices if _is_flag(facts, node, frame)]
     # A part of a slice, or of a closed-over array at the loop's counter.
     for node in used:
-        is_part = node.operation in ("field", "item") and loop.region in node.varies
-        if is_part and _is_flag(facts, node, frame):
+        if _is_given(node, slices, loop) and _is_flag(facts, node, frame):
             found.append(node)
     return [node for node in found if node in used]
+
+
+def _is_given(node: Node, slices: set[Node], loop: Loop) -> bool:
+    """Whether a body takes a value from its slice, or from an array outside at its turn."""
+    if node.operation not in ("field", "item") or loop.region not in node.varies:
+        return False
+    while node.operation in ("field", "item") and node not in slices and node.inputs:
+        node = node.inputs[0]
+    return node in slices or loop.region not in node.varies
 
 
 def _is_flag(facts: SourceFacts, node: Node, frame: Frame) -> bool:
@@ -87,6 +95,8 @@ def _is_gated(node: Node, source: Node, told: set[Node]) -> bool:
     """Whether flags decide what comes of a source in an operation."""
     if node.operation in _SUMS:
         return False
+    if node.is_key:
+        return True  # Random numbers go on as they like.
     return any(other in told for other in node.inputs if other is not source)
 
 
