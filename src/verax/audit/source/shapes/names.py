@@ -5,7 +5,6 @@ from __future__ import annotations
 from ...words import is_batch
 from .polynomial import Dim, Size, symbol
 
-
 # The scope of names that are given by the way (`batch, time = x.shape`): two of them may be two
 # words for one thing, unless one is of the batch and one of time.
 PASSING = "~"
