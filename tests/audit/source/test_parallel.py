@@ -94,6 +94,7 @@ def test_an_interrupt_ends_all_processes(planted: Path):
                 os.kill(pid, 0)
     finally:
         process.kill()
+        process.wait()
 
 
 def _descendants(pid: int) -> list[int]:

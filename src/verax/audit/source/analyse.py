@@ -112,8 +112,13 @@ def _run_definition(machine: Interpreter, frame: Frame, value: Value, module: Mo
     if isinstance(value, Class):
         if value.frame.module is module:
             _run_class(machine, value)
-    elif function is not None and function.frame.module is module:
+    elif function is not None and function.frame.module is module and not _is_jitted(value):
         _run_generic(machine, function)
+
+
+def _is_jitted(value: Value) -> bool:
+    """Whether a function never runs but under its transformation, where it is called later."""
+    return isinstance(value, Transformed) and value.kind in ("jit", "pmap")
 
 
 def _run_class(machine: Interpreter, cls: Class) -> None:
@@ -124,7 +129,7 @@ def _run_class(machine: Interpreter, cls: Class) -> None:
         _run_generic(machine, init, owner)
     for name, value in list(cls.attributes.items()):
         function = innermost_function(value)
-        if function is None or function.cls is not cls or name == "__init__":
+        if function is None or function.cls is not cls or name == "__init__" or _is_jitted(value):
             continue
         is_static = isinstance(value, Partial) and getattr(value.function, "name", "") in (
             "builtins.staticmethod",
@@ -178,11 +183,22 @@ def _call_generic(machine: Interpreter, transformed: Transformed, function: Func
             names = names[1:]
         value = value.function
     args = [given[name] for name in names if name not in taken]
-    if function.cls is not None and names and names[0] == next(iter(given)):
+    is_method = function.cls is not None and not _is_static(function.cls, function)
+    if function.cls is not None and is_method and names and names[0] == next(iter(given)):
         node = Node("object", (), function.cls.syntax, function.frame, label=names[0])
         args[0] = opaque_instance(function.cls, node, None)
     by_name = {name: given[name] for name in needed if name in keyword_only - taken}
     apply(machine, Site(frame, transformed.syntax), transformed, args, by_name)
+
+
+def _is_static(cls: Class, function: Function) -> bool:
+    """Whether a function in a class takes no object."""
+    return any(
+        isinstance(it, Partial)
+        and getattr(it.function, "name", "") == "builtins.staticmethod"
+        and innermost_function(it) is function
+        for it in cls.attributes.values()
+    )
 
 
 def _judged(

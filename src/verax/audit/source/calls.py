@@ -179,7 +179,8 @@ def run_frame(machine: Interpreter, function: Function, inner: Frame) -> Value:
         result = machine.evaluate(inner, function.syntax.body)
         inner.returns.append((function.syntax.body, result))
         return result
-    if machine.execute(inner, function.syntax.body):
+    reaches_end = machine.execute(inner, function.syntax.body)
+    if reaches_end:
         inner.used_at_returns.append(machine.used)
     for used in inner.used_at_returns:
         if used is not machine.used:
@@ -189,7 +190,20 @@ def run_frame(machine: Interpreter, function: Function, inner: Frame) -> Value:
         result = value if result is None else join(result, value)
     if inner.yields:
         return Sequence("generator", None, result, inner)
-    return Constant(None) if result is None else result
+    if result is not None:
+        return result
+    if not reaches_end or _is_stub(function.syntax):
+        # Somebody else's version of the method gives something.
+        return machine.opaque("call", Site(inner, function.syntax), inner.environment.values())
+    return Constant(None)
+
+
+def _is_stub(syntax: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
+    """Whether a function has no code of its own."""
+    return not isinstance(syntax, ast.Lambda) and all(
+        isinstance(it, ast.Pass) or (isinstance(it, ast.Expr) and isinstance(it.value, ast.Constant))
+        for it in syntax.body
+    )
 
 
 def _function(

@@ -84,7 +84,9 @@ def innermost_function(value: Value | None) -> Function | None:
         if isinstance(value, (Bound, Transformed)):
             value = value.function
         elif isinstance(value, Partial):
-            is_marker = isinstance(value.function, External) and value.args
+            # `partial(jax.lax.scan, step)` is another function than `step`.
+            marker = value.function.name if isinstance(value.function, External) else ""
+            is_marker = marker.startswith("builtins.") and value.args
             value = value.args[0] if is_marker else value.function
         else:
             return None

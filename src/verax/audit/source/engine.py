@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 from ..report import Report, findings_only, merged
@@ -109,18 +110,20 @@ def _outcomes(
                 outcomes[file] = outcome
                 bar.advance()
         new = [file for file in files if file not in outcomes]
-        for done in audit_all(
+        results = audit_all(
             new,
             roots,
             texts,
             max_bytes=options.max_bytes,
             jobs=options.jobs,
             sections=options.sections,
-        ):
-            cache.put(done.path, done.outcome, done.text)
-            report = done.outcome.report
-            outcomes[done.path] = replace(
-                done.outcome, report=report if options.sections else findings_only(report)
-            )
-            bar.advance()
+        )
+        with closing(results):  # ends all processes, also after an interrupt
+            for done in results:
+                cache.put(done.path, done.outcome, done.text)
+                report = done.outcome.report
+                outcomes[done.path] = replace(
+                    done.outcome, report=report if options.sections else findings_only(report)
+                )
+                bar.advance()
     return outcomes

@@ -1,4 +1,4 @@
-"""How each kind of expression is evaluated."""
+"""How each kind of expression is evaluated, but for calls."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from .comprehensions import comprehension, dict_comprehension
 from .frame import Site
 from .joining import join
 from .shapes import Size, dims
+from .shaping import of_operator
 from .values import Constant, Data, External, Mapping, Sequence, Value, leaves
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def binary(
     if symbol in ("+", "|"):
         # Two lists, or two dicts, can also be added.
         result.is_array = _is_number(left) or _is_number(right)
-    shapes_of_operator(machine, site, symbol, left, right, result)
+    of_operator(machine, site, symbol, left, right, result)
     return result
 
 
@@ -381,27 +382,11 @@ def _slice(machine: Interpreter, frame: Frame, syntax: ast.Slice) -> Value:
     return Sequence("slice", bounds, syntax=syntax)
 
 
-def _call(machine: Interpreter, frame: Frame, syntax: ast.Call) -> Value:
-    from .calls import call_expression
-
-    return call_expression(machine, frame, syntax)
-
-
-def shapes_of_operator(
-    machine: Interpreter, site: Site, symbol: str, left: Value, right: Value, result: Data
-) -> None:
-    """What the shapes of operands say about the result's; filled in by `shaping`."""
-    from .shaping import of_operator
-
-    of_operator(machine, site, symbol, left, right, result)
-
-
 EXPRESSIONS: dict[type[ast.AST], Callable[[Interpreter, Frame, Any], Value]] = {
     ast.Name: _name,
     ast.Constant: _constant,
     ast.Attribute: _attribute,
     ast.Subscript: _subscript,
-    ast.Call: _call,
     ast.BinOp: _binary,
     ast.UnaryOp: _unary,
     ast.BoolOp: _boolean,

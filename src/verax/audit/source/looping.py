@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from . import parts
+from .events import Fact
 from .frame import Frame, Region, Site
 from .graph import Node
 from .joining import join
@@ -86,10 +87,11 @@ def _loop(
     frame.region = region
     machine.control += 1
     state = after = before
+    entered: dict[str, Value] = {}
     for turn in range(2):
         frame.environment, machine.used, frame.breaks = dict(state), dict(used), []
-        for name in names:
-            frame.environment[name] = varying(state[name], region, syntax, frame)
+        entered = {name: varying(state[name], region, syntax, frame) for name in names}
+        frame.environment.update(entered)
         start(region)
         live = machine.execute(frame, syntax.body)
         ends = [*frame.breaks, *([frame.environment] if live else [])]
@@ -104,6 +106,9 @@ def _loop(
     machine.control -= 1
     frame.region, frame.breaks = outer_region, outer_breaks
     frame.environment = after
+    carried = {name: (entered[name], after[name]) for name in names}
+    data = {"region": region, "iterated": iterated, "carried": carried}
+    machine.note(Fact(syntax, frame, "loop", data))
     machine.used = {**used, **machine.used}
     machine.execute(frame, syntax.orelse)
 

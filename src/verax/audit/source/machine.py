@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
-from .calls import CALLS
+from .calls import CALLS, call_expression
 from .events import Conversion, Event, KeyUse, Record, Test
 from .expressions import EXPRESSIONS
 from .frame import Frame, Site
@@ -27,6 +28,11 @@ RUNS = 8
 DEPTH = 20
 STATEMENTS_OF_ROOT = 600
 STATEMENTS_OF_LINE = 4
+
+_EXPRESSIONS: dict[type[ast.AST], Callable[[Any, Frame, Any], Value]] = {
+    **EXPRESSIONS,
+    ast.Call: call_expression,
+}
 
 
 class Interpreter:
@@ -72,7 +78,7 @@ class Interpreter:
 
     def evaluate(self, frame: Frame, syntax: ast.expr) -> Value:
         """The value of an expression."""
-        return EXPRESSIONS[syntax.__class__](self, frame, syntax)
+        return _EXPRESSIONS[syntax.__class__](self, frame, syntax)
 
     def execute(self, frame: Frame, body: Iterable[ast.stmt]) -> bool:
         """Run statements; false if they never reach their end."""

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +26,7 @@ _ROOT = str(Path(__file__).parents[3])
 # Below this many bytes of source a further process costs more than it saves.
 _WORTH_A_PROCESS = 400_000
 _LARGEST_BATCH = 16
+_WAKE_EVERY = 0.2  # seconds
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def audit_all(
     max_bytes: int,
     jobs: int | None,
     sections: bool = True,
-) -> Iterator[Done]:
+) -> Generator[Done]:
     """The outcome of each file, in the order in which they come.
 
     `jobs` is the number of processes, or `None` for as many as there are cores and work.
@@ -107,14 +108,18 @@ class _Pool:
         self._workers: set[_Worker] = set()
         self._ended = False
         self._threads = [threading.Thread(target=self._tend, daemon=True) for _ in range(count)]
-        for thread in self._threads:
-            thread.start()
 
     def results(self) -> Iterator[Done]:
-        """What comes, until nothing more does."""
+        """Start; then what comes, until nothing more does."""
+        for thread in self._threads:
+            thread.start()
         at_work = len(self._threads)
         while at_work:
-            done = self._results.get()
+            try:
+                # With a limit, since an interrupt that reached another thread does not wake this.
+                done = self._results.get(timeout=_WAKE_EVERY)
+            except queue.Empty:
+                continue
             if done is None:
                 at_work -= 1
             else:
@@ -132,7 +137,8 @@ class _Pool:
         for worker in workers:
             worker.kill()
         for thread in self._threads:
-            thread.join()
+            if thread.ident is not None:  # an interrupt may come before all have started
+                thread.join()
 
     def _take(self) -> list[str]:
         with self._lock:

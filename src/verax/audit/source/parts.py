@@ -11,6 +11,7 @@ from .classes import all_fields
 from .imports import attribute_of_module
 from .joining import element_of, join
 from .library.names import canonical
+from .shaping import of_index, size_symbol
 from .values import (
     Bound,
     Class,
@@ -210,8 +211,6 @@ def _key(index: Value) -> Any:
 
 
 def _item_of_data(machine: Interpreter, site: Site, base: Data, index: Value) -> Value:
-    from .shaping import of_index
-
     if base.type == "shape":
         return _size(machine, site, base, index)
     key = _key(index)
@@ -227,9 +226,9 @@ def _item_of_data(machine: Interpreter, site: Site, base: Data, index: Value) ->
         if isinstance(index, Constant):
             node.label = repr(index.value)
     node.is_key = base.node.is_key
-    if node.is_key:
-        data = {"keys": base, "index": index}
-        machine.note(Fact(site.syntax, site.frame, "key picked", data))
+    if node.is_key or not isinstance(index, Constant):
+        data = {"base": base, "index": index}
+        machine.note(Fact(site.syntax, site.frame, "indexed", data))
     by_number = not (isinstance(index, Constant) and isinstance(index.value, str))
     result = Data(node, base.traced, base.is_array and by_number)
     if isinstance(index, Data) and index.traced and base.traced is False and not base.is_array:
@@ -257,8 +256,6 @@ def _note_index(machine: Interpreter, site: Site, base: Data, index: Value, resu
 
 def _size(machine: Interpreter, site: Site, base: Data, index: Value) -> Value:
     """One size of a shape that is not known: the same symbol whenever it is asked for."""
-    from .shaping import size_symbol
-
     if isinstance(index, Constant) and isinstance(index.value, int):
         return Constant(size_symbol(base.node, index.value))
     if isinstance(index, Sequence) and index.kind == "slice":
@@ -279,7 +276,7 @@ def _item_of_sequence(machine: Interpreter, site: Site, base: Sequence, index: V
         for bound in index.items or ():
             machine.convert(site, "slice", bound)
         return _sliced(site, base, index)
-    if isinstance(index, Data) and index.traced and index.is_array:
+    if isinstance(index, Data) and index.traced:
         machine.convert(site, "index", index)
     found = element_of(base)
     if found is None:

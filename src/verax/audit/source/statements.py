@@ -15,6 +15,7 @@ from .frame import Site
 from .imports import import_from, import_statement
 from .joining import join
 from .looping import for_statement, while_statement
+from .shaping import unpacked_shape
 from .values import Constant, Data, Instance, Mapping, Sequence, Value, leaves
 
 if TYPE_CHECKING:
@@ -91,8 +92,6 @@ def _assign_name(machine: Interpreter, frame: Frame, target: ast.Name, value: Va
 
 
 def _unpack(machine: Interpreter, frame: Frame, target: ast.Tuple | ast.List, value: Value) -> None:
-    from .shaping import unpacked_shape
-
     targets = target.elts
     site = Site(frame, target)
     starred = next((i for i, it in enumerate(targets) if isinstance(it, ast.Starred)), None)
@@ -114,6 +113,8 @@ def _unpack(machine: Interpreter, frame: Frame, target: ast.Tuple | ast.List, va
             for inner, item in zip(targets, given, strict=True):
                 assign(machine, frame, inner, item)
             return
+        data = {"value": value, "targets": len(targets)}
+        machine.note(Fact(target, frame, "unpacked wrongly", data))
     for number, inner in enumerate(targets):
         if isinstance(inner, ast.Starred):
             bounds: list[Value] = [Constant(number), Constant(None), Constant(None)]

@@ -83,9 +83,7 @@ def _further(facts: Facts, part: Part) -> Iterator[Part]:
     if name in ("add", "add_any", "sub"):
         for value in inputs:
             yield replace(part, value=value)
-    elif (
-        name == "neg" or name in _ARRANGED or (name == "broadcast_in_dim" and inputs[0].shape == ())
-    ):
+    elif name in _ARRANGED or (name == "broadcast_in_dim" and inputs[0].shape == ()):
         yield replace(part, value=inputs[0])
     elif name == "reduce_sum":
         yield replace(part, value=inputs[0], reductions=(*part.reductions, reduction(facts, step)))
@@ -153,11 +151,13 @@ class TotalAmongElements:
 
 def totals_among_elements(facts: Facts) -> Iterator[TotalAmongElements]:
     """Where an axis is summed over twice, for one part of a sum and not for another."""
-    for step in facts.steps:
-        if step.primitive == "reduce_sum" and facts.is_in_users_function(step):
-            found = _total_among_elements(facts, step)
-            if found is not None:
-                yield found
+    sums = [it for it in facts.steps if it.primitive == "reduce_sum"]
+    if not any(_is_whole(reduction(facts, it)) for it in sums):
+        return  # Few programs have a total, and paths are long.
+    for step in sums:
+        found = _total_among_elements(facts, step) if facts.is_in_users_function(step) else None
+        if found is not None:
+            yield found
 
 
 def _total_among_elements(facts: Facts, step: Step) -> TotalAmongElements | None:

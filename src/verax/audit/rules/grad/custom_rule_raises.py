@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Evidence, Finding, Severity
+from ...finding import Engine, Evidence, Finding, Severity
 from .._rule import Rule
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
     from ...trace.facts import Facts
 
 
@@ -22,10 +23,30 @@ def check(facts: Facts) -> Iterator[Finding]:
                 current=f"differentiating `{it.function}` raises: {it.message}",
                 expected="for each argument a cotangent of its own structure, shape and dtype, or "
                 "for each result a tangent",
-                fix="return one derivative for each differentiable argument, of the same shape; "
-                "where an argument was broadcast, sum its cotangent over the broadcast axes",
+                fix=_FIX,
                 evidence=(Evidence(f"`{it.function}` is called here", facts.place(it.step)),),
             )
+
+
+_FIX = (
+    "return one derivative for each differentiable argument, of the same shape; "
+    "where an argument was broadcast, sum its cotangent over the broadcast axes"
+)
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Report rules whose arguments, results or shapes visibly do not fit."""
+    from ...source.queries.custom_derivatives import misfits
+
+    for it in misfits(facts):
+        yield RULE.finding(
+            it.place,
+            current=f"differentiating `{it.function}` raises: {it.message}",
+            expected="for each argument a cotangent of its own structure, shape and dtype, or "
+            "for each result a tangent",
+            fix=_FIX,
+            engine=Engine.SOURCE,
+        )
 
 
 RULE = Rule(
@@ -84,4 +105,5 @@ def inputs():
     return jnp.ones((4, 3)), jnp.ones(3)
 """,
     trace=check,
+    source=check_source,
 )

@@ -15,6 +15,7 @@ from . import (
     not_an_array,
     printed_tracer,
     side_effect,
+    stale_capture,
     traced_condition,
     traced_key,
     traced_python_value,
@@ -25,6 +26,7 @@ from . import (
 RULES: tuple[Rule, ...] = (
     side_effect.RULE,
     printed_tracer.RULE,
+    stale_capture.RULE,
     frozen_at_tracing.RULE,
     traced_condition.RULE,
     traced_python_value.RULE,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ...finding import Finding, Severity
+from ...finding import Engine, Finding, Severity
+from ...source.facts import SourceFacts
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -36,6 +37,30 @@ def check(facts: Facts) -> Iterator[Finding]:
     yield RULE.finding(
         failure.place, current=how, expected=expected, fix=fix, evidence=failure.calls()
     )
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Results of branches whose structure, shape or kind of number differs for certain."""
+    from ...source.events import Fact
+    from ...source.queries.structures import difference, types_differ
+
+    for fact in facts.events(Fact):
+        if fact.kind not in ("cond", "switch"):
+            continue
+        first, *others = fact.data["results"]
+        for other in others:
+            how = difference(first, other, types_differ)
+            if how:
+                yield RULE.finding(
+                    fact.place,
+                    current=f"the branches of `{fact.kind}` return {how}",
+                    expected="all branches return the same structure with the same shapes and "
+                    "dtypes",
+                    fix="Bring the results to one shape and dtype (`.astype`, `jnp.broadcast_to`, "
+                    "a tuple).",
+                    engine=Engine.SOURCE,
+                )
+                break
 
 
 RULE = Rule(
@@ -69,4 +94,5 @@ def inputs():
     return jnp.ones(3), jnp.array(True)
 """,
     trace=check,
+    source=check_source,
 )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Severity
+from ...finding import Engine, Severity
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
+    from ...source.graph import Node
     from ...trace.facts import Facts
     from ...trace.program import Step, Value
 
@@ -49,6 +52,40 @@ def _first_use(value: Value):
         if consumer.place is not None and consumer.kind == "operation":
             return consumer.place
     return next((it.place for it in value.consumers if it.place is not None), None)
+
+
+def check_source(facts: SourceFacts) -> Iterator[Verdict]:
+    """Arrays of known size that a jitted function reads from outside."""
+    from ...source.events import Fact
+    from ...source.values import Data
+
+    seen: set[object] = set()
+    for fact in facts.events(Fact):
+        for capture in fact.data["captures"] if fact.kind == "captured" else ():
+            value = capture.value
+            size = _size(value.node) if isinstance(value, Data) and value.is_array else 0
+            if size < _SMALLEST or value.node in seen:
+                continue
+            seen.add(value.node)
+            text = capture.read.text
+            yield RULE.finding(
+                capture.frame.place(capture.read.syntax),
+                current=f"`{text}`, an array of {size / 2**20:.1f} MiB, is read from outside of "
+                "the jitted function and becomes a constant of the compiled program",
+                expected="large arrays enter a jitted function as arguments",
+                fix=f"pass `{text}` to the function as an argument",
+                engine=Engine.SOURCE,
+            )
+
+
+def _size(node: Node) -> int:
+    """The bytes of an array, as far as they are known."""
+    shape, dtype = node.shape, node.dtype or ""
+    if not isinstance(shape, tuple) or not all(isinstance(it, int) for it in shape):
+        return 0
+    bits = re.search(r"\d+", dtype)
+    width = int(bits[0]) // 8 if bits else 1 if dtype == "bool" else 4
+    return math.prod(shape) * width
 
 
 RULE = Rule(
@@ -102,4 +139,5 @@ def inputs():
     return (jnp.ones(1024),)
 """,
     trace=check,
+    source=check_source,
 )

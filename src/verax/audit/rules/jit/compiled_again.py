@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Severity
+from ...finding import Engine, Severity
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
+    from ...source.events import Applied
+    from ...source.facts import SourceFacts
     from ...trace.compilations import Recompiled
     from ...trace.facts import Facts
 
@@ -41,6 +43,45 @@ def _growing(found: Recompiled) -> str:
     return (
         f"{found.function} is called with {found.versions} shapes, {listed} … {shapes[-1]}, and "
         f"compiled for each of them"
+    )
+
+
+_SHAPE = (
+    "keep one shape: pass the whole array and how much of it counts (a mask, a length), or pad to "
+    "a fixed size; for running results use `jax.lax.scan`"
+)
+_ONCE = "jit the function once, outside of the loop"
+_PASS = "pass what changes as an array, not as a static argument"
+
+
+def check_source(facts: SourceFacts) -> Iterator[Verdict]:
+    """Calls in loops of Python's with another shape, static argument or function each time."""
+    from ...source.events import Applied
+    from ...source.queries import recompiling
+
+    growing = recompiling.growing_arrays(facts)
+    for applied in facts.events(Applied):
+        if applied.transformed.kind != "jit" or applied.frame.is_staged:
+            continue
+        found = recompiling.another_shape(applied, growing)
+        if found is not None:
+            yield _found(applied, f"an argument, {found}, has another shape in each turn", _SHAPE)
+        name = recompiling.another_static(applied)
+        if name:
+            yield _found(
+                applied, f"the static argument `{name}` is another one in each turn", _PASS
+            )
+        if recompiling.another_function(facts, applied):
+            yield _found(applied, "the function is a new one in each turn", _ONCE)
+
+
+def _found(applied: Applied, why: str, fix: str) -> Verdict:
+    return RULE.finding(
+        applied.place,
+        current=f"`{applied.text}` compiles in each turn of the loop around it: {why}",
+        expected="calls in a loop share one compiled program",
+        fix=fix,
+        engine=Engine.SOURCE,
     )
 
 
@@ -92,4 +133,5 @@ def inputs():
     return (jnp.linspace(0.0, 1.0, 10),)
 """,
     trace=check,
+    source=check_source,
 )

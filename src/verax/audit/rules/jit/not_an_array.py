@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...finding import Finding, Severity
+from ...finding import Engine, Finding, Severity
+from ...source.events import Event
+from ...source.facts import SourceFacts
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -60,6 +62,58 @@ def is_for_pytrees(facts: Facts, name: str) -> bool:
     return any(word in text for word in ("grad", "vjp", "jvp", "jacrev", "jacfwd", "hessian"))
 
 
+# Functions of jax.numpy whose first arguments are arrays, and refuse lists.
+_OF_ARRAYS = frozenset(
+    "sum mean max min prod std var abs absolute sqrt exp log log1p expm1 sin cos tan tanh square "
+    "sign negative argmax argmin all any sort argsort cumsum cumprod clip reshape transpose "
+    "squeeze expand_dims broadcast_to take ravel flip roll median nonzero count_nonzero isnan "
+    "isinf isfinite round floor ceil pad repeat tile unique diff trace nanmean nansum nanmax "
+    "nanmin percentile quantile".split()
+)
+_OF_TWO = frozenset(
+    "dot matmul add subtract multiply divide maximum minimum power mod outer inner vdot allclose "
+    "isclose logical_and logical_or greater less equal".split()
+)
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Containers for arrays, and words and functions among the arguments of jitted functions."""
+    from ...source.events import Applied, Call
+    from ...source.queries.arguments import ordinary_arguments
+    from ...source.queries.structures import kind_of, strange_leaves
+
+    for call in facts.events(Call):
+        module, _, name = call.name.rpartition(".")
+        if module != "jax.numpy" or not (name in _OF_ARRAYS or name in _OF_TWO):
+            continue
+        for value in call.args[: 2 if name in _OF_TWO else 1]:
+            kind = kind_of(value)
+            if kind in ("list", "tuple", "dict"):
+                yield _found(call, f"`{call.text}` passes a {kind}", _FIXES[kind])
+                break
+    for applied in facts.events(Applied):
+        transformed = applied.transformed
+        if transformed.kind != "jit" or transformed.is_filtered:
+            continue
+        for name, value in ordinary_arguments(applied):
+            for path, what in strange_leaves(value):
+                current = f"`{applied.text}` passes a {what} as `{name}{path}`"
+                yield _found(applied, current, _FIXES.get(what, _STATIC))
+
+
+_STATIC = "A function as argument is static: name it in `static_argnames`, or close over it."
+
+
+def _found(event: Event, current: str, fix: str) -> Finding:
+    return RULE.finding(
+        event.place,
+        current=f"{current} where an array is needed",
+        expected="arrays, numbers, and trees of registered classes with such leaves",
+        fix=fix,
+        engine=Engine.SOURCE,
+    )
+
+
 RULE = Rule(
     code="JT204",
     name="not-an-array",
@@ -94,4 +148,5 @@ def inputs():
     return ([jnp.ones(3), jnp.ones((2, 2))],)
 """,
     trace=check,
+    source=check_source,
 )

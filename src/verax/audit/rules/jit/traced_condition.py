@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 
 from ...finding import Engine, Finding, Severity
+from ...source.events import Conversion, Event, Test
 from ...source.facts import SourceFacts
+from ...source.values import Data, Sequence, Value
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -30,22 +33,61 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
-    """Tests of tracers by Python."""
-    from ...source.events import Test
+    """Tests of tracers by Python, and functions of its own that compare one by one."""
+    from ...source.queries.syntax import is_guarded
 
     for test in facts.events(Test):
         value = test.value
-        if not (value.traced and value.is_array):
+        if not isinstance(value, Data) or not value.traced or not value.is_array:
             continue
-        yield RULE.finding(
-            test.place,
-            current=f"`{test.text}` is traced here, and Python asks whether it is true",
-            expected="Python decides only by what is known while tracing: shapes, dtypes, static "
-            "arguments",
-            fix=_fix(f"{test.kind} {test.text}"),
-            evidence=facts.why_traced(test.frame, value),
-            engine=Engine.SOURCE,
-        )
+        if not is_guarded(test.frame, test.syntax):
+            yield _found(facts, test, value, f"{test.kind} {test.text}")
+    for conversion in facts.events(Conversion):
+        if conversion.kind not in ("max", "min", "sorted", "in"):
+            continue
+        compared = _compared(conversion)
+        if compared is not None and not is_guarded(conversion.frame, conversion.syntax):
+            yield _found(facts, conversion, compared, conversion.text)
+
+
+def _found(facts: SourceFacts, event: Event, value: Value, text: str) -> Finding:
+    what = event.text if isinstance(event, Test) else facts.name_of(value)
+    return RULE.finding(
+        event.place,
+        current=f"`{what}` is traced here, and Python asks whether it is true"
+        if isinstance(event, Test)
+        else f"`{event.text}` compares `{what}`, which is traced, and asks what is true",
+        expected="Python decides only by what is known while tracing: shapes, dtypes, static "
+        "arguments",
+        fix=_fix(text),
+        evidence=facts.why_traced(event.frame, value),
+        engine=Engine.SOURCE,
+    )
+
+
+def _compared(conversion: Conversion) -> Data | None:
+    """A traced array that Python compares with others: not by a key, nor in a tuple after one."""
+    call = conversion.syntax
+    if isinstance(call, ast.Call):
+        is_alone = conversion.kind != "sorted" and len(call.args) > 1
+        if any(it.arg == "key" for it in call.keywords):
+            return None
+        value = conversion.value
+        items = [value] if is_alone else _elements(value)
+    else:
+        items = [conversion.value]
+    for item in items:
+        if isinstance(item, Data) and item.traced and item.is_array:
+            return item
+    return None
+
+
+def _elements(value: Value) -> list[Value]:
+    if isinstance(value, Sequence):
+        if value.items is not None:
+            return value.items if len(value.items) > 1 else []
+        return [value.element] if value.element is not None else []
+    return [value]
 
 
 def _fix(text: str) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...finding import Finding, Severity
+from ...finding import Engine, Finding, Severity
+from ...source.events import Event
+from ...source.facts import SourceFacts
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -33,6 +35,41 @@ def check(facts: Facts) -> Iterator[Finding]:
         expected="keys and static arguments are known while tracing",
         fix=fix,
         evidence=failure.calls(),
+    )
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Tracers as keys, and as arguments of an inner function that takes them as static."""
+    from ...source.events import Applied, Conversion
+    from ...source.queries.arguments import static_arguments
+    from ...source.queries.syntax import is_guarded
+    from ...source.values import Data
+
+    for conversion in facts.events(Conversion):
+        if conversion.kind == "key" and not is_guarded(conversion.frame, conversion.syntax):
+            what = f"`{conversion.text}` looks something up by a traced array, which has no value"
+            yield _found(conversion, f"{what} to hash", _STACK)
+    for applied in facts.events(Applied):
+        for name, value in static_arguments(applied):
+            if isinstance(value, Data) and value.traced:
+                what = f"`{applied.text}` passes a traced value as `{name}`, which is static"
+                yield _found(applied, what, _PASS)
+
+
+_STACK = (
+    "Number the entries: `jnp.stack([table[k] for k in order])[index]`, or choose a function by "
+    "`jax.lax.switch(index, branches, ...)`."
+)
+_PASS = "Pass arrays as ordinary arguments, and what is static as a number, string or tuple."
+
+
+def _found(event: Event, current: str, fix: str) -> Finding:
+    return RULE.finding(
+        event.place,
+        current=current,
+        expected="keys and static arguments are known while tracing",
+        fix=fix,
+        engine=Engine.SOURCE,
     )
 
 
@@ -71,4 +108,5 @@ def inputs():
     return jnp.ones((2, 3)), jnp.int32(1)
 """,
     trace=check,
+    source=check_source,
 )

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...finding import Finding, Severity
+from ...finding import Engine, Finding, Severity
+from ...source.events import Event
+from ...source.facts import SourceFacts
+from ...source.values import Data
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -50,6 +53,56 @@ def check(facts: Facts) -> Iterator[Finding]:
     )
 
 
+# By which way a conversion of the source engine goes, and whether a tree would do as well.
+_KINDS = {
+    "range": "__index__",
+    "index": "__index__",
+    "slice": "__index__",
+    "numpy": "__array__",
+    "format": "format",
+    "float": "float",
+    "int": "int",
+    "complex": "float",
+    "bool": "bool",
+    "method": "",
+}
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Conversions of tracers, and tracers that are written into arrays of NumPy."""
+    from ...source.events import Conversion, Mutation
+    from ...source.queries.syntax import is_guarded
+    from ...source.values import leaves
+
+    for conversion in facts.events(Conversion):
+        way = _KINDS.get(conversion.kind)
+        if way is None or is_guarded(conversion.frame, conversion.syntax):
+            continue
+        traced = [leaf for leaf in leaves(conversion.value) if leaf.traced]
+        if conversion.kind == "bool":
+            traced = [leaf for leaf in traced if leaf.is_array]  # A dict can be true or false.
+        if traced:
+            yield _found(facts, conversion, traced[0], way)
+    for change in facts.events(Mutation):
+        target = change.target
+        if change.how == "item" and isinstance(target, Data) and change.value is not None:
+            traced = [leaf for leaf in leaves(change.value) if leaf.traced]
+            if traced and target.node.operation.startswith("numpy."):
+                yield _found(facts, change, traced[0], "__array__")
+
+
+def _found(facts: SourceFacts, event: Event, value: Data, way: str) -> Finding:
+    where, fix = _WAYS.get(way, _OTHERWISE)
+    return RULE.finding(
+        event.place,
+        current=f"`{event.text}` gives `{facts.name_of(value)}`, which is traced, {where}",
+        expected="values of arrays stay in arrays while a function is traced",
+        fix=fix,
+        evidence=facts.why_traced(event.frame, value),
+        engine=Engine.SOURCE,
+    )
+
+
 RULE = Rule(
     code="JT202",
     name="traced-python-value",
@@ -85,4 +138,5 @@ def inputs():
     return jnp.ones(3), jnp.int32(2)
 """,
     trace=check,
+    source=check_source,
 )

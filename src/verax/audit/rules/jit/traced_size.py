@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...finding import Finding, Severity
+from ...finding import Engine, Finding, Severity
+from ...source.events import Call, Event
+from ...source.facts import SourceFacts
+from ...source.values import Value
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -42,6 +45,119 @@ def check(facts: Facts) -> Iterator[Finding]:
     )
 
 
+# Where functions take sizes: positions and names of these arguments.
+_SHAPE = ((0,), ("shape",))
+_SIZES: dict[str, tuple[tuple[int, ...], tuple[str, ...]]] = {
+    "jax.numpy.zeros": _SHAPE,
+    "jax.numpy.ones": _SHAPE,
+    "jax.numpy.empty": _SHAPE,
+    "jax.numpy.full": _SHAPE,
+    "jax.numpy.eye": ((0, 1), ("N", "M")),
+    "jax.numpy.identity": ((0,), ("n",)),
+    "jax.numpy.tri": ((0, 1), ("N", "M")),
+    "jax.numpy.arange": ((0, 1, 2), ("start", "stop", "step")),
+    "jax.numpy.linspace": ((2,), ("num",)),
+    "jax.numpy.logspace": ((2,), ("num",)),
+    "jax.numpy.broadcast_to": ((1,), ("shape",)),
+    "jax.numpy.reshape": ((1,), ("shape",)),
+    "jax.numpy.tile": ((1,), ("reps",)),
+    "jax.nn.one_hot": ((1,), ("num_classes",)),
+    "jax.random.normal": ((1,), ("shape",)),
+    "jax.random.uniform": ((1,), ("shape",)),
+    "jax.random.randint": ((1,), ("shape",)),
+    "jax.random.split": ((1,), ("num",)),
+    "jax.lax.top_k": ((1,), ("k",)),
+    "jax.lax.dynamic_slice": ((2,), ("slice_sizes",)),
+    "ndarray.reshape": ((1, 2, 3, 4), ()),
+}
+# Functions that give as many elements as the values of their argument say, and what bounds them.
+_COUNTED = {
+    "jax.numpy.nonzero": "size",
+    "jax.numpy.flatnonzero": "size",
+    "jax.numpy.argwhere": "size",
+    "jax.numpy.where": "size",
+    "jax.numpy.unique": "size",
+    "jax.numpy.union1d": "size",
+    "jax.numpy.intersect1d": "size",
+    "jax.numpy.setdiff1d": "size",
+    "jax.numpy.compress": "size",
+    "jax.numpy.extract": "size",
+    "jax.numpy.bincount": "length",
+    "jax.numpy.repeat": "total_repeat_length",
+    "jax.ops.segment_sum": "num_segments",
+    "jax.ops.segment_max": "num_segments",
+    "jax.ops.segment_min": "num_segments",
+    "jax.ops.segment_prod": "num_segments",
+    "ndarray.nonzero": "size",
+}
+_FIXED = (
+    "Make the size a static argument, take it from a shape, or cut a part of fixed size by "
+    "`jax.lax.dynamic_slice`."
+)
+_KEPT = (
+    "Keep the shape: `jnp.where(mask, x, neutral)`, then sum, take the maximum, or divide by "
+    "`mask.sum()`; for a bounded number of elements `jnp.nonzero(mask, size=n)`."
+)
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Masks and slices by tracers, sizes that are tracers, functions that count elements."""
+    from ...source.events import Fact
+
+    for fact in facts.events(Fact):
+        if fact.kind == "mask" and fact.data["base"].traced is not None:
+            mask = facts.name_of(fact.data["mask"])
+            yield _found(facts, fact, f"picks by the traced mask `{mask}`", _KEPT)
+        elif fact.kind == "slice" and any(map(_is_traced, fact.data["bounds"])):
+            yield _found(facts, fact, "cuts a slice whose bounds are traced", _FIXED)
+    for call in facts.events(Call):
+        positions, names = _SIZES.get(call.name, ((), ()))
+        sizes = [call.args[it] for it in positions if it < len(call.args)]
+        sizes += [call.keywords[it] for it in names if it in call.keywords]
+        if any(map(_is_traced, sizes)):
+            yield _found(facts, call, "makes an array whose size is a traced value", _FIXED)
+        elif call.name in _COUNTED and _counts(call):
+            bound = _COUNTED[call.name]
+            yield _found(
+                facts,
+                call,
+                "gives as many elements as the values of its argument say",
+                f"Say how many there are at most: `{bound}=n`.",
+            )
+
+
+def _is_traced(value: Value) -> bool:
+    from ...source.values import leaves
+
+    return any(leaf.traced for leaf in leaves(value))
+
+
+def _counts(call: Call) -> bool:
+    """Whether nothing bounds the number of elements that a call gives."""
+    if _COUNTED[call.name] in call.keywords or not call.args:
+        return False
+    if call.name == "jax.numpy.where":
+        return len(call.args) == 1 and not call.keywords and _is_traced(call.args[0])
+    if call.name == "jax.numpy.repeat":
+        return len(call.args) > 1 and _is_traced(call.args[1])
+    if call.name.startswith("jax.ops"):
+        return len(call.args) == 2 and _is_traced(call.args[1])
+    return any(map(_is_traced, call.args[:2]))
+
+
+def _found(facts: SourceFacts, event: Event, how: str, fix: str) -> Finding:
+    from ...source.values import NONE
+
+    return RULE.finding(
+        event.place,
+        current=f"`{event.text}` {how}",
+        expected="every shape is known while tracing",
+        fix=fix,
+        evidence=facts.why_traced(event.frame, NONE),
+        engine=Engine.SOURCE,
+    )
+
+
 RULE = Rule(
     code="JT203",
     name="traced-size",
@@ -75,4 +191,5 @@ def inputs():
     return jnp.ones(4), jnp.array([True, False, True, False])
 """,
     trace=check,
+    source=check_source,
 )

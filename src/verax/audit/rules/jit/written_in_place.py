@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...finding import Finding, Severity
+from ...finding import Engine, Finding, Severity
+from ...source.facts import SourceFacts
+from ...source.graph import Node
+from ...source.values import Data
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -22,6 +25,43 @@ def check(facts: Facts) -> Iterator[Finding]:
         fix="Write `x = x.at[index].set(value)`, or `.add`, `.multiply`, `.min`, `.max`.",
         evidence=failure.calls(),
     )
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Assignments to items of what is certainly an array of JAX."""
+    from ...source.events import Mutation
+
+    for change in facts.events(Mutation):
+        target = change.target
+        if change.how != "item" or not isinstance(target, Data) or not _is_jax_array(target):
+            continue
+        yield RULE.finding(
+            change.place,
+            current=f"`{change.text}` is written to, an element of an array of JAX",
+            expected="arrays of JAX never change; an update is a new array",
+            fix=f"Write `{change.name} = {change.name}.at[index].set(value)`, or `.add`, "
+            "`.multiply`, `.min`, `.max`.",
+            engine=Engine.SOURCE,
+        )
+
+
+# What an operator gives is an array of JAX if one of its operands is.
+_PASS_ON = frozenset(
+    "turn carry lane primal slice argument + - * / // % ** @ item ndarray.T join".split()
+)
+
+
+def _is_jax_array(value: Data) -> bool:
+    return value.is_array and bool(value.traced or _is_made_by_jax(value.node))
+
+
+def _is_made_by_jax(node: Node, depth: int = 0) -> bool:
+    if node.operation.startswith(("jax.numpy.", "jax.random.", "jax.nn.", "jax.lax.", "at.")):
+        return True
+    if node.operation not in _PASS_ON or depth > 8:
+        return False
+    found = [_is_made_by_jax(it, depth + 1) for it in node.inputs]
+    return all(found) and bool(found) if node.operation == "join" else any(found)
 
 
 RULE = Rule(
@@ -54,4 +94,5 @@ def inputs():
     return (jnp.ones(3),)
 """,
     trace=check,
+    source=check_source,
 )

@@ -42,8 +42,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     from ...source.events import Call, Fact
 
     for fact in facts.events(Fact):
-        if fact.kind == "key picked":
-            yield from _picked(facts, fact, fact.data["keys"], fact.data["index"])
+        if fact.kind == "indexed" and fact.data["base"].node.is_key:
+            yield from _picked(facts, fact, fact.data["base"], fact.data["index"])
         elif fact.kind == "unpacked" and fact.data["value"].node.is_key:
             yield from _unpacked(facts, fact)
     for call in facts.events(Call):

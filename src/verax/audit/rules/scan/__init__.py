@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .._rule import Rule
 from . import (
+    body_called_wrongly,
     carry_never_changes,
     carry_truncated,
     carry_type_changes,
@@ -22,6 +23,7 @@ RULES: tuple[Rule, ...] = (
     length_of_other_axis.RULE,
     carry_type_changes.RULE,
     scan_call_wrong.RULE,
+    body_called_wrongly.RULE,
     carry_truncated.RULE,
     unrolled_loop.RULE,
     stacked_for_nothing.RULE,

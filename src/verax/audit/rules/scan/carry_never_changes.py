@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Evidence, Severity, Verified
+from ...finding import Confidence, Engine, Evidence, Severity, Verified
+from ...words import words_of
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
+    from ...source.events import Loop
+    from ...source.facts import SourceFacts
+    from ...source.frame import Frame
+    from ...source.values import Data
+    from ...source.values import Value as SourceValue
     from ...trace.facts import Facts
     from ...trace.program import Body, Step, Value
 
@@ -94,6 +100,116 @@ def _is_line_of(body: Body, step: Step) -> bool:
     return step.within is body and inside
 
 
+def check_source(facts: SourceFacts) -> Iterator[Verdict]:
+    """Bodies that compute a new carry, or a part of it, and return the old one."""
+    from ...source.events import Loop
+    from ...source.queries.loops import body_frame, paired_leaves, returned_at
+
+    for loop in facts.events(Loop):
+        frame = body_frame(facts, loop) if loop.carry_in is not None else None
+        if frame is None or len(frame.returns) != 1:
+            continue
+        leaves = list(paired_leaves(loop.carry_in, loop.carry_out))
+        stale = [one for one, other in leaves if one.node is other.node and not one.node.is_key]
+        dropped = _updates(loop, frame, stale, all_of_it=len(stale) == len(leaves))
+        if not dropped:
+            continue
+        names = ", ".join(f"`{name}`" for name, _ in dropped)
+        yield RULE.finding(
+            returned_at(facts, loop) or loop.place,
+            current=f"the body computes {names} from its carry and returns the carry that it was "
+            "given, so every iteration starts from the initial value",
+            expected="an iteration hands on the state that it computed",
+            fix="return the updated state as the body's carry; pass what is constant by closure",
+            confidence=Confidence.LIKELY,
+            evidence=tuple(evidence for _, evidence in dropped[:4]),
+            engine=Engine.SOURCE,
+        )
+
+
+def _updates(
+    loop: Loop, frame: Frame, stale: list[Data], all_of_it: bool
+) -> list[tuple[str, Evidence]]:
+    """What a body makes from parts of the carry that stay, and that looks like their next value."""
+    from ...source.queries.loops import assigned, behind
+
+    handed_on = behind(loop.carry_out)
+    found: dict[str, Evidence] = {}
+    for statement, name, value in assigned(frame):
+        sources = behind(value)
+        used = [it for it in stale if it.node in sources]
+        kept = any(leaf.node in handed_on for leaf in _leaves(value))
+        if not used or (kept and all_of_it) or _is_handed_on(loop, value):
+            continue
+        whole = all_of_it and _is_alike(loop.carry_in, value)
+        if whole or any(_is_next(name, own) for it in used for own in _names(frame, it)):
+            place = frame.place(statement)
+            found.setdefault(name, Evidence(f"`{name}` is computed here", place))
+    return list(found.items())
+
+
+def _leaves(value: SourceValue) -> list[Data]:
+    from ...source.values import leaves
+
+    return leaves(value)
+
+
+def _is_handed_on(loop: Loop, value: SourceValue) -> bool:
+    """Whether a value is a part of what the body returns as its carry."""
+    after = {leaf.node for leaf in _leaves(loop.carry_out)} if loop.carry_out else set()
+    own = _leaves(value)
+    return bool(own) and all(leaf.node in after for leaf in own)
+
+
+def _is_alike(carry: SourceValue | None, value: SourceValue) -> bool:
+    """Whether a value is an object of the carry's class, or a dict with its keys."""
+    from ...source.values import Data, Instance, Mapping, Sequence
+
+    if isinstance(carry, Sequence) and isinstance(value, Sequence):
+        return carry.type is not None and carry.type is value.type
+    if isinstance(carry, Instance) and isinstance(value, Instance):
+        return carry.cls is value.cls
+    if isinstance(carry, Mapping) and isinstance(value, Mapping):
+        return bool(carry.items) and carry.items.keys() == value.items.keys()
+    if isinstance(carry, Data):
+        return _has_fields_of(carry, value)
+    return False
+
+
+def _has_fields_of(carry: Data, value: SourceValue) -> bool:
+    """Whether a value is of a class that has all fields which the body reads from its carry."""
+    from ...source.classes import all_fields
+    from ...source.values import Instance, Sequence
+
+    cls = value.type if isinstance(value, Sequence) else None
+    cls = value.cls if isinstance(value, Instance) else cls
+    read = {
+        node.label for node in (carry.node.children or {}).values() if node.operation == "field"
+    }
+    return cls is not None and len(read) > 1 and read <= set(all_fields(cls))
+
+
+def _names(frame: Frame, part: Data) -> list[str]:
+    """What the body calls a part of its carry."""
+    from ...source.values import Data
+
+    return [
+        name
+        for name, value in frame.environment.items()
+        if isinstance(value, Data) and value.node is part.node
+    ]
+
+
+_NEXT = frozenset(("new", "next", "updated"))
+
+
+def _is_next(name: str, own: str) -> bool:
+    """Whether a name says that its value comes after another one's: `new_h` after `h`."""
+    words = words_of(name)
+    rest = [word for word in words if word not in _NEXT]
+    return len(rest) < len(words) and (not rest or rest == words_of(own))
+
+
 RULE = Rule(
     code="SC002",
     name="carry-never-changes",
@@ -141,4 +257,5 @@ def inputs():
     return jnp.zeros(2), jnp.ones((6, 2))
 """,
     trace=check,
+    source=check_source,
 )

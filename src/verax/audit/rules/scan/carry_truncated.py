@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Evidence, Place, Severity
+from ...finding import Confidence, Engine, Evidence, Place, Severity
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
+    from ...source.graph import Node
     from ...trace.facts import Facts
     from ...trace.program import Step, Value
 
@@ -88,6 +91,75 @@ def _start(facts: Facts, initial: Value) -> Place | None:
     return step.place if step is not None and step.kind == "operation" else None
 
 
+def check_source(facts: SourceFacts) -> Iterator[Verdict]:
+    """Loops in which a float that is made from an integer carry is cast back to it."""
+    from ...source.events import Loop
+    from ...source.queries.loops import paired_leaves
+    from ...source.shapes.dtypes import is_integer
+
+    for loop in facts.events(Loop):
+        for before, after in paired_leaves(loop.carry_in, loop.carry_out):
+            if not is_integer(before.node.dtype):
+                continue
+            cast = _cast(after.node, before.node)
+            if cast is None:
+                continue
+            first = before.node.inputs[0] if before.node.inputs else before.node
+            starts = None if first.operation in ("parameter", "argument") else first.place
+            here = cast.place or loop.place
+            dtype = cast.inputs[0].dtype
+            yield RULE.finding(
+                starts or here,
+                current=f"the carry starts as {before.node.dtype}, so that each iteration cuts "
+                f"its {dtype} update towards zero",
+                expected="a carry of the dtype that its update has",
+                fix=f"start from floats, `jnp.zeros(…, jnp.{dtype})`, and drop the cast; round "
+                "explicitly if whole numbers are meant",
+                evidence=(Evidence(f"cast to {before.node.dtype} in each iteration", here),),
+                engine=Engine.SOURCE,
+            )
+
+
+_CASTS = frozenset(
+    "ndarray.astype jax.numpy.astype jax.numpy.asarray jax.lax.convert_element_type "
+    "jax.numpy.int32 jax.numpy.uint8 jax.numpy.int8 jax.numpy.int16 jax.numpy.uint32".split()
+)
+_WHOLE = ("floor", "round", "ceil", "trunc", "rint", "fix")
+_SELECTIONS = frozenset(("jax.numpy.where", "jax.numpy.clip", "jax.numpy.maximum"))
+
+
+def _cast(node: Node, carry: Node) -> Node | None:
+    """The cast of a broken number that depends on the carry, on the way to the next carry."""
+    from ...source.shapes.dtypes import is_float
+
+    if node.operation in _SELECTIONS:
+        return next((found for it in node.inputs if (found := _cast(it, carry))), None)
+    if node.operation not in _CASTS or not node.inputs or not is_float(node.inputs[0].dtype):
+        return None
+    is_whole = node.inputs[0].operation.rpartition(".")[2] in _WHOLE
+    return node if not is_whole and _breaks(node.inputs[0], carry) else None
+
+
+def _breaks(node: Node, carry: Node) -> bool:
+    """Whether a value is made from the carry, and by something that gives fractions."""
+    way = [it for it in node.ancestors() if it is not carry and it.depends_on(carry)]
+    return any(_is_broken(it, carry) for it in way)
+
+
+def _is_broken(node: Node, carry: Node) -> bool:
+    from ...source.shapes.dtypes import is_float
+
+    if node.operation == "/":
+        return True
+    if node.operation not in ("*", "+", "-", "**"):
+        return False
+    syntax = node.syntax or ast.Pass()
+    numbers = [it for it in ast.walk(syntax) if isinstance(it, ast.Constant)]
+    if any(isinstance(it.value, float) and it.value % 1 for it in numbers):
+        return True
+    return any(is_float(it.dtype) and not it.depends_on(carry) for it in node.inputs)
+
+
 RULE = Rule(
     code="SC301",
     name="carry-truncated",
@@ -135,4 +207,5 @@ def inputs():
     return (jnp.ones((6, 3), jnp.int32),)
 """,
     trace=check,
+    source=check_source,
 )

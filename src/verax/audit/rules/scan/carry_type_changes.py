@@ -5,11 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...finding import Evidence, Finding, Place, Severity
-from ...trace.facts import Facts
+from ...finding import Engine, Evidence, Finding, Place, Severity
 from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.events import Loop
+    from ...source.facts import SourceFacts
+    from ...source.values import Data, Value
+    from ...trace.facts import Facts
 
 _MISMATCH = re.compile(
     r"The input carry (?:component )?(?P<name>\S+) has type (?P<given>\S+\]) but the corresponding "
@@ -134,6 +139,95 @@ def _structures(facts: Facts) -> str:
     return ""
 
 
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Report carries whose structure, shape or dtype changes for certain."""
+    from ...source.events import Loop
+    from ...source.queries.loops import returned_at
+    from ...source.queries.structure import difference
+
+    for loop in facts.events(Loop):
+        changed = difference(loop.carry_in, loop.carry_out)
+        if changed is None:
+            yield from _changed_leaves(facts, loop)
+            continue
+        yield RULE.finding(
+            returned_at(facts, loop) or loop.place,
+            current=f"the body of the {loop.kind} returns a carry of another structure than it "
+            f"got: {changed}",
+            expected="the carry has the same structure in and out",
+            fix="return the carry as it came: the same tuples, dicts and classes, with new leaves",
+            evidence=(Evidence("the loop is here", loop.place),),
+            engine=Engine.SOURCE,
+        )
+
+
+def _changed_leaves(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
+    from ...source.queries.loops import paired_leaves, pairs
+    from ...source.shapes.dims import differ
+
+    initial = {id(inside): it for it, inside in pairs(loop.initial, loop.carry_in)}
+    for before, after in paired_leaves(loop.carry_in, loop.carry_out):
+        one, other = before.node.shape, after.node.shape
+        if isinstance(one, tuple) and isinstance(other, tuple):
+            resized = len(one) == len(other) and any(map(differ, one, other))
+            if resized or len(one) != len(other):
+                yield _changed_leaf(facts, loop, before, after, grows=resized)
+                continue
+        if _changes_dtype(before, after, initial.get(id(before))):
+            yield _changed_leaf(facts, loop, before, after, grows=False)
+
+
+def _changes_dtype(before: Data, after: Data, initial: Value | None) -> bool:
+    """Whether the dtype changes; a number of Python's starts as whatever it becomes."""
+    from ...source.shapes.dtypes import is_weak, strong
+    from ...source.values import Data
+
+    one, other = before.node.dtype, after.node.dtype
+    if one is None or other is None or is_weak(one) or not isinstance(initial, Data):
+        return False
+    first, second = strong(one) or "", strong(other) or ""
+    if not all(it == "bool" or it[-1:].isdigit() for it in (first, second)):
+        return False  # Of one, only the kind is known.
+    return first.replace("64", "32") != second.replace("64", "32")
+
+
+def _changed_leaf(
+    facts: SourceFacts, loop: Loop, before: Data, after: Data, grows: bool
+) -> Finding:
+    from ...source.queries.loops import shown_shape
+
+    first = before.node.inputs[0] if before.node.inputs else before.node
+    starts = None if first.operation in ("parameter", "argument") else first.place
+    given = f"{before.node.dtype or 'an array'} {shown_shape(before.node.shape)}"
+    handed_on = f"{after.node.dtype or 'one'} {shown_shape(after.node.shape)}"
+    found = _Mismatch(facts.name_of(before), given, handed_on, starts, after.node.place, grows)
+    evidence = (
+        Evidence(f"enters as {given}", starts),
+        Evidence(f"is handed on as {handed_on}", after.node.place),
+        Evidence(f"the {loop.kind}", loop.place),
+    )
+    return RULE.finding(
+        (after.node.place if grows else starts or after.node.place) or loop.place,
+        current=f"the carry `{found.name}` of the {loop.kind} enters as {given} and is handed on "
+        f"as {handed_on}",
+        expected="a carry keeps its shape and dtype from one iteration to the next",
+        fix=_fix(found) if grows else _fix_of_first(before, after),
+        evidence=tuple(it for it in evidence if it.place is not None),
+        engine=Engine.SOURCE,
+    )
+
+
+def _fix_of_first(before: Data, after: Data) -> str:
+    from ...source.queries.loops import shown_shape
+
+    if before.node.shape == after.node.shape or after.node.shape is None:
+        return f"start from {after.node.dtype}, or cast what the body returns"
+    return (
+        f"give the loop a first carry of the shape that the body returns, "
+        f"{shown_shape(after.node.shape)}, or mend the axis that the body adds or drops"
+    )
+
+
 RULE = Rule(
     code="SC201",
     name="carry-type-changes",
@@ -174,4 +268,5 @@ def inputs():
     return jnp.ones((3, 5)), jnp.ones((6, 4, 3))
 """,
     trace=check,
+    source=check_source,
 )

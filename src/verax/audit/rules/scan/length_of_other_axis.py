@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Severity
+from ...finding import Confidence, Engine, Evidence, Severity
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
+    from ...source.graph import Node
     from ...trace.facts import Facts
     from ...trace.program import Step, Value
 
@@ -61,6 +63,53 @@ def _is_counter(step: Step, index: Value) -> bool:
 
     found = counter_behind(index)
     return found is not None and found[0] is step and last_of(index) == step.detail.length - 1
+
+
+def check_source(facts: SourceFacts) -> Iterator[Verdict]:
+    """Counters that stop at the size of one axis of an array, and index another one of it."""
+    from ...source.events import Fact
+    from ...source.queries.counters import bounds, indexed_axes
+    from ...source.queries.loops import shown_shape
+
+    known = bounds(facts)
+    for fact in facts.events(Fact):
+        if fact.kind != "indexed":
+            continue
+        array = fact.data["base"].node
+        for axis, index in indexed_axes(fact.data["index"]):
+            bound = known.get(index)
+            other = _other_axis(array, axis, bound.limit) if bound is not None else None
+            if bound is None or other is None:
+                continue
+            name = facts.name_of(fact.data["base"])
+            yield RULE.finding(
+                bound.place,
+                current=f"the loop runs {shown_shape((bound.limit,)).strip('(),')} times, the size "
+                f"of axis {other} of {name}, and its counter indexes axis {axis} of it",
+                expected=f"the loop runs once for each element of axis {axis}",
+                fix=f"take the length from the axis that is indexed: `.shape[{axis}]`",
+                evidence=(Evidence("indexed here", fact.place),),
+                engine=Engine.SOURCE,
+            )
+
+
+def _other_axis(array: Node, axis: int, limit: object) -> int | None:
+    """The axis whose size is the limit of a counter that indexes another one.
+
+    Only a size that is taken from the array itself says so: numbers may be equal by chance.
+    """
+    from ...source.shapes import Size
+    from ...source.shaping import size_symbol
+
+    if not isinstance(limit, Size):
+        return None
+    sizes = array.shape if isinstance(array.shape, tuple) else None
+    if sizes is None:
+        shape = (array.children or {}).get(("static", "shape"))
+        sizes = () if shape is None else [size_symbol(shape, number) for number in range(6)]
+    if axis < len(sizes) and sizes[axis] == limit:
+        return None
+    return next((number for number, size in enumerate(sizes) if size == limit), None)
 
 
 RULE = Rule(
@@ -116,4 +165,5 @@ def inputs():
     return (jnp.ones((3, 8)),)
 """,
     trace=check,
+    source=check_source,
 )

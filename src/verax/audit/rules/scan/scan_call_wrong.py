@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from ...finding import Finding, Severity
-from ...trace.facts import Facts
+from ...finding import Engine, Evidence, Finding, Severity
 from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.events import Loop
+    from ...source.facts import SourceFacts
+    from ...source.values import Value
+    from ...trace.facts import Facts
 
 
 def check(facts: Facts) -> Iterator[Finding]:
@@ -34,6 +40,98 @@ def check(facts: Facts) -> Iterator[Finding]:
         fix=fix,
         evidence=failure.calls(),
     )
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Report scans whose lengths disagree, and bodies that return no pair."""
+    from ...source.events import Loop
+
+    for loop in facts.events(Loop):
+        if loop.kind == "scan":
+            yield from _lengths(facts, loop)
+            yield from _no_pair(facts, loop)
+
+
+def _lengths(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
+    from ...source.queries.loops import leading_size
+    from ...source.shapes.dims import differ
+    from ...source.values import Constant, leaves
+
+    sizes = [
+        (f"`{facts.name_of(leaf)}`", leading_size(leaf.node))
+        for leaf in leaves(loop.xs or Constant(None))
+    ]
+    length = loop.length.value if isinstance(loop.length, Constant) else None
+    if length is not None:
+        sizes.insert(0, ("`length`", length))
+    for name, size in sizes[1:]:
+        if differ(size, sizes[0][1]):
+            first = f"{sizes[0][0]} has {_shown(sizes[0][1])}"
+            yield RULE.finding(
+                loop.place,
+                current=f"the scan gets inputs of different lengths: {first}, and {name} has "
+                f"{_shown(size)}",
+                expected="all that is scanned has the same leading axis, the one to step over",
+                fix="bring the axis to step over to the front (`jnp.moveaxis`), close over what is "
+                "the same in each step, and leave `length` out where there are inputs",
+                engine=Engine.SOURCE,
+            )
+            return
+    if _is_nothing(loop.xs) and _is_nothing(loop.length):
+        yield RULE.finding(
+            loop.place,
+            current="the scan has neither inputs nor a length",
+            expected="`xs` or `length` says how many iterations there are",
+            fix="`jax.lax.scan(body, carry, length=n)`",
+            engine=Engine.SOURCE,
+        )
+
+
+def _shown(size: object) -> str:
+    from ...source.queries.loops import shown_shape
+
+    return shown_shape((size,)).strip("(),")  # type: ignore[arg-type]
+
+
+def _is_nothing(value: Value | None) -> bool:
+    from ...source.values import Constant
+
+    return value is None or (isinstance(value, Constant) and value.value is None)
+
+
+def _no_pair(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
+    from ...source.classes import innermost_function
+    from ...source.queries.loops import body_frame, returned_at
+
+    frame = body_frame(facts, loop)
+    got = _instead_of_pair(loop.returned)
+    if innermost_function(loop.body) is None or frame is None or got is None or frame.yields:
+        return
+    yield RULE.finding(
+        returned_at(facts, loop) or loop.place,
+        current=f"the body of the scan returns {got}",
+        expected="a body returns a pair: the next carry, and what is stacked (or None)",
+        fix="return `carry, None` where nothing is to be stacked",
+        evidence=(Evidence("the scan is here", loop.place),),
+        engine=Engine.SOURCE,
+    )
+
+
+def _instead_of_pair(value: Value | None) -> str | None:
+    from ...source.values import Constant, Data, Mapping, Sequence
+
+    if isinstance(value, Sequence) and value.items is not None and value.kind in ("tuple", "list"):
+        return None if len(value.items) == 2 else f"a {value.kind} of {len(value.items)}"
+    if isinstance(value, Constant):
+        return repr(value.value)
+    if isinstance(value, Mapping):
+        return "a dict"
+    is_array = isinstance(value, Data) and value.is_array and value.node.operation not in _UNKNOWN
+    return "a single array" if is_array else None
+
+
+# An array of two rows can be taken apart as a pair can.
+_UNKNOWN = frozenset(("carry", "slice", "parameter", "join", "item", "turn"))
 
 
 RULE = Rule(
@@ -67,4 +165,5 @@ def inputs():
     return jnp.ones((3, 3)), jnp.ones((6, 3))
 """,
     trace=check,
+    source=check_source,
 )

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Evidence, Severity
+from ...finding import Engine, Evidence, Severity
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
+    from ...source.frame import Region
+    from ...source.graph import Node
     from ...trace.facts import Facts
     from ...trace.program import Step, Value
 
@@ -45,6 +48,43 @@ def _reader_inside(facts: Facts, step: Step, whole: Value) -> Step | None:
             if not any(facts.variation.changes(it, step) for it in positions):
                 return consumer
     return None
+
+
+def check_source(facts: SourceFacts) -> Iterator[Verdict]:
+    """Scanned arrays whose slices are unused, while the body reads one place of the array."""
+    from ...source.events import Loop
+    from ...source.queries.loops import behind, paired_leaves
+
+    for loop in facts.events(Loop):
+        if loop.kind not in ("scan", "map") or loop.returned is None:
+            continue
+        used = behind(loop.returned)
+        for whole, part in paired_leaves(loop.xs, loop.slices):
+            if part.node in used:
+                continue
+            reader = next((it for it in used if _reads(it, whole.node, loop.region)), None)
+            if reader is None or reader.place is None:
+                continue
+            name = facts.name_of(whole)
+            yield RULE.finding(
+                reader.place,
+                current=f"{name} is scanned, but the body ignores its slice and reads {name} as a "
+                "whole: the same element in every iteration",
+                expected=f"iteration i uses element i of {name}",
+                fix="use the second argument of the body",
+                evidence=(Evidence(f"{name} is scanned here", loop.place),),
+                engine=Engine.SOURCE,
+            )
+
+
+def _reads(node: Node, whole: Node, region: Region) -> bool:
+    """Whether a value is an element of an array that is the same in every iteration."""
+    if node.operation != "item" or region in node.varies or not node.is_made_in(region):
+        return False
+    source = node.inputs[0] if node.inputs else None
+    while source is not None and source is not whole and source.operation == "field":
+        source = source.inputs[0]
+    return source is whole
 
 
 RULE = Rule(
@@ -90,4 +130,5 @@ def inputs():
     return jnp.zeros(3), jnp.ones((7, 3))
 """,
     trace=check,
+    source=check_source,
 )

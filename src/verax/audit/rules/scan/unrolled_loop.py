@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Evidence, Severity
+from ...finding import Confidence, Engine, Evidence, Severity
+from ...words import is_sequence
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
+    from ...source.events import Fact
+    from ...source.facts import SourceFacts
+    from ...source.values import Value
     from ...trace.facts import Facts
 
 
@@ -32,6 +36,70 @@ def check(facts: Facts) -> Iterator[Verdict]:
                 Evidence(f"{loop.chained} turns in a row work on the result of the one before"),
             ),
         )
+
+
+# Shorter loops are often over layers or components, and cost little.
+_SHORTEST = 16
+
+
+def check_source(facts: SourceFacts) -> Iterator[Verdict]:
+    """Loops of Python's in traced code that hand something on from turn to turn."""
+    from ...source.events import Fact
+
+    for fact in facts.events(Fact):
+        if fact.kind != "loop" or not fact.data["region"].is_staged:
+            continue
+        turns = _turns(fact)
+        carried = [name for name, (old, new) in fact.data["carried"].items() if _chains(old, new)]
+        if turns is None or not carried:
+            continue
+        yield RULE.finding(
+            fact.place,
+            current=f"the loop is unrolled into {turns} copies of its body, which all have to be "
+            "compiled",
+            expected="one copy of the body, however many turns there are",
+            fix="`jax.lax.scan`, or `jax.lax.fori_loop`, with what a turn hands to the next as the "
+            "carry",
+            evidence=(Evidence(f"`{carried[0]}` goes from each turn to the next"),),
+            engine=Engine.SOURCE,
+            confidence=Confidence.CERTAIN if turns.isdigit() else Confidence.LIKELY,
+        )
+
+
+def _turns(fact: Fact) -> str | None:
+    """How many turns a loop over numbers or over an array has, if they are many."""
+    import ast
+
+    from ...source.queries.loops import shown_shape
+    from ...source.shapes import Size
+    from ...source.shaping import length_of
+    from ...source.values import Data, Sequence
+
+    iterated: Value | None = fact.data["iterated"]
+    is_range = isinstance(iterated, Sequence) and iterated.kind == "range"
+    is_array = isinstance(iterated, Data) and bool(iterated.traced) and iterated.is_array
+    if iterated is None or not (is_range or is_array):
+        return None
+    length = length_of(iterated)
+    if isinstance(length, int):
+        return str(length) if length >= _SHORTEST else None
+    # Of an unknown size, only the name of the counter tells that it is a long one.
+    target = getattr(fact.syntax, "target", None)
+    if isinstance(length, Size) and isinstance(target, ast.Name) and is_sequence(target.id):
+        return shown_shape((length,)).strip("(),")
+    return None
+
+
+def _chains(old: Value, new: Value) -> bool:
+    """Whether what a turn leaves is computed from what it found."""
+    from ...source.queries.loops import behind
+    from ...source.values import leaves
+
+    found = {leaf.node for leaf in leaves(old)}
+    return any(
+        leaf.traced and leaf.node not in found and not found.isdisjoint(behind(leaf))
+        for leaf in leaves(new)
+    )
 
 
 RULE = Rule(
@@ -82,4 +150,5 @@ def inputs():
     return jnp.zeros(3), jnp.ones((32, 3))
 """,
     trace=check,
+    source=check_source,
 )

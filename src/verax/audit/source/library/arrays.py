@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..events import Call, Fact
-from ..shaping import array_function, array_method, shape_from
+from ..events import Call
+from ..shaping import array_function, array_method, described, shape_from
 from ..values import Constant, Data, Sequence, Value, leaves
 from .registry import handles, handles_method
 
@@ -18,6 +18,11 @@ _STATIC = frozenset(
     "shape ndim size result_type promote_types issubdtype iinfo finfo dtype isscalar "
     "iterable can_cast broadcast_shapes".split()
 )
+# `jnp.float32(x)` is an array too.
+_CASTS = {
+    f"jax.numpy.{name}": name.rstrip("_")
+    for name in "bool_ int8 int16 int32 uint8 uint16 uint32 bfloat16 float16 float32".split()
+}
 
 
 @handles("jax.numpy.*", "jax.nn.*", "jax.lax.*", "jax.numpy.linalg.*", "jax.numpy.fft.*")
@@ -28,7 +33,11 @@ def _jax(
 ) -> Value:
     if name.rpartition(".")[2] in _STATIC:
         return machine.opaque(name, site, (), traced=False)
-    return array_function(machine, site, name, args, keywords)
+    result = array_function(machine, site, name, args, keywords)
+    if name in _CASTS and args:
+        result.node.dtype = _CASTS[name]
+        result.node.shape = described(args[0]).shape
+    return result
 
 
 @handles("numpy.*", "numpy.linalg.*")
@@ -47,7 +56,6 @@ def _numpy(
 def _numpy_random(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
-    machine.note(Fact(site.syntax, site.frame, "impure", {"name": name}))
     kind = name if name.endswith(("default_rng", "RandomState", "Generator")) else ""
     return machine.opaque(name, site, args, traced=False, type=kind)
 
@@ -77,8 +85,9 @@ def _generated(
     machine: Interpreter, site: Site, owner: Data, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     name: str = getattr(getattr(site.syntax, "func", None), "attr", "")
-    machine.note(Fact(site.syntax, site.frame, "impure", {"name": f"numpy.random.{name}"}))
     result = machine.opaque(name, site, (owner, *args), traced=False)
+    full_name = f"{owner.type}.{name}"
+    machine.note(Call(site.syntax, site.frame, full_name, [owner, *args], keywords, result))
     result.is_array = True
     position = _GENERATOR_METHODS[name]
     size = args[position] if len(args) > position else keywords.get("size", Constant(None))

@@ -113,7 +113,7 @@ def _settled(value: Value, region: Region, site: Site) -> Value:
         node = Node("last", (leaf.node,), site.syntax, site.frame, leaf.node.varies - {region})
         node.shape, node.dtype = leaf.node.shape, leaf.node.dtype
         node.is_key = leaf.node.is_key
-        return Data(node, True if site.frame.is_staged else None, True)
+        return Data(node, True if site.frame.is_staged else None, leaf.is_array)
 
     return mapped(value, change)
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from ..binding import positional_names
 from ..calls import run
+from ..captures import captures
 from ..classes import fields_are_leaves, innermost_function
-from ..events import Applied, Made
+from ..events import Applied, Fact, Made
 from ..frame import Region
 from ..graph import NOWHERE, Node
 from ..shapes import Dim
@@ -27,6 +28,7 @@ from ..values import (
     Value,
     mapped,
 )
+from .custom_rules import run_rules
 from .registry import handles
 
 if TYPE_CHECKING:
@@ -140,10 +142,14 @@ def apply(
         transformed=transformed,
     )
     entered, entered_keywords = _entered(machine, site, transformed, args, keywords, region)
+    if kind == "jit" and not site.frame.is_staged:
+        _note_captures(machine, site, transformed, args, entered)
     before = machine.used
     result, inner = _run_inside(machine, site, transformed, entered, entered_keywords, region)
     if kind == "eval_shape":
         machine.used = before
+    if kind in ("custom_vjp", "custom_jvp"):
+        run_rules(machine, site, transformed, args, keywords, result)
     outside = _left(machine, site, transformed, args, result, region)
     machine.note(
         Applied(
@@ -151,6 +157,25 @@ def apply(
         )
     )
     return outside
+
+
+def _note_captures(
+    machine: Interpreter,
+    site: Site,
+    transformed: Transformed,
+    args: list[Value],
+    entered: list[Value],
+) -> None:
+    """Note what a jitted function reads from outside at this call."""
+    owner: Value | None = None
+    if isinstance(transformed.function, Bound):
+        owner = transformed.function.owner
+    elif args and isinstance(args[0], Instance) and args[0] is entered[0]:
+        owner = args[0]
+    found = captures(machine, transformed, owner)
+    if found:
+        data = {"transformed": transformed, "captures": found, "owner": owner}
+        machine.note(Fact(site.syntax, site.frame, "captured", data))
 
 
 def _axis_name(transformed: Transformed) -> object:
@@ -430,6 +455,8 @@ def _left(
         return _derivatives(machine, site, transformed, args, result)
     if kind in ("custom_vjp", "custom_jvp"):
         return as_result(result, site)
+    if kind == "custom_gradient" and isinstance(result, Sequence) and result.items:
+        return result.items[0]  # The other one is how to differentiate it.
     return result
 
 

@@ -54,6 +54,10 @@ def _map(
         ]
         result = machine.call(site, function, [*path, *given], {})
         results.append(result)
+        is_leaf = isinstance(first, Data) and first.is_array
+        if isinstance(result, Data) and not is_leaf:
+            # It stands for a whole tree of such leaves.
+            return Data(result.node, result.traced, False, result.type)
         return result
 
     # A dict or list of many leaves is mapped by one of them.

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...finding import Place
 from ..classes import innermost_function
 from ..events import Event, Loop
 from ..frame import Frame, Region
-from ..values import Data, Instance, Mapping, Sequence, Value
+from ..graph import Node
+from ..shapes import Shape
+from ..shapes.shape import show_shape
+from ..shaping import size_symbol
+from ..values import Data, Instance, Mapping, Sequence, Value, leaves
 
 if TYPE_CHECKING:
     from ..facts import SourceFacts
@@ -93,3 +98,35 @@ def place_inside(event: Event, region: Region) -> Place:
 
 def _is_around(frame: Frame, region: Region) -> bool:
     return frame.region is not None and any(it is region for it in frame.region.chain())
+
+
+def shown_shape(shape: Shape) -> str:
+    """A shape for a reader: names of symbols without what keeps them apart."""
+    return re.sub(r"#[\d.]+", "", show_shape(shape)).replace("'", "")
+
+
+def behind(value: Value | None) -> set[Node]:
+    """Everything that a value is made from, itself included."""
+    found: set[Node] = set()
+    for leaf in leaves(value) if value is not None else ():
+        if leaf.node not in found:
+            found.update(leaf.node.ancestors())
+    return found
+
+
+def assigned(frame: Frame) -> Iterator[tuple[ast.stmt, str, Value]]:
+    """The names that a function assigns, each with its statement and its last value."""
+    for statement, _ in frame.steps:
+        targets = getattr(statement, "targets", None) or [getattr(statement, "target", None)]
+        for target in targets:
+            for node in ast.walk(target) if target is not None else ():
+                if isinstance(node, ast.Name) and node.id in frame.environment:
+                    yield statement, node.id, frame.environment[node.id]
+
+
+def leading_size(node: Node) -> Any:
+    """The size of an array's first axis, by its symbol where the program asks for the shape."""
+    if isinstance(node.shape, tuple):
+        return node.shape[0] if node.shape else None
+    asked = (node.children or {}).get(("static", "shape"))
+    return None if asked is None or node.shape is not None else size_symbol(asked, 0)

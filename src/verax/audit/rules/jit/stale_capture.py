@@ -1,0 +1,200 @@
+"""Something that a jitted function has read while it was traced, and that changes afterwards."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
+from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.captures import Capture
+    from ...source.events import Fact, Mutation
+    from ...source.facts import SourceFacts
+    from ...source.values import Class
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Reads that find something else at a later call than at the first."""
+    from ...source.events import Fact
+
+    calls = [fact for fact in facts.events(Fact) if fact.kind == "captured"]
+    yield from _changed_between_calls(facts, calls)
+    for call in calls:
+        yield from _changed_by_loops(facts, call)
+        yield from _changed_by_methods(facts, call)
+
+
+def _changed_between_calls(facts: SourceFacts, calls: list[Fact]) -> Iterator[Finding]:
+    from ...source.queries.repetition import root_of
+
+    first: dict[object, Capture] = {}
+    for call in calls:
+        transformed, owner = call.data["transformed"], call.data["owner"]
+        for capture in call.data["captures"]:
+            key = (transformed, owner, root_of(call.frame), capture.frame, capture.read.text)
+            before = first.setdefault(key, capture)
+            known = before.content is not None and capture.content is not None
+            if known and before.content != capture.content:
+                change = _change(facts, call, capture)
+                yield _finding(capture, change or call.place, Confidence.CERTAIN)
+
+
+def _changed_by_loops(facts: SourceFacts, call: Fact) -> Iterator[Finding]:
+    """A loop around the call changes what the function has read in its first turn."""
+    from ...source.events import Mutation
+    from ...source.queries.repetition import in_one_loop, is_made_inside, loops_of
+    from ...source.values import Data
+
+    transformed, owner = call.data["transformed"], call.data["owner"]
+    for capture in call.data["captures"]:
+        value = capture.value
+        loops = loops_of(value.node) if isinstance(value, Data) else []
+        if any(not is_made_inside(transformed, loop) for loop in loops):
+            yield _finding(capture, call.place, Confidence.CERTAIN)
+            continue
+        for change in facts.events(Mutation):
+            is_same = change.target is owner and _attribute(change) == capture.read.attribute
+            if owner is not None and is_same and in_one_loop(call, change):
+                yield _finding(capture, change.place, Confidence.CERTAIN)
+                break
+
+
+def _changed_by_methods(facts: SourceFacts, call: Fact) -> Iterator[Finding]:
+    """Another method changes what a jitted one has read of the object."""
+    from ...source.events import Mutation
+    from ...source.values import Instance
+
+    owner = call.data["owner"]
+    if not isinstance(owner, Instance) or _has_own_hash(owner.cls):
+        return
+    for change in facts.events(Mutation):
+        target = change.target
+        if not isinstance(target, Instance) or target.cls is not owner.cls:
+            continue
+        for capture in call.data["captures"]:
+            is_read = capture.read.attribute and capture.read.attribute == _attribute(change)
+            if is_read and capture.read.name == "self" and _is_later(facts, change):
+                yield _finding(capture, change.place, Confidence.LIKELY)
+
+
+def _has_own_hash(cls: Class) -> bool:
+    """Whether objects that have changed may count as other ones, and be traced again."""
+    return cls.find("__hash__") is not None or cls.find("__eq__") is not None
+
+
+def _is_later(facts: SourceFacts, change: Mutation) -> bool:
+    """Whether a method changes an object that is in use: not while it is made or set up."""
+    from ...source.events import Made
+    from ...source.values import Constant
+
+    frame = change.frame
+    setters = [it.function for it in frame.callers() if it.function is not None]
+    names = [getattr(it, "name", "") for it in setters]
+    if frame.is_staged or any(it in ("__init__", "setup", "__post_init__") for it in names):
+        return False
+    if isinstance(change.value, Constant) and change.value.value is None:
+        return False
+    if not isinstance(frame.function, ast.FunctionDef) or _is_built_up(facts, frame.function):
+        return False
+    # A method that applies the transformation anew knows what it does.
+    return not any(made.frame.function is frame.function for made in facts.events(Made))
+
+
+def _is_built_up(facts: SourceFacts, method: ast.FunctionDef) -> bool:
+    """Whether a constructor calls this method, or it fills in what is missing."""
+    if any(
+        isinstance(node, ast.Compare) and any(isinstance(op, ast.Is) for op in node.ops)
+        for node in ast.walk(method)
+    ):
+        return True
+    for frame in facts.record.runs.get(method, ()):
+        callers = [getattr(it.function, "name", "") for it in frame.callers()]
+        if "__init__" in callers:
+            return True
+    return False
+
+
+def _attribute(change: Mutation) -> str:
+    if change.how == "attribute" and isinstance(change.syntax, ast.Attribute):
+        return change.syntax.attr
+    return "?"
+
+
+def _change(facts: SourceFacts, call: Fact, capture: Capture) -> Place | None:
+    """Where what was read is changed, as far as it is an attribute of an object."""
+    from ...source.events import Mutation
+    from ...source.queries.repetition import root_of
+
+    found: Place | None = None
+    for change in facts.events(Mutation):
+        if change.frame.is_staged or root_of(change.frame) is not root_of(call.frame):
+            continue
+        if capture.read.attribute and _attribute(change) == capture.read.attribute:
+            found = change.place
+    return found
+
+
+def _finding(capture: Capture, change: Place, confidence: Confidence) -> Finding:
+    read = capture.read
+    place = capture.frame.place(read.syntax)
+    return RULE.finding(
+        place,
+        current=f"`{read.text}` is read while the function is traced, and kept; at line "
+        f"{change.line} it has changed, which the compiled function does not see",
+        expected="what changes between calls is an argument",
+        fix=f"Pass `{read.text}` to the jitted function as an argument.",
+        evidence=(Evidence(f"`{read.text}` is something else by then", change),),
+        engine=Engine.SOURCE,
+        confidence=confidence,
+    )
+
+
+RULE = Rule(
+    code="JT103",
+    name="stale-capture",
+    title="Compiled function keeps an old value",
+    family="jit",
+    severity=Severity.CRITICAL,
+    explanation="""\
+A jitted function is traced at its first call, and what it reads from outside of its arguments, a
+global, a variable of an enclosing function, an attribute of a static `self`, is a constant from
+then on. When that changes, the compiled function goes on with the old value.
+""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+def entry(x):
+    scale = 1.0
+
+    @jax.jit
+    def scaled(x):
+        return x * scale
+
+    first = scaled(x)
+    scale = 2.0
+    return first, scaled(x)
+
+def inputs():
+    return (jnp.ones(3),)
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+def entry(x):
+    @jax.jit
+    def scaled(x, scale):
+        return x * scale
+
+    first = scaled(x, 1.0)
+    return first, scaled(x, 2.0)
+
+def inputs():
+    return (jnp.ones(3),)
+""",
+    source=check_source,
+)

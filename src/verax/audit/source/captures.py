@@ -1,0 +1,160 @@
+"""What a function reads from outside of itself, and what it finds there when it is called.
+
+A jitted function is traced at its first call: it keeps what it has read then. What it would read
+at a later call tells whether that is still true.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .frame import Frame
+from .values import Bound, Constant, Data, Function, Instance, Mapping, Sequence, Transformed, Value
+
+if TYPE_CHECKING:
+    from .machine import Interpreter
+
+# Functions within functions whose reads count as the outer one's.
+_DEPTH = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A name that a function reads, with at most one attribute or constant key."""
+
+    syntax: ast.expr
+    name: str
+    attribute: str = ""
+    key: object = None
+
+    @property
+    def text(self) -> str:
+        """As it is written."""
+        return ast.unparse(self.syntax)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Capture:
+    """What stood behind a read when the function was called."""
+
+    read: Read
+    frame: Frame  # the function's own surroundings
+    value: Value
+    content: Any
+
+
+_READS: dict[ast.AST, tuple[Read, ...]] = {}
+
+
+def reads_of(function: ast.AST) -> tuple[Read, ...]:
+    """All that a function reads by names, its parameters' attributes included, once each."""
+    found = _READS.get(function)
+    if found is None:
+        by_text: dict[str, Read] = {}
+        inner: set[ast.AST] = set()
+        for node in ast.walk(function):
+            read = None if node in inner else _read(node)
+            if read is not None:
+                by_text.setdefault(read.text, read)
+                inner.update(ast.walk(read.syntax))
+        found = _READS[function] = tuple(by_text.values())
+    return found
+
+
+def _read(node: ast.AST) -> Read | None:
+    if isinstance(node, ast.Name):
+        return Read(node, node.id) if isinstance(node.ctx, ast.Load) else None
+    if not isinstance(getattr(node, "ctx", None), ast.Load):
+        return None
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return Read(node, node.value.id, node.attr)
+    if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name):
+        return None
+    index = node.slice
+    return Read(node, node.value.id, key=index.value) if isinstance(index, ast.Constant) else None
+
+
+def _own_names(function: ast.AST) -> set[str]:
+    """Names that mean something inside of a function: parameters and what it assigns."""
+    names: set[str] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.arg):
+            names.add(node.arg)
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            names.add(node.id)
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node is not function:
+            names.add(node.name)
+    return names
+
+
+def captures(machine: Interpreter, transformed: Transformed, owner: Value | None) -> list[Capture]:
+    """What a transformed function would read now.
+
+    `owner` stands for its first parameter, if that is taken as it is: `self` of a method.
+    """
+    found: list[Capture] = []
+    value: Value = transformed.function
+    if isinstance(value, Bound):
+        value = value.function
+    if isinstance(value, Function):
+        _collect(machine, value, owner, found, set(), 0)
+    return found
+
+
+def _collect(
+    machine: Interpreter,
+    function: Function,
+    owner: Value | None,
+    found: list[Capture],
+    seen: set[ast.AST],
+    depth: int,
+) -> None:
+    if function.syntax in seen or depth > _DEPTH:
+        return
+    seen.add(function.syntax)
+    own = _own_names(function.syntax)
+    parameters = function.syntax.args.args
+    first = parameters[0].arg if parameters and owner is not None else ""
+    for read in reads_of(function.syntax):
+        if read.name == first:
+            base = owner
+        elif read.name in own:
+            continue
+        else:
+            base = machine.lookup(function.frame, read.name)
+        value = _part(base, read)
+        if isinstance(value, Function):
+            _collect(machine, value, None, found, seen, depth + 1)
+        elif isinstance(value, Bound) and isinstance(value.function, Function):
+            _collect(machine, value.function, value.owner, found, seen, depth + 1)
+        elif isinstance(value, (Constant, Data, Sequence, Mapping)):
+            found.append(Capture(read, function.frame, value, content(value)))
+
+
+def _part(base: Value | None, read: Read) -> Value | None:
+    if read.attribute:
+        if not isinstance(base, Instance):
+            return None
+        method = base.cls.find(read.attribute)
+        if isinstance(method, Function):
+            return Bound(method, base)
+        return base.attributes.get(read.attribute)
+    if read.key is not None:
+        if isinstance(base, Mapping):
+            return base.items.get(read.key)
+        return base if isinstance(base, Data) else None
+    return base
+
+
+def content(value: Value, depth: int = 0) -> Any:
+    """What makes a value the same as another one; `None` if that is not known."""
+    if isinstance(value, Constant):
+        return (type(value.value).__name__, value.value)
+    if isinstance(value, Data):
+        return value.node
+    if depth < 4 and isinstance(value, Sequence) and value.items is not None:
+        parts = [content(item, depth + 1) for item in value.items]
+        return None if None in parts else tuple(parts)
+    return None

@@ -1,0 +1,47 @@
+"""The arguments of a call of a transformed function: which are static, which are not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..binding import positional_names
+from ..classes import innermost_function
+from ..events import Applied
+from ..library.transforms import static_names
+from ..values import Bound, Data, Partial, Value
+
+
+def _named(applied: Applied) -> Iterator[tuple[object, str, Value]]:
+    """Each argument with its position and its parameter's name."""
+    transformed = applied.transformed
+    function = innermost_function(transformed.function)
+    names = positional_names(function) if function is not None else []
+    offset = 1 if isinstance(transformed.function, Bound) else 0
+    if isinstance(transformed.function, Partial):
+        offset += len(transformed.function.args)
+    for position, value in enumerate(applied.args):
+        number = position + offset
+        yield position, names[number] if number < len(names) else str(position), value
+    for name, value in applied.keywords.items():
+        yield name, name, value
+
+
+def static_arguments(applied: Applied) -> Iterator[tuple[str, Value]]:
+    """The arguments that a jitted function takes as they are, by their names."""
+    if applied.transformed.kind == "jit":
+        static = static_names(applied.transformed, innermost_function(applied.transformed.function))
+        for position, name, value in _named(applied):
+            if position in static or name in static:
+                yield name, value
+
+
+def ordinary_arguments(applied: Applied) -> Iterator[tuple[str, Value]]:
+    """The arguments that are traced; none if it is not known which are."""
+    options = applied.transformed.options
+    static = static_names(applied.transformed, innermost_function(applied.transformed.function))
+    is_told = "static_argnums" in options or "static_argnames" in options
+    if is_told and (not static or any(isinstance(it, Data) for it in options.values())):
+        return
+    for position, name, value in _named(applied):
+        if position not in static and name not in static:
+            yield name, value

@@ -1,0 +1,67 @@
+"""Loops of Python's around events: what is made, called or changed in each turn."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..events import Event
+from ..frame import Frame, Region
+from ..graph import Node
+from ..values import Sequence, Transformed
+from .syntax import body_of
+
+# A loop of fewer turns is not worth a word.
+FEW = 4
+
+
+def loops_around(frame: Frame, syntax: ast.AST) -> Iterator[ast.AST]:
+    """The loops and comprehensions of a frame's function around a piece of syntax."""
+    for node in ast.walk(body_of(frame)):
+        if isinstance(node, (ast.For, ast.While, ast.ListComp, ast.GeneratorExp)):
+            if any(inner is syntax for inner in ast.walk(node)):
+                yield node
+
+
+def in_one_loop(first: Event, second: Event) -> bool:
+    """Whether two events of one frame are in the same loop."""
+    if body_of(first.frame) is not body_of(second.frame):
+        return False
+    around = set(loops_around(first.frame, first.syntax))
+    return any(loop in around for loop in loops_around(second.frame, second.syntax))
+
+
+def is_made_inside(transformed: Transformed, loop: Region) -> bool:
+    """Whether a loop applies a transformation anew in each turn."""
+    region = transformed.frame.region
+    if region is not None and loop in region.chain():
+        return True
+    syntax: ast.AST = loop.details["syntax"]
+    return any(node is transformed.syntax for node in ast.walk(syntax))
+
+
+def has_many_turns(loop: Region) -> bool:
+    """Whether a loop is neither short nor through things that are written down one by one."""
+    iterated = loop.details.get("iterated")
+    if not isinstance(iterated, Sequence):
+        return True
+    if isinstance(iterated.length, int) and iterated.length < FEW:
+        return False
+    return iterated.items is None
+
+
+def loops_of(node: Node) -> list[Region]:
+    """The loops of Python's in which a value is another one each time."""
+    return [region for region in node.varies if region.kind == "loop"]
+
+
+def counts(node: Node, depth: int = 0) -> bool:
+    """Whether a value is a number that Python counts: of `range`, or of `i += 1`."""
+    if node.operation == "counter" or (node.operation == "turn" and not node.inputs):
+        return True
+    return depth < 6 and any(counts(it, depth + 1) for it in node.inputs)
+
+
+def root_of(frame: Frame) -> Frame:
+    """The outermost caller of a frame: events of two roots have no order."""
+    return list(frame.callers())[-1]

@@ -1,0 +1,45 @@
+"""Whether a function can be called with some number of arguments."""
+
+from __future__ import annotations
+
+from ..binding import positional_names
+from ..values import Bound, Function, Partial, Transformed, Value
+
+
+def cannot_take(value: Value, count: int) -> str | None:
+    """Why a function cannot be called with this many positional arguments, if it cannot."""
+    given, bound = count, set[str]()
+    while not isinstance(value, Function):
+        if isinstance(value, Partial):
+            given += len(value.args)
+            bound |= value.keywords.keys()
+            value = value.function
+        elif isinstance(value, Bound):
+            given += 1
+            value = value.function
+        elif isinstance(value, Transformed):
+            value = value.function
+        else:
+            return None
+    return _mismatch(value, given, bound)
+
+
+def _mismatch(function: Function, given: int, bound: set[str]) -> str | None:
+    arguments = function.syntax.args
+    names = positional_names(function)
+    twice = [name for name in names[:given] if name in bound]
+    if twice:
+        return f"gets `{twice[0]}` twice, by name and by position"
+    required = len(names) - len(function.defaults)
+    missing = [name for name in names[given:required] if name not in bound]
+    if missing:
+        return f"also needs `{missing[0]}`"
+    if given > len(names) and arguments.vararg is None:
+        takes = f"{len(names)} argument{'' if len(names) == 1 else 's'}"
+        return f"takes {takes}, and gets {given}"
+    unnamed = [
+        argument.arg
+        for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+        if default is None and argument.arg not in bound
+    ]
+    return f"also needs `{unnamed[0]}`" if unnamed else None

@@ -1,0 +1,69 @@
+"""Whether two values are trees of the same structure, as JAX sees them."""
+
+from __future__ import annotations
+
+from ..values import Class, Constant, Data, Instance, Mapping, Sequence, Value
+
+_CONTAINERS = frozenset(("tuple", "list"))
+
+
+def difference(one: Value | None, other: Value | None, depth: int = 0) -> str | None:
+    """How two structures differ for certain; `None` where they agree or where that is not known."""
+    if one is None or other is None or depth > 12:
+        return None
+    first, second = _kind(one), _kind(other)
+    if first is None or second is None:
+        return None
+    if first != second:
+        return f"{first} becomes {second}"
+    if isinstance(one, Sequence) and isinstance(other, Sequence):
+        return _of_sequences(one, other, depth)
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return _of_mappings(one, other, depth)
+    return None
+
+
+def _of_sequences(one: Sequence, other: Sequence, depth: int) -> str | None:
+    if one.items is None or other.items is None:
+        return None
+    if len(one.items) != len(other.items):
+        return f"a {one.kind} of {len(one.items)} becomes one of {len(other.items)}"
+    for first, second in zip(one.items, other.items, strict=True):
+        found = difference(first, second, depth + 1)
+        if found is not None:
+            return found
+    return None
+
+
+def _of_mappings(one: Mapping, other: Mapping, depth: int) -> str | None:
+    if one.is_open or other.is_open:
+        return None
+    missing = [key for key in one.items if key not in other.items]
+    added = [key for key in other.items if key not in one.items]
+    if missing or added:
+        words = [f"loses {key!r}" for key in missing] + [f"gains {key!r}" for key in added]
+        return f"a dict {' and '.join(words)}"
+    for key in one.items:
+        found = difference(one.items[key], other.items[key], depth + 1)
+        if found is not None:
+            return found
+    return None
+
+
+def _kind(value: Value) -> str | None:
+    """What a value is to JAX: an array, `None`, or a container of some class."""
+    if isinstance(value, Sequence):
+        if value.kind not in _CONTAINERS:
+            return None
+        return f"a {value.type.name}" if isinstance(value.type, Class) else f"a {value.kind}"
+    if isinstance(value, Mapping):
+        return "a dict"
+    if isinstance(value, Instance):
+        return f"a {value.cls.name}"
+    if isinstance(value, Constant):
+        if value.value is None:
+            return "None"
+        return "an array" if isinstance(value.value, (int, float, complex)) else None
+    if isinstance(value, Data) and value.is_array:
+        return "an array"
+    return None

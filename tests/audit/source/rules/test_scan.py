@@ -1,0 +1,387 @@
+"""Loops, as they are written in programs of other shapes than the rules' examples."""
+
+import textwrap
+
+import pytest
+
+from verax.audit.source.analyse import audit_text
+
+HEADER = (
+    "import jax\nimport jax.numpy as jnp\nfrom functools import partial\n"
+    "from typing import NamedTuple\nfrom jax import lax\n"
+)
+
+
+def found(program: str) -> list[tuple[str, int]]:
+    """Codes of this family with the line of the program, which counts from one."""
+    report = audit_text(HEADER + textwrap.dedent(program).lstrip("\n"), strict=True)
+    lines = HEADER.count("\n")
+    return [(it.code, it.place.line - lines) for it in report.findings if it.family == "scan"]
+
+
+CHANGED = {
+    "a leaf is dropped": (
+        """
+        def step(carry, x):
+            total, count = carry
+            return total + x, None
+
+        def f(xs):
+            return lax.scan(step, (jnp.zeros(3), 0), xs)
+        """,
+        "SC201",
+        3,
+    ),
+    "a list for a tuple": (
+        """
+        def f(x, n):
+            def body(i, carry):
+                a, b = carry
+                return [a + 1, b * 2]
+
+            return lax.fori_loop(0, n, body, (x, jnp.ones(2)))
+        """,
+        "SC201",
+        4,
+    ),
+    "a key of a dict is lost": (
+        """
+        class Filter:
+            def step(self, state, x):
+                return {"mean": state["mean"] + x}, None
+
+            def run(self, xs):
+                return lax.scan(self.step, {"mean": jnp.zeros(3), "count": 0}, xs)
+        """,
+        "SC201",
+        3,
+    ),
+    "the sum of a carry": (
+        """
+        def f(xs):
+            def step(h, x):
+                h = jnp.tanh(h)
+                return h.sum(axis=0), h
+
+            return lax.scan(step, jnp.zeros((4, 5)), xs)
+        """,
+        "SC201",
+        6,
+    ),
+    "a carry that grows, by symbols": (
+        """
+        def f(xs):
+            n, d = xs.shape
+
+            def step(history, x):
+                return jnp.concatenate([history, jnp.zeros((1, d))]), None
+
+            return lax.scan(step, jnp.zeros((n, d)), xs)
+        """,
+        "SC201",
+        5,
+    ),
+    "an integer that becomes a float": (
+        """
+        def f(xs):
+            def body(state):
+                count, x = state
+                return count * 0.5, x
+
+            return lax.while_loop(lambda s: s[0] > 1, body, (jnp.zeros((), jnp.int32), xs))
+        """,
+        "SC201",
+        6,
+    ),
+    "a state handed on by a helper": (
+        """
+        class State(NamedTuple):
+            pos: jax.Array
+            vel: jax.Array
+
+        def advance(state, force):
+            vel = state.vel + 0.1 * force
+            return State(state.pos + 0.1 * vel, vel)
+
+        def simulate(state, forces):
+            def step(state, force):
+                moved = advance(state, force)
+                return state, moved.pos
+
+            return lax.scan(step, state, forces)
+        """,
+        "SC002",
+        12,
+    ),
+    "a part that is computed anew and not handed on": (
+        """
+        def momentum(params, grads):
+            def step(carry, grad):
+                params, velocity = carry
+                new_velocity = 0.9 * velocity + grad
+                params = params - 0.1 * new_velocity
+                return (params, velocity), None
+
+            return lax.scan(step, (params, jnp.zeros_like(params)), grads)
+        """,
+        "SC002",
+        6,
+    ),
+    "a slice that the body ignores, of several": (
+        """
+        def f(weights, xs, start):
+            def step(h, inputs):
+                w, _ = inputs
+                return h * w + xs[-1], h
+
+            return lax.scan(step, start, (weights, xs))
+        """,
+        "SC003",
+        4,
+    ),
+    "a counter of fori_loop": (
+        """
+        def f(x):
+            batch, time, feat = x.shape
+
+            def body(t, total):
+                return total + x[:, t]
+
+            return lax.fori_loop(0, batch, body, jnp.zeros((batch, feat)))
+        """,
+        "SC004",
+        7,
+    ),
+    "a counter of Python's": (
+        """
+        def f(x):
+            total = 0.0
+            for t in range(x.shape[0]):
+                total = total + x[:, t].sum()
+            return total
+        """,
+        "SC004",
+        3,
+    ),
+    "a scan over numbers": (
+        """
+        def f(x):
+            def step(h, t):
+                return h + x[:, t], None
+
+            return lax.scan(step, x[:, 0], jnp.arange(x.shape[0]))
+        """,
+        "SC004",
+        5,
+    ),
+    "a length that contradicts": (
+        """
+        def f(start, xs):
+            return lax.scan(lambda c, x: (c + x, None), start, xs, length=xs.shape[0] + 1)
+        """,
+        "SC202",
+        2,
+    ),
+    "no length at all": (
+        """
+        def f(start):
+            return lax.scan(lambda c, _: (c + 1, c), start, None)
+        """,
+        "SC202",
+        2,
+    ),
+    "a body that returns its carry alone": (
+        """
+        def step(carry, x):
+            return jnp.tanh(carry + x)
+
+        def f(start, xs):
+            return lax.scan(step, start, xs)
+        """,
+        "SC202",
+        2,
+    ),
+    "a body that forgets to return": (
+        """
+        def step(carry, x):
+            carry = carry + x
+
+        def f(start, xs):
+            return lax.scan(step, start, xs)
+        """,
+        "SC202",
+        5,
+    ),
+    "a parameter too many": (
+        """
+        def step(params, carry, x):
+            return carry + params * x, None
+
+        def f(params, start, xs):
+            return lax.scan(step, start, xs)
+        """,
+        "SC203",
+        5,
+    ),
+    "a parameter bound by its name that comes first": (
+        """
+        def step(params, carry, x):
+            return carry + params * x, None
+
+        def f(params, start, xs):
+            return lax.scan(partial(step, params=params), start, xs)
+        """,
+        "SC203",
+        5,
+    ),
+    "a body of while_loop with two parameters": (
+        """
+        def f(x):
+            return lax.while_loop(lambda x: x < 3, lambda i, x: x + 1, x)
+        """,
+        "SC203",
+        2,
+    ),
+    "a decayed count": (
+        """
+        def f(hits):
+            def body(i, count):
+                return (count / 2 + 1).astype(jnp.int32)
+
+            start = jnp.zeros(4, dtype=jnp.int32)
+            return lax.fori_loop(0, 9, body, start)
+        """,
+        "SC301",
+        5,
+    ),
+    "many turns of a jitted method": (
+        """
+        class Solver:
+            @partial(jax.jit, static_argnums=0)
+            def solve(self, x):
+                for _ in range(50):
+                    x = x - 0.1 * jnp.sin(x)
+                return x
+        """,
+        "SC302",
+        4,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CHANGED)
+def test_what_is_wrong_with_a_loop_is_found(case: str):
+    program, code, line = CHANGED[case]
+    assert found(program) == [(code, line)]
+
+
+FINE = {
+    "a carry of fixed size": """
+        def f(xs):
+            def step(window, x):
+                window = jnp.concatenate([window[1:], x[None]])
+                return window, window.mean(axis=0)
+
+            return lax.scan(step, jnp.zeros((3, xs.shape[-1])), xs)
+        """,
+    "numbers of Python's become arrays": """
+        def f(xs):
+            def step(carry, x):
+                total, count = carry
+                return (total + x.sum(), count + 1), None
+
+            return lax.scan(step, (0.0, 0), xs)
+        """,
+    "parameters that ride along": """
+        def f(params, xs):
+            def step(params, x):
+                y = params["w"] * x
+                return params, y
+
+            return lax.scan(step, params, xs)
+        """,
+    "a method that somebody else defines": """
+        class Env:
+            def step(self, state, action):
+                raise NotImplementedError
+
+            def roll(self, state, actions):
+                def body(state, action):
+                    state = self.step(state, action)
+                    return state, None
+
+                return lax.scan(body, state, actions)
+        """,
+    "scan under partial and jit": """
+        def f(state, keys):
+            def step(state, key):
+                return state + jax.random.normal(key), state
+
+            return jax.jit(partial(lax.scan, step))(state, keys)
+        """,
+    "the whole sequence, at a place that moves": """
+        def f(xs, start):
+            def step(carry, _):
+                h, t = carry
+                return (h + xs[t], t + 1), xs[0]
+
+            return lax.scan(step, (start, 0), None, length=xs.shape[0])
+        """,
+    "the slice and the first element": """
+        def f(xs, start):
+            return lax.scan(lambda h, x: (h + x - xs[0], h), start, xs)
+        """,
+    "rounded on purpose": """
+        def f(hits):
+            def body(i, count):
+                return jnp.floor(count / 2).astype(jnp.int32)
+
+            return lax.fori_loop(0, 9, body, jnp.zeros(4, dtype=jnp.int32))
+        """,
+    "layers": """
+        @jax.jit
+        def f(layers, x):
+            for i in range(8):
+                x = jnp.tanh(x @ layers[i])
+            for w in layers:
+                x = x @ w
+            return x
+        """,
+    "a loop outside of jit": """
+        def train(params, steps):
+            for _ in range(1000):
+                params = params - 0.1 * jnp.sin(params)
+            return params
+        """,
+    "independent turns": """
+        @jax.jit
+        def f(xs):
+            out = []
+            for t in range(xs.shape[0]):
+                out.append(jnp.sin(xs[t]))
+            return jnp.stack(out)
+        """,
+    "defaults of a body": """
+        def step(carry, x, scale=2.0):
+            return carry + scale * x, None
+
+        def f(start, xs):
+            return lax.scan(step, start, xs)
+        """,
+    "a tree of parameters in the carry": """
+        def train(params, state, batches, update):
+            def step(carry, batch):
+                params, state = carry
+                grads = jax.tree.map(lambda p: p * 2, params)
+                updates, state = update(grads, state, params)
+                params = jax.tree.map(lambda p, u: p + u, params, updates)
+                return (params, state), None
+
+            return lax.scan(step, (params, state), batches)
+        """,
+}
+
+
+@pytest.mark.parametrize("case", FINE)
+def test_loops_that_are_right_are_not_reported(case: str):
+    assert found(FINE[case]) == []
