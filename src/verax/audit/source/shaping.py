@@ -151,7 +151,10 @@ def array_method(
     """The array that a method of an array gives."""
     operands = (owner, *args, *keywords.values())
     result = machine.array(f"ndarray.{name}", site, operands, is_jax=False)
-    _describe(machine, site, f"ndarray.{name}", [owner, *args], keywords, result)
+    # Modules and transforms have methods of these names too.
+    is_certain = owner.is_array or owner.node.shape is not None
+    if is_certain or name not in ("flatten", "view", "trace", "sort"):
+        _describe(machine, site, f"ndarray.{name}", [owner, *args], keywords, result)
     return result
 
 
