@@ -52,7 +52,9 @@ def named_arguments(names: list[str], given: list[Value], axes: Mapping) -> list
         dims = _sizes(node, len(words))
         node.shape = tuple(
             # A name for two sizes (all steps, and one more) is two names.
-            named(word, "", "" if dim is None or len(sizes[word]) == 1 else dim) if word not in ("", "_") else dim
+            named(word, "", "" if dim is None or len(sizes[word]) == 1 else dim)
+            if word not in ("", "_")
+            else dim
             for word, dim in zip(words, dims, strict=True)
         )
     return args if pairs else None

@@ -201,7 +201,8 @@ def run_frame(machine: Interpreter, function: Function, inner: Frame) -> Value:
 def _is_stub(syntax: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
     """Whether a function has no code of its own."""
     return not isinstance(syntax, ast.Lambda) and all(
-        isinstance(it, ast.Pass) or (isinstance(it, ast.Expr) and isinstance(it.value, ast.Constant))
+        isinstance(it, ast.Pass)
+        or (isinstance(it, ast.Expr) and isinstance(it.value, ast.Constant))
         for it in syntax.body
     )
 

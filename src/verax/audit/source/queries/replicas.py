@@ -37,7 +37,9 @@ def own_updates(facts: SourceFacts) -> Iterator[OwnUpdate]:
     for event in applied_maps(facts):
         if event.transformed.kind != "pmap" and event.region.axis_name is None:
             continue
-        unites = any(
+        # Who gives the axis of a pmap a name means its replicas to speak.
+        unites = event.transformed.kind == "pmap" and event.region.axis_name is not None
+        unites = unites or any(
             event.region in fact.data["over"] and fact.data["name"] in ("pmean", "psum")
             for fact in facts.events(Fact)
             if fact.kind == "collective"
