@@ -45,12 +45,16 @@ def named_arguments(names: list[str], given: list[Value], axes: Mapping) -> list
     sizes: dict[str, set[Dim]] = {}
     for node, words in pairs:
         for word, dim in zip(words, _sizes(node, len(words)), strict=True):
-            sizes.setdefault(word, set()).add(dim)
+            known = sizes.setdefault(word, set())
+            if dim is not None:
+                known.add(dim)
     for node, words in pairs:
         dims = _sizes(node, len(words))
         node.shape = tuple(
             # A name for two sizes (all steps, and one more) is two names.
-            named(word, "", "" if len(sizes[word]) == 1 else dim) if word not in ("", "_") else dim
+            named(word, "", "" if dim is None or len(sizes[word]) == 1 else dim)
+            if word not in ("", "_")
+            else dim
             for word, dim in zip(words, dims, strict=True)
         )
     return args if pairs else None

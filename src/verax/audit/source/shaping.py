@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..words import is_batch, is_sequence
 from .events import Fact
 from .graph import Node
-from .shapes import UNKNOWN, Mismatch, Size, lookup
+from .shapes import UNKNOWN, Mismatch, Size, lookup, symbol
 from .shapes import Value as Described
 from .shapes.contraction import matmul
 from .shapes.dtypes import of_literal, promote
@@ -150,7 +151,10 @@ def array_method(
     """The array that a method of an array gives."""
     operands = (owner, *args, *keywords.values())
     result = machine.array(f"ndarray.{name}", site, operands, is_jax=False)
-    _describe(machine, site, f"ndarray.{name}", [owner, *args], keywords, result)
+    # Modules and transforms have methods of these names too.
+    is_certain = owner.is_array or owner.node.shape is not None
+    if is_certain or name not in ("flatten", "view", "trace", "sort"):
+        _describe(machine, site, f"ndarray.{name}", [owner, *args], keywords, result)
     return result
 
 
@@ -167,10 +171,13 @@ def _describe(
     function = lookup(name)
     if function is None:
         return
-    named = {key: described(value) for key, value in keywords.items()}
+    told = {key: described(value) for key, value in keywords.items()}
+    given = [described(value) for value in args]
+    if name.rpartition(".")[2] in _OF_A_SHAPE:
+        given, told = _with_sizes(given, args), dict(_sized_keywords(told, keywords))
     meetings()
     try:
-        found = function([described(value) for value in args], named)
+        found = function(given, told)
     except Mismatch as error:
         _told(machine, site, error, args)
         return
@@ -180,18 +187,48 @@ def _describe(
         outer_told(machine, site, args[0], args[1], result)
 
 
+# Functions that are given a shape: its parts are integers, known or not.
+_OF_A_SHAPE = frozenset("reshape zeros ones full empty broadcast_to".split())
+
+
+def _with_sizes(given: list[Described], args: list[Value]) -> list[Described]:
+    """Arguments with a symbol for each size that is not known."""
+    # `x.reshape(n, m)`: of several numbers after the array each is a size.
+    is_spread = len(args) > 2 and all(isinstance(it, (Constant, Data)) for it in args[1:])
+    return [
+        _as_size(it, value) if is_spread and position else _sized(it, value)
+        for position, (it, value) in enumerate(zip(given, args, strict=True))
+    ]
+
+
+def _sized_keywords(
+    told: dict[str, Described], keywords: dict[str, Value]
+) -> Iterator[tuple[str, Described]]:
+    for key, it in told.items():
+        yield key, _sized(it, keywords[key]) if key in ("shape", "newshape") else it
+
+
+def _sized(it: Described, value: Value) -> Described:
+    if not isinstance(value, Sequence) or value.items is None or it.constant is not UNKNOWN:
+        return it
+    elements = tuple(map(_as_size, it.elements or (), value.items))
+    return Described(it.shape, it.dtype, tuple(part.constant for part in elements), elements)
+
+
+def _as_size(it: Described, value: Value) -> Described:
+    if it.constant is not UNKNOWN or not isinstance(value, Data) or value.traced:
+        return it
+    return Described((), "int32*", symbol(f"{value.node.label or 'n'}#{id(value.node)}"))
+
+
 def size_symbol(shape: Node, axis: int) -> Any:
     """A symbol for one size of a shape that is not known."""
-    from .shapes import symbol
-
     owner = shape.inputs[0] if shape.inputs else shape
     return symbol(f"{owner.label or 'x'}.shape[{axis}]#{id(owner)}")
 
 
 def unpacked_shape(machine: Interpreter, value: Data, count: int, targets: list[ast.expr]) -> Value:
     """A shape that is unpacked into some names has that many sizes."""
-    from .shapes import symbol
-
     owner = value.node.inputs[0] if value.node.inputs else None
     names = [it.id if isinstance(it, ast.Name) else "n" for it in targets]
     frame = value.node.frame

@@ -37,7 +37,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Reshapes whose new sizes are the old ones in another order."""
     from ...source.queries.arrays import array_in_words, calls_of, plain, shape_in_words
     from ...source.shapes.dims import show
-    from ...source.shapes.reshaping import reinterpretation
+    from ...source.shapes.reshaping import moved_axis, reinterpretation
     from ...source.values import Data
 
     for call in calls_of(facts, "reshape"):
@@ -45,10 +45,11 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         if not isinstance(array, Data) or not isinstance(call.result, Data):
             continue
         old, new = array.node.shape, call.result.node.shape
-        group = reinterpretation(old, new)
-        if group is None or "order" in call.keywords:
+        group, moved = reinterpretation(old, new), moved_axis(old, new)
+        if (group is None and moved is None) or "order" in call.keywords:
             continue
-        before = ", ".join(plain(show(old[axis])) for axis in group.old_axes)
+        mixed = group.old_axes if group is not None else range(len(old))
+        before = ", ".join(plain(show(old[axis])) for axis in mixed)
         yield RULE.finding(
             call.place,
             current=f"{array_in_words(facts, array)} is reshaped to {shape_in_words(new)}: "

@@ -6,11 +6,14 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Finding, Place, Severity
+from ...finding import Confidence, Engine, Finding, Place, Severity
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
+    from ...source.events import Call
     from ...source.facts import SourceFacts
+    from ...source.shapes import Dim
+    from ...source.values import Data
     from ...trace.facts import Facts
 
 
@@ -65,6 +68,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Squeezes without an axis of arrays whose axes are named, where a run tells their sizes."""
     from ...source.axes import names_of
     from ...source.queries.arrays import array_in_words, calls_of
+    from ...source.queries.maps import is_called_for_real
+    from ...source.shapes.names import name_of
     from ...source.values import Data
 
     bare = [
@@ -72,7 +77,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         for call in calls_of(facts, "squeeze")
         if len(call.args) == 1 and not call.keywords and isinstance(call.args[0], Data)
     ]
-    sizes: dict[ast.AST, list[tuple[object, ...]]] = {}
+    sizes: dict[ast.AST, list[tuple[Dim, ...]]] = {}
     for call in bare:
         shape = call.args[0].node.shape  # type: ignore[attr-defined]
         if isinstance(shape, tuple):
@@ -81,6 +86,9 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         array = call.args[0]
         assert isinstance(array, Data)
         names = names_of(array.node.shape)
+        is_named = any(name_of(dim) for it in sizes.get(call.syntax, ()) for dim in it)
+        if _drops_both_ends(array.node.shape) and is_called_for_real(call.frame) and not is_named:
+            yield _both_ends(facts, call, array)
         dropped = [
             at
             for at, name in enumerate(names)
@@ -97,6 +105,27 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             fix=_FIX,
             engine=Engine.SOURCE,
         )
+
+
+def _drops_both_ends(shape: object) -> bool:
+    """Whether a leading and a trailing axis of size one go, with others between them that stay."""
+    if not isinstance(shape, tuple) or len(shape) < 3:
+        return False
+    return shape[0] == 1 and shape[-1] == 1 and any(it != 1 for it in shape[1:-1])
+
+
+def _both_ends(facts: SourceFacts, call: Call, array: Data) -> Finding:
+    from ...source.queries.arrays import array_in_words
+
+    return RULE.finding(
+        call.place,
+        current=f"squeeze() of {array_in_words(facts, array)} drops its leading axis, a batch of "
+        "one, together with the last",
+        expected="the batch stays an axis, also when its size is one",
+        fix=_FIX,
+        confidence=Confidence.LIKELY,
+        engine=Engine.SOURCE,
+    )
 
 
 _MODULES = {"jnp", "np", "numpy", "jax", "lax"}

@@ -74,6 +74,12 @@ def _assumptions(
                 and _counts_batch(target.id)
             ):
                 yield node, parameter, f"`{target.id}` is taken from `{ast.unparse(node.value)}`"
+            reduced = _reduced_over_first(node.value)
+            name = target.id if isinstance(target, ast.Name) else ""
+            says_batch = bool({"batch", "minibatch"} & set(words_of(name)))
+            if says_batch and reduced in mapped and reduced not in assigned:
+                text = ast.unparse(node.value)
+                yield node, reduced, f"`{name}` is taken over axis 0 by `{text}`"
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
             name = node.value.id
             first = isinstance(node.slice, ast.Constant) and type(node.slice.value) is int
@@ -122,6 +128,19 @@ def _size_of(value: ast.expr) -> str:
     ):
         return value.args[0].id
     return ""
+
+
+def _reduced_over_first(value: ast.expr) -> str:
+    """`x` in `x.mean(axis=0)` and `jnp.mean(x, 0)`, or empty."""
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
+        return ""
+    owner, args = value.func.value, list(value.args)
+    if isinstance(owner, ast.Name) and owner.id in ("jnp", "np", "numpy") and args:
+        owner = args.pop(0)
+    axis = next((it.value for it in value.keywords if it.arg == "axis"), args[0] if args else None)
+    is_first = isinstance(axis, ast.Constant) and axis.value == 0
+    is_reduction = value.func.attr in ("mean", "sum", "std", "var", "max", "min")
+    return owner.id if is_first and is_reduction and isinstance(owner, ast.Name) else ""
 
 
 def _counts_batch(name: str) -> bool:

@@ -74,6 +74,17 @@ def _collective(
     return result
 
 
+@handles("jax.sharding.Mesh", "jax.make_mesh", "jax.experimental.mesh_utils.Mesh")
+def _mesh(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """A mesh of devices: its label holds the names of its axes."""
+    names = names_given(args[1] if len(args) > 1 else keywords.get("axis_names"))
+    result = machine.opaque(name, site, (), traced=False, type="jax.sharding.Mesh")
+    result.node.label = " ".join(names or ())
+    return result
+
+
 # How many devices there are: a size like any other.
 DEVICES = symbol("devices")
 

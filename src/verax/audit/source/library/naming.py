@@ -57,7 +57,7 @@ def _einops(
     result.node.dtype = args[0].node.dtype
     left, arrow, right = str(pattern.value).partition("->")
     if arrow:
-        given = {
+        given: dict[str, Dim] = {
             key: it.value
             for key, it in keywords.items()
             if isinstance(it, Constant) and isinstance(it.value, (int, Size))

@@ -158,6 +158,6 @@ def _lost(event: Applied, axis: Value, result: Value) -> Iterator[str]:
         by_shape = any(
             it.operation.endswith(("_like", "static", "shape")) for it in node.ancestors()
         )
-        if event.region in node.varies and leaf.is_array and leaf.traced and not by_shape:
+        if event.region in node.varies and leaf.traced and not by_shape:
             yield "a result that differs from lane to lane is returned with out_axes=None"
             return

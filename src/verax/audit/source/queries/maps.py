@@ -99,7 +99,13 @@ def bound_names(frame: Frame) -> list[str] | None:
     is_known = is_called_for_real(frame)
     for region in frame.region.chain() if frame.region is not None else ():
         if region.kind == "shard_map":
-            return None
+            mesh = region.details["transformed"].options.get("mesh")
+            if not isinstance(mesh, Data) or mesh.type != "jax.sharding.Mesh":
+                return None
+            if not mesh.node.label:
+                return None
+            found.extend(mesh.node.label.split())
+            is_known = True
         if region.kind in ("vmap", "pmap"):
             transformed: Transformed = region.details["transformed"]
             given = transformed.options.get("axis_name")

@@ -37,14 +37,18 @@ def own_updates(facts: SourceFacts) -> Iterator[OwnUpdate]:
     for event in applied_maps(facts):
         if event.transformed.kind != "pmap" and event.region.axis_name is None:
             continue
-        unites = any(
+        # Who gives the axis of a pmap a name means its replicas to speak.
+        unites = event.transformed.kind == "pmap" and event.region.axis_name is not None
+        unites = unites or any(
             event.region in fact.data["over"] and fact.data["name"] in ("pmean", "psum")
             for fact in facts.events(Fact)
             if fact.kind == "collective"
         )
+        said: set[str] = set()
         for leaf in leaves(event.result):
             found = _update(facts, event, leaf.node, unites)
-            if found is not None:
+            if found is not None and found.name not in said:
+                said.add(found.name)
                 yield found
 
 
@@ -54,10 +58,10 @@ def _update(facts: SourceFacts, event: Applied, result: Node, unites: bool) -> O
         return None
     for path in _ways_to_gradients(result, region):
         gradient = path[-1]
-        argument = _owner(gradient.inputs[0]) if gradient.inputs else None
         # What is given to each replica for itself may be meant to differ, unless they speak.
-        if argument is None or (region in argument.varies and not unites):
+        if not gradient.inputs or (region in gradient.inputs[0].varies and not unites):
             continue
+        argument = _owner(gradient.inputs[0])
         for node in path[:-1]:
             others = [it for it in node.inputs if it not in path]
             if node.place is not None and any(_owner(it) is argument for it in others):

@@ -65,7 +65,7 @@ def meetings() -> list[tuple[str, str]]:
 def meet(a: Dim, b: Dim) -> None:
     """Two sizes are taken to be equal."""
     one, other = _named(a), _named(b)
-    if one is None or other is None or one.scope != other.scope:
+    if one is None or other is None or one.scope != other.scope or one.name == other.name:
         return
     by_the_way = one.scope.startswith(PASSING)
     if not by_the_way or is_batch(one.name) != is_batch(other.name):

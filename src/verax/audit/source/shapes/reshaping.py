@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .dims import Dim, differ, exact_quotient, floordiv, mul, product, same, show
+from .dims import Dim, Size, differ, exact_quotient, floordiv, mul, product, same, show
 from .shape import Known, Mismatch, Shape, known, show_shape
 
 
@@ -47,6 +47,27 @@ def reshape(shape: Shape, new: Sequence[Dim] | Dim) -> Known:
 
 def _unequal(shape: Shape, new: Known, count: Dim) -> str:
     return f"{show_shape(shape)} has {show(count)} elements, which do not fill {show_shape(new)}"
+
+
+def moved_axis(old: Shape, new: Shape) -> tuple[int, int] | None:
+    """An axis that a reshape keeps by its size but not by its place, as far as symbols tell.
+
+    What stays in place has as many elements before it as it had: `x.reshape(b, h, t, -1)` of an
+    `x` with (b, t, d) hands out steps of other times.
+    """
+    before, after = known(old), known(new)
+    if before is None or after is None:
+        return None
+    for axis, dim in enumerate(before):
+        if not isinstance(dim, Size) or before.count(dim) != 1 or after.count(dim) != 1:
+            continue
+        at = after.index(dim)
+        first, second = product(before[:axis]), product(after[:at])
+        if first is None or second is None or first == second:
+            continue
+        if exact_quotient(second, first) is not None or exact_quotient(first, second) is not None:
+            return axis, at
+    return None
 
 
 class Group(NamedTuple):

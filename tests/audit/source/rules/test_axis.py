@@ -1,0 +1,269 @@
+"""What axes mean, followed by reading: from annotations, `verax.axes`, einops and examples."""
+
+from .reading import found
+
+EXAMPLE = """
+AXES = {"x": "batch time feat", "mask": "batch time"}
+
+def inputs():
+    return jnp.ones((4, 4, 4)), jnp.ones((4, 4))
+"""
+
+
+def test_annotated_axes_meet_in_a_helper():
+    program = """
+    from jaxtyping import Array, Float
+
+    def masked(values, mask):
+        return values * mask
+
+    def loss(x: Float[Array, "batch time feat"], mask: Float[Array, "batch time"]):
+        return masked(x, mask).sum()
+    """
+    assert found("AX001", program) == [4]
+
+
+def test_annotated_axes_that_are_aligned_first():
+    program = """
+    from jaxtyping import Array, Float
+
+    def loss(x: Float[Array, "batch time feat"], mask: Float[Array, "batch time"]):
+        shifted = x[:, 1:] - x[:, :-1]
+        kept = jnp.where(mask[..., None], x, 0.0)
+        by_time = jnp.swapaxes(kept, 0, 1) * mask.T[..., None]
+        return shifted.sum() + by_time.sum() + jnp.einsum("btf,bt->f", x, mask).sum()
+    """
+    assert found("AX001", program) == []
+
+
+def test_a_contraction_of_axes_with_different_names():
+    program = """
+    from jaxtyping import Array, Float
+
+    def head(x: Float[Array, "batch feat"], w: Float[Array, "hid feat"]):
+        return x @ w
+    """
+    assert found("AX001", program) == [4]
+
+
+def test_names_by_a_call_of_verax():
+    program = """
+    import verax
+
+    def loss(x, mask):
+        x = verax.axes(x, "batch time feat")
+        mask = verax.axes(mask, "batch time")
+        pooled = x.mean(axis=1)
+        return (pooled * mask).sum()
+    """
+    assert found("AX001", program) == [7]
+
+
+def test_a_declaration_that_contradicts_what_is_known():
+    program = """
+    import verax
+
+    def pool(x):
+        x = verax.axes(x, "batch time feat")
+        return verax.axes(x.mean(axis=0), "batch feat")
+    """
+    assert found("AX001", program) == [5]
+
+
+def test_patterns_of_einops_name_batch_and_time():
+    program = """
+    from einops import rearrange
+
+    def loss(x, mask):
+        x = rearrange(x, "batch time feat -> time batch feat")
+        mask = rearrange(mask, "batch time -> batch time 1")
+        return x * mask
+    """
+    assert found("AX001", program) == [6]
+
+
+def test_letters_of_einops_are_no_names():
+    program = """
+    from einops import rearrange
+
+    def add(x, table):
+        x = rearrange(x, "n h w c -> n (h w) c")
+        table = rearrange(table, "(k d) -> k d", d=8)
+        return x + table
+    """
+    assert found("AX001", program) == []
+
+
+def test_names_of_an_example_go_through_maps_and_scans():
+    program = """
+    def score(seq):
+        def step(total, frame):
+            return total + frame.sum(), frame.mean()
+
+        return lax.scan(step, 0.0, seq)[1]
+
+    @jax.jit
+    def entry(x, mask):
+        scores = jax.vmap(score, in_axes=0, out_axes=1)(x)
+        return scores * mask
+    """
+    assert found("AX001", program + EXAMPLE.replace("\n", "\n    ")) == [10]
+
+
+def test_two_words_for_the_batch_are_no_contradiction():
+    program = """
+    def add(x, y):
+        batch, features = x.shape
+        samples, channels = y.shape
+        return x + y
+    """
+    assert found("AX001", program) == []
+
+
+def test_batch_and_time_of_unpacked_shapes_meet():
+    program = """
+    def add(x, y):
+        batch, time = x.shape
+        time, batch = y.shape
+        return x + y
+    """
+    assert found("AX001", program) == [4]
+
+
+def test_predictions_with_one_output_against_flat_targets():
+    program = """
+    from jaxtyping import Array, Float
+    import optax
+
+    def loss(w: Float[Array, "feat 1"], x: Float[Array, "n feat"], y: Float[Array, "n"]):
+        return optax.l2_loss(x @ w, y).mean()
+    """
+    assert found("AX002", program) == [5]
+
+
+def test_a_table_that_is_written_is_meant():
+    program = """
+    from jaxtyping import Array, Float
+
+    def distances(x: Float[Array, "n"]):
+        return jnp.abs(x[:, None] - x), jnp.expand_dims(x, 1) - x, x.reshape(-1, 1) - x
+    """
+    assert found("AX002", program) == []
+
+
+def test_a_mean_that_is_kept_meets_its_own_axis():
+    program = """
+    from jaxtyping import Array, Float
+
+    def centred(x: Float[Array, "n d"], y: Float[Array, "n"]):
+        return x.mean(axis=1, keepdims=True) - y
+    """
+    assert found("AX002", program) == [4]
+
+
+def test_heads_are_split_in_the_wrong_order():
+    program = """
+    def split_heads(x, heads):
+        batch, time, width = x.shape
+        return x.reshape(batch, heads, time, width // heads)
+    """
+    assert found("AX003", program) == [3]
+
+
+def test_heads_are_split_and_then_moved():
+    program = """
+    def split_heads(x, heads):
+        batch, time, width = x.shape
+        x = x.reshape(batch, time, heads, width // heads).transpose(0, 2, 1, 3)
+        return x.swapaxes(1, 2).reshape(batch, time, width)
+    """
+    assert found("AX003", program) == []
+
+
+def test_a_squeeze_drops_a_batch_of_one():
+    program = """
+    AXES = {"w": "feat out", "obs": "batch time feat"}
+
+    class Critic:
+        def __call__(self, w, obs):
+            return jnp.squeeze(jnp.tanh(obs @ w))
+
+    def entry(w, obs):
+        return Critic()(w, obs).mean(axis=0)
+
+    def inputs():
+        return jnp.ones((3, 1)), jnp.ones((1, 6, 3))
+    """
+    assert found("AX004", program) == [5]
+    assert found("AX004", program.replace("(1, 6, 3)", "(2, 6, 3)")) == []
+
+
+def test_a_scan_along_the_batch():
+    program = """
+    from jaxtyping import Array, Float
+
+    def returns(rewards: Float[Array, "env time"]):
+        def step(total, reward):
+            total = reward + 0.99 * total
+            return total, total
+
+        return lax.scan(step, jnp.zeros(rewards.shape[1]), rewards, reverse=True)[1]
+    """
+    assert found("AX005", program) == [8]
+    repaired = program.replace("shape[1]", "shape[0]").replace(", rewards,", ", rewards.T,")
+    assert found("AX005", repaired) == []
+
+
+def test_a_running_sum_along_environments():
+    program = """
+    import verax
+
+    def totals(rewards):
+        rewards = verax.axes(rewards, "time env")
+        return jnp.cumsum(rewards, axis=0), rewards.cumsum(axis=-1)
+    """
+    assert found("AX006", program) == [5]
+    assert found("AX006", program.replace("axis=-1", "axis=0")) == []
+
+
+def test_a_softmax_over_the_batch():
+    program = """
+    import verax
+
+    def probabilities(logits):
+        logits = verax.axes(logits, "batch action")
+        return jax.nn.softmax(logits), jax.nn.log_softmax(logits, 0)
+    """
+    assert found("AX007", program) == [5]
+
+
+def test_shapes_that_do_not_fit_through_a_class():
+    program = """
+    class Net:
+        def __init__(self, width):
+            self.w = jnp.zeros((3, width))
+
+        def __call__(self, x):
+            return x @ self.w
+
+    y = Net(8)(jnp.ones((5, 4)))
+    """
+    assert found("AX201", program) == [6]
+
+
+def test_what_may_not_run_or_is_expected_to_fail_is_left_alone():
+    program = """
+    import pytest
+
+    def add(x, flag):
+        if flag:
+            return x + jnp.ones(3)
+        return x
+
+    def test_failure():
+        with pytest.raises(TypeError):
+            jnp.ones(4) + jnp.ones(3)
+
+    y = add(jnp.ones(4), input())
+    """
+    assert found("AX201", program) == []

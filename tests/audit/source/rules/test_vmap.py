@@ -1,0 +1,251 @@
+"""Maps, found by reading: what is mapped, what is shared, and what goes between the lanes."""
+
+import pytest
+
+from .reading import found
+
+
+def test_parameters_of_a_module_are_mapped_with_the_batch():
+    program = """
+    from jaxtyping import Array, Float
+
+    def apply(params, x):
+        return params["scale"] * x
+
+    def forward(scale: Float[Array, "feat"], x: Float[Array, "batch feat"]):
+        batched = jax.vmap(apply)
+        return batched({"scale": scale}, x)
+    """
+    assert found("VM001", program) == [8]
+    assert found("VM001", program.replace("vmap(apply)", "vmap(apply, in_axes=(None, 0))")) == []
+
+
+def test_nested_maps_pair_players_with_environments():
+    program = """
+    from jaxtyping import Array, Float
+
+    def act(w: Float[Array, "player feat"], obs: Float[Array, "env player feat"]):
+        per_player = jax.vmap(jnp.dot, in_axes=(None, 0))
+        return jax.vmap(per_player)(w, obs)
+    """
+    assert found("VM001", program) == [5]
+
+
+def test_rows_that_every_lane_sums_over():
+    program = """
+    from jaxtyping import Array, Float
+
+    def reward(state, action):
+        return -((state - action) ** 2).sum()
+
+    def rewards(states: Float[Array, "env dim"], actions: Float[Array, "env dim"]):
+        return jax.vmap(functools.partial(reward, action=actions))(states)
+
+    def wrong(states: Float[Array, "env dim"], actions: Float[Array, "env dim"]):
+        return jax.vmap(reward, (0, None))(states, actions)
+    """
+    assert found("VM002", program) == [10]
+
+
+def test_the_batch_is_counted_in_a_helper_of_the_mapped_function():
+    program = """
+    import verax
+
+    def mean(x):
+        batch_size = len(x)
+        return x.sum() / batch_size
+
+    def example_loss(x, y):
+        return mean(x - y)
+
+    def loss(x, y):
+        x = verax.axes(x, "batch feat")
+        return jax.vmap(example_loss, (0, None))(x, y)
+    """
+    # `x - y` is made from the lane and no lane itself: what it is of is not certain.
+    assert found("VM003", program) == []
+    assert found("VM003", program.replace("mean(x - y)", "mean(x)")) == [4]
+
+
+def test_a_batch_of_each_agent_stays_a_batch():
+    program = """
+    import verax
+
+    def loss(w, x):
+        batch_size = x.shape[0]
+        return (x @ w).sum() / batch_size
+
+    def losses(w, x):
+        w = verax.axes(w, "seed feat")
+        x = verax.axes(x, "seed batch feat")
+        return jax.vmap(loss)(w, x)
+    """
+    assert found("VM003", program) == []
+
+
+STEP = """
+def loss(w, x):
+    return jnp.mean((x @ w) ** 2)
+
+@functools.partial(jax.pmap, axis_name="i", in_axes=(None, 0))
+def step(w, x):
+    value, grads = jax.value_and_grad(loss)(w, x)
+    value = lax.pmean(value, "i")
+    {0}
+    return jax.tree.map(lambda p, g: p - 0.1 * g, w, grads), value
+"""
+
+
+def test_gradients_of_replicas_are_not_averaged():
+    assert found("VM004", STEP.format("pass")) == [9]
+    assert found("VM004", STEP.format("grads = lax.pmean(grads, 'i')")) == []
+    by_leaf = "grads = jax.tree.map(lambda g: lax.psum(g, 'i'), grads)"
+    assert found("VM004", STEP.format(by_leaf)) == []
+
+
+def test_gradients_go_to_an_optimizer_without_being_averaged():
+    program = """
+    import optax
+
+    optimizer = optax.adam(1e-3)
+
+    def step(params, state, x):
+        grads = jax.grad(lambda p: jnp.mean((x @ p) ** 2))(params)
+        updates, state = optimizer.update(grads, state, params)
+        return optax.apply_updates(params, updates), state
+
+    train = jax.pmap(step, axis_name="devices", in_axes=(None, None, 0))
+    """
+    assert found("VM004", program) == [8]
+    averaged = program.replace("jax.grad(", "average(jax.grad)(")
+    averaged += """
+    def average(grad):
+        def of(f):
+            return lambda p: lax.pmean(grad(f)(p), "devices")
+        return of
+    """
+    assert found("VM004", averaged) == []
+
+
+def test_several_models_side_by_side_are_not_averaged():
+    program = """
+    def step(w, x):
+        return w - 0.1 * jax.grad(lambda w: jnp.mean((x @ w) ** 2))(w)
+
+    train = jax.vmap(step)
+    population = jax.pmap(step)
+    """
+    assert found("VM004", program) == []
+
+
+def test_a_mean_that_is_summed_again():
+    program = """
+    def norm(x):
+        total = lax.pmean(jnp.sum(x), "i")
+        return lax.psum(total, "i"), lax.pmean(total, "i"), lax.psum(1, "i")
+
+    norms = jax.pmap(norm, axis_name="i")
+    """
+    assert found("VM005", program) == [3]
+
+
+def test_a_mean_of_masked_means():
+    program = """
+    def masked(x, mask):
+        return (x * mask).sum() / jnp.clip(mask.sum(), 1)
+
+    def loss(x, mask):
+        return lax.pmean(masked(x, mask), axis_name="i"), lax.pmean(x.mean(), "i")
+
+    losses = jax.pmap(loss, "i")
+    """
+    assert found("VM006", program) == [5]
+
+
+def test_a_collective_over_another_name_than_that_of_the_pmap():
+    program = """
+    def average(tree, name):
+        return jax.tree.map(lambda leaf: lax.pmean(leaf, name), tree)
+
+    @functools.partial(jax.pmap, axis_name="devices")
+    def step(x):
+        return average({"x": x}, "batch"), average(x, "devices"), lax.axis_index("devices")
+    """
+    assert found("VM201", program) == [2]
+
+
+def test_a_helper_for_callers_that_bind_the_name():
+    program = """
+    def average(x, axis_name="i"):
+        return lax.pmean(x, axis_name)
+
+    @jax.jit
+    def step(x):
+        return jax.vmap(lambda v: average(v, "devices"), axis_name="batch")(x)
+
+    def sharded(mesh, x):
+        return jax.shard_map(average, mesh=mesh, in_specs=None, out_specs=None)(x)
+    """
+    assert found("VM201", program) == []
+
+
+@pytest.mark.parametrize(
+    ("call", "is_wrong"),
+    [
+        ("jax.vmap(f, in_axes=(0, None))(a, b)", False),
+        ("jax.vmap(f, in_axes=(0, None, 0))(a, b)", True),
+        ("jax.vmap(f, in_axes=(0,))(a, b)", True),
+        ("jax.vmap(f, in_axes=(None, None))(a, b)", True),
+        ("jax.vmap(f, in_axes=(None, None), axis_size=3)(a, b)", False),
+        ("jax.vmap(f, in_axes=({'x': 0, 'z': 0}, 0))(tree, b)", True),
+        ("jax.vmap(f, in_axes=({'x': 0, 'y': None}, 0))(tree, b)", False),
+        ("jax.vmap(f, in_axes=((0, 0, 0), None))((a, a), b)", True),
+        ("jax.vmap(f, in_axes=(2, None))(jnp.ones((3, 3)), b)", True),
+        ("jax.vmap(f, in_axes=(-1, None))(jnp.ones((3, 3)), b)", False),
+        ("jax.vmap(f)(jnp.ones((3, 2)), jnp.ones((2, 2)))", True),
+        ("jax.vmap(f, (0, None), None)(a, b)", True),
+        ("jax.vmap(f, (0, None), (0, 0))(a, b)", False),
+        ("jax.vmap(lambda x: (x, x), 0, (0, 0, 0))(a)", True),
+        ("jax.vmap(lambda x: (x, 1.0), 0, (0, None))(a)", False),
+        ("jax.vmap(f, (0, None))(*pair)", False),
+    ],
+)
+def test_axes_are_held_against_the_call(call: str, is_wrong: bool):
+    program = f"""
+    def f(x, y):
+        return x, y
+
+    def use(a, b, pair):
+        tree = {{"x": a, "y": b}}
+        return {call}
+    """
+    assert bool(found("VM202", program)) is is_wrong
+
+
+def test_more_axes_than_parameters():
+    program = """
+    @functools.partial(jax.vmap, in_axes=(None, 0, 0))
+    def predict(params, x):
+        return params @ x
+
+    def rest(params, *xs):
+        return params
+
+    many = jax.vmap(rest, in_axes=(None, 0, 0))
+    """
+    assert found("VM202", program) == [1]
+
+
+def test_a_batch_is_spread_over_the_devices():
+    program = """
+    loss = jax.pmap(lambda w, x: (x @ w).mean(), in_axes=(None, 0))
+
+    def shard(x):
+        n = jax.local_device_count()
+        return x.reshape(n, -1, *x.shape[1:])
+
+    w = jnp.ones(3)
+    wrong = loss(w, jnp.ones((jax.local_device_count() * 4, 3)))
+    right = loss(w, shard(jnp.ones((16, 3))))
+    """
+    assert found("VM203", program) == [8]
