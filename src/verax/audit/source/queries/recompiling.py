@@ -10,7 +10,7 @@ from ..facts import SourceFacts
 from ..graph import Node
 from ..values import Constant, Data, Partial, Sequence, leaves
 from .arguments import ordinary_arguments, static_arguments
-from .repetition import counts, has_many_turns, is_made_inside, loops_around, loops_of
+from .repetition import counts, has_many_turns, holds, is_made_inside, loops_around, loops_of
 from .syntax import body_of
 
 _JOINS = frozenset(
@@ -58,7 +58,7 @@ def _growing_lists(facts: SourceFacts) -> dict[ast.AST | None, set[ast.AST]]:
             continue
         if change.how in ("append", "extend"):
             for loop in loops_around(change.frame, change.syntax):
-                if all(node is not target.syntax for node in ast.walk(loop)):
+                if not isinstance(target.syntax, ast.expr) or not holds(loop, target.syntax):
                     found.setdefault(target.syntax, set()).add(loop)
         else:
             shrinking.add(target.syntax)
