@@ -254,6 +254,9 @@ def _try(machine: Interpreter, frame: Frame, syntax: ast.Try) -> bool:
         return run
 
     live = either(machine, frame, plainly, *(handled(it) for it in syntax.handlers))
+    if frame.is_staged:
+        data = {"handlers": syntax.handlers, "body": syntax.body}
+        machine.note(Fact(syntax, frame, "try", data))
     return machine.execute(frame, syntax.finalbody) and live
 
 
