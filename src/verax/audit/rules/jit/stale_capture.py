@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from ...source.values import Class
 
 
+_NOTHING = ("NoneType", None)
+
+
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Reads that find something else at a later call than at the first."""
     from ...source.events import Fact
@@ -36,7 +39,8 @@ def _changed_between_calls(facts: SourceFacts, calls: list[Fact]) -> Iterator[Fi
         for capture in call.data["captures"]:
             key = (transformed, owner, root_of(call.frame), capture.frame, capture.read.text)
             before = first.setdefault(key, capture)
-            known = before.content is not None and capture.content is not None
+            # What is `None` at first is often filled in before the function is called for real.
+            known = before.content not in (None, _NOTHING) and capture.content is not None
             if known and before.content != capture.content:
                 change = _change(facts, call, capture)
                 yield _finding(capture, change or call.place, Confidence.CERTAIN)
@@ -45,13 +49,14 @@ def _changed_between_calls(facts: SourceFacts, calls: list[Fact]) -> Iterator[Fi
 def _changed_by_loops(facts: SourceFacts, call: Fact) -> Iterator[Finding]:
     """A loop around the call changes what the function has read in its first turn."""
     from ...source.events import Mutation
-    from ...source.queries.repetition import in_one_loop, is_made_inside, loops_of
+    from ...source.queries.repetition import in_one_loop, is_made_inside, loops_of, surrounds
     from ...source.values import Data
 
     transformed, owner = call.data["transformed"], call.data["owner"]
     for capture in call.data["captures"]:
         value = capture.value
         loops = loops_of(value.node) if isinstance(value, Data) else []
+        loops = [loop for loop in loops if surrounds(loop, call)]
         if any(not is_made_inside(transformed, loop) for loop in loops):
             yield _finding(capture, call.place, Confidence.CERTAIN)
             continue

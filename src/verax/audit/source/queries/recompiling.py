@@ -10,7 +10,7 @@ from ..facts import SourceFacts
 from ..graph import Node
 from ..values import Constant, Data, Partial, Sequence, leaves
 from .arguments import ordinary_arguments, static_arguments
-from .repetition import counts, has_many_turns, is_made_inside, loops_around, loops_of
+from .repetition import counts, has_many_turns, is_made_inside, loops_around, loops_of, surrounds
 from .syntax import body_of
 
 _JOINS = frozenset(
@@ -72,7 +72,8 @@ def another_shape(applied: Applied, growing: dict[Node, str]) -> str | None:
             what = growing.get(leaf.node)
             if what is None:
                 continue
-            if all(map(has_many_turns, loops_of(leaf.node))):
+            around = [loop for loop in loops_of(leaf.node) if surrounds(loop, applied)]
+            if any(map(has_many_turns, around)):
                 return what
     return None
 
@@ -82,8 +83,9 @@ def another_static(applied: Applied) -> str:
     for name, value in static_arguments(applied):
         if not isinstance(value, Data) or value.traced or not counts(value.node):
             continue
-        around = [it for it in loops_of(value.node) if not is_made_inside(applied.transformed, it)]
-        if any(map(has_many_turns, around)):
+        around = [loop for loop in loops_of(value.node) if surrounds(loop, applied)]
+        outside = [loop for loop in around if not is_made_inside(applied.transformed, loop)]
+        if any(map(has_many_turns, outside)):
             return name
     return ""
 
