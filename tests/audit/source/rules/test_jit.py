@@ -756,3 +756,61 @@ def test_exceptions_that_are_never_raised():
         return mean(x, n)
     """
     assert found("JT107", program) == [4, 13]
+
+
+def test_arrays_that_grow_by_joining_and_by_counting():
+    program = """
+    @jax.jit
+    def last(tokens):
+        return tokens[-1]
+
+    def generate(tokens, n):
+        for i in range(n):
+            token = last(tokens)
+            tokens = jnp.concatenate([tokens, token[None]])
+            other = last(jnp.zeros(i) + 1.0)
+        fixed = jnp.concatenate([tokens, tokens])
+        for i in range(n):
+            token = last(fixed)
+        return last(tokens), other
+
+    def constant(tokens, n):
+        for i in range(n):
+            tokens = jnp.concatenate([tokens[1:], last(tokens)[None]])
+        return tokens
+    """
+    assert found("JT304", program) == [7, 9]
+
+
+def test_an_array_of_numpy_is_written_to_after_it_was_read():
+    program = """
+    def run(x, n):
+        weights = np.ones(3)
+        bias = np.zeros(3)
+
+        @jax.jit
+        def score(x):
+            return x * weights + bias
+
+        for i in range(n):
+            x = score(x)
+            weights[i] = 0.0
+        return x
+    """
+    assert found("JT103", program) == [7]
+
+
+def test_a_cache_of_the_module_keeps_a_tracer():
+    program = """
+    CACHE = {}
+
+    def mean(x):
+        if "mean" not in CACHE:
+            CACHE["mean"] = x.mean(0)
+        return CACHE["mean"]
+
+    @jax.jit
+    def f(x):
+        return x - mean(x)
+    """
+    assert found("JT101", program) == [5]

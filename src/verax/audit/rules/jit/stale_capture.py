@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ...source.captures import Capture
     from ...source.events import Fact, Mutation
     from ...source.facts import SourceFacts
-    from ...source.values import Class
+    from ...source.values import Class, Value
 
 
 _NOTHING = ("NoneType", None)
@@ -61,10 +61,22 @@ def _changed_by_loops(facts: SourceFacts, call: Fact) -> Iterator[Finding]:
             yield _finding(capture, call.place, Confidence.CERTAIN)
             continue
         for change in facts.events(Mutation):
-            is_same = change.target is owner and _attribute(change) == capture.read.attribute
-            if owner is not None and is_same and in_one_loop(call, change):
+            if _changes(change, capture, owner) and in_one_loop(call, change):
                 yield _finding(capture, change.place, Confidence.CERTAIN)
                 break
+
+
+def _changes(change: Mutation, capture: Capture, owner: Value | None) -> bool:
+    """Whether a change is one of what was read: an attribute of an object, an item of an array."""
+    from ...source.values import Data
+
+    if change.how == "item":
+        value, target = capture.value, change.target
+        if not isinstance(value, Data) or not isinstance(target, Data):
+            return False
+        return value.node is target.node and not change.frame.is_staged
+    is_same = owner is not None and change.target is owner
+    return is_same and _attribute(change) == capture.read.attribute
 
 
 def _changed_by_methods(facts: SourceFacts, call: Fact) -> Iterator[Finding]:
