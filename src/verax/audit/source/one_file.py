@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -70,7 +70,7 @@ class Texts:
 
 
 @contextmanager
-def _few_collections() -> Iterator[None]:
+def _few_collections() -> Generator[None]:
     """Hardly look for garbage: what an analysis makes lives until its end."""
     before = gc.get_threshold()
     gc.set_threshold(200_000, *before[1:])

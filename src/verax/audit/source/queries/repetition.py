@@ -62,6 +62,14 @@ def is_made_inside(transformed: Transformed, loop: Region) -> bool:
     return any(node is transformed.syntax for node in ast.walk(syntax))
 
 
+def surrounds(loop: Region, event: Event) -> bool:
+    """Whether an event happens in the turns of a loop, and not with what is left after it."""
+    region = event.frame.region
+    if region is not None and loop in region.chain():
+        return True
+    return any(node is event.syntax for node in ast.walk(loop.details["syntax"]))
+
+
 def has_many_turns(loop: Region) -> bool:
     """Whether a loop is neither short nor through things that are written down one by one."""
     iterated = loop.details.get("iterated")
