@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Evidence, Finding, Severity, Verified
+from ...finding import Confidence, Engine, Evidence, Finding, Severity, Verified
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -85,10 +85,9 @@ def _verified(facts: Facts) -> Iterator[Verified]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Report every use of a key after its first, on a path that the program can take."""
-    from ...source.events import KeyUse
-    from ...source.queries.keys import is_function_of_object, name_at
+    from ...source.queries.keys import is_function_of_object, name_at, uses
 
-    for use in facts.events(KeyUse):
+    for use in uses(facts):
         before = use.before
         if before is None or is_function_of_object(facts, use, before):
             continue
@@ -106,6 +105,9 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 Evidence(f"and {second} here", use.place),
             ),
             engine=Engine.SOURCE,
+            confidence=Confidence.CERTAIN
+            if use.is_certain and before.is_certain
+            else Confidence.LIKELY,
         )
 
 
