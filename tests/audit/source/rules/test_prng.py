@@ -165,6 +165,29 @@ REUSED = {
         """,
         6,
     ),
+    "a used key that a scan hands on": (
+        """
+        def f(key, x):
+            def step(carry, _):
+                x, key = carry
+                key, sub = jax.random.split(key)
+                x = x + jax.random.normal(sub, x.shape)
+                return (x, sub), x
+
+            return jax.lax.scan(step, (x, key), None, length=5)
+        """,
+        6,
+    ),
+    "a used key that a turn hands on": (
+        """
+        def f(key, x):
+            for _ in range(5):
+                key, sub = jax.random.split(key)
+                x = x + jax.random.normal(key, x.shape)
+            return x
+        """,
+        4,
+    ),
     "a key bound by a partial": (
         """
         def f(key, a, b):
@@ -474,6 +497,23 @@ FINE = {
         @jax.jit
         def g(seed, x):
             return x + jax.random.normal(jax.random.key(seed), x.shape)
+        """,
+    "conditions that exclude each other": """
+        def f(key, x, train, mode):
+            if train:
+                x = x + jax.random.normal(key, x.shape)
+            if mode == "a":
+                x = x * 2
+            if not train:
+                x = x + jax.random.uniform(key, x.shape)
+            return x
+
+        def g(key, x, mode):
+            if mode == "normal":
+                x = x + jax.random.normal(key, x.shape)
+            if mode == "uniform":
+                x = x + jax.random.uniform(key, x.shape)
+            return x
         """,
     "a generator of NumPy's": """
         def f(rng, policy, prior):

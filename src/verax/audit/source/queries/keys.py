@@ -12,6 +12,7 @@ from ..events import Applied, KeyUse, Mutation
 from ..frame import Region
 from ..graph import Node
 from ..values import Sequence, nodes_of
+from .exclusion import exclude_each_other
 from .loops import calls, is_within
 
 if TYPE_CHECKING:
@@ -194,3 +195,13 @@ def is_function_of_object(facts: SourceFacts, use: KeyUse, before: KeyUse) -> bo
     owner = node.inputs[0] if node.operation == "field" and node.inputs else None
     cls = next((it for it in facts.record.classes if owner and it.syntax is owner.syntax), None)
     return cls is not None and not _FROZEN.isdisjoint(base_names(cls))
+
+
+def excluded(before: KeyUse, use: KeyUse) -> bool:
+    """Whether conditions keep two uses from happening both."""
+    others = dict(calls(use))
+    for frame, syntax in calls(before):
+        other = others.get(frame)
+        if other is not None:
+            return exclude_each_other(frame, syntax, other)
+    return False
