@@ -13,6 +13,7 @@ from .events import Call
 from .frame import Frame, Region, Site
 from .joining import join
 from .library import registry
+from .library.keys import consumed_outside
 from .values import (
     Bound,
     Class,
@@ -91,6 +92,7 @@ def _method_of_data(
     operands = (owner, *args, *keywords.values())
     result = machine.opaque(f".{function.attr}", site, operands)
     name = f"{owner.type or 'object'}.{function.attr}"
+    consumed_outside(machine, site, name, args, keywords)
     machine.note(Call(syntax, site.frame, name, [owner, *args], keywords, result))
     return result
 
@@ -253,10 +255,19 @@ def _external(
     if handler is not None:
         result = handler(machine, site, callee.name, args, keywords)
     else:
+        consumed_outside(machine, site, callee.name, args, keywords)
         operands = (*args, *keywords.values())
         result = machine.opaque("call", site, operands, type=callee.name)
     machine.note(Call(site.syntax, site.frame, callee.name, args, keywords, result))
     return result
+
+
+def _data(
+    machine: Interpreter, site: Site, callee: Data, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    name = callee.node.label if callee.node.operation == "field" else callee.type
+    consumed_outside(machine, site, name, args, keywords)
+    return machine.opaque("call", site, (callee, *args, *keywords.values()))
 
 
 def _class(
@@ -295,6 +306,7 @@ CALLS: dict[type[Value], _Handler] = {
     Partial: _partial,
     Transformed: _transformed,
     External: _external,
+    Data: _data,
     Class: _class,
     Instance: _instance,
     Imported: _module,
