@@ -13,6 +13,7 @@ from .events import Call
 from .frame import Frame, Region, Site
 from .joining import join
 from .library import registry
+from .shapes import Size
 from .values import (
     Bound,
     Class,
@@ -164,6 +165,8 @@ def _tells_nothing(
     for value in given:
         if not isinstance(value, (Data, Constant)):
             return False
+        if isinstance(value, Constant) and isinstance(value.value, (int, Size)):
+            return False  # It may be a size.
         if isinstance(value, Data):
             node = value.node
             if value.traced or node.is_key or node.shape is not None:
@@ -288,6 +291,17 @@ def _module(
     return machine.opaque("call", site, (*args, *keywords.values()))
 
 
+def _data(
+    machine: Interpreter, site: Site, callee: Data, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """Something of which only its origin is known, such as a method of an object from outside."""
+    result = machine.opaque("call", site, (callee, *args, *keywords.values()))
+    node = callee.node
+    name = f"object.{node.label}" if node.operation == "field" else "object.__call__"
+    machine.note(Call(site.syntax, site.frame, name, [callee, *args], keywords, result))
+    return result
+
+
 _Handler = Callable[["Interpreter", Site, Any, list[Value], dict[str, Value]], Value]
 CALLS: dict[type[Value], _Handler] = {
     Function: _function,
@@ -297,5 +311,6 @@ CALLS: dict[type[Value], _Handler] = {
     External: _external,
     Class: _class,
     Instance: _instance,
+    Data: _data,
     Imported: _module,
 }

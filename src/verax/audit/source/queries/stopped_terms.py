@@ -31,12 +31,8 @@ def one_sided(flow: Flow) -> Iterator[OneSided]:
                 continue
             sides = flow.same.number(source), flow.same.number(other)
             earlier = found.setdefault(sides, error.made)
-            places = earlier.place, error.made.place
-            if places[0] is not None and places[1] is not None and places[0] != places[1]:
-                first, second = earlier, error.made
-                if places[1].line < places[0].line:
-                    first, second = second, first
-                pairs.append((sides, OneSided(first, second, source)))
+            if earlier is not error.made:
+                pairs.append((sides, OneSided(earlier, error.made, source)))
     for (one, other), pair in pairs:
         if (other, one) not in found:
             yield pair
