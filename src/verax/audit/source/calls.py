@@ -14,6 +14,7 @@ from .frame import Frame, Region, Site
 from .joining import join
 from .library import registry
 from .library.keys import consumed_outside
+from .shapes import Size
 from .values import (
     Bound,
     Class,
@@ -166,6 +167,8 @@ def _tells_nothing(
     for value in given:
         if not isinstance(value, (Data, Constant)):
             return False
+        if isinstance(value, Constant) and isinstance(value.value, (int, Size)):
+            return False  # It may be a size.
         if isinstance(value, Data):
             node = value.node
             if value.traced or node.is_key or node.shape is not None:
@@ -262,14 +265,6 @@ def _external(
     return result
 
 
-def _data(
-    machine: Interpreter, site: Site, callee: Data, args: list[Value], keywords: dict[str, Value]
-) -> Value:
-    name = callee.node.label if callee.node.operation == "field" else callee.type
-    consumed_outside(machine, site, name, args, keywords)
-    return machine.opaque("call", site, (callee, *args, *keywords.values()))
-
-
 def _class(
     machine: Interpreter, site: Site, callee: Class, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
@@ -299,6 +294,19 @@ def _module(
     return machine.opaque("call", site, (*args, *keywords.values()))
 
 
+def _data(
+    machine: Interpreter, site: Site, callee: Data, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """Something of which only its origin is known, such as a method of an object from outside."""
+    node = callee.node
+    is_field = node.operation == "field"
+    consumed_outside(machine, site, node.label if is_field else callee.type, args, keywords)
+    result = machine.opaque("call", site, (callee, *args, *keywords.values()))
+    name = f"object.{node.label}" if is_field else "object.__call__"
+    machine.note(Call(site.syntax, site.frame, name, [callee, *args], keywords, result))
+    return result
+
+
 _Handler = Callable[["Interpreter", Site, Any, list[Value], dict[str, Value]], Value]
 CALLS: dict[type[Value], _Handler] = {
     Function: _function,
@@ -306,8 +314,8 @@ CALLS: dict[type[Value], _Handler] = {
     Partial: _partial,
     Transformed: _transformed,
     External: _external,
-    Data: _data,
     Class: _class,
     Instance: _instance,
+    Data: _data,
     Imported: _module,
 }
