@@ -19,7 +19,7 @@ from .frame import Frame, Site
 from .graph import Node
 from .library import registry
 from .library.transforms import apply
-from .machine import Interpreter
+from .machine import STATEMENTS_ON_HOST, Interpreter
 from .project import Module, Project
 from .reading import Problem, SourceText, UnreadableError
 from .sections import sections_of
@@ -140,7 +140,7 @@ def _run_class(machine: Interpreter, cls: Class) -> None:
 
 def _run_generic(machine: Interpreter, function: Function, owner: Value | None = None) -> None:
     """Run a function with arguments of which nothing is known, outside of any transformation."""
-    machine.start_root()
+    machine.start_root(STATEMENTS_ON_HOST)
     caller = Frame(function.frame.module, "")
     inner = Frame(
         function.frame.module, function.name, function.syntax, function.frame, None, caller
@@ -148,6 +148,10 @@ def _run_generic(machine: Interpreter, function: Function, owner: Value | None =
     inner.environment = generic_arguments(machine, function, inner, None)
     if owner is not None and inner.environment:
         inner.environment[next(iter(inner.environment))] = owner
+    rest = function.syntax.args.vararg
+    if rest is not None:
+        some = machine.opaque("argument", Site(inner, rest), ())
+        inner.environment[rest.arg] = Sequence("tuple", None, some)
     run_frame(machine, function, inner)
 
 
@@ -188,7 +192,8 @@ def _call_generic(machine: Interpreter, transformed: Transformed, function: Func
         node = Node("object", (), function.cls.syntax, function.frame, label=names[0])
         args[0] = opaque_instance(function.cls, node, None)
     by_name = {name: given[name] for name in needed if name in keyword_only - taken}
-    apply(machine, Site(frame, transformed.syntax), transformed, args, by_name)
+    is_open = function.syntax.args.vararg is not None
+    apply(machine, Site(frame, transformed.syntax, is_open), transformed, args, by_name)
 
 
 def _is_static(cls: Class, function: Function) -> bool:

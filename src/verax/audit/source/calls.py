@@ -141,7 +141,7 @@ def run(
     bind(machine, site, function, args, keywords, inner)
     events = machine.record.count
     result = run_frame(machine, function, inner)
-    if machine.record.count == events:
+    if machine.record.count == events and isinstance(result, (Data, Constant)):
         machine.record.quiet.add(function.syntax)
     return result
 
@@ -200,11 +200,11 @@ def run_frame(machine: Interpreter, function: Function, inner: Frame) -> Value:
 
 def _is_stub(syntax: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
     """Whether a function has no code of its own."""
-    return not isinstance(syntax, ast.Lambda) and all(
-        isinstance(it, ast.Pass)
-        or (isinstance(it, ast.Expr) and isinstance(it.value, ast.Constant))
-        for it in syntax.body
-    )
+    if isinstance(syntax, ast.Lambda):
+        return False
+    texts = [it for it in syntax.body if isinstance(it, ast.Expr)]
+    rest = [it for it in syntax.body if not isinstance(it, (ast.Expr, ast.Pass))]
+    return not rest and all(isinstance(it.value, ast.Constant) for it in texts)
 
 
 def _function(

@@ -149,7 +149,7 @@ class Record:
 
     def __init__(self) -> None:
         self._events: dict[type[Event], list[Any]] = defaultdict(list)
-        # How many there are, without calls of functions outside, which are everywhere.
+        # How many there are, without those that are everywhere.
         self.count = 0
         # Functions whose run has left no event.
         self.quiet: set[ast.AST] = set()
@@ -162,7 +162,7 @@ class Record:
         """Note an event."""
         kind = type(event)
         self._events[kind].append(event)
-        if kind is not Call:
+        if kind is not Call and kind is not Mutation:
             self.count += 1
 
     def marks(self) -> dict[type[Event], int]:

@@ -27,7 +27,9 @@ from .values import Constant, Data, External, Function, Sequence, Value, leaves,
 RUNS = 8
 DEPTH = 20
 STATEMENTS_OF_ROOT = 600
-STATEMENTS_OF_LINE = 4
+STATEMENTS_OF_LINE = 3
+# Outside of transformations there is less to find.
+STATEMENTS_ON_HOST = 150
 
 _EXPRESSIONS: dict[type[ast.AST], Callable[[Any, Frame, Any], Value]] = {
     **EXPRESSIONS,
@@ -57,10 +59,10 @@ class Interpreter:
         lines = module.text.count("\n")
         self._end_of_file = self._statements + STATEMENTS_OF_ROOT + STATEMENTS_OF_LINE * lines
 
-    def start_root(self) -> None:
+    def start_root(self, statements: int = STATEMENTS_OF_ROOT) -> None:
         """Start a new root: functions may be run again."""
         self._runs.clear()
-        self._end_of_root = self._statements + STATEMENTS_OF_ROOT
+        self._end_of_root = self._statements + statements
         self.used = {}
 
     # --- code

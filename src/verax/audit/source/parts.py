@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from .events import Fact
 from .axes import annotated_shape
 from .classes import all_fields
+from .events import Fact
 from .imports import attribute_of_module
 from .joining import element_of, join
 from .library.names import canonical
