@@ -20,6 +20,7 @@ def _inside(
     machine: Interpreter, frame: Frame, syntax: Any, evaluate: Callable[[], Value]
 ) -> tuple[Value, Any]:
     """What one turn of all `for` parts gives, and the number of turns where it is known."""
+    from .expressions import condition
     from .shaping import length_of
     from .statements import assign
 
@@ -35,9 +36,8 @@ def _inside(
         frame.region = region
         element = parts.element(machine, Site(frame, generator.iter), iterated)
         assign(machine, frame, generator.target, varying(element, region, generator.target, frame))
-        for condition in generator.ifs:
-            value = machine.evaluate(frame, condition)
-            machine.test(Site(frame, condition), "if", value)
+        for test in generator.ifs:
+            condition(machine, frame, test, "if")
     result = evaluate()
     machine.control -= 1
     frame.environment, frame.region = outer_environment, outer_region

@@ -156,7 +156,6 @@ class Record:
         # Functions that were run, by their syntax, with the frames of their runs.
         self.runs: dict[ast.AST, list[Frame]] = defaultdict(list)
         self.classes: list[Class] = []
-        self.registered: dict[Class, Fact] = {}
 
     def add(self, event: Event) -> None:
         """Note an event."""

@@ -167,13 +167,13 @@ def _binary(machine: Interpreter, frame: Frame, syntax: ast.BinOp) -> Value:
 
 
 def _unary(machine: Interpreter, frame: Frame, syntax: ast.UnaryOp) -> Value:
-    operand = machine.evaluate(frame, syntax.operand)
     site = Site(frame, syntax)
     if isinstance(syntax.op, ast.Not):
-        truth = machine.test(site, "not", operand)
+        truth = condition(machine, frame, syntax.operand, "not")
         if truth is None:
-            return machine.opaque("not", site, (operand,), traced=False)
+            return machine.opaque("not", site, (), traced=False)
         return Constant(not truth)
+    operand = machine.evaluate(frame, syntax.operand)
     symbol, compute = _OPERATORS[syntax.op.__class__]
     if isinstance(operand, Constant):
         try:
@@ -202,6 +202,24 @@ def _boolean(machine: Interpreter, frame: Frame, syntax: ast.BoolOp) -> Value:
             result = None  # It goes on to the next for certain.
     assert result is not None
     return result
+
+
+def condition(machine: Interpreter, frame: Frame, syntax: ast.expr, kind: str) -> bool | None:
+    """What Python decides by an expression, if that is known.
+
+    Of `a and b` it asks each part that it gets to, the last one on behalf of whoever decides.
+    """
+    if not isinstance(syntax, ast.BoolOp):
+        return machine.test(Site(frame, syntax), kind, machine.evaluate(frame, syntax))
+    stops_at = isinstance(syntax.op, ast.Or)
+    known: bool | None = not stops_at
+    for part in syntax.values:
+        truth = condition(machine, frame, part, "or" if stops_at else "and")
+        if truth is stops_at:
+            return stops_at if known is not None else None
+        if truth is None:
+            known = None
+    return known
 
 
 def _compare(machine: Interpreter, frame: Frame, syntax: ast.Compare) -> Value:
@@ -273,8 +291,7 @@ def _membership(
 
 
 def _conditional(machine: Interpreter, frame: Frame, syntax: ast.IfExp) -> Value:
-    test = machine.evaluate(frame, syntax.test)
-    truth = machine.test(Site(frame, syntax.test), "if", test)
+    truth = condition(machine, frame, syntax.test, "if")
     if truth is not None:
         return machine.evaluate(frame, syntax.body if truth else syntax.orelse)
     before = machine.used

@@ -62,10 +62,10 @@ def for_statement(machine: Interpreter, frame: Frame, syntax: ast.For) -> bool:
 
 def while_statement(machine: Interpreter, frame: Frame, syntax: ast.While) -> bool:
     """`while …:`."""
+    from .expressions import condition
 
     def start(region: Region) -> None:
-        value = machine.evaluate(frame, syntax.test)
-        machine.test(Site(frame, syntax.test), "while", value)
+        condition(machine, frame, syntax.test, "while")
 
     _loop(machine, frame, syntax, start, None)
     forever = isinstance(syntax.test, ast.Constant) and syntax.test.value

@@ -10,7 +10,7 @@ from . import parts
 from .binding import function_value
 from .classes import class_statement
 from .events import Fact, Mutation
-from .expressions import binary
+from .expressions import binary, condition
 from .frame import Site
 from .imports import import_from, import_statement
 from .joining import join
@@ -192,12 +192,11 @@ def _leave_loop(machine: Interpreter, frame: Frame, syntax: ast.Break | ast.Cont
 
 
 def _assert(machine: Interpreter, frame: Frame, syntax: ast.Assert) -> None:
-    machine.test(Site(frame, syntax), "assert", machine.evaluate(frame, syntax.test))
+    condition(machine, frame, syntax.test, "assert")
 
 
 def _if(machine: Interpreter, frame: Frame, syntax: ast.If) -> bool:
-    value = machine.evaluate(frame, syntax.test)
-    truth = machine.test(Site(frame, syntax.test), "if", value)
+    truth = condition(machine, frame, syntax.test, "if")
     if truth is not None:
         return machine.execute(frame, syntax.body if truth else syntax.orelse)
     return either(
@@ -294,7 +293,7 @@ def _match(machine: Interpreter, frame: Frame, syntax: ast.Match) -> bool:
                     site = Site(frame, it.pattern)
                     frame.environment[name] = machine.opaque("match", site, (subject,))
             if it.guard is not None:
-                machine.test(Site(frame, it.guard), "if", machine.evaluate(frame, it.guard))
+                condition(machine, frame, it.guard, "if")
             return machine.execute(frame, it.body)
 
         return run

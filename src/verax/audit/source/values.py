@@ -227,7 +227,16 @@ class Class(Value):
     `fields` are the annotated names of its body, in order; `attributes` what its body assigns.
     """
 
-    __slots__ = ("attributes", "bases", "decorators", "fields", "frame", "name", "syntax")
+    __slots__ = (
+        "attributes",
+        "bases",
+        "decorators",
+        "fields",
+        "frame",
+        "name",
+        "registration",
+        "syntax",
+    )
 
     def __init__(self, syntax: ast.ClassDef, frame: Frame, bases: list[Value]):
         self.syntax = syntax
@@ -237,6 +246,7 @@ class Class(Value):
         self.decorators: list[Value] = []
         self.attributes: dict[str, Value] = {}
         self.fields: dict[str, ast.AnnAssign] = {}
+        self.registration: Any = None  # the fact that it is registered as a tree
 
     def lineage(self) -> Iterator[Class | External]:
         """The class and what it derives from, as far as that is known."""

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Evidence, Finding, Place, Severity
-from ...trace.facts import Facts
+from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
 from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
+    from ...trace.facts import Facts
 
 
 def check(facts: Facts) -> Iterator[Finding]:
@@ -47,6 +51,37 @@ def _where_they_part(
     place = again[common] if common < len(again) else again[0] if again else None
     first = before[common] if common < len(before) else before[0] if before else None
     return place, first
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """The same, by reading."""
+    from ...source.events import Fact
+    from ...source.queries.graphs import all_nodes
+    from ...source.queries.meaning import behind, normalised
+    from ...source.queries.sameness import Sameness
+
+    same = Sameness()
+    for node in all_nodes(facts):
+        again = normalised(node)
+        found = behind(again.of, lambda it: normalised(it) is not None) if again else None
+        before = normalised(found) if found is not None else None
+        if again is None or before is None or not before.is_by_the_same(again, same):
+            continue
+        if node.frame is None or node.syntax is None or found is None:
+            continue
+        if found.frame is None or found.syntax is None:
+            continue
+        one = Fact(found.syntax, found.frame, "", {})
+        other = Fact(node.syntax, node.frame, "", {})
+        first, place = facts.places_apart(one, other)
+        yield RULE.finding(
+            place,
+            current="what is normalised here has been normalised by the same numbers before",
+            expected="values are normalised once",
+            fix="Pass the raw values here, or leave out one of the two normalisations.",
+            evidence=(Evidence("normalised the first time", first),),
+            engine=Engine.SOURCE,
+        )
 
 
 RULE = Rule(
@@ -93,4 +128,5 @@ def inputs():
     return jnp.ones(4), {"mean": jnp.zeros(4), "std": jnp.ones(4)}, jnp.ones((5, 4))
 """,
     trace=check,
+    source=check_source,
 )

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Evidence, Finding, Place, Severity
-from ...trace.facts import Facts
+from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
 from .._rule import Rule
 
 if TYPE_CHECKING:
+    from ...source.events import Call
+    from ...source.facts import SourceFacts
+    from ...source.graph import Node
+    from ...trace.facts import Facts
     from ...trace.meaning import Meaning
     from ...trace.program import Step, Value
 
@@ -63,6 +66,84 @@ def _twice(facts: Facts) -> Iterator[tuple[Step, Value, Meaning]]:
                 yield step, step.inputs[0], before
 
 
+# Functions that take logits, and where: each with what it makes of them.
+_TAKES_LOGITS = {
+    **dict.fromkeys(
+        ("jax.nn.softmax", "jax.nn.log_softmax", "jax.nn.logsumexp"), (0, "x", "softmax")
+    ),
+    "jax.scipy.special.logsumexp": (0, "a", "softmax"),
+    "jax.random.categorical": (1, "logits", "softmax"),
+    **dict.fromkeys(
+        (
+            "optax.softmax_cross_entropy",
+            "optax.softmax_cross_entropy_with_integer_labels",
+            "optax.losses.softmax_cross_entropy",
+            "optax.losses.softmax_cross_entropy_with_integer_labels",
+            "optax.safe_softmax_cross_entropy",
+            "distrax.Categorical",
+        ),
+        (0, "logits", "softmax"),
+    ),
+    "numpyro.distributions.Categorical": (9, "logits", "softmax"),
+    "numpyro.distributions.Bernoulli": (9, "logits", "sigmoid"),
+    "distrax.Bernoulli": (0, "logits", "sigmoid"),
+    **dict.fromkeys(("jax.nn.sigmoid", "jax.nn.log_sigmoid"), (0, "x", "sigmoid")),
+    "optax.sigmoid_binary_cross_entropy": (0, "logits", "sigmoid"),
+    "optax.losses.sigmoid_binary_cross_entropy": (0, "logits", "sigmoid"),
+    "optax.sigmoid_focal_loss": (0, "logits", "sigmoid"),
+}
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Calls of what takes logits, on what visibly holds probabilities."""
+    from ...source.events import Call
+    from ...source.values import Data
+
+    for call in facts.events(Call):
+        found = _TAKES_LOGITS.get(call.name)
+        if found is None:
+            continue
+        position, name, kind = found
+        given = call.args[position] if position < len(call.args) else call.keywords.get(name)
+        if not isinstance(given, Data):
+            continue
+        before = _made_by(kind, given.node)
+        if before is None or _other_axis(call, before):
+            continue
+        yield RULE.finding(
+            call.place,
+            current=f"`{facts.name_of(given)}` holds probabilities already, and is "
+            + (
+                "drawn from as if it held logits"
+                if call.name == "jax.random.categorical"
+                else f"put through another {kind} here"
+            ),
+            expected="logits, which are unbounded and not normalised",
+            fix=f"Pass what the first {kind} was given (the logits).",
+            evidence=(Evidence("it becomes probabilities here", before.place),),
+            engine=Engine.SOURCE,
+        )
+
+
+def _made_by(kind: str, node: Node) -> Node | None:
+    from ...source.queries.meaning import behind
+
+    return behind(node, lambda it: it.operation == f"jax.nn.{kind}")
+
+
+def _other_axis(call: Call, before: Node) -> bool:
+    """Whether two softmaxes are visibly over different axes, one after the other."""
+    from ...source.values import Constant
+
+    if not call.name.startswith("jax.nn."):
+        return False
+    axis = call.args[1] if len(call.args) > 1 else call.keywords.get("axis", Constant(-1))
+    first = before.operands[1] if len(before.operands) > 1 else Constant(-1)
+    if isinstance(axis, Constant) and isinstance(first, Constant):
+        return bool(axis.value != first.value)
+    return True
+
+
 RULE = Rule(
     code="DF102",
     name="softmax-twice",
@@ -99,4 +180,5 @@ def inputs():
     return jnp.ones((4, 3)), jnp.ones((5, 4)), jnp.zeros(5, int)
 """,
     trace=check,
+    source=check_source,
 )

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Evidence, Finding, Severity
-from ...trace.facts import Facts
+from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
+    from ...trace.facts import Facts
 
 
 def check(facts: Facts) -> Iterator[Finding]:
@@ -40,6 +44,27 @@ def check(facts: Facts) -> Iterator[Finding]:
             expected=expected,
             fix=fix,
             evidence=(computed,),
+        )
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """The same, by reading."""
+    from ...source.queries.dropped import dropped_values
+
+    for it in dropped_values(facts):
+        if it.instead:
+            current = f"`{it.instead}` is used here, while `{it.name}`, computed from it, is not"
+            fix = f"Use `{it.name}` instead of `{it.instead}`, or remove its computation."
+        else:
+            current = f"`{it.name}` reaches no output, so that `{it.lost}` has no effect at all"
+            fix = f"Use `{it.name}` here, where values are put together, or drop the input."
+        yield RULE.finding(
+            it.used_at or it.place,
+            current=current,
+            expected=f"`{it.name}` takes part in what follows",
+            fix=fix,
+            evidence=(Evidence(f"`{it.name}` is computed here", it.place),),
+            engine=Engine.SOURCE,
         )
 
 
@@ -77,4 +102,5 @@ def inputs():
     return jnp.ones((4, 2)), jnp.zeros(4), jnp.ones(4), jnp.ones((5, 4))
 """,
     trace=check,
+    source=check_source,
 )

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Severity
+from ...finding import Confidence, Engine, Severity
 from ...words import is_reward, is_value_estimate
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
+    from ...source.events import Loop
+    from ...source.facts import SourceFacts
+    from ...source.graph import Node
     from ...trace.facts import Facts
     from ...trace.program import Step, Value
 
@@ -89,6 +93,77 @@ def _is_flipped(value: Value) -> bool:
     return False
 
 
+def check_source(facts: SourceFacts) -> Iterator[Verdict]:
+    """Forward scans over rewards and values that discount what was."""
+    from ...source.events import Loop
+    from ...source.queries.loops import body_frame, paired_leaves
+    from ...source.queries.names import local_name
+    from ...source.queries.recurrence import trains
+    from ...source.values import Constant
+
+    for loop in facts.events(Loop):
+        reverse = loop.options.get("reverse", Constant(False))
+        forward = isinstance(reverse, Constant) and not reverse.value
+        if loop.kind != "scan" or not forward or trains(loop) or not _estimates(facts, loop):
+            continue
+        for before, after in paired_leaves(loop.carry_in, loop.carry_out):
+            if not _feeds_back_discounted(after.node, before.node):
+                continue
+            name = local_name(facts, body_frame(facts, loop), before, after)
+            yield RULE.finding(
+                loop.place,
+                current=f"the scan runs forwards in time, so `{name}` adds up "
+                "discounted errors of earlier steps",
+                expected="advantages and returns add up what comes after a step: the recursion "
+                "runs from the last step to the first",
+                fix="`jax.lax.scan(…, reverse=True)`",
+                engine=Engine.SOURCE,
+            )
+
+
+def _estimates(facts: SourceFacts, loop: Loop) -> bool:
+    """Whether rewards and estimates of value are scanned, in the order in which they came."""
+    from ...source.queries.loops import behind, body_frame
+    from ...source.queries.names import names_of
+    from ...source.values import leaves
+
+    frame = body_frame(facts, loop)
+    nodes = behind(loop.xs)
+    if any(map(_turns_round, nodes)):
+        return False
+    slices = [leaf.node for leaf in leaves(loop.slices)] if loop.slices is not None else []
+    used = [it for it in behind(loop.returned) if it.operation in ("field", "item")]
+    names = {name for node in nodes for name in names_of(facts, node)}
+    names |= {name for node in (*slices, *used) for name in names_of(facts, node, frame)}
+    return any(map(is_reward, names)) and any(map(is_value_estimate, names))
+
+
+def _turns_round(node: Node) -> bool:
+    """Whether an array is turned round, or taken apart in a way that may do it."""
+    if "flip" in node.operation:
+        return True
+    syntax = node.syntax
+    if node.operation != "item" or not isinstance(syntax, ast.Subscript):
+        return False
+    return any(isinstance(it, ast.Slice) and it.step for it in ast.walk(syntax.slice))
+
+
+def _feeds_back_discounted(after: Node, before: Node) -> bool:
+    """Whether a leaf is fed back through a factor: after = something + factor * before."""
+    if after.operation not in ("+", "-", "jax.numpy.add") or len(after.inputs) < 2:
+        return False
+    for part in after.inputs:
+        factors = [part]
+        for _ in range(6):
+            product = factors[-1]
+            if product.operation not in ("*", "jax.numpy.multiply", "jax.numpy.where"):
+                break
+            if before in product.inputs:
+                return True
+            factors.append(next((it for it in product.inputs if it.depends_on(before)), product))
+    return False
+
+
 RULE = Rule(
     code="EN003",
     name="advantages-forward",
@@ -138,4 +213,5 @@ def inputs():
     return jnp.ones((6, 3)), jnp.ones((6, 3)), jnp.ones((6, 3))
 """,
     trace=check,
+    source=check_source,
 )

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Evidence, Severity
+from ...finding import Confidence, Engine, Evidence, Severity
 from ...words import is_episode_end
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
     from ...trace.facts import Facts
     from ...trace.program import Step, Value
 
@@ -128,6 +129,44 @@ def _gates(told: set[Value], value: Value, step: Step) -> bool:
     return False
 
 
+def check_source(facts: SourceFacts) -> Iterator[Verdict]:
+    """Loops that use flags of what they scan, and let a part of their carry go on regardless."""
+    from ...source.events import Loop
+    from ...source.queries.loops import body_frame, paired_leaves
+    from ...source.queries.names import local_name
+    from ...source.queries.recurrence import (
+        depending,
+        feedback_path,
+        flags_of,
+        is_statistic,
+        trains,
+    )
+
+    for loop in facts.events(Loop):
+        frame = body_frame(facts, loop)
+        ends = flags_of(facts, loop, frame) if frame is not None and loop.kind == "scan" else []
+        if frame is None or not ends or trains(loop):
+            continue
+        told = depending(loop.returned, set(ends))
+        for before, after in paired_leaves(loop.carry_in, loop.carry_out):
+            path = feedback_path(after.node, before.node, told)
+            if path is None or is_statistic(facts, before.node, frame):
+                continue
+            place = next((it.place for it in path if it.place is not None), None) or loop.place
+            name = local_name(facts, frame, before, after)
+            yield RULE.finding(
+                place,
+                current=f"the carry `{name}` goes on past the end of an episode: the flags enter "
+                "the loop, but no factor or choice that depends on them stands between its last "
+                "value and its next",
+                expected="where an episode ends, what is carried starts anew",
+                fix="multiply the carried part by `1 - done`, or choose with "
+                "`jnp.where(done, initial, carried)`",
+                evidence=(Evidence("the loop is here", loop.place),),
+                engine=Engine.SOURCE,
+            )
+
+
 RULE = Rule(
     code="EN002",
     name="recursion-crosses-episodes",
@@ -178,4 +217,5 @@ def inputs():
     return jnp.ones((6, 3)), jnp.ones((6, 3)), jnp.zeros((6, 3))
 """,
     trace=check,
+    source=check_source,
 )

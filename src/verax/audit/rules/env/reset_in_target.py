@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Evidence, Severity
-from ...words import is_episode_end, is_reward
+from ...finding import Confidence, Engine, Evidence, Severity
+from ...words import is_episode_end, is_reward, words_of
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
+    from ...source.frame import Frame
+    from ...source.graph import Node
     from ...trace.facts import Facts
     from ...trace.program import Step, Value
 
@@ -101,6 +104,114 @@ def _is_reward(facts: Facts, value: Value) -> bool:
     return is_reward(value.name) or is_reward(assigned_name(facts, value))
 
 
+def check_source(facts: SourceFacts) -> Iterator[Verdict]:
+    """Rewards plus a discounted value of what a choice by flags has replaced."""
+    from ...source.queries.names import names_of
+
+    replaced = _replaced(facts)
+    for frame, total in _sums(facts) if replaced else ():
+        if not any(is_reward(name) for it in total.inputs for name in names_of(facts, it, frame)):
+            continue
+        discounted = [it for it in total.inputs if _is_discounted(facts, it, frame)]
+        for choice, flags in replaced.items():
+            if any(_reaches(it, choice, flags) for it in discounted):
+                yield RULE.finding(
+                    frame.place(total.syntax) if total.syntax is not None else choice.place,  # type: ignore[arg-type]
+                    current="the target adds a discounted value that comes from an observation "
+                    "which a reset has replaced: at the end of an episode, the next one's start",
+                    expected="where an episode ends, nothing of the next one enters its target",
+                    fix="multiply the bootstrapped value by `1 - done`, or take the observation "
+                    "from before the reset",
+                    evidence=(Evidence("the observation is replaced here", choice.place),),
+                    engine=Engine.SOURCE,
+                )
+                break
+
+
+def _replaced(facts: SourceFacts) -> dict[Node, Node]:
+    """Results of `where(done, …, …)`, with the flags that chose."""
+    from ...source.events import Call
+    from ...source.queries.names import names_of
+    from ...source.values import Data
+
+    found: dict[Node, Node] = {}
+    for call in facts.events(Call):
+        if call.name not in ("jax.numpy.where", "jax.lax.select") or len(call.args) != 3:
+            continue
+        flags, result = call.args[0], call.result
+        if isinstance(flags, Data) and isinstance(result, Data):
+            node = flags.node
+            while node.operation in ("item", "ndarray.reshape") and node.inputs:
+                node = node.inputs[0]
+            if any(map(is_episode_end, names_of(facts, node, call.frame))):
+                found[result.node] = node
+    return found
+
+
+def _sums(facts: SourceFacts) -> Iterator[tuple[Frame, Node]]:
+    """Every sum that some function of the module makes."""
+    from ...source.queries.loops import behind
+
+    seen: set[Node] = set()
+    for frames in facts.record.runs.values():
+        for frame in frames:
+            values = [value for _, value in (*frame.steps, *frame.returns)]
+            for value in values:
+                for node in behind(value):
+                    if node.operation == "+" and node.frame is frame and node not in seen:
+                        seen.add(node)
+                        yield frame, node
+
+
+_DISCOUNTS = frozenset("gamma discount discounts discounting".split())
+
+
+def _is_discounted(facts: SourceFacts, node: Node, frame: Frame) -> bool:
+    """Whether a value is multiplied by a number just below one, or by what is called so."""
+    import ast
+
+    from ...source.queries.names import names_of
+
+    if node.operation != "*" or not isinstance(node.syntax, ast.BinOp):
+        return False
+    numbers = [it.value for it in ast.walk(node.syntax) if isinstance(it, ast.Constant)]
+    if any(isinstance(it, float) and 0.5 < it < 1.0 for it in numbers):
+        return True
+    names = {name for it in node.inputs for name in names_of(facts, it, frame)}
+    return any(not _DISCOUNTS.isdisjoint(words_of(name)) for name in names)
+
+
+def _reaches(node: Node, choice: Node, flags: Node) -> bool:
+    """Whether a value is made from a choice, on a way on which the flags do not come in again."""
+    told = {it for it in node.ancestors() if it is not choice and _knows(it, flags, choice)}
+    pending, seen = [node], set[object]()
+    while pending:
+        current = pending.pop()
+        if current is choice:
+            return True
+        if current in seen:
+            continue
+        seen.add(current)
+        for source in current.inputs:
+            others = [it for it in current.inputs if it is not source]
+            if current.operation == "+" or not any(it in told for it in others):
+                pending.append(source)
+    return False
+
+
+def _knows(node: Node, flags: Node, choice: Node) -> bool:
+    """Whether a value depends on the flags by another way than through the choice."""
+    pending, seen = [node], set[object]()
+    while pending:
+        current = pending.pop()
+        if current is flags:
+            return True
+        if current not in seen and current is not choice:
+            seen.add(current)
+            pending.extend(current.inputs)
+    return False
+
+
 RULE = Rule(
     code="EN004",
     name="reset-in-target",
@@ -143,4 +254,5 @@ def inputs():
     return jnp.ones(3), jnp.ones((4, 3)), jnp.zeros((4, 3)), jnp.ones(4)
 """,
     trace=check,
+    source=check_source,
 )

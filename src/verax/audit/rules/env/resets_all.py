@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Evidence, Severity
+from ...finding import Confidence, Engine, Evidence, Severity
+from ...words import is_episode_end, words_of
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
+    from ...source.events import Event
+    from ...source.facts import SourceFacts
+    from ...source.graph import Node
+    from ...source.values import Value as SourceValue
     from ...trace.axes.axis import Axis
     from ...trace.facts import Facts
     from ...trace.program import Step, Value
@@ -107,6 +112,123 @@ def _varying(values: Iterable[Value]) -> set[Value]:
     return {value for value in values if not value.is_constant}
 
 
+def check_source(facts: SourceFacts) -> Iterator[Verdict]:
+    """Choices by "any" of several flags between what these judge and something else."""
+    for event, choice, sides in _choices(facts):
+        flags = _joined_flags(facts, choice)
+        if flags is None or _is_mapped(facts, event) or not _are_of_elements(facts, event, flags):
+            continue
+        if not any(_replaces(facts, event, flags, *pair) for pair in (sides, sides[::-1])):
+            continue
+        name = facts.name_of(_data(flags))
+        yield RULE.finding(
+            event.place,
+            current=f"as soon as any flag of `{name}` is set, everything is replaced, also "
+            "elements whose own flag is not set",
+            expected="each element is replaced by its own flag",
+            fix="`jnp.where(done[:, None], fresh, state)` with the flag's axes lined up, or "
+            "`jax.vmap` of a function that decides for one element",
+            engine=Engine.SOURCE,
+        )
+
+
+def _data(node: Node) -> SourceValue:
+    from ...source.values import Data
+
+    return Data(node)
+
+
+def _choices(
+    facts: SourceFacts,
+) -> Iterator[tuple[Event, Node, tuple[SourceValue, SourceValue]]]:
+    """Every choice between two values, with what decides it."""
+    from ...source.events import Call, Fact
+    from ...source.values import Data
+
+    for fact in facts.events(Fact):
+        if fact.kind == "cond" and isinstance(fact.data["predicate"], Data):
+            results = fact.data["results"]
+            if len(results) == 2:
+                yield fact, fact.data["predicate"].node, (results[0], results[1])
+    for call in facts.events(Call):
+        if call.name not in ("jax.numpy.where", "jax.lax.select") or len(call.args) != 3:
+            continue
+        if isinstance(call.args[0], Data):
+            yield call, call.args[0].node, (call.args[1], call.args[2])
+
+
+_ANY = frozenset(("jax.numpy.any", "ndarray.any"))
+_SAME = frozenset(("lane", "primal", "ndarray.astype", "jax.numpy.asarray"))
+
+
+def _joined_flags(facts: SourceFacts, choice: Node) -> Node | None:
+    """The flags, where a choice hangs on whether any of them is set."""
+    import ast
+
+    while choice.operation in _SAME and choice.inputs:
+        choice = choice.inputs[0]
+    syntax = choice.syntax
+    if choice.operation not in _ANY or not choice.inputs or not isinstance(syntax, ast.Call):
+        return None
+    # `any` along one axis leaves a flag for each element of the others.
+    given = len(syntax.args) - (choice.operation == "jax.numpy.any")
+    flags = choice.inputs[0]
+    is_all = given == 0 and not syntax.keywords and flags.shape != ()
+    return flags if is_all else None
+
+
+def _is_mapped(facts: SourceFacts, event: Event) -> bool:
+    """Whether the choice is made for each element of a map on its own, here or elsewhere."""
+    frames = [event.frame]
+    for frame in event.frame.callers():
+        frames += facts.record.runs.get(frame.function, []) if frame.function is not None else []
+    regions = [frame.region for frame in frames if frame.region is not None]
+    return any(it.kind in ("vmap", "pmap") for region in regions for it in region.chain())
+
+
+_REDUCTIONS = frozenset("max min sum mean any all norm amax".split())
+
+
+def _are_of_elements(facts: SourceFacts, event: Event, flags: Node) -> bool:
+    """Whether flags are one for each of several environments, not for the parts of one.
+
+    They are called so, or what they judge was reduced along an axis of its own.
+    """
+    import ast
+
+    from ...source.queries.names import names_of
+
+    if any(map(is_episode_end, names_of(facts, flags, event.frame))):
+        return True
+    reduced = [it for it in flags.ancestors() if it.operation.rpartition(".")[2] in _REDUCTIONS]
+    calls = [it.syntax for it in reduced if isinstance(it.syntax, ast.Call)]
+    return any(keyword.arg == "axis" for call in calls for keyword in call.keywords)
+
+
+def _replaces(
+    facts: SourceFacts, event: Event, flags: Node, kept: SourceValue, fresh: SourceValue
+) -> bool:
+    """Whether the flags look at what is kept, and what replaces it has nothing to do with it."""
+    from ...source.queries.loops import made_from
+    from ...source.queries.names import names_of
+    from ...source.values import leaves
+
+    own = {leaf.node for leaf in leaves(kept)}
+    judged = made_from([flags])
+    other = made_from([leaf.node for leaf in leaves(fresh)])
+    if not own or own & other or flags in other:
+        return False
+    if not own.isdisjoint(judged):
+        return True
+    named = {name for leaf in leaves(fresh) for name in names_of(facts, leaf.node, event.frame)}
+    words = {word for name in named for word in words_of(name)}
+    is_flag = any(map(is_episode_end, names_of(facts, flags, event.frame)))
+    return is_flag and not words.isdisjoint(_FRESH)
+
+
+_FRESH = frozenset(("reset", "fresh", "init", "initial", "start"))
+
+
 RULE = Rule(
     code="EN001",
     name="resets-all",
@@ -147,4 +269,5 @@ def inputs():
     return (jnp.ones((3, 2)),)
 """,
     trace=check,
+    source=check_source,
 )

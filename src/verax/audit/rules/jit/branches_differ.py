@@ -42,7 +42,7 @@ def check(facts: Facts) -> Iterator[Finding]:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Results of branches whose structure, shape or kind of number differs for certain."""
     from ...source.events import Fact
-    from ...source.queries.structures import difference, types_differ
+    from ...source.queries.trees import difference, types_differ
 
     for fact in facts.events(Fact):
         if fact.kind not in ("cond", "switch"):

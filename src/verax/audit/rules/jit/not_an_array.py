@@ -80,7 +80,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Containers for arrays, and words and functions among the arguments of jitted functions."""
     from ...source.events import Applied, Call
     from ...source.queries.arguments import ordinary_arguments
-    from ...source.queries.structures import kind_of, strange_leaves
+    from ...source.queries.trees import kind_of, strange_leaves
 
     for call in facts.events(Call):
         module, _, name = call.name.rpartition(".")

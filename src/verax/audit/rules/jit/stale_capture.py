@@ -76,13 +76,27 @@ def _changed_by_methods(facts: SourceFacts, call: Fact) -> Iterator[Finding]:
             continue
         for capture in call.data["captures"]:
             is_read = capture.read.attribute and capture.read.attribute == _attribute(change)
-            if is_read and capture.read.name == "self" and _is_later(facts, change):
+            if not is_read or capture.read.name != "self" or _is_filled_later(facts, change):
+                continue
+            if _is_later(facts, change):
                 yield _finding(capture, change.place, Confidence.LIKELY)
 
 
 def _has_own_hash(cls: Class) -> bool:
     """Whether objects that have changed may count as other ones, and be traced again."""
     return cls.find("__hash__") is not None or cls.find("__eq__") is not None
+
+
+def _is_filled_later(facts: SourceFacts, change: Mutation) -> bool:
+    """Whether an attribute is `None` until it is set once."""
+    from ...source.events import Mutation
+    from ...source.values import Constant
+
+    return any(
+        isinstance(it.value, Constant) and it.value.value is None
+        for it in facts.events(Mutation)
+        if _attribute(it) == _attribute(change)
+    )
 
 
 def _is_later(facts: SourceFacts, change: Mutation) -> bool:

@@ -86,11 +86,11 @@ def _verified(facts: Facts) -> Iterator[Verified]:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Report every use of a key after its first, on a path that the program can take."""
     from ...source.events import KeyUse
-    from ...source.queries.keys import name_at
+    from ...source.queries.keys import is_function_of_object, name_at
 
     for use in facts.events(KeyUse):
         before = use.before
-        if before is None:
+        if before is None or is_function_of_object(facts, use, before):
             continue
         earlier, later = facts.places_apart(before, use)
         name = name_at(facts, use, later)

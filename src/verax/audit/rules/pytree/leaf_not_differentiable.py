@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...finding import Finding, Severity
+from ...finding import Engine, Finding, Severity
+from ...source.facts import SourceFacts
 from ...trace.facts import Facts
 from .._rule import Rule
 from ..jit.not_an_array import is_for_pytrees
@@ -37,6 +38,33 @@ def check(facts: Facts) -> Iterator[Finding]:
         "tree (`eqx.partition`, a field marked static) and close over the rest.",
         evidence=failure.calls(),
     )
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Derivatives with respect to trees with functions and words in them."""
+    from ...source.events import Applied
+    from ...source.library.transforms import DERIVATIVES, argument_numbers
+    from ...source.queries.trees import strange_leaves
+
+    for applied in facts.events(Applied):
+        transformed = applied.transformed
+        if transformed.kind not in DERIVATIVES or transformed.is_filtered:
+            continue
+        for number in argument_numbers(transformed) or ():
+            value = applied.args[number] if number < len(applied.args) else None
+            path, what = next(strange_leaves(value), ("", "")) if value is not None else ("", "")
+            if not what:
+                continue
+            where = f" at `{path.lstrip('.')}`" if path else ""
+            yield RULE.finding(
+                applied.place,
+                current=f"`{applied.text}` differentiates with respect to a tree with a {what} "
+                f"among its leaves{where}",
+                expected="every leaf of what is differentiated is an array of real numbers",
+                fix="Differentiate the arrays only: `eqx.filter_grad` for an equinox module, or "
+                "split the tree (`eqx.partition`, a field marked static) and close over the rest.",
+                engine=Engine.SOURCE,
+            )
 
 
 RULE = Rule(
@@ -76,4 +104,5 @@ def inputs():
     return jnp.ones(3), jnp.ones((4, 3))
 """,
     trace=check,
+    source=check_source,
 )

@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from ...finding import Finding, Place, Severity
+from ...finding import Engine, Finding, Place, Severity
+from ...source.facts import SourceFacts
+from ...source.values import Data, Mapping, Value
+from ...source.values import Sequence as Tuple
 from ...trace.facts import Facts
 from ...trace.sources import Statement
 from .._rule import Rule
@@ -71,6 +74,41 @@ def _unpacked(text: str, of: str = "") -> Sequence[str]:
     return ()
 
 
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Leaves of a dict or named tuple that are known, under names in another order."""
+    from ...source.events import Fact
+    from ...source.queries.syntax import statement_around
+
+    for fact in facts.events(Fact):
+        keys = _keys(fact.data["tree"]) if fact.kind == "leaves" else ()
+        statement = statement_around(fact.frame, fact.syntax)
+        if len(keys) < 2 or not isinstance(statement, ast.Assign):
+            continue
+        names = _unpacked(ast.unparse(statement))
+        if len(names) != len(keys) or sorted(names) != sorted(keys) or list(names) == list(keys):
+            continue
+        yield RULE.finding(
+            fact.place,
+            current=f"`{ast.unparse(statement)}` names the leaves ({', '.join(names)}), but they "
+            f"come as ({', '.join(keys)})",
+            expected="leaves come in the order of the tree: keys of a dict are sorted",
+            fix="Take them by key: "
+            + "; ".join(f"`{name} = tree[{name!r}]`" for name in names[:3])
+            + ".",
+            engine=Engine.SOURCE,
+        )
+
+
+def _keys(tree: Value) -> list[str]:
+    """The keys of a flat tree, in the order of its leaves."""
+    if isinstance(tree, Mapping):
+        is_flat = not tree.is_open and all(isinstance(it, Data) for it in tree.items.values())
+        return sorted(map(str, tree.items)) if is_flat else []
+    if isinstance(tree, Tuple) and tree.type is not None:
+        return list(tree.type.fields)
+    return []
+
+
 RULE = Rule(
     code="PT102",
     name="leaves-in-other-order",
@@ -104,4 +142,5 @@ def inputs():
     return {"scale": jnp.ones(3), "offset": jnp.zeros(3)}, jnp.ones((2, 3))
 """,
     trace=check,
+    source=check_source,
 )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ...finding import Confidence, Finding, Severity
+from ...finding import Confidence, Engine, Finding, Severity
+from ...source.facts import SourceFacts
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -29,6 +30,39 @@ def check(facts: Facts) -> Iterator[Finding]:
             "trees",
             fix="Turn it inside out: `jax.tree.transpose(jax.tree.structure(tree), "
             "jax.tree.structure((0,) * n), pairs)`, or map once for each result.",
+        )
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Maps of a function that returns tuples, unpacked under the names of trees."""
+    from ...source.events import Fact
+    from ...source.queries.syntax import statement_around
+    from ...source.values import Data, Sequence
+
+    for fact in facts.events(Fact):
+        if fact.kind != "tree map":
+            continue
+        statement = statement_around(fact.frame, fact.syntax)
+        tree = fact.data["trees"][0]
+        is_leaf = isinstance(tree, Data) and tree.is_array
+        if not isinstance(statement, ast.Assign) or statement.value is not fact.syntax or is_leaf:
+            continue
+        names = _names_of_trees(ast.unparse(statement))
+        results = fact.data["results"]
+        is_tuples = bool(results) and all(
+            isinstance(it, Sequence) and it.kind == "tuple" and it.type is None for it in results
+        )
+        if names is None or not is_tuples or any(it.length != len(names) for it in results):
+            continue
+        yield RULE.finding(
+            fact.place,
+            current=f"`{ast.unparse(statement)}` maps a function that returns {len(names)} values, "
+            "and takes the result apart at the top of the tree, where its own children are",
+            expected="the function's results are at the leaves: a tree of tuples, not a tuple of "
+            "trees",
+            fix="Turn it inside out: `jax.tree.transpose(jax.tree.structure(tree), "
+            "jax.tree.structure((0,) * n), pairs)`, or map once for each result.",
+            engine=Engine.SOURCE,
         )
 
 
@@ -99,4 +133,5 @@ def inputs():
     return (jnp.ones(2), jnp.ones(2)), (jnp.zeros(2), jnp.zeros(2))
 """,
     trace=check,
+    source=check_source,
 )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
-from ...finding import Confidence, Evidence, Finding, Place, Severity
+from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
+from ...source.facts import SourceFacts
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -37,6 +39,40 @@ def check(facts: Facts) -> Iterator[Finding]:
             if defined
             else (),
         )
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Objects with arrays in trees that are taken apart, of classes that are not registered."""
+    from ...source.events import Fact
+    from ...source.queries.registration import holds_arrays, opaque_objects
+
+    for fact in facts.events(Fact):
+        if fact.kind not in ("leaves", "tree map") or _has_own_leaves(fact.syntax):
+            continue
+        trees = fact.data["trees"] if fact.kind == "tree map" else [fact.data["tree"]]
+        for path, leaf in [found for tree in trees for found in opaque_objects(tree)]:
+            fields = holds_arrays(facts, leaf)
+            if not fields:
+                continue
+            name = leaf.cls.name
+            listed = ", ".join(f"`{field}`" for field in fields)
+            yield RULE.finding(
+                fact.place,
+                current=f"`{fact.text}` takes the {name}{f' at {path}' if path else ''} for one "
+                f"leaf, and does not see its arrays {listed}: the class is not registered",
+                expected="every array of the tree is a leaf",
+                fix=f"Register {name} with `@jax.tree_util.register_dataclass`, or make it a "
+                "NamedTuple.",
+                evidence=(
+                    Evidence(f"`{name}` is defined here", leaf.cls.frame.place(leaf.cls.syntax)),
+                ),
+                engine=Engine.SOURCE,
+            )
+
+
+def _has_own_leaves(syntax: ast.AST) -> bool:
+    """Whether a call says itself what its leaves are."""
+    return isinstance(syntax, ast.Call) and any(it.arg == "is_leaf" for it in syntax.keywords)
 
 
 RULE = Rule(
@@ -86,4 +122,5 @@ def inputs():
     return jnp.ones((3, 2)), jnp.ones(2)
 """,
     trace=check,
+    source=check_source,
 )

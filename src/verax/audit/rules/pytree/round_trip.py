@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
-from ...finding import Evidence, Finding, Severity, Verified
+from ...finding import Engine, Evidence, Finding, Severity, Verified
+from ...source.facts import SourceFacts
+from ...source.values import FunctionSyntax
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -34,6 +37,34 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
                 "static data",
                 seen.place,
             )
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Classes whose own functions, one after the other, give another object."""
+    from ...source.queries.round_trips import broken_trips
+
+    for trip in broken_trips(facts):
+        name = trip.cls.name
+        yield RULE.finding(
+            trip.unflatten.frame.place(_first_line(trip.unflatten.syntax)),
+            current=f"`{name}` is registered as a pytree, but {trip.problem}",
+            expected="taken apart and put together, an instance is what it was",
+            fix="Let `tree_flatten` and `tree_unflatten` name the same fields in the same order, "
+            "arrays as children and everything else as static data.",
+            evidence=(
+                Evidence(f"`{name}` is defined here", trip.cls.frame.place(trip.cls.syntax)),
+            ),
+            engine=Engine.SOURCE,
+        )
+
+
+def _first_line(function: FunctionSyntax) -> ast.AST:
+    """The first statement of a function that says something."""
+    if isinstance(function, ast.Lambda):
+        return function
+    body = function.body
+    is_text = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
+    return body[1] if is_text and len(body) > 1 else body[0]
 
 
 RULE = Rule(
@@ -102,4 +133,5 @@ def inputs():
     return jnp.zeros(3), jnp.ones(3)
 """,
     trace=check,
+    source=check_source,
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...finding import Confidence, Evidence, Finding, Severity
+from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.facts import SourceFacts
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -28,6 +29,22 @@ def check(facts: Facts) -> Iterator[Finding]:
             fix="Keep the updated state, and pass it on or return it: "
             "`out, state = ...; variables = {**variables, **state}`.",
             evidence=(use,) if use else (),
+        )
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Unpacked results of which the new state has no name, while the old one is used on."""
+    from ...source.queries.dropped_states import dropped_states
+
+    for it in dropped_states(facts):
+        yield RULE.finding(
+            it.place,
+            current=f"`{it.text}` gives a new version of {it.what}, and it is dropped",
+            expected="the new state replaces the old one",
+            fix="Keep the updated state, and pass it on or return it: "
+            "`out, state = ...; variables = {**variables, **state}`.",
+            evidence=(Evidence("the old one is used again here", it.used),) if it.used else (),
+            engine=Engine.SOURCE,
         )
 
 
@@ -71,4 +88,5 @@ def inputs():
     return {"mean": jnp.zeros(3)}, jnp.ones((5, 3))
 """,
     trace=check,
+    source=check_source,
 )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
-from ...finding import Finding, Severity
+from ...finding import Engine, Finding, Severity
+from ...source.facts import SourceFacts
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -24,6 +26,30 @@ def check(facts: Facts) -> Iterator[Finding]:
         "keep the same keys and classes when you update it.",
         evidence=failure.calls(),
     )
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Maps over trees whose structures differ for certain."""
+    from ...source.events import Fact
+    from ...source.queries.trees import prefix_difference
+
+    for fact in facts.events(Fact):
+        call = fact.syntax
+        if fact.kind != "tree map" or not isinstance(call, ast.Call):
+            continue
+        if any(it.arg == "is_leaf" for it in call.keywords):
+            continue
+        first, *others = fact.data["trees"]
+        how = next(filter(None, (prefix_difference(first, other) for other in others)), "")
+        if how:
+            yield RULE.finding(
+                fact.place,
+                current=f"`{fact.text}` walks trees of different structure: {how}",
+                expected="all trees have the structure of the first",
+                fix="Make the second tree from the first (`jax.tree.map(jnp.zeros_like, params)`), "
+                "and keep the same keys and classes when you update it.",
+                engine=Engine.SOURCE,
+            )
 
 
 RULE = Rule(
@@ -56,4 +82,5 @@ def inputs():
     return {"w": jnp.ones(3), "b": jnp.ones(1)}, {"w": jnp.ones(3), "b": jnp.ones(1)}
 """,
     trace=check,
+    source=check_source,
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...finding import Evidence, Finding, Severity
+from ...finding import Engine, Evidence, Finding, Severity
+from ...source.facts import SourceFacts
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -42,6 +43,40 @@ def check(facts: Facts) -> Iterator[Finding]:
         fix=fix,
         evidence=(Evidence(f"`{short}` is defined here", defined), *failure.calls()),
     )
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Objects that cross the boundary of a transformation, of classes that are not registered."""
+    from ...source.queries.crossing import crossing
+    from ...source.queries.registration import opaque_objects
+
+    for event, what, value in crossing(facts):
+        for path, found in opaque_objects(value):
+            cls = found.cls
+            if any(cls in other.lineage() and other is not cls for other in facts.record.classes):
+                continue  # A class for others to derive from, and to register.
+            methods = cls.find("tree_flatten") is not None
+            yield RULE.finding(
+                event.place,
+                current=f"an instance of `{cls.name}`, a class that is not registered as a pytree, "
+                f"is {what}{path}",
+                expected="what crosses a transformation is an array or a tree of registered "
+                "classes",
+                fix=_WITH_METHODS if methods else _WITHOUT,
+                evidence=(Evidence(f"`{cls.name}` is defined here", cls.frame.place(cls.syntax)),),
+                engine=Engine.SOURCE,
+            )
+
+
+_WITH_METHODS = (
+    "Decorate the class with `@jax.tree_util.register_pytree_node_class`: it has the methods, but "
+    "JAX does not know of them."
+)
+_WITHOUT = (
+    "Register the class: `@jax.tree_util.register_dataclass` on a dataclass, or "
+    "`register_pytree_node_class` with `tree_flatten` and `tree_unflatten`; or make it a "
+    "NamedTuple. If it holds no arrays, name the argument in `static_argnames`."
+)
 
 
 RULE = Rule(
@@ -93,4 +128,5 @@ def inputs():
     return (jnp.ones(2),)
 """,
     trace=check,
+    source=check_source,
 )

@@ -194,13 +194,15 @@ def _changes_dtype(before: Data, after: Data, initial: Value | None) -> bool:
 def _changed_leaf(
     facts: SourceFacts, loop: Loop, before: Data, after: Data, grows: bool
 ) -> Finding:
-    from ...source.queries.loops import shown_shape
+    from ...source.queries.loops import body_frame, shown_shape
+    from ...source.queries.names import local_name
 
     first = before.node.inputs[0] if before.node.inputs else before.node
     starts = None if first.operation in ("parameter", "argument") else first.place
     given = f"{before.node.dtype or 'an array'} {shown_shape(before.node.shape)}"
     handed_on = f"{after.node.dtype or 'one'} {shown_shape(after.node.shape)}"
-    found = _Mismatch(facts.name_of(before), given, handed_on, starts, after.node.place, grows)
+    name = local_name(facts, body_frame(facts, loop), before, after)
+    found = _Mismatch(name, given, handed_on, starts, after.node.place, grows)
     evidence = (
         Evidence(f"enters as {given}", starts),
         Evidence(f"is handed on as {handed_on}", after.node.place),

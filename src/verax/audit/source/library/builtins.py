@@ -68,7 +68,7 @@ def _len(
     return machine.opaque("len", site, (), traced=False)
 
 
-@handles("builtins.isinstance", "builtins.issubclass", "builtins.hasattr", "builtins.callable")
+@handles("builtins.issubclass", "builtins.callable")
 def _question(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:

@@ -37,6 +37,12 @@ _EXACT = {
     "jax.experimental.io_callback": "jax.io_callback",
     "jax.experimental.host_callback.call": "jax.pure_callback",
 }
+# flax offers JAX's activations under its own name.
+_ACTIVATIONS = frozenset(
+    "celu elu gelu glu hard_sigmoid hard_silu hard_swish hard_tanh leaky_relu log_sigmoid "
+    "log_softmax logsumexp one_hot relu relu6 selu sigmoid silu soft_sign softmax softplus "
+    "standardize swish".split()
+)
 
 
 def canonical(name: str) -> str:
@@ -48,4 +54,7 @@ def canonical(name: str) -> str:
         for prefix, replacement in _PREFIXES:
             if name.startswith(prefix):
                 return replacement + name[len(prefix) :]
+        module, _, last = name.rpartition(".")
+        if module in ("flax.linen", "flax.nnx") and last in _ACTIVATIONS:
+            return f"jax.nn.{last}"
     return name

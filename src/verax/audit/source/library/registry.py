@@ -76,6 +76,7 @@ def load() -> None:
         "control",
         "frameworks",
         "naming",
+        "questions",
         "random",
         "transforms",
         "trees",

@@ -334,7 +334,7 @@ def as_traced(value: Value, is_filtered: bool = False) -> Value:
 
 def _object_traced(value: Instance) -> Instance:
     """An object of which it is not known what JAX takes for its leaves."""
-    inside = Instance(value.cls, value.node, value.made_in, None)
+    inside = Instance(value.cls, value.node, None, None)
     for name, item in value.attributes.items():
         if isinstance(item, Constant) and isinstance(item.value, (int, float)):
             item = Data(Node("field", (value.node,), label=name), None)

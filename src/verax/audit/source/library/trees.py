@@ -11,7 +11,6 @@ from ..values import (
     Constant,
     Data,
     External,
-    Instance,
     Mapping,
     Partial,
     Sequence,
@@ -169,18 +168,5 @@ def _register(
         data = {"name": name, "args": args, "keywords": keywords}
         fact = Fact(site.syntax, site.frame, "registered", data)
         if name != "dataclasses.dataclass":
-            machine.record.registered.setdefault(cls, fact)
+            cls.registration = cls.registration or fact
     return cls
-
-
-def is_pytree(machine: Interpreter, value: Instance) -> bool | None:
-    """Whether JAX can look into an object; `None` if that is not known."""
-    if value.cls in machine.record.registered:
-        return True
-    for it in value.cls.lineage():
-        if isinstance(it, Class):
-            if it in machine.record.registered and it is value.cls:
-                return True
-        elif it.name not in ("builtins.object", "typing.Generic", "abc.ABC", "typing.Protocol"):
-            return None
-    return False

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Place
+from ..classes import base_names
 from ..events import Applied, KeyUse, Mutation
 from ..frame import Region
 from ..graph import Node
@@ -162,3 +163,21 @@ def name_at(facts: SourceFacts, use: KeyUse, place: Place) -> str:
         if written and isinstance(written[0], (ast.Name, ast.Attribute, ast.Subscript)):
             return ast.unparse(written[0])
     return facts.name_of(use.key)
+
+
+_FROZEN = frozenset(("equinox.Module", "flax.struct.PyTreeNode", "typing.NamedTuple"))
+
+
+def is_function_of_object(facts: SourceFacts, use: KeyUse, before: KeyUse) -> bool:
+    """Whether one line of a method uses a key that its object holds for good.
+
+    Such an object stands for one random thing, a Brownian path say, that may be asked repeatedly.
+    """
+    if use.syntax is not before.syntax:
+        return False
+    node = use.key.node
+    while node.operation in _PARTS and node.operation != "field" and node.inputs:
+        node = node.inputs[0]
+    owner = node.inputs[0] if node.operation == "field" and node.inputs else None
+    cls = next((it for it in facts.record.classes if owner and it.syntax is owner.syntax), None)
+    return cls is not None and not _FROZEN.isdisjoint(base_names(cls))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...finding import Place
@@ -130,3 +130,22 @@ def leading_size(node: Node) -> Any:
         return node.shape[0] if node.shape else None
     asked = (node.children or {}).get(("static", "shape"))
     return None if asked is None or node.shape is not None else size_symbol(asked, 0)
+
+
+# They take nothing of an array but its shape and type.
+_LIKE = frozenset(
+    f"jax.numpy.{name}_like" for name in ("zeros", "ones", "full", "empty")
+) | frozenset(("static",))
+
+
+def made_from(nodes: Iterable[Node]) -> set[Node]:
+    """Everything whose numbers go into some values; those that only lend their shape do not."""
+    found: set[Node] = set()
+    pending = list(nodes)
+    while pending:
+        node = pending.pop()
+        if node not in found:
+            found.add(node)
+            if node.operation not in _LIKE:
+                pending.extend(node.inputs)
+    return found

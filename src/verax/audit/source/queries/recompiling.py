@@ -11,6 +11,7 @@ from ..graph import Node
 from ..values import Constant, Data, Partial, Sequence, leaves
 from .arguments import ordinary_arguments, static_arguments
 from .repetition import counts, has_many_turns, is_made_inside, loops_around, loops_of
+from .syntax import body_of
 
 _JOINS = frozenset(
     f"{module}.{name}"
@@ -104,9 +105,18 @@ def another_function(facts: SourceFacts, applied: Applied) -> bool:
             or isinstance(transformed.function, Partial)
             or (of_call is not None and loop in of_call.chain())
         )
-        if is_fresh and not _depends_on(facts, applied, loop):
+        if is_fresh and _is_near(applied, syntax) and not _depends_on(facts, applied, loop):
             return True
     return False
+
+
+def _is_near(applied: Applied, loop: ast.AST) -> bool:
+    """Whether the loop is in the function that makes the call, or in its caller.
+
+    On longer ways it depends on too much whether a program takes them.
+    """
+    near = list(applied.frame.callers())[:2]
+    return any(node is loop for frame in near for node in ast.walk(body_of(frame)))
 
 
 def _depends_on(facts: SourceFacts, applied: Applied, loop: object) -> bool:

@@ -18,9 +18,9 @@ FEW = 4
 def loops_around(frame: Frame, syntax: ast.AST) -> Iterator[ast.AST]:
     """The loops and comprehensions of a frame's function around a piece of syntax."""
     for node in ast.walk(body_of(frame)):
-        if isinstance(node, (ast.For, ast.While, ast.ListComp, ast.GeneratorExp)):
-            if any(inner is syntax for inner in ast.walk(node)):
-                yield node
+        is_loop = isinstance(node, (ast.For, ast.While, ast.ListComp, ast.GeneratorExp))
+        if is_loop and any(inner is syntax for inner in ast.walk(node)):
+            yield node
 
 
 def in_one_loop(first: Event, second: Event) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ..classes import base_names
+from ..classes import all_fields, base_names
 from ..shapes import lookup
 from ..shapes.dims import differ
 from ..shapes.dtypes import of_literal
@@ -22,6 +22,7 @@ from ..values import (
     Transformed,
     Value,
 )
+from .registration import is_static_field
 
 Compare = Callable[[Value, Value], str]
 _DEPTH = 10
@@ -55,6 +56,26 @@ def kind_of(value: Value) -> str:
             return "None"
         return "array" if isinstance(value.value, (int, float, complex)) else ""
     return "array" if isinstance(value, Data) and value.is_array else ""
+
+
+def prefix_difference(first: Value, other: Value) -> str:
+    """In what another tree does not have the structure of the first; below its leaves it may go."""
+    if kind_of(first) == "array" or kind_of(first) == "":
+        return ""
+    if isinstance(first, Sequence) and isinstance(other, Sequence):
+        found = _of_sequences(first, other, None, _DEPTH)
+        if found or first.items is None or other.items is None:
+            return found
+        pairs = zip(first.items, other.items, strict=True)
+        return next(filter(None, (prefix_difference(a, b) for a, b in pairs)), "")
+    if isinstance(first, Mapping) and isinstance(other, Mapping):
+        found = _of_mappings(first, other, None, _DEPTH)
+        if found:
+            return found
+        shared = [key for key in first.items if key in other.items]
+        pairs = ((first.items[key], other.items[key]) for key in shared)
+        return next(filter(None, (prefix_difference(a, b) for a, b in pairs)), "")
+    return difference(first, other)
 
 
 def _article(kind: str) -> str:
@@ -133,19 +154,28 @@ def strange_leaves(value: Value, path: str = "", depth: int = 0) -> Iterator[tup
         for key, item in value.items.items():
             yield from strange_leaves(item, f"{path}[{key!r}]", depth + 1)
     elif isinstance(value, Instance):
-        if "equinox.Module" in base_names(value.cls):
-            for name, item in value.attributes.items():
-                if name in value.cls.fields and value.cls.fields[name].value is None:
-                    yield from strange_leaves(item, f"{path}.{name}", depth + 1)
+        if "equinox.Module" not in base_names(value.cls):
+            return
+        for name, item in value.attributes.items():
+            if name in all_fields(value.cls) and not is_static_field(value.cls, name):
+                yield from strange_leaves(item, f"{path}.{name}", depth + 1)
     else:
         what = _strange(value)
         if what:
             yield path, what
 
 
+# Modules of equinox that have functions among their leaves.
+WITH_FUNCTIONS = frozenset(
+    f"equinox.nn.{name}" for name in ("MLP", "Lambda", "MaxPool2d", "MaxPool1d", "WeightNorm")
+)
+
+
 def _strange(value: Value) -> str:
     if isinstance(value, Constant):
         return "str" if isinstance(value.value, (str, bytes)) else ""
+    if isinstance(value, Data):
+        return "function" if value.type in WITH_FUNCTIONS else ""
     if isinstance(value, (Function, Transformed, Class)):
         return "function" if not isinstance(value, Class) else "class"
     if isinstance(value, Bound):

@@ -1,0 +1,65 @@
+"""Questions about the type of a value, which tell tracers from everything else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..values import Constant, Data, External, Sequence, Value
+from .registry import handles
+
+if TYPE_CHECKING:
+    from ..frame import Site
+    from ..machine import Interpreter
+
+_TRACERS = frozenset(("jax.core.Tracer", "jax.extend.core.Tracer", "jax._src.core.Tracer"))
+_ARRAYS = frozenset(("jax.Array", "jax.typing.ArrayLike", "chex.Array", *_TRACERS))
+# No leaf of what JAX traces is one of these.
+_OTHERS = frozenset(
+    (
+        *(f"builtins.{name}" for name in ("int", "float", "bool", "complex", "str", "bytes")),
+        *(f"numpy.{name}" for name in ("ndarray", "generic", "number", "integer", "floating")),
+        "numbers.Number",
+        "numbers.Real",
+        "numbers.Integral",
+    )
+)
+_CONTAINERS = frozenset(("builtins.list", "builtins.tuple", "builtins.dict", "builtins.set"))
+_OF_ARRAYS = frozenset("shape dtype ndim size astype at T reshape".split())
+
+
+@handles("builtins.isinstance")
+def _isinstance(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    if len(args) == 2 and isinstance(args[0], Data) and args[0].traced:
+        types = args[1].items if isinstance(args[1], Sequence) else [args[1]]
+        answers = [_is_one(args[0], it) for it in types or ()]
+        if True in answers:
+            return Constant(True)
+        if answers and None not in answers:
+            return Constant(False)
+    return machine.opaque(name, site, (), traced=False)
+
+
+def _is_one(value: Data, kind: Value) -> bool | None:
+    """Whether a tracer is of a type; `None` if that is not known."""
+    if not isinstance(kind, External):
+        return None
+    if kind.name in _OTHERS:
+        return False
+    if not value.is_array:
+        return None
+    if kind.name in _ARRAYS:
+        return True
+    return False if kind.name in _CONTAINERS else None
+
+
+@handles("builtins.hasattr")
+def _hasattr(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    value, wanted = (*args, None, None)[:2]
+    if isinstance(value, Data) and isinstance(wanted, Constant) and wanted.value in _OF_ARRAYS:
+        if value.traced or value.is_array:
+            return Constant(True)
+    return machine.opaque(name, site, (), traced=False)

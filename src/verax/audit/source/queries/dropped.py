@@ -1,0 +1,236 @@
+"""Values that a line assigns and that reach no output, where they were evidently meant to.
+
+Dead values are common in correct code. One is told only where the name is never read again, and
+where something says that it should have been: the value that it was made from is used later, where
+the new one would fit, or a parameter has no effect because of it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...finding import Place
+from ..frame import Frame
+from ..graph import Node
+from ..looping import assigned_names
+from ..values import Data, Value, nodes_of
+from .reads import Reads, reads_of
+
+if TYPE_CHECKING:
+    from ..facts import SourceFacts
+
+_ARRAYS = ("jax.numpy", "jax.nn", "jax.lax", "ndarray")
+_UNARY = frozenset(
+    "clip tanh abs absolute exp log log1p expm1 sqrt square nan_to_num relu sigmoid gelu silu "
+    "softplus astype negative reciprocal sin cos floor round".split()
+)
+_EITHER = frozenset(("+", "*", "jax.numpy.maximum", "jax.numpy.minimum"))
+_MERGING = frozenset(("concatenate", "stack", "hstack", "vstack", "dstack", "column_stack"))
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A value that is computed and dropped.
+
+    `instead` is the name of what is used in its place, at `used_at`; else `lost` is a parameter
+    that has no effect, and `used_at` is where values are merged without it.
+    """
+
+    name: str
+    place: Place
+    instead: str = ""
+    lost: str = ""
+    used_at: Place | None = None
+
+
+def dropped_values(facts: SourceFacts) -> Iterator[Dropped]:
+    """All such values, in every run of every function."""
+    for function, runs in facts.record.runs.items():
+        if isinstance(function, ast.Lambda):
+            continue
+        candidates: dict[ast.stmt, str] | None = None
+        for frame in runs:
+            if candidates is None:
+                candidates = _unread_statements(function, frame)
+            if candidates and frame.returns and not frame.yields:
+                yield from _of_run(function, frame, candidates)
+
+
+def _unread_statements(function: ast.AST, frame: Frame) -> dict[ast.stmt, str]:
+    reads = reads_of(function)
+    found: dict[ast.stmt, str] = {}
+    for statement, _ in frame.steps:
+        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+            target = statement.targets[0]
+            named = isinstance(target, ast.Name) and not target.id.startswith("_")
+            if isinstance(target, ast.Name) and named and not reads.after(statement, target.id):
+                found[statement] = target.id
+    return found
+
+
+def _of_run(function: ast.AST, frame: Frame, candidates: dict[ast.stmt, str]) -> Iterator[Dropped]:
+    live = _live(frame)
+    reads = reads_of(function)
+    for statement, value in frame.steps:
+        name = candidates.get(statement)
+        if name is None or not isinstance(value, Data) or not _is_computed(value):
+            continue
+        if value.node in live:
+            continue
+        found = _replaced(frame, live, statement, name, value)
+        yield from found or _lost(function, frame, live, reads, statement, name, value)
+
+
+def _live(frame: Frame) -> set[Node]:
+    """Everything that what a function returns is made from."""
+    found: set[Node] = set()
+    pending = [node for _, value in frame.returns for node in nodes_of(value)]
+    while pending:
+        node = pending.pop()
+        if node not in found:
+            found.add(node)
+            pending.extend(node.inputs)
+    return found
+
+
+def _is_computed(value: Data) -> bool:
+    node = value.node
+    if node.is_key or value.traced is False or not value.is_array:
+        return False
+    if node.dtype is not None and node.dtype.startswith(("bool", "key")):
+        return False
+    module = node.operation.rpartition(".")[0]
+    return module in _ARRAYS or node.operation in ("+", "-", "*", "/", "@", "**", "-x", "stack")
+
+
+def _replaced(
+    frame: Frame, live: set[Node], statement: ast.stmt, name: str, value: Data
+) -> list[Dropped]:
+    """The value that this one is a version of, where it is used afterwards."""
+    names = {
+        it.node: key
+        for key, it in frame.environment.items()
+        if isinstance(it, Data) and key != name
+    }
+    for source in _versions_of(value.node):
+        if source not in names or not _fits(value.node, source):
+            continue
+        used = _used_after(frame, live, source, statement)
+        if used is not None:
+            return [Dropped(name, frame.place(statement), names[source], used_at=used)]
+    return []
+
+
+def _versions_of(node: Node) -> Iterator[Node]:
+    """What a value is made from element by element, as its main operand."""
+    pending = [node]
+    seen: set[Node] = set()
+    while pending and len(seen) < 50:
+        current = pending.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        if current is not node:
+            yield current
+        pending.extend(_main_operands(current))
+
+
+def _main_operands(node: Node) -> list[Node]:
+    operation, operands = node.operation, node.operands
+    module, _, name = operation.rpartition(".")
+    if operation in _EITHER:
+        return [it.node for it in operands if isinstance(it, Data)]
+    if operation in ("-", "/", "**") or (module in _ARRAYS and name in _UNARY):
+        first = operands[0] if operands else None
+        return [first.node] if isinstance(first, Data) else []
+    return list(node.inputs) if operation == "-x" else []
+
+
+def _fits(value: Node, source: Node) -> bool:
+    """Whether a value could stand where its source does."""
+    if source.is_key:
+        return False
+    if isinstance(value.shape, tuple) and isinstance(source.shape, tuple):
+        return bool(value.shape == source.shape and value.shape)
+    return True
+
+
+def _used_after(frame: Frame, live: set[Node], source: Node, statement: ast.stmt) -> Place | None:
+    """Where a value is first used after a statement by something that matters."""
+    positions = [
+        _position(frame, node)
+        for node in live
+        if source in node.inputs and node.operation not in ("item", "field", "static", "join")
+    ]
+    return _first_after(frame, statement, positions)
+
+
+def _first_after(
+    frame: Frame, statement: ast.stmt, positions: list[ast.expr | ast.stmt | None]
+) -> Place | None:
+    end = statement.end_lineno or statement.lineno
+    later = [it for it in positions if it is not None and it.lineno > end]
+    if not later:
+        return None
+    return frame.place(min(later, key=lambda it: (it.lineno, it.col_offset)))
+
+
+def _position(frame: Frame, node: Node) -> ast.expr | ast.stmt | None:
+    """Where in a frame's own function a node is made, be it by a call there."""
+    inner, syntax = node.frame, node.syntax
+    while inner is not None and inner is not frame:
+        inner, syntax = inner.caller, inner.called_at
+    return syntax if inner is frame and isinstance(syntax, (ast.expr, ast.stmt)) else None
+
+
+def _lost(
+    function: ast.AST,
+    frame: Frame,
+    live: set[Node],
+    reads: Reads,
+    statement: ast.stmt,
+    name: str,
+    value: Data,
+) -> Iterator[Dropped]:
+    """The parameter that only this value is made from."""
+    assert isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+    made_from = set(value.node.ancestors())
+    for argument in (*function.args.posonlyargs, *function.args.args):
+        if not _is_lost(function, frame, live, reads, argument.arg, made_from):
+            continue
+        merge = _merge_after(frame, live, statement)
+        if merge is not None:
+            yield Dropped(name, frame.place(statement), lost=argument.arg, used_at=merge)
+            return
+
+
+def _is_lost(
+    function: ast.AST,
+    frame: Frame,
+    live: set[Node],
+    reads: Reads,
+    name: str,
+    made_from: set[Node],
+) -> bool:
+    given: Value | None = frame.environment.get(name)
+    if name in ("self", "cls") or name.startswith("_") or reads.count(name) != 1:
+        return False
+    if not isinstance(given, Data) or given.node.is_key or name in assigned_names(function):
+        return False
+    return given.node in made_from and given.node not in live
+
+
+def _merge_after(frame: Frame, live: set[Node], statement: ast.stmt) -> Place | None:
+    """Where values are put together after a statement: there the lost one is missing."""
+    positions = [_position(frame, node) for node in live if _is_merge(node)]
+    return _first_after(frame, statement, positions)
+
+
+def _is_merge(node: Node) -> bool:
+    module, _, name = node.operation.rpartition(".")
+    if module in _ARRAYS and name in _MERGING:
+        return True
+    return node.operation in ("+", "*") and len(node.inputs) >= 2

@@ -1,0 +1,123 @@
+"""Calls that return a new state which nobody keeps."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ...finding import Place
+from ..facts import SourceFacts
+from ..frame import Frame
+from ..values import Instance, Mapping, Sequence, Value, nodes_of
+from .syntax import body_of
+
+# What a module notes down for somebody to look at is no state.
+_NOTES = frozenset(("intermediates", "losses", "summaries", "metrics", "perturbations"))
+
+
+class DroppedState(NamedTuple):
+    """A statement, what of it is dropped, and where the old state is used again."""
+
+    place: Place
+    text: str
+    what: str
+    used: Place | None
+
+
+def dropped_states(facts: SourceFacts) -> Iterator[DroppedState]:
+    """The statements of a file that drop a new state."""
+    frames = [frame for frames in facts.record.runs.values() for frame in frames]
+    for frame in frames:
+        if frame.module is not facts.module:
+            continue
+        for statement, value in frame.steps:
+            if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
+                continue
+            target = statement.targets[0]
+            if isinstance(target, ast.Tuple):
+                found = _of_flax(frame, statement, target) or _of_functions(
+                    frame, statement, target, value
+                )
+                if found is not None:
+                    yield found
+
+
+def _is_dropped(target: ast.expr) -> bool:
+    return isinstance(target, ast.Name) and target.id.startswith("_")
+
+
+def _of_flax(frame: Frame, statement: ast.Assign, target: ast.Tuple) -> DroppedState | None:
+    """`out, _ = model.apply(variables, …, mutable=["batch_stats"])`."""
+    call = statement.value
+    assert isinstance(call, ast.Call)
+    is_apply = isinstance(call.func, ast.Attribute) and call.func.attr == "apply"
+    mutable = next((it.value for it in call.keywords if it.arg == "mutable"), None)
+    if not is_apply or mutable is None or not _is_dropped(target.elts[-1]):
+        return None
+    names = [
+        node.value
+        for node in ast.walk(mutable)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    if not names or not _NOTES.isdisjoint(names):
+        return None
+    text = ast.unparse(statement)
+    return DroppedState(frame.place(statement), text, f"`{names[0]}`", None)
+
+
+def _of_functions(
+    frame: Frame, statement: ast.Assign, target: ast.Tuple, value: Value
+) -> DroppedState | None:
+    """`y, _ = batch_norm(stats, x)`, and `stats` is used again."""
+    if not isinstance(value, Sequence) or value.items is None:
+        return None
+    if len(value.items) != len(target.elts):
+        return None
+    call = statement.value
+    assert isinstance(call, ast.Call)
+    for name_syntax, new in zip(target.elts, value.items, strict=True):
+        if not _is_dropped(name_syntax):
+            continue
+        for argument in (*call.args, *(it.value for it in call.keywords)):
+            if not isinstance(argument, ast.Name):
+                continue
+            old = frame.environment.get(argument.id)
+            used = _used_later(frame, statement, argument.id)
+            if old is not None and used is not None and _is_version_of(new, old):
+                what = f"`{argument.id}`"
+                place = frame.place(statement)
+                return DroppedState(place, ast.unparse(statement), what, frame.place(used))
+    return None
+
+
+def _is_version_of(new: Value, old: Value) -> bool:
+    """Whether a tree has the structure of another one, and is made from it."""
+    if isinstance(new, Mapping) and isinstance(old, Mapping):
+        same = bool(new.items) and new.items.keys() == old.items.keys()
+    elif isinstance(new, Instance) and isinstance(old, Instance):
+        same = new.cls is old.cls
+    elif isinstance(new, Sequence) and isinstance(old, Sequence):
+        same = new.type is not None and new.type is old.type
+    else:
+        same = False
+    if not same:
+        return False
+    sources = set(nodes_of(old))
+    return any(
+        node not in sources and not sources.isdisjoint(node.ancestors()) for node in nodes_of(new)
+    )
+
+
+def _used_later(frame: Frame, statement: ast.stmt, name: str) -> ast.AST | None:
+    """Where a name is read after a statement, before it gets another value."""
+    end = statement.end_lineno or statement.lineno
+    later = [
+        node
+        for node in ast.walk(body_of(frame))
+        if isinstance(node, ast.Name) and node.id == name and node.lineno > end
+    ]
+    if not later:
+        return None
+    first = min(later, key=lambda node: (node.lineno, node.col_offset))
+    return first if isinstance(first.ctx, ast.Load) else None

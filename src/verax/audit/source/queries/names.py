@@ -1,0 +1,71 @@
+"""What a program calls a value: by all names that it has in a function and where it comes from."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ..frame import Frame
+from ..graph import Node
+from ..values import Data, Instance, Mapping, Sequence, Value
+
+if TYPE_CHECKING:
+    from ..facts import SourceFacts
+
+_SAME_THING = frozenset(("turn", "carry", "lane", "slice", "primal", "element", "stack", "last"))
+
+
+def names_of(facts: SourceFacts, node: Node, frame: Frame | None = None) -> set[str]:
+    """The names under which a value is known: its own, and those that a function gives it."""
+    found = {facts.name_of(Data(node))} | _labels(node)
+    if frame is not None:
+        for name, value in frame.environment.items():
+            if isinstance(value, Data) and value.node is node:
+                found.add(name)
+            elif isinstance(value, (Sequence, Mapping, Instance)):
+                found |= {path for path, leaf in named_parts(value) if leaf is node}
+    return found
+
+
+def _labels(node: Node) -> set[str]:
+    found: set[str] = set()
+    for _ in range(8):
+        if node.operation in ("parameter", "field", "argument") or node.operation in _SAME_THING:
+            found.add(node.label)
+        elif node.operation == "item":
+            found.add(node.label.strip("'\""))
+            if isinstance(node.syntax, ast.Subscript):
+                found.add(ast.unparse(node.syntax.value))
+        if node.operation not in _SAME_THING or not node.inputs:
+            break
+        node = node.inputs[0]
+    return found
+
+
+def named_parts(value: Value, depth: int = 0) -> list[tuple[str, Node]]:
+    """The data in a container by the name of its field or key."""
+    found: list[tuple[str, Node]] = []
+    parts: list[tuple[str, Value]] = []
+    if isinstance(value, Mapping):
+        parts = [(key, item) for key, item in value.items.items() if isinstance(key, str)]
+    elif isinstance(value, Instance):
+        parts = list(value.attributes.items())
+    elif isinstance(value, Sequence) and value.items is not None:
+        names = list(value.type.fields) if value.type is not None else [""] * len(value.items)
+        parts = list(zip(names, value.items, strict=False))
+    for name, item in parts:
+        if isinstance(item, Data):
+            found.append((name, item.node))
+        elif depth < 4:
+            found.extend(named_parts(item, depth + 1))
+    return found
+
+
+def local_name(facts: SourceFacts, frame: Frame | None, *values: Data) -> str:
+    """What a function calls one of some values; else where the first comes from."""
+    environment = frame.environment if frame is not None else {}
+    for value in values:
+        for name, own in environment.items():
+            if isinstance(own, Data) and own.node is value.node:
+                return name
+    return facts.name_of(values[0])

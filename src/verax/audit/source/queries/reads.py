@@ -1,0 +1,71 @@
+"""Which names a function reads, and where."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+_KNOWN: dict[ast.AST, Reads] = {}
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+_REFLECTION = frozenset(("locals", "vars", "eval", "exec", "globals"))
+
+
+@dataclass
+class Reads:
+    """The places at which each name is read, and the names that a function inside reads."""
+
+    lines: dict[str, list[ast.Name]] = field(default_factory=dict[str, list[ast.Name]])
+    within: set[str] = field(default_factory=set[str])
+    loops: list[ast.For | ast.AsyncFor | ast.While] = field(
+        default_factory=list[ast.For | ast.AsyncFor | ast.While]
+    )
+    is_clear: bool = True
+
+    def count(self, name: str) -> int:
+        """How often a name is read."""
+        return len(self.lines.get(name, ())) + (name in self.within)
+
+    def after(self, statement: ast.stmt, name: str) -> bool:
+        """Whether a name may be read once a statement has run."""
+        if name in self.within or not self.is_clear:
+            return True
+        end = (statement.end_lineno or statement.lineno, statement.end_col_offset or 0)
+        around = [it for it in self.loops if _holds(it, statement)]
+        for read in self.lines.get(name, ()):
+            if _holds(statement, read):
+                # In a loop it reads what it gave the name in the turn before.
+                if around:
+                    return True
+                continue
+            if (read.lineno, read.col_offset) >= end or any(_holds(it, read) for it in around):
+                return True
+        return False
+
+
+def _holds(outer: ast.stmt, inner: ast.stmt | ast.expr) -> bool:
+    start = (outer.lineno, outer.col_offset)
+    end = (outer.end_lineno or 0, outer.end_col_offset or 0)
+    return start <= (inner.lineno, inner.col_offset) < end
+
+
+def reads_of(function: ast.AST) -> Reads:
+    """What a function reads."""
+    found = _KNOWN.get(function)
+    if found is None:
+        found = _KNOWN[function] = Reads()
+        pending: list[tuple[ast.AST, bool]] = [(it, False) for it in ast.iter_child_nodes(function)]
+        while pending:
+            node, inside = pending.pop()
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                if node.id in _REFLECTION:
+                    found.is_clear = False
+                if inside:
+                    found.within.add(node.id)
+                found.lines.setdefault(node.id, []).append(node)
+            elif isinstance(node, (ast.Global, ast.Nonlocal)):
+                found.within.update(node.names)
+            elif isinstance(node, (ast.For, ast.AsyncFor, ast.While)) and not inside:
+                found.loops.append(node)
+            inside = inside or isinstance(node, _SCOPES)
+            pending.extend((it, inside) for it in ast.iter_child_nodes(node))
+    return found

@@ -1,0 +1,136 @@
+"""Whether JAX can look into objects of a class, and which of their fields it takes for static."""
+
+from __future__ import annotations
+
+import ast
+
+from ..classes import base_names, decorator_names
+from ..facts import SourceFacts
+from ..project import Module
+from ..values import Class, External, Instance, Mapping, Sequence, Value
+
+_TREES = frozenset(
+    ("equinox.Module", "flax.struct.PyTreeNode", "typing.NamedTuple", "flax.nnx.Module")
+)
+_PLAIN_BASES = frozenset(
+    (
+        "builtins.object",
+        "typing.Generic",
+        "abc.ABC",
+        "typing.Protocol",
+        "typing_extensions.Protocol",
+    )
+)
+_PLAIN_DECORATORS = frozenset(
+    (
+        "dataclasses.dataclass",
+        "functools.total_ordering",
+        "typing.final",
+        "typing.runtime_checkable",
+    )
+)
+_REGISTERING: dict[Module, bool] = {}
+
+
+def is_tree(cls: Class) -> bool | None:
+    """Whether a class is registered; `None` if that is not known."""
+    if cls.registration is not None:
+        return True
+    names = base_names(cls)
+    if not _TREES.isdisjoint(names):
+        return True
+    own = [it for it in cls.lineage() if isinstance(it, Class)]
+    if any(not isinstance(base, (Class, External)) for it in own for base in it.bases):
+        return None
+    if any(name not in _PLAIN_BASES for name in names):
+        return None
+    if any(it.syntax.keywords or "__init_subclass__" in it.attributes for it in own):
+        return None
+    if len(decorator_names(cls)) != len(cls.decorators):
+        return None
+    if any(name not in _PLAIN_DECORATORS for name in decorator_names(cls)):
+        return None
+    if cls.find("__jax_array__") is not None or cls.find("__array__") is not None:
+        return None
+    return None if _registers_unseen(cls.frame.module) else False
+
+
+def _registers_unseen(module: Module) -> bool:
+    """Whether a module registers classes in a way that is not followed: in a loop, by a helper."""
+    found = _REGISTERING.get(module)
+    if found is None:
+        found = False
+        for node in ast.walk(module.syntax):
+            if isinstance(node, ast.Call) and "register" in ast.unparse(node.func):
+                first = node.args[0] if node.args else None
+                # A class's own name is followed; a loop's variable is not.
+                found = found or not (isinstance(first, ast.Name) and first.id[:1].isupper())
+        _REGISTERING[module] = found
+    return found
+
+
+def opaque_objects(value: Value, path: str = "", depth: int = 0) -> list[tuple[str, Instance]]:
+    """The objects in a tree that JAX certainly cannot look into, and where they are."""
+    found: list[tuple[str, Instance]] = []
+    if isinstance(value, Instance):
+        if is_tree(value.cls) is False:
+            found.append((path, value))
+    elif isinstance(value, Sequence) and value.kind in ("tuple", "list") and depth < 8:
+        for number, item in enumerate(value.items or ()):
+            found += opaque_objects(item, f"{path}[{number}]", depth + 1)
+        if value.items is None and value.element is not None:
+            found += opaque_objects(value.element, f"{path}[...]", depth + 1)
+    elif isinstance(value, Mapping) and depth < 8:
+        for key, item in value.items.items():
+            found += opaque_objects(item, f"{path}[{key!r}]", depth + 1)
+    return found
+
+
+def is_static_field(cls: Class, name: str) -> bool:
+    """Whether a field is marked as no part of the tree."""
+    for it in cls.lineage():
+        syntax = it.fields.get(name) if isinstance(it, Class) else None
+        if syntax is not None:
+            return is_marked_static(syntax.value)
+    return False
+
+
+def is_marked_static(value: ast.expr | None) -> bool:
+    """Whether a default is `field(static=True)`, `field(pytree_node=False)` or the like."""
+    if not isinstance(value, ast.Call):
+        return False
+    if ast.unparse(value.func).endswith(("static_field", "static")):
+        return True
+    for keyword in value.keywords:
+        text = ast.unparse(keyword.value)
+        if keyword.arg == "static" and text == "True":
+            return True
+        if keyword.arg == "pytree_node" and text == "False":
+            return True
+        if keyword.arg == "metadata" and "static" in text and "True" in text:
+            return True
+    return False
+
+
+def holds_arrays(facts: SourceFacts, value: Instance) -> list[str]:
+    """The fields of an object that are arrays, by what is in them or by their annotations."""
+    from ..classes import all_fields
+    from ..values import leaves
+
+    found = [
+        name
+        for name, item in value.attributes.items()
+        if not name.startswith("__") and any(leaf.is_array for leaf in leaves(item))
+    ]
+    for name, syntax in all_fields(value.cls).items():
+        if name not in found and is_array_annotation(syntax.annotation):
+            found.append(name)
+    return found
+
+
+def is_array_annotation(syntax: ast.expr) -> bool:
+    """Whether an annotation says that something is an array of JAX or NumPy."""
+    text = syntax.value if isinstance(syntax, ast.Constant) else ast.unparse(syntax)
+    words = str(text).replace("[", " ").replace("|", " ").split()
+    first = words[0].rpartition(".")[2] if words else ""
+    return first in ("Array", "ndarray", "ArrayLike", "Float", "Int", "PRNGKeyArray")

@@ -1,0 +1,225 @@
+"""Environments and episodes, in programs of other shapes than the rules' examples."""
+
+import textwrap
+
+import pytest
+
+from verax.audit.source.analyse import audit_text
+
+HEADER = (
+    "import jax\nimport jax.numpy as jnp\nfrom functools import partial\n"
+    "from typing import NamedTuple\nfrom jax import lax\n"
+)
+
+
+def found(program: str) -> list[tuple[str, int]]:
+    """Codes of this family with the line of the program, which counts from one."""
+    report = audit_text(HEADER + textwrap.dedent(program).lstrip("\n"), strict=True)
+    lines = HEADER.count("\n")
+    return [(it.code, it.place.line - lines) for it in report.findings if it.family == "env"]
+
+
+WRONG = {
+    "a tree that is replaced where any is done": (
+        """
+        def step(state, action, reset_state):
+            state = state + action
+            done = jnp.abs(state).max(axis=-1) > 2.0
+            must_reset = done.any()
+            return jax.tree.map(lambda r, s: jnp.where(must_reset, r, s), reset_state, state)
+        """,
+        "EN001",
+        5,
+    ),
+    "branches that are functions": (
+        """
+        def initial(n):
+            return jnp.zeros((n, 2))
+
+        class Env:
+            def step(self, pos, action):
+                pos = pos + action
+                finished = jnp.linalg.norm(pos, axis=-1) > self.limit
+                return lax.cond(jnp.any(finished), lambda p: initial(4), lambda p: p, pos)
+        """,
+        "EN001",
+        8,
+    ),
+    "advantages by a method": (
+        """
+        class Learner:
+            def gae(self, rewards, values, dones, last):
+                def body(carry, step):
+                    advantage, next_value = carry
+                    reward, value, done = step
+                    mask = 1.0 - done
+                    delta = reward + self.gamma * next_value * mask - value
+                    advantage = delta + self.gamma * self.lam * advantage
+                    return (advantage, value), advantage
+
+                start = (jnp.zeros_like(last), last)
+                return lax.scan(body, start, (rewards, values, dones), reverse=True)[1]
+        """,
+        "EN002",
+        8,
+    ),
+    "a cell that nobody knows": (
+        """
+        def unroll(cell, hidden, traj):
+            def step(h, tr):
+                h, out = cell(h, tr.obs)
+                return h, jnp.where(tr.done, 0.0, out)
+
+            return lax.scan(step, hidden, traj)
+        """,
+        "EN002",
+        3,
+    ),
+    "a gate on the wrong part": (
+        """
+        def unroll(params, hidden, obs, resets):
+            def step(h, inputs):
+                x, reset = inputs
+                x = jnp.where(reset[:, None], 0.0, x)
+                h = jnp.tanh(x + h @ params)
+                return h, h
+
+            return lax.scan(step, hidden, (obs, resets))
+        """,
+        "EN002",
+        5,
+    ),
+    "advantages from the first step on": (
+        """
+        def gae(traj, last_value):
+            next_values = jnp.concatenate([traj.value[1:], last_value[None]])
+            deltas = traj.reward + 0.99 * (1 - traj.done) * next_values - traj.value
+
+            def body(advantage, inputs):
+                delta, done = inputs
+                advantage = delta + 0.95 * (1 - done) * advantage
+                return advantage, advantage
+
+            return lax.scan(body, jnp.zeros_like(last_value), (deltas, traj.done))[1]
+        """,
+        "EN003",
+        10,
+    ),
+    "a target that looks beyond the end": (
+        """
+        def target(critic, obs, fresh, reward, gamma):
+            done = jnp.abs(obs).max(axis=-1) > 2.0
+            next_obs = jnp.where(done[:, None], fresh, obs)
+            value = critic(next_obs)
+            return reward + gamma * value
+        """,
+        "EN004",
+        5,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_with_episodes_is_found(case: str):
+    program, code, line = WRONG[case]
+    assert found(program) == [(code, line)]
+
+
+FINE = {
+    "each its own flag": """
+        def step(state, action, fresh):
+            state = state + action
+            done = jnp.abs(state).max(axis=-1) > 2.0
+            return jnp.where(done[:, None], fresh, state), jnp.any(done)
+        """,
+    "a choice in each lane": """
+        def step(pos, fresh, action):
+            pos = pos + action
+            done = jnp.abs(pos) > 2.0
+            return lax.cond(jnp.any(done), lambda: fresh, lambda: pos)
+
+        batched = jax.vmap(step)
+        """,
+    "work that is only done if any needs it": """
+        def step(state, done, fresh):
+            def reset(state):
+                return jnp.where(done[:, None], fresh, state)
+
+            return lax.cond(jnp.any(done), reset, lambda state: state, state)
+        """,
+    "any along one axis": """
+        def step(state, fresh):
+            done = jnp.any(jnp.abs(state) > 2.0, axis=-1)
+            return jnp.where(done[:, None], fresh, state)
+        """,
+    "advantages that stop": """
+        def gae(rewards, values, dones, last):
+            def body(carry, step):
+                advantage, next_value = carry
+                reward, value, done = step
+                delta = reward + 0.99 * next_value * (1 - done) - value
+                advantage = delta + 0.99 * 0.95 * (1 - done) * advantage
+                return (advantage, value), advantage
+
+            start = (jnp.zeros_like(last), last)
+            return lax.scan(body, start, (rewards, values, dones), reverse=True)[1]
+        """,
+    "a cell that is told": """
+        def unroll(cell, hidden, obs, done):
+            def step(h, inputs):
+                h, out = cell(h, inputs)
+                return h, out
+
+            return lax.scan(step, hidden, (obs, done))
+        """,
+    "a state that is reset first": """
+        def unroll(params, hidden, obs, dones):
+            def step(h, inputs):
+                x, done = inputs
+                h = jnp.where(done[:, None], jnp.zeros_like(h), h)
+                h = jnp.tanh(x + h @ params)
+                return h, h
+
+            return lax.scan(step, hidden, (obs, dones))
+        """,
+    "statistics that outlive an episode": """
+        def normalise(mean, obs, dones):
+            def step(mean, inputs):
+                x, done = inputs
+                mean = mean + 0.01 * (x - mean)
+                return mean, jnp.where(done, 0.0, x - mean)
+
+            return lax.scan(step, mean, (obs, dones))
+        """,
+    "training on batches with flags": """
+        def train(params, batches):
+            def step(params, batch):
+                def loss(params):
+                    return jnp.mean((1 - batch.done) * (batch.obs @ params - batch.reward) ** 2)
+
+                return params - 0.1 * jax.grad(loss)(params), None
+
+            return lax.scan(step, params, batches)
+        """,
+    "turned round beforehand": """
+        def returns(rewards, values, dones):
+            def body(total, step):
+                reward, value, done = step
+                total = reward + 0.99 * (1 - done) * total
+                return total, total - value
+
+            flipped = jax.tree.map(lambda x: jnp.flip(x, 0), (rewards, values, dones))
+            return lax.scan(body, jnp.zeros(3), flipped)[1]
+        """,
+    "a target that stops": """
+        def target(critic, obs, fresh, reward, gamma):
+            done = jnp.abs(obs).max(axis=-1) > 2.0
+            next_obs = jnp.where(done[:, None], fresh, obs)
+            return reward + gamma * (1 - done) * critic(next_obs), next_obs
+        """,
+}
+
+
+@pytest.mark.parametrize("case", FINE)
+def test_episodes_that_end_are_not_reported(case: str):
+    assert found(FINE[case]) == []

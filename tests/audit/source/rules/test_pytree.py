@@ -1,0 +1,327 @@
+"""Trees and classes, found by reading: registration, round trips, order, structure, state."""
+
+from .reading import found
+
+
+def test_a_class_without_registration_crosses_boundaries():
+    program = """
+    from dataclasses import dataclass
+
+    @dataclass
+    class State:
+        x: jax.Array
+
+    class Model:
+        def __init__(self, w):
+            self.w = w
+
+        @jax.jit
+        def __call__(self, x):
+            return x @ self.w
+
+    def body(state, x):
+        return State(state.x + x), None
+
+    def run(xs):
+        final, _ = lax.scan(body, State(jnp.zeros(3)), xs)
+        return final
+
+    def loss(state):
+        return (state.x ** 2).sum()
+
+    def gradient(x):
+        return jax.grad(loss)(State(x)), jax.vmap(loss)(State(x))
+
+    @jax.jit
+    def pack(x):
+        return {"state": State(x)}
+    """
+    assert found("PT201", program) == [11, 19, 26, 28]
+
+
+def test_classes_that_are_registered_or_may_be():
+    program = """
+    from dataclasses import dataclass
+    from typing import NamedTuple
+    import chex
+    import equinox as eqx
+    import flax
+    from elsewhere import Base, tree
+
+    @jax.tree_util.register_dataclass
+    @dataclass
+    class A:
+        x: jax.Array
+
+    class B(NamedTuple):
+        x: jax.Array
+
+    class C(eqx.Module):
+        x: jax.Array
+
+    @flax.struct.dataclass
+    class D:
+        x: jax.Array
+
+    @chex.dataclass
+    class E:
+        x: jax.Array
+
+    class F(Base):
+        pass
+
+    @tree
+    class G:
+        pass
+
+    @dataclass
+    class H:
+        x: jax.Array
+
+    def register(cls):
+        jax.tree_util.register_pytree_node(cls, lambda s: ((s.x,), None), lambda _, c: cls(*c))
+        return cls
+
+    register(H)
+
+    @register
+    class J:
+        def __init__(self, x):
+            self.x = x
+
+    @dataclass(frozen=True)
+    class Config:
+        size: int
+
+    f = jax.jit(lambda s, c: s.x * c.size, static_argnums=1)
+
+    def main(x):
+        config = Config(3)
+        return [f(s, config) for s in (A(x), B(x), C(x), D(x), E(x), F(x), G(x), H(x), J(x))]
+    """
+    assert found("PT201", program) == []
+
+
+def test_objects_are_bound_or_static_and_need_no_registration():
+    program = """
+    class Agent:
+        def __init__(self, size):
+            self.size = size
+            self.step = jax.jit(self._step)
+
+        def _step(self, x):
+            return x * self.size
+
+        @functools.partial(jax.jit, static_argnums=0)
+        def act(self, x):
+            return x + self.size
+
+        def rollout(self, xs):
+            return jax.vmap(self._step)(xs), self.act(xs), self.step(xs)
+    """
+    assert found("PT201", program) == []
+
+
+def test_flatten_and_unflatten_of_functions_disagree():
+    program = """
+    class Pair:
+        def __init__(self, first, second, scale=1.0):
+            self.first = jnp.asarray(first)
+            self.second = jnp.asarray(second)
+            self.scale = scale
+
+    jax.tree_util.register_pytree_node(
+        Pair,
+        lambda p: ((p.first, p.second), p.scale),
+        lambda scale, children: Pair(children[1], children[0], scale),
+    )
+
+    @jax.tree_util.register_pytree_node_class
+    class Lost:
+        def __init__(self, mean, eps=1e-5):
+            self.mean = mean
+            self.eps = eps
+
+        def tree_flatten(self):
+            return (self.mean,), None
+
+        @classmethod
+        def tree_unflatten(cls, aux, children):
+            return cls(*children)
+
+    @jax.tree_util.register_pytree_node_class
+    class Count:
+        def __init__(self, a, b):
+            self.a, self.b = a, b
+
+        def tree_flatten(self):
+            return (self.a, self.b), None
+
+        @classmethod
+        def tree_unflatten(cls, aux, children):
+            a, b, c = children
+            return cls(a, b)
+    """
+    assert found("PT101", program) == [10, 24, 36]
+
+
+def test_flatten_and_unflatten_agree():
+    program = """
+    @jax.tree_util.register_pytree_node_class
+    class Moments:
+        def __init__(self, mean, var, eps=1e-5, name="m"):
+            self.mean, self.var = mean, var
+            self.eps = eps
+            self.name = name
+            self.cache = None
+
+        def tree_flatten(self):
+            return (self.mean, self.var), {"eps": self.eps, "name": self.name}
+
+        @classmethod
+        def tree_unflatten(cls, aux, children):
+            return cls(*children, **aux)
+
+    @jax.tree_util.register_pytree_node_class
+    class Raw:
+        def __init__(self, x, y):
+            self.x = jnp.asarray(x)
+            self.y = jnp.asarray(y)
+
+        def tree_flatten(self):
+            children = (self.x, self.y)
+            return children, None
+
+        @classmethod
+        def tree_unflatten(cls, aux, children):
+            new = object.__new__(cls)
+            new.x, new.y = children
+            return new
+    """
+    assert found("PT101", program) == []
+
+
+def test_leaves_of_a_dict_and_their_names():
+    program = """
+    def f(x):
+        params = {"scale": x, "offset": x + 1}
+        scale, offset = jax.tree_util.tree_leaves(params)
+        (scale, offset), treedef = jax.tree.flatten(params)
+        offset, scale = jax.tree.leaves(params)
+        a, b = jax.tree.leaves(params)
+        return scale, offset
+    """
+    assert found("PT102", program) == [3, 4]
+
+
+def test_a_map_that_returns_pairs():
+    program = """
+    def adam(p, m, g):
+        m = 0.9 * m + g
+        return p - m, m
+
+    def step(params, momentum, grads):
+        params, momentum = jax.tree.map(adam, params, momentum, grads)
+        return params, momentum
+
+    def pairs(params, momentum, grads):
+        both = jax.tree.map(adam, params, momentum, grads)
+        new = jax.tree.map(lambda p, m: p - m, params, momentum)
+        low, high = jax.tree.map(lambda p: p * 2, (params, momentum))
+        return both, new, low, high
+    """
+    assert found("PT103", program) == [6]
+
+
+def test_an_unregistered_dataclass_is_a_leaf():
+    program = """
+    import dataclasses
+
+    @dataclasses.dataclass
+    class Layer:
+        w: jax.Array
+
+    @dataclasses.dataclass
+    class Config:
+        size: int
+
+    def count(model):
+        return sum(x.size for x in jax.tree.leaves(model))
+
+    def main(w, config: Config):
+        layers = [Layer(w), Layer(w)]
+        jax.tree.map(lambda c: c, {"config": Config(3)})
+        jax.tree.map(lambda l: l.w, layers, is_leaf=lambda x: isinstance(x, Layer))
+        return count({"layers": layers, "out": w})
+    """
+    assert found("PT104", program) == [12]
+
+
+def test_a_new_state_is_dropped():
+    program = """
+    import flax.linen as nn
+
+    def update(stats, x):
+        mean = 0.9 * stats["mean"] + x.mean(0)
+        return x - mean, {"mean": mean}
+
+    def train(model: nn.Module, variables, x):
+        stats = {"mean": jnp.zeros(3)}
+        y, _ = update(stats, x)
+        z, _unused = update(stats, y)
+        out, _ = model.apply(variables, x, train=True, mutable=["batch_stats"])
+        return y, z, out
+
+    def evaluate(model, variables, x):
+        stats = {"mean": jnp.zeros(3)}
+        y, _ = update(stats, x)
+        _, state = model.apply(variables, x, mutable=["intermediates"])
+        out, _ = model.apply(variables, x, mutable=["intermediates"])
+        y, stats = update({"mean": y}, x)
+        return y, state, out, stats
+    """
+    assert found("PT105", program) == [9, 11]
+
+
+def test_a_function_in_what_is_differentiated():
+    program = """
+    import equinox as eqx
+    from collections.abc import Callable
+
+    class Net(eqx.Module):
+        w: jax.Array
+        act: Callable
+
+    class Static(eqx.Module):
+        w: jax.Array
+        act: Callable = eqx.field(static=True)
+        name: str = eqx.static_field()
+
+    def loss(model, x):
+        return model.act(x @ model.w).sum()
+
+    def main(w, x, key):
+        jax.value_and_grad(loss)(Net(w, jax.nn.relu), x)
+        jax.grad(lambda m: m(x).sum())(eqx.nn.MLP(2, 2, 8, 1, key=key))
+        jax.grad(lambda p: p["w"].sum())({"w": w, "kind": "dense"})
+        return jax.grad(loss)(Static(w, jax.nn.relu, "s"), x), eqx.filter_grad(loss)(
+            Net(w, jax.nn.relu), x
+        )
+    """
+    assert found("PT202", program) == [17, 18, 19]
+
+
+def test_trees_of_different_structure():
+    program = """
+    def f(x):
+        a = {"w": 2 * x, "b": x}
+        b = {"w": x}
+        jax.tree.map(lambda p, q: p + q, a, b)
+        jax.tree.map(lambda p, q: p + q, (x, x), [x, x])
+        jax.tree.map(lambda p, q: p + q, {"w": None, "b": x}, a)
+        jax.tree.map(jnp.add, [x * 1, x], [x, x, x])
+        return jax.tree.map(lambda p, q: p, a, {"w": {"mu": x}, "b": None}), jax.tree.map(
+            jnp.add, a, {"b": x, "w": x}
+        )
+    """
+    assert found("PT203", program) == [4, 5, 6, 7]
