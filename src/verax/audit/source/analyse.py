@@ -85,6 +85,7 @@ def _run_example(machine: Interpreter, frame: Frame) -> None:
     entry, inputs = frame.environment.get("entry"), frame.environment.get("inputs")
     if entry is None or not isinstance(inputs, Function):
         return
+    machine.is_thorough = True
     machine.start_root()
     site = Site(frame, inputs.syntax)
     given = machine.call(site, inputs, [], {})
