@@ -85,6 +85,7 @@ def _run_example(machine: Interpreter, frame: Frame) -> None:
     entry, inputs = frame.environment.get("entry"), frame.environment.get("inputs")
     if entry is None or not isinstance(inputs, Function):
         return
+    machine.is_thorough = True
     machine.start_root()
     site = Site(frame, inputs.syntax)
     given = machine.call(site, inputs, [], {})
@@ -148,6 +149,10 @@ def _run_generic(machine: Interpreter, function: Function, owner: Value | None =
     inner.environment = generic_arguments(machine, function, inner, None)
     if owner is not None and inner.environment:
         inner.environment[next(iter(inner.environment))] = owner
+    rest = function.syntax.args.vararg
+    if rest is not None:
+        some = machine.opaque("argument", Site(inner, rest), ())
+        inner.environment[rest.arg] = Sequence("tuple", None, some)
     run_frame(machine, function, inner)
 
 
@@ -188,7 +193,8 @@ def _call_generic(machine: Interpreter, transformed: Transformed, function: Func
         node = Node("object", (), function.cls.syntax, function.frame, label=names[0])
         args[0] = opaque_instance(function.cls, node, None)
     by_name = {name: given[name] for name in needed if name in keyword_only - taken}
-    apply(machine, Site(frame, transformed.syntax), transformed, args, by_name)
+    is_open = function.syntax.args.vararg is not None
+    apply(machine, Site(frame, transformed.syntax, is_open), transformed, args, by_name)
 
 
 def _is_static(cls: Class, function: Function) -> bool:

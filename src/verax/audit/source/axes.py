@@ -79,6 +79,7 @@ def _leaves_with_names(path: str, value: Value, names: Value) -> list[tuple[Node
             return []
         shape = value.node.shape
         value.node.label = path
+        value.is_array = True
         fits = not isinstance(shape, tuple) or len(shape) == len(words)
         return [(value.node, words)] if fits else []
     pairs: list[tuple[str, Value, Value]] = []

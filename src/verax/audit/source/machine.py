@@ -49,6 +49,8 @@ class Interpreter:
         self.control = 0
         # How many of these decide, by what is not known, whether it runs at all.
         self.choices = 0
+        # Whether every call is followed, also one that has told nothing so far.
+        self.is_thorough = False
         self._runs: Counter[ast.AST] = Counter()
         self._statements = 0
         self._end_of_root = STATEMENTS_OF_ROOT

@@ -182,6 +182,10 @@ def _describe(
         _told(machine, site, error, args)
         return
     result.node.shape, result.node.dtype = found.shape, found.dtype
+    for number, part in enumerate((found.elements or ())[:64]):
+        # The same node that taking this item will give.
+        child = result.node.child("item", ("constant", number), site.syntax, site.frame)
+        child.shape, child.dtype = part.shape, part.dtype
     _pairs_told(machine, site, name, [*args, *keywords.values()], result)
     if len(args) == 2 and name in POINTWISE:
         outer_told(machine, site, args[0], args[1], result)

@@ -105,7 +105,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, where shapes are known by reading."""
     from ...source.events import Fact
     from ...source.queries.arrays import array_in_words, made_here, plain, shape_in_words
-    from ...source.queries.units import unit_is_written
+    from ...source.queries.nodes import all_nodes, users_of
+    from ...source.queries.units import is_only_averaged, unit_origin
     from ...source.shapes import Size
     from ...source.shapes.dims import show
     from ...source.values import Data
@@ -121,7 +122,11 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         # Equal numbers may be chance, but for what a network gives for one output.
         if not is_same and outer.shorter_axis != -1:
             continue
-        if unit_is_written(column.node, outer.shorter_axis, is_same):
+        unit = unit_origin(column.node, outer.shorter_axis)
+        if unit == "kept" and not is_same:
+            users = users_of(all_nodes(facts))
+            unit = "" if is_only_averaged(fact.data["result"].node, users) else unit
+        if unit == "written" or (unit == "kept" and not is_same):
             continue
         n = plain(show(outer.size))
         yield RULE.finding(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Evidence, Severity
+from ...finding import Engine, Evidence, Finding, Severity
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
     from ...trace.facts import Facts
 
 
@@ -38,6 +39,27 @@ def check(facts: Facts) -> Iterator[Verdict]:
                 if mean is not None and mean.producer is not None
                 else ()
             ),
+        )
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """The same, where both are computed from one value of at least two axes."""
+    from ...source.queries.arrays import array_in_words
+    from ...source.queries.nodes import all_nodes
+    from ...source.queries.standardised import centred_by_all
+    from ...source.values import Data
+
+    for node, of, mean in centred_by_all(all_nodes(facts)):
+        if node.place is None:
+            continue
+        yield RULE.finding(
+            node.place,
+            current=f"{array_in_words(facts, Data(of))} is centred by one mean over all axes, and "
+            "divided by a deviation along some of them, so that other means stay different from 0",
+            expected="mean and deviation are taken over the same axes",
+            fix="give the mean the same axes as the deviation",
+            evidence=(Evidence("the mean is taken here", mean.place),) if mean.place else (),
+            engine=Engine.SOURCE,
         )
 
 
@@ -82,4 +104,5 @@ def inputs():
     return jnp.ones((8, 3)), jnp.ones((8, 3))
 """,
     trace=check,
+    source=check_source,
 )

@@ -103,6 +103,10 @@ def _carries(facts: SourceFacts, loop: Loop, time: str) -> bool:
     before = {leaf.node for leaf in leaves(loop.carry_in)} if loop.carry_in is not None else set()
     if any(time in names_of(node.shape) for node in before):
         return True
+    for leaf in leaves(loop.carry_out) if loop.carry_out is not None else ():
+        made = leaf.node
+        if time in names_of(made.shape) and any(made.depends_on(node) for node in before):
+            return True
     # Time meets another axis of what is made from the state.
     for fact in facts.events(Fact):
         if fact.kind == "clash" and time in fact.data["names"]:

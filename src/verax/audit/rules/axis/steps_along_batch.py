@@ -72,14 +72,14 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     from ...source.queries.arrays import array_in_words
     from ...source.queries.neighbours import neighbour_relations
 
-    for event, array, axis, what in neighbour_relations(facts):
+    for place, array, axis, what in neighbour_relations(facts):
         names = names_of(array.node.shape)
         time = next((name for name in names if is_sequence(name)), None)
         over = names[axis]
         if time is None or over == time or not is_batch(over):
             continue
         yield RULE.finding(
-            event.place,
+            place,
             current=f"{what} of {array_in_words(facts, array)} goes along {over}, from one "
             "independent element to the next",
             expected=f"it goes along {time}",

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Evidence, Severity
+from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
     from ...trace.facts import Facts
+
+
+_FIX = (
+    "sum over the other axes only (`jnp.sum(x, axis=-1)`), or add the total after the others are "
+    "averaged"
+)
 
 
 def check(facts: Facts) -> Iterator[Verdict]:
@@ -29,12 +36,36 @@ def check(facts: Facts) -> Iterator[Verdict]:
             f"added to each of {n} elements along {axis}, which are {again} afterwards",
             expected=f"the sum keeps {axis}, as that of {sibling} does, so that one element meets "
             "its like",
-            fix="sum over the other axes only (`jnp.sum(x, axis=-1)`), or add the total after the "
-            "others are averaged",
+            fix=_FIX,
             evidence=(
                 Evidence(f"its sibling keeps {axis} here", found.element.step.place),
                 Evidence(f"both are {again} over {axis} here", found.outer.step.place),
             ),
+        )
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """The same, where shapes tell what is kept and what is lost."""
+    from ...source.queries.arrays import array_in_words, shape_in_words
+    from ...source.queries.totals import totals_among_elements
+    from ...source.values import Data
+
+    for total, element, outer in totals_among_elements(facts):
+        if total.place is None or element.place is None or outer.place is None:
+            continue
+        yield RULE.finding(
+            total.place,
+            current=f"{array_in_words(facts, Data(total.inputs[0]))} is summed over all of its "
+            f"axes, and the total is added to each element of {shape_in_words(element.shape)}, "
+            "which are reduced afterwards",
+            expected="the sum keeps the axis that its sibling keeps, so that one element meets its "
+            "like",
+            fix=_FIX,
+            evidence=(
+                Evidence("its sibling keeps an axis here", element.place),
+                Evidence("both are reduced over it here", outer.place),
+            ),
+            engine=Engine.SOURCE,
         )
 
 
@@ -82,4 +113,5 @@ def inputs():
     return jnp.ones((8, 5)), jnp.ones((5, 4)), jnp.ones((2, 5))
 """,
     trace=check,
+    source=check_source,
 )

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Severity
+from ...finding import Engine, Finding, Severity
 from .._rule import Rule, Verdict
 from ..axis._clashes import clashes_at
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
     from ...trace.facts import Facts
 
 
@@ -19,11 +20,45 @@ def check(facts: Facts) -> Iterator[Verdict]:
         facts,
         RULE,
         {"scanned", "carry"},
-        expected="everything that is scanned has the same leading axis, and a carry keeps the "
-        "meaning of its axes",
-        fix="pass what does not vary along {one} by closure (or in the carry) instead of in `xs`, "
-        "or bring {one} to the front of all of them",
+        expected=_EXPECTED,
+        fix=_FIX,
     )
+
+
+_EXPECTED = (
+    "everything that is scanned has the same leading axis, and a carry keeps the meaning of its "
+    "axes"
+)
+_FIX = (
+    "pass what does not vary along {one} by closure (or in the carry) instead of in `xs`, or bring "
+    "{one} to the front of all of them"
+)
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Scans of arrays whose leading axes have different names."""
+    from ...source.axes import names_of
+    from ...source.events import Loop
+    from ...source.queries.arrays import array_in_words
+    from ...source.values import leaves
+    from ...words import is_sequence
+
+    for loop in facts.events(Loop):
+        first: dict[str, str] = {}
+        for leaf in leaves(loop.xs) if loop.xs is not None else ():
+            name = (names_of(leaf.node.shape) or ("",))[0]
+            if name and name not in first:
+                first[name] = array_in_words(facts, leaf)
+        if len(first) < 2:
+            continue
+        one, other = sorted(first, key=lambda name: not is_sequence(name))[:2]
+        yield RULE.finding(
+            loop.place,
+            current=f"axes {one} and {other} are scanned together: {first[one]} and {first[other]}",
+            expected=_EXPECTED,
+            fix=_FIX.format(one=one, other=other),
+            engine=Engine.SOURCE,
+        )
 
 
 RULE = Rule(
@@ -73,4 +108,5 @@ def inputs():
     return jnp.ones((4, 4)), jnp.ones((4, 4))
 """,
     trace=check,
+    source=check_source,
 )

@@ -11,24 +11,39 @@ _WRITTEN = frozenset("reshape expand_dims atleast_2d atleast_3d broadcast_to at 
 _REDUCTIONS = frozenset("sum mean max min prod var std any all argmax argmin norm".split())
 
 
-def unit_is_written(node: Node, axis: int, or_kept: bool = False) -> bool:
-    """Whether an axis of size one, counted from the end, was put there on purpose.
+def unit_origin(node: Node, axis: int) -> str:
+    """Where an axis of size one, counted from the end, comes from.
 
-    An axis that a reduction keeps (`keepdims=True`) counts as written too, unless `or_kept`: two
-    arrays with the same axis are not two arrays of one length by chance.
+    "written" if it was put there on purpose, "kept" by a reduction with `keepdims=True`, or empty:
+    it came with the data.
     """
     for _ in range(32):
         name = node.operation.rpartition(".")[2]
-        if node.operation == "item" and _adds_axis(node.syntax):
-            return True
-        if name in _WRITTEN:
-            return True
+        if name in _WRITTEN or (node.operation == "item" and _adds_axis(node.syntax)):
+            return "written"
         if name in _REDUCTIONS:
-            return not or_kept
+            return "kept"
         before = _with_unit(node, axis)
         if before is None:
-            return False
+            return ""
         node = before
+    return ""
+
+
+def is_only_averaged(node: Node, users: dict[Node, list[Node]]) -> bool:
+    """Whether a table of all pairs only ever is summed over all of its axes."""
+    pending, reduced = [node], False
+    for _ in range(16):
+        if not pending:
+            return reduced
+        for user in users.get(pending.pop(), ()):
+            name = user.operation.rpartition(".")[2]
+            if name in _REDUCTIONS and user.shape == ():
+                reduced = True
+            elif user.shape == node.shape:
+                pending.append(user)
+            else:
+                return False
     return False
 
 

@@ -1,0 +1,70 @@
+"""All that a program computes, and what becomes of it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from ..graph import Node
+from ..values import nodes_of
+
+if TYPE_CHECKING:
+    from ..facts import SourceFacts
+    from ..machine import Interpreter
+
+_NODES: WeakKeyDictionary[Interpreter, list[Node]] = WeakKeyDictionary()
+_SCALED = frozenset(("*", "/", "-x", "+x"))
+
+
+def all_nodes(facts: SourceFacts) -> list[Node]:
+    """Everything that statements and returns are made from, in this file and what it calls."""
+    found = _NODES.get(facts.machine)
+    if found is None:
+        found = _NODES[facts.machine] = list(_walk(facts))
+    return found
+
+
+def _walk(facts: SourceFacts) -> Iterator[Node]:
+    seen: set[Node] = set()
+    pending: list[Node] = []
+    for frames in facts.record.runs.values():
+        for frame in frames:
+            for _, value in (*frame.steps, *frame.returns):
+                pending.extend(nodes_of(value))
+            while pending:
+                node = pending.pop()
+                if node not in seen:
+                    seen.add(node)
+                    yield node
+                    pending.extend(node.inputs)
+
+
+def users_of(nodes: list[Node]) -> dict[Node, list[Node]]:
+    """What is made from what, directly."""
+    users: dict[Node, list[Node]] = {}
+    for node in nodes:
+        for source in node.inputs:
+            users.setdefault(source, []).append(node)
+    return users
+
+
+def without_scale(node: Node) -> Node:
+    """A value without the numbers that multiply it."""
+    while node.operation in _SCALED and len(node.inputs) == 1:
+        node = node.inputs[0]
+    return node
+
+
+def names_axis(node: Node) -> bool | None:
+    """Whether a call that reduces names an axis; `None` if that cannot be seen."""
+    call = node.syntax
+    if not isinstance(call, ast.Call) or any(it.arg is None for it in call.keywords):
+        return None
+    is_method = node.operation.startswith("ndarray.")
+    given = call.args[0 if is_method else 1 :]
+    if any(isinstance(it, ast.Starred) for it in call.args):
+        return None
+    axis = next((it.value for it in call.keywords if it.arg == "axis"), given[0] if given else None)
+    return axis is not None and not (isinstance(axis, ast.Constant) and axis.value is None)
