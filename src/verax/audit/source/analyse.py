@@ -158,13 +158,17 @@ def _run_generic(machine: Interpreter, function: Function, owner: Value | None =
 
 def _run_transformed(machine: Interpreter, module: Module) -> None:
     """Call every transformed function with unknown arguments: as somebody elsewhere will."""
-    done: set[ast.AST] = set()
+    done: set[tuple[ast.AST, ast.AST]] = set()
     for made in list(machine.record.of(Made)):
         transformed = made.transformed
         function = innermost_function(transformed.function)
-        if function is None or made.syntax in done or made.frame.module is not module:
+        if function is None or module not in (made.frame.module, function.frame.module):
             continue
-        done.add(made.syntax)
+        # One place can make several: `compiled(f)` of the project's own.
+        what = (made.syntax, function.syntax)
+        if what in done:
+            continue
+        done.add(what)
         machine.start_root()
         _call_generic(machine, transformed, function)
 
