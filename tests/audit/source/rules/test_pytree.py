@@ -370,3 +370,59 @@ def test_an_object_may_be_of_a_registered_class_that_derives_from_its_own():
         return f(operator, x)
     """
     assert found("PT201", program) == []
+
+
+def test_arrays_in_static_fields():
+    program = """
+    import equinox as eqx
+    import flax.struct
+
+    class Net(eqx.Module):
+        w: jax.Array
+        mask: jax.Array = eqx.field(static=True)
+        table: np.ndarray = eqx.static_field()
+        name: str = eqx.field(static=True)
+
+    @flax.struct.dataclass
+    class State:
+        x: jax.Array
+        mean: "jnp.ndarray" = flax.struct.field(pytree_node=False)
+        size: int = flax.struct.field(pytree_node=False)
+        apply: object = flax.struct.field(pytree_node=False)
+
+    class Plain:
+        mask: jax.Array = eqx.field(static=True)
+    """
+    assert found("PT106", program) == [6, 7, 13]
+
+
+def test_a_changed_copy_is_lost():
+    program = """
+    import chex
+
+    @chex.dataclass
+    class State:
+        x: jax.Array
+        count: jax.Array
+
+    @jax.jit
+    def lost(state: State, x):
+        y = state.x + x
+        state.count = state.count + 1
+        return y
+
+    @jax.jit
+    def kept(state: State, x):
+        state.count = state.count + 1
+        return state.replace(x=x)
+
+    @jax.jit
+    def used(batch, x):
+        batch["x"] = x / 255.0
+        return batch["x"].sum()
+
+    def main(x):
+        state = State(x=x, count=0)
+        return lost(state, x), kept(state, x), used({"x": x}, x), lost(state, x)
+    """
+    assert found("PT107", program) == [11]
