@@ -426,3 +426,17 @@ def test_a_changed_copy_is_lost():
         return lost(state, x), kept(state, x), used({"x": x}, x), lost(state, x)
     """
     assert found("PT107", program) == [11]
+
+
+def test_a_bound_object_is_no_copy():
+    program = """
+    class Trainer:
+        def __init__(self, rate):
+            self.step = jax.jit(self._step)
+            self.rate = rate
+            self.state = None
+
+        def _step(self, x):
+            return x * self.rate
+    """
+    assert found("PT107", program) == []

@@ -17,19 +17,23 @@ if TYPE_CHECKING:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Attributes and items of arguments that are set, and read by nobody after."""
     from ...source.events import Applied, Mutation
-    from ...source.values import Instance, Mapping
+    from ...source.values import Bound, Instance, Mapping
 
     changes = [it for it in facts.events(Mutation) if it.how in ("attribute", "item")]
     for applied in facts.events(Applied):
         transformed = applied.transformed
         if transformed.kind not in ("jit", "vmap", "pmap") or transformed.is_filtered:
             continue
-        outer = (*applied.args, *applied.keywords.values())
+        outer = [*applied.args, *applied.keywords.values()]
+        if isinstance(transformed.function, Bound):
+            outer.append(transformed.function.owner)
         for name, value in applied.inner.items():
             if not isinstance(value, (Instance, Mapping)) or any(it is value for it in outer):
                 continue
             for change in changes:
-                if change.target is value and _is_lost(change, name):
+                region = change.frame.region
+                is_inside = region is not None and applied.region in region.chain()
+                if change.target is value and is_inside and _is_lost(change, name):
                     yield RULE.finding(
                         change.place,
                         current=f"`{change.text}` changes a copy: `{name}` was taken apart and put "

@@ -59,6 +59,14 @@ def _is_never_read(frame: Frame, target: ast.expr) -> bool:
     return _is_dropped(target) or not reads
 
 
+def _is_looked_into(frame: Frame, used: ast.AST) -> bool:
+    """Whether a name is read for a part of it, and not passed on."""
+    return any(
+        isinstance(node, (ast.Attribute, ast.Subscript)) and node.value is used
+        for node in ast.walk(body_of(frame))
+    )
+
+
 def _of_optimiser(frame: Frame, statement: ast.Assign, target: ast.Tuple) -> DroppedState | None:
     """`updates, _ = optimiser.update(grads, state, params)`, and `state` is used again."""
     call = statement.value
@@ -74,7 +82,7 @@ def _of_optimiser(frame: Frame, statement: ast.Assign, target: ast.Tuple) -> Dro
         return None
     text = ast.unparse(state)
     used = next_use(body_of(frame), statement, text)
-    if used is None:
+    if used is None or _is_looked_into(frame, used):
         return None
     words = ast.unparse(statement)
     return DroppedState(frame.place(statement), words, f"`{text}`", frame.place(used))
