@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # They tell about types, not about values.
 _STATIC = frozenset(
     "shape ndim size result_type promote_types issubdtype iinfo finfo dtype isscalar "
-    "iterable can_cast broadcast_shapes".split()
+    "iterable can_cast broadcast_shapes iscomplexobj isrealobj".split()
 )
 # `jnp.float32(x)` is an array too.
 _CASTS = {
