@@ -76,8 +76,19 @@ def interpret(module: Module, project: Project) -> Interpreter:
     for value in list(frame.environment.values()):
         _run_definition(machine, frame, machine.resolved(value), module)
     _run_transformed(machine, module)
+    _run_returned(machine, module)
     _run_example(machine, frame)
     return machine
+
+
+def _run_returned(machine: Interpreter, module: Module) -> None:
+    """Run the inner functions that nobody has called: a factory gives them to somebody elsewhere.
+
+    The last one first, since it uses those before it.
+    """
+    for function in reversed(machine.record.defined):
+        if function.frame.module is module and function.syntax not in machine.record.runs:
+            _run_generic(machine, function)
 
 
 def _run_example(machine: Interpreter, frame: Frame) -> None:

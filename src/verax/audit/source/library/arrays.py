@@ -124,6 +124,13 @@ def _of_container(
         return join(found, args[1] if len(args) > 1 else Constant(None))
     result = machine.opaque(f".{name}", site, (owner, *args))
     result.traced = owner.traced
+    if name == "update" and len(args) > 1:
+        # An optimiser's, not a dict's.
+        result.traced = None
+        machine.note(
+            Call(site.syntax, site.frame, "object.update", [owner, *args], keywords, result)
+        )
+        return result
     if name in ("append", "extend", "update"):
         from ..events import Mutation
 
