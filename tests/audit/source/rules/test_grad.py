@@ -46,7 +46,8 @@ WRONG = {
 
         def loss(params, x):
             z = jax.nn.relu(x @ params["enc"])
-            code = params["book"][jnp.argmin(jnp.linalg.norm(z[:, None] - params["book"], axis=-1), -1)]
+            distances = jnp.linalg.norm(z[:, None] - params["book"], axis=-1)
+            code = params["book"][jnp.argmin(distances, -1)]
             commit = mse(z, stop_gradient(code))  # GR012
             book = mse(z, stop_gradient(code))
             return mse((z + stop_gradient(code - z)) @ params["dec"], x) + commit + book
