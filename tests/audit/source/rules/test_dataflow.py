@@ -95,6 +95,25 @@ WRONG = {
                 return optax.apply_updates(params, updates), opt_state, value
             return step
         """,
+    "a state that is not handed on": """
+        class Trainer:
+            def fit(self, state, batches):
+                for batch in batches:
+                    new_state, metrics = self.step(state, batch)  # DF105
+                    self.log(metrics)
+                return state
+
+        def rollout(env, env_state, actions):
+            rewards = []
+            while len(rewards) < 10:
+                obs, env_state_next, reward = env.step(env_state, actions[0])  # DF105
+                rewards.append(reward)
+            return rewards
+
+        def once(apply, variables, x):
+            y, new_variables = apply(variables, x)  # DF105
+            return y, variables
+        """,
     "gradients are added": """
         def step(params, batch, loss):
             value, grads = jax.value_and_grad(loss)(params, batch)
@@ -178,6 +197,27 @@ RIGHT = {
         def once(tx, params, grads):
             updates, _ = tx.update(grads, tx.init(params), params)
             return optax.apply_updates(params, updates)
+        """,
+    "states that are handed on, kept aside, or only looked at": """
+        def fit(step, state, batches):
+            history = []
+            for batch in batches:
+                new_state, metrics = step(state, batch)
+                history.append(metrics)
+                state = new_state
+            return state
+
+        def evaluate(step, state, batches):
+            for batch in batches:
+                _, metrics = step(state, batch)
+            return metrics
+
+        def branches(step, state, actions):
+            return [step(next_state, a) for a in actions for next_state in [state]]
+
+        def both(step, state, batch):
+            new_state, metrics = step(state, batch)
+            return state, new_state
         """,
     "gradients that were turned around": """
         def step(params, batch, loss, rate):
