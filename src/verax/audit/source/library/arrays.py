@@ -110,6 +110,11 @@ def _of_container(
 ) -> Value:
     """A tree of unknown structure is used as a dict or list."""
     name: str = getattr(getattr(site.syntax, "func", None), "attr", "")
+    if name == "update" and len(args) > 1:  # An optimiser's: a dict takes one argument.
+        result = machine.opaque(".update", site, (owner, *args, *keywords.values()))
+        call = Call(site.syntax, site.frame, "object.update", [owner, *args], keywords, result)
+        machine.note(call)
+        return result
     if name == "items":
         key = machine.opaque("key", site, (), traced=False)
         value = Data(machine.opaque("item", site, (owner,)).node, owner.traced)
