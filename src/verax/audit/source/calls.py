@@ -289,6 +289,16 @@ def _module(
 
 
 _Handler = Callable[["Interpreter", Site, Any, list[Value], dict[str, Value]], Value]
+
+
+def _made_outside(
+    machine: Interpreter, site: Site, callee: Data, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    from .library.layers import applied
+
+    return applied(machine, site, callee, args, keywords)
+
+
 CALLS: dict[type[Value], _Handler] = {
     Function: _function,
     Bound: _bound,
@@ -298,4 +308,5 @@ CALLS: dict[type[Value], _Handler] = {
     Class: _class,
     Instance: _instance,
     Imported: _module,
+    Data: _made_outside,
 }
