@@ -11,6 +11,7 @@ from . import (
     passing_step,
     propagation,
     scan_loop,
+    source_speed,
 )
 from .timing import Effort, Outcome
 
@@ -23,4 +24,5 @@ REGISTRY: dict[str, Callable[[Effort], Iterator[Outcome]]] = {
     "lens-set": lens_set.run,
     "md-speed": md_speed.run,
     "audit-speed": audit_speed.run,
+    "source-speed": source_speed.run,
 }

@@ -13,6 +13,8 @@ from .events import Call
 from .frame import Frame, Region, Site
 from .joining import join
 from .library import registry
+from .library.keys import consumed_outside
+from .shapes import Size
 from .values import (
     Bound,
     Class,
@@ -91,6 +93,7 @@ def _method_of_data(
     operands = (owner, *args, *keywords.values())
     result = machine.opaque(f".{function.attr}", site, operands)
     name = f"{owner.type or 'object'}.{function.attr}"
+    consumed_outside(machine, site, name, args, keywords)
     machine.note(Call(syntax, site.frame, name, [owner, *args], keywords, result))
     return result
 
@@ -164,6 +167,8 @@ def _tells_nothing(
     for value in given:
         if not isinstance(value, (Data, Constant)):
             return False
+        if isinstance(value, Constant) and isinstance(value.value, (int, Size)):
+            return False  # It may be a size.
         if isinstance(value, Data):
             node = value.node
             if value.traced or node.is_key or node.shape is not None:
@@ -253,6 +258,7 @@ def _external(
     if handler is not None:
         result = handler(machine, site, callee.name, args, keywords)
     else:
+        consumed_outside(machine, site, callee.name, args, keywords)
         operands = (*args, *keywords.values())
         result = machine.opaque("call", site, operands, type=callee.name)
     machine.note(Call(site.syntax, site.frame, callee.name, args, keywords, result))
@@ -288,6 +294,19 @@ def _module(
     return machine.opaque("call", site, (*args, *keywords.values()))
 
 
+def _data(
+    machine: Interpreter, site: Site, callee: Data, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """Something of which only its origin is known, such as a method of an object from outside."""
+    node = callee.node
+    is_field = node.operation == "field"
+    consumed_outside(machine, site, node.label if is_field else callee.type, args, keywords)
+    result = machine.opaque("call", site, (callee, *args, *keywords.values()))
+    name = f"object.{node.label}" if is_field else "object.__call__"
+    machine.note(Call(site.syntax, site.frame, name, [callee, *args], keywords, result))
+    return result
+
+
 _Handler = Callable[["Interpreter", Site, Any, list[Value], dict[str, Value]], Value]
 
 
@@ -307,6 +326,7 @@ CALLS: dict[type[Value], _Handler] = {
     External: _external,
     Class: _class,
     Instance: _instance,
+    Data: _data,
     Imported: _module,
     Data: _made_outside,
 }

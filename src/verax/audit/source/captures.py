@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .frame import Frame
+from .parts import STATIC_ATTRIBUTES
 from .values import Bound, Constant, Data, Function, Instance, Mapping, Sequence, Transformed, Value
 
 if TYPE_CHECKING:
@@ -22,17 +23,22 @@ _DEPTH = 3
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A name that a function reads, with at most one attribute or constant key."""
+    """A name that a function reads, with the attributes and constant keys that it takes of it."""
 
     syntax: ast.expr
     name: str
-    attribute: str = ""
-    key: object = None
+    path: tuple[tuple[str, object], ...] = ()
 
     @property
     def text(self) -> str:
         """As it is written."""
         return ast.unparse(self.syntax)
+
+    @property
+    def attribute(self) -> str:
+        """The attribute that is read last, if it is one."""
+        kind, key = self.path[-1] if self.path else ("", "")
+        return str(key) if kind == "attribute" else ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,16 +70,22 @@ def reads_of(function: ast.AST) -> tuple[Read, ...]:
 
 
 def _read(node: ast.AST) -> Read | None:
-    if isinstance(node, ast.Name):
-        return Read(node, node.id) if isinstance(node.ctx, ast.Load) else None
-    if not isinstance(getattr(node, "ctx", None), ast.Load):
+    """The longest chain of attributes and constant keys on a name that a node is."""
+    if not isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
         return None
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        return Read(node, node.value.id, node.attr)
-    if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name):
+    if not isinstance(node.ctx, ast.Load):
         return None
-    index = node.slice
-    return Read(node, node.value.id, key=index.value) if isinstance(index, ast.Constant) else None
+    path: list[tuple[str, object]] = []
+    base: ast.expr = node
+    while not isinstance(base, ast.Name):
+        if isinstance(base, ast.Attribute):
+            path.append(("attribute", base.attr))
+        elif isinstance(base, ast.Subscript) and isinstance(base.slice, ast.Constant):
+            path.append(("key", base.slice.value))
+        else:
+            return None
+        base = base.value
+    return Read(node, base.id, tuple(reversed(path)))
 
 
 def _own_names(function: ast.AST) -> set[str]:
@@ -124,7 +136,7 @@ def _collect(
             continue
         else:
             base = machine.lookup(function.frame, read.name)
-        value = _part(base, read)
+        value, read = _part(base, read)
         if isinstance(value, Function):
             _collect(machine, value, None, found, seen, depth + 1)
         elif isinstance(value, Bound) and isinstance(value.function, Function):
@@ -133,19 +145,26 @@ def _collect(
             found.append(Capture(read, function.frame, value, content(value)))
 
 
-def _part(base: Value | None, read: Read) -> Value | None:
-    if read.attribute:
-        if not isinstance(base, Instance):
-            return None
-        method = base.cls.find(read.attribute)
-        if isinstance(method, Function):
-            return Bound(method, base)
-        return base.attributes.get(read.attribute)
-    if read.key is not None:
-        if isinstance(base, Mapping):
-            return base.items.get(read.key)
-        return base if isinstance(base, Data) else None
-    return base
+def _part(base: Value | None, read: Read) -> tuple[Value | None, Read]:
+    """What a read finds, and as much of the read as leads there: arrays have no parts here."""
+    syntax, found = read.syntax, base
+    pieces: list[ast.expr] = []
+    while isinstance(syntax, (ast.Attribute, ast.Subscript)):
+        pieces.append(syntax)
+        syntax = syntax.value
+    for number, (kind, key) in enumerate(read.path):
+        if isinstance(found, Instance) and kind == "attribute":
+            method = found.cls.find(str(key))
+            is_method = isinstance(method, Function)
+            found = Bound(method, found) if is_method else found.attributes.get(str(key))
+        elif isinstance(found, Mapping) and kind == "key":
+            found = found.items.get(key)
+        elif isinstance(found, Data) and key not in STATIC_ATTRIBUTES:
+            syntax = pieces[len(pieces) - number] if number else syntax
+            return found, Read(syntax, read.name, read.path[:number])
+        else:
+            return None, read
+    return found, read
 
 
 def content(value: Value, depth: int = 0) -> Any:
@@ -153,7 +172,7 @@ def content(value: Value, depth: int = 0) -> Any:
     if isinstance(value, Constant):
         return (type(value.value).__name__, value.value)
     if isinstance(value, Data):
-        return value.node
+        return (value.node, value.node.writes)
     if depth < 4 and isinstance(value, Sequence) and value.items is not None:
         parts = [content(item, depth + 1) for item in value.items]
         return None if None in parts else tuple(parts)

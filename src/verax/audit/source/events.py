@@ -65,14 +65,15 @@ class KeyUse(Event):
     """A random key is consumed.
 
     `by` is the full name of the function, `before` an earlier use of the same key on this path,
-    `region` the innermost transformation or loop around the use.
+    `region` the innermost transformation or loop around the use. Whether a function outside of the
+    project consumes what it is given, or whether that is a key, need not be certain.
     """
 
     key: Data
     by: str
     before: KeyUse | None = None
-    data: Value | None = None
     region: Region | None = None
+    is_certain: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -192,6 +192,8 @@ def _boolean(machine: Interpreter, frame: Frame, syntax: ast.BoolOp) -> Value:
     result: Value | None = None
     for part in syntax.values:
         value = machine.evaluate(frame, part)
+        if isinstance(value, Constant) and value.value is stops_at:
+            return value  # `x and False` is as false as its last part, whatever `x` is.
         result = value if result is None else join(result, value)
         if part is syntax.values[-1]:
             break

@@ -57,19 +57,24 @@ class SourceFacts:
 
     def key_use_in_words(self, use: KeyUse) -> str:
         """How a key is consumed."""
-        return "split" if use.by == "jax.random.split" else "drawn from"
+        if use.by == "jax.random.split":
+            return "split"
+        return "drawn from" if use.is_certain else f"given to `{use.by.rpartition('.')[2]}`"
 
     def places_apart(self, first: Event, second: Event) -> tuple[Place, Place]:
         """Where two events are, in the innermost call that holds them both.
 
-        Two draws in one helper, which is called twice, are apart where it is called.
+        Two draws in one helper, which is called twice, are apart where it is called. What happens
+        in a function that is written inside of that call's own is told where it happens.
         """
         chain = _calls(first)
         others = dict(_calls(second))
         for frame, syntax in chain:
             other = others.get(frame)
             if other is not None:
-                return frame.place(syntax), frame.place(other)
+                if first.syntax is second.syntax:
+                    return frame.place(syntax), frame.place(other)
+                return _inside(frame, syntax, first), _inside(frame, other, second)
         return first.place, second.place
 
     def why_traced(self, frame: Frame, value: Value) -> tuple[Evidence, ...]:
@@ -90,6 +95,16 @@ def _unpacked_target(node: Node) -> ast.expr | None:
         return None
     number = int(node.label)
     return syntax.elts[number] if number < len(syntax.elts) else None
+
+
+def _inside(frame: Frame, syntax: ast.AST, event: Event) -> Place:
+    """Where an event is to be told: at its own place if a call's function holds that."""
+    function, line = frame.function, getattr(event.syntax, "lineno", 0)
+    same_file = event.frame.module is frame.module
+    if same_file and isinstance(function, ast.stmt):
+        holds = function.lineno <= line <= (function.end_lineno or 0)
+        return event.place if holds else frame.place(syntax)
+    return frame.place(syntax)
 
 
 def _calls(event: Event) -> list[tuple[Frame, ast.AST]]:

@@ -44,6 +44,7 @@ class Node:
         "shape",
         "syntax",
         "varies",
+        "writes",
     )
 
     def __init__(
@@ -68,6 +69,7 @@ class Node:
         self.is_key = False
         self.operands: tuple[Value, ...] = ()
         self.children: dict[Hashable, Node] | None = None
+        self.writes = 0  # how often something was stored in it
 
     def __repr__(self) -> str:
         return f"<{self.operation} {self.label or id(self)}>"

@@ -15,34 +15,31 @@ from .events import Fact
 from .frame import Frame, Region, Site
 from .graph import Node
 from .joining import join
+from .remember import children, remembered
 from .values import Constant, Data, Instance, Mapping, Sequence, Value, mapped
 
 if TYPE_CHECKING:
     from .machine import Interpreter
 
-_ASSIGNED: dict[ast.AST, frozenset[str]] = {}
 
-
+@remembered
 def assigned_names(syntax: ast.AST) -> frozenset[str]:
     """The names that a piece of code assigns in its own function."""
-    found = _ASSIGNED.get(syntax)
-    if found is None:
-        names: set[str] = set()
-        pending: list[ast.AST] = [syntax]
-        while pending:
-            node = pending.pop()
-            if isinstance(node, ast.Name):
-                if isinstance(node.ctx, ast.Store):
-                    names.add(node.id)
-            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                names.add(node.name)
-                if node is not syntax:
-                    continue
-            elif isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.GeneratorExp)):
+    names: set[str] = set()
+    pending: list[ast.AST] = [syntax]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Store):
+                names.add(node.id)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names.add(node.name)
+            if node is not syntax:
                 continue
-            pending.extend(ast.iter_child_nodes(node))
-        found = _ASSIGNED[syntax] = frozenset(names)
-    return found
+        elif isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.GeneratorExp)):
+            continue
+        pending.extend(children(node))
+    return frozenset(names)
 
 
 def for_statement(machine: Interpreter, frame: Frame, syntax: ast.For) -> bool:

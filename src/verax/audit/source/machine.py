@@ -204,13 +204,13 @@ class Interpreter:
         """Keep an event."""
         self.record.add(event)
 
-    def use_key(self, site: Site, key: Value, by: str, data: Value | None = None) -> None:
+    def use_key(self, site: Site, key: Value, by: str, is_certain: bool = True) -> None:
         """A key is consumed."""
         for leaf in leaves(key):
             node, region = leaf.node, site.frame.region
-            node.is_key = True
+            node.is_key = node.is_key or is_certain
             whole = node.whole()
             before = self.used.get(node) or self.used.get(whole)
-            use = KeyUse(site.syntax, site.frame, leaf, by, before, data, region)
+            use = KeyUse(site.syntax, site.frame, leaf, by, before, region, is_certain)
             self.used[node] = self.used[whole] = use
             self.record.add(use)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import gc
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from ..finding import Place
@@ -67,6 +69,17 @@ class Texts:
         return known.digest if isinstance(known, SourceText) else reading.digest_of_file(path)
 
 
+@contextmanager
+def _few_collections() -> Generator[None]:
+    """Hardly look for garbage: what an analysis makes lives until its end."""
+    before = gc.get_threshold()
+    gc.set_threshold(200_000, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
 class Auditor:
     """Audits the files of one project, one after the other."""
 
@@ -79,7 +92,8 @@ class Auditor:
         consulted: frozenset[str] = frozenset()
         failed = False
         try:
-            analysis = analyse(path, self._project)
+            with _few_collections():
+                analysis = analyse(path, self._project)
             report, consulted = analysis.report, analysis.consulted
         except UnreadableError as error:
             report = Report(path, notes=(str(error),))

@@ -145,6 +145,8 @@ def _read(machine: Interpreter, site: Site, found: Value) -> Value:
     """The value of a property, or what was found itself."""
     if isinstance(found, Bound) and _is_called(found, "builtins.property"):
         return machine.call(site, found.owner, [], {})
+    if isinstance(found, Instance) and found.cls.find("__get__") is not None:
+        return machine.opaque("descriptor", site, (found,))
     return found
 
 

@@ -150,6 +150,10 @@ def _assign_item(machine: Interpreter, frame: Frame, target: ast.Subscript, valu
     if isinstance(owner, Mapping):
         if isinstance(index, Constant) and owner.made_at == machine.control:
             owner.items[index.value] = value
+            # A function that fills in a dict of the module's does so when it is called.
+            owner.is_open = owner.is_open or (
+                owner.made_in is not frame and owner.made_in is frame.module.frame
+            )
         else:
             if isinstance(index, Data) and index.is_array:
                 machine.convert(site, "key", index)
@@ -162,8 +166,9 @@ def _assign_item(machine: Interpreter, frame: Frame, target: ast.Subscript, valu
                 owner.items[index.value] = value
         else:
             owner.items = [join(item, value) for item in owner.items]
-    elif isinstance(owner, Data) and owner.node.children is not None:
-        owner.node.children.clear()
+    elif isinstance(owner, Data):
+        owner.node.writes += 1
+        owner.node.children = None
 
 
 def _delete(machine: Interpreter, frame: Frame, syntax: ast.Delete) -> None:
@@ -254,6 +259,9 @@ def _try(machine: Interpreter, frame: Frame, syntax: ast.Try) -> bool:
         return run
 
     live = either(machine, frame, plainly, *(handled(it) for it in syntax.handlers))
+    if frame.is_staged:
+        data = {"handlers": syntax.handlers, "body": syntax.body}
+        machine.note(Fact(syntax, frame, "try", data))
     return machine.execute(frame, syntax.finalbody) and live
 
 

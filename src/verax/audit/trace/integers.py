@@ -161,8 +161,11 @@ _SQUARES = 8
 
 
 def _site(step: Step) -> object:
-    """The instruction in code that is not JAX's on whose behalf a step runs."""
-    while step.call_site is None and step.within.owner is not None:
+    """The instruction in code that is not JAX's on whose behalf a step runs.
+
+    What a function of JAX does inside has the stack of whoever called it first.
+    """
+    while step.within.place is None and step.within.owner is not None:
         step = step.within.owner
     return step.call_site
 

@@ -606,3 +606,211 @@ def test_compiled_once():
         return x
     """
     assert found("JT304", program) == []
+
+
+def test_static_arguments_that_cannot_be():
+    program = """
+    from dataclasses import dataclass
+
+    @dataclass
+    class Config:
+        size: int
+
+    @functools.partial(jax.jit, static_argnums=2)
+    def f(x, config):
+        return x
+
+    @functools.partial(jax.jit, static_argnames=("confg",))
+    def g(x, config):
+        return x
+
+    @functools.partial(jax.jit, static_argnums=(1,))
+    def h(x, config):
+        return x
+
+    def main(x):
+        return h(x, Config(3)), h(x, {"size": 3}), h(x, [1, 2]), h(x, config=jnp.ones(3))
+
+    class Agent:
+        def __init__(self):
+            self.f = jax.jit(self.step, static_argnums=(1,))
+
+        def step(self, x):
+            return x
+    """
+    assert found("JT105", program) == [7, 11, 20, 24]
+
+
+def test_static_arguments_that_can_be():
+    program = """
+    from dataclasses import dataclass
+
+    @dataclass(frozen=True)
+    class Config:
+        size: int
+
+    class Plain:
+        pass
+
+    class Agent:
+        @functools.partial(jax.jit, static_argnums=(0, 2), static_argnames="mode")
+        def step(self, x, config, *, mode="a"):
+            return x
+
+        def run(self, x):
+            return self.step(x, Config(3), mode="b"), self.step(x, (1, 2)), self.step(x, Plain())
+
+    f = jax.jit(lambda *args, **options: args, static_argnums=3, static_argnames="name")
+
+    def main(x, numbers, names):
+        g = jax.jit(f, static_argnums=numbers)
+        return g(x, names), jax.jit(jnp.sum, static_argnames="axis")(x, axis=0)
+    """
+    assert found("JT105", program) == []
+
+
+def test_a_donated_array_is_used_again():
+    program = """
+    @functools.partial(jax.jit, donate_argnums=(0, 1))
+    def step(params, state, batch):
+        return params, state
+
+    def train(params, state, batches):
+        for batch in batches:
+            new, state = step(params, state, batch)
+        return new
+
+    class Trainer:
+        def __init__(self):
+            self.update = jax.jit(self._update, donate_argnames="params")
+
+        def _update(self, params, x):
+            return params - x
+
+        def run(self, x):
+            new = self.update(self.params, x)
+            if x.ndim > 1:
+                print(self.params)
+            self.params = new
+    """
+    assert found("JT106", program) == [7, 20]
+
+
+def test_a_donated_array_is_replaced():
+    program = """
+    step = jax.jit(lambda params, x: params - x, donate_argnums=0)
+
+    def train(params, xs, self):
+        for x in xs:
+            params = step(params, x)
+            self.params = step(self.params, x)
+        total = step(params, x)
+        params = total
+        return params
+
+    def once(params, x):
+        if x is None:
+            return step(params, x)
+        new = step(params, x)
+        print(params.shape)
+        return new
+
+    @jax.jit
+    def inside(params, x):
+        return step(params, x) + params
+    """
+    assert found("JT106", program) == []
+
+
+def test_exceptions_that_are_never_raised():
+    program = """
+    def mean(total, count):
+        try:
+            result = total / count
+        except ZeroDivisionError:
+            result = 0.0
+        return result
+
+    @jax.jit
+    def f(x, n):
+        y = mean(x, n.sum())
+        try:
+            z = x[n]
+        except IndexError:
+            z = x[0]
+        return y, z
+
+    @jax.jit
+    def g(x):
+        try:
+            import scipy
+        except ImportError:
+            scipy = None
+        try:
+            y = x.reshape(3, -1)
+        except (TypeError, ValueError):
+            y = x
+        return y
+
+    def host(x, n):
+        return mean(x, n)
+    """
+    assert found("JT107", program) == [4, 13]
+
+
+def test_arrays_that_grow_by_joining_and_by_counting():
+    program = """
+    @jax.jit
+    def last(tokens):
+        return tokens[-1]
+
+    def generate(tokens, n):
+        for i in range(n):
+            token = last(tokens)
+            tokens = jnp.concatenate([tokens, token[None]])
+            other = last(jnp.zeros(i) + 1.0)
+        fixed = jnp.concatenate([tokens, tokens])
+        for i in range(n):
+            token = last(fixed)
+        return last(tokens), other
+
+    def constant(tokens, n):
+        for i in range(n):
+            tokens = jnp.concatenate([tokens[1:], last(tokens)[None]])
+        return tokens
+    """
+    assert found("JT304", program) == [7, 9]
+
+
+def test_an_array_of_numpy_is_written_to_after_it_was_read():
+    program = """
+    def run(x, n):
+        weights = np.ones(3)
+        bias = np.zeros(3)
+
+        @jax.jit
+        def score(x):
+            return x * weights + bias
+
+        for i in range(n):
+            x = score(x)
+            weights[i] = 0.0
+        return x
+    """
+    assert found("JT103", program) == [7]
+
+
+def test_a_cache_of_the_module_keeps_a_tracer():
+    program = """
+    CACHE = {}
+
+    def mean(x):
+        if "mean" not in CACHE:
+            CACHE["mean"] = x.mean(0)
+        return CACHE["mean"]
+
+    @jax.jit
+    def f(x):
+        return x - mean(x)
+    """
+    assert found("JT101", program) == [5]

@@ -6,7 +6,10 @@ import pytest
 
 from verax.audit.source.analyse import audit_text
 
-HEADER = "import jax\nimport jax.numpy as jnp\nfrom functools import partial\n"
+HEADER = (
+    "import jax\nimport jax.numpy as jnp\nfrom functools import partial\n"
+    "from typing import NamedTuple\n"
+)
 
 
 def found(program: str) -> list[tuple[str, int]]:
@@ -114,6 +117,77 @@ REUSED = {
         """,
         4,
     ),
+    "the parameters of two networks": (
+        """
+        from flax import linen as nn
+
+        class Net(nn.Module):
+            @nn.compact
+            def __call__(self, x):
+                return nn.Dense(4)(x)
+
+        def init(key, x):
+            actor, critic = Net(), Net()
+            return actor.init(key, x), critic.init({"params": key}, x)
+        """,
+        10,
+    ),
+    "two layers of a module": (
+        """
+        import equinox as eqx
+
+        class Net(eqx.Module):
+            def __init__(self, key):
+                self.first = eqx.nn.Linear(2, 3, key=key)
+                self.second = eqx.nn.Linear(2, 3, key=key)
+        """,
+        6,
+    ),
+    "samples of distributions": (
+        """
+        def f(key, policy, prior):
+            key, sub = jax.random.split(key)
+            return policy.sample(seed=sub), prior.sample(seed=sub)
+        """,
+        3,
+    ),
+    "a reset and the steps of an environment": (
+        """
+        def rollout(env, key, actions):
+            obs, state = env.reset(key)
+
+            def step(state, inputs):
+                action, k = inputs
+                obs, state, reward, done, _ = env.step(key, state, action)
+                return state, reward
+
+            return jax.lax.scan(step, state, (actions, jax.random.split(key, 10)))
+        """,
+        6,
+    ),
+    "a used key that a scan hands on": (
+        """
+        def f(key, x):
+            def step(carry, _):
+                x, key = carry
+                key, sub = jax.random.split(key)
+                x = x + jax.random.normal(sub, x.shape)
+                return (x, sub), x
+
+            return jax.lax.scan(step, (x, key), None, length=5)
+        """,
+        6,
+    ),
+    "a used key that a turn hands on": (
+        """
+        def f(key, x):
+            for _ in range(5):
+                key, sub = jax.random.split(key)
+                x = x + jax.random.normal(key, x.shape)
+            return x
+        """,
+        4,
+    ),
     "a key bound by a partial": (
         """
         def f(key, a, b):
@@ -190,6 +264,15 @@ REPEATED = {
                 return x + jax.random.normal(a) * jax.random.normal(b), None
 
             return jax.lax.scan(step, x, None, length=3)
+        """,
+        3,
+    ),
+    "dropout while training": (
+        """
+        def train(model, params, batches, key):
+            for i in range(100):
+                params = model.apply(params, batches[i], rngs={"dropout": key})
+            return params
         """,
         3,
     ),
@@ -414,6 +497,53 @@ FINE = {
         @jax.jit
         def g(seed, x):
             return x + jax.random.normal(jax.random.key(seed), x.shape)
+        """,
+    "conditions that exclude each other": """
+        def f(key, x, train, mode):
+            if train:
+                x = x + jax.random.normal(key, x.shape)
+            if mode == "a":
+                x = x * 2
+            if not train:
+                x = x + jax.random.uniform(key, x.shape)
+            return x
+
+        def g(key, x, mode):
+            if mode == "normal":
+                x = x + jax.random.normal(key, x.shape)
+            if mode == "uniform":
+                x = x + jax.random.uniform(key, x.shape)
+            return x
+        """,
+    "a generator of NumPy's": """
+        def f(rng, policy, prior):
+            return policy.sample(rng), prior.sample(rng), rng.normal()
+        """,
+    "one key for all collections": """
+        def f(model, key, x):
+            return model.init({"params": key, "dropout": key}, x)
+        """,
+    "a key that objects only hold": """
+        class State(NamedTuple):
+            key: jax.Array
+            x: jax.Array
+
+        def f(key, x):
+            state = State(key=key, x=x)
+            state = state._replace(key=key)
+            return state, dict(key=key), jax.random.normal(key)
+        """,
+    "the same path at two times": """
+        import equinox as eqx
+
+        class Path(eqx.Module):
+            key: jax.Array
+
+            def at(self, t):
+                return t * jax.random.normal(self.key)
+
+            def between(self, a, b):
+                return self.at(b) - self.at(a)
         """,
     "enough keys": """
         def f(key, x):

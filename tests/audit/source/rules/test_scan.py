@@ -242,6 +242,31 @@ CHANGED = {
         "SC203",
         2,
     ),
+    "a loop that never ends": (
+        """
+        def f(x):
+            def body(state):
+                i, x = state
+                return i, x * 0.5
+
+            return lax.while_loop(lambda state: state[0] < 10, body, (0, x))
+        """,
+        "SC002",
+        4,
+    ),
+    "a model that always starts at the start": (
+        """
+        class Model:
+            def roll(self, start, actions):
+                def step(state, action):
+                    nxt = self.a * start + action
+                    return nxt, nxt
+
+                return lax.scan(step, start, actions)
+        """,
+        "SC005",
+        4,
+    ),
     "a decayed count": (
         """
         def f(hits):

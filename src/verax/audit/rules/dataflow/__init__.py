@@ -5,9 +5,12 @@ from __future__ import annotations
 from .._rule import Rule
 from . import (
     cut_to_integers,
+    gradients_as_updates,
     index_outside,
     integer_wraps,
     normalised_twice,
+    optimiser_state_dropped,
+    result_unused,
     saturated_logarithm,
     softmax_twice,
     undefined_operation,
@@ -19,6 +22,9 @@ RULES: tuple[Rule, ...] = (
     value_dropped.RULE,
     softmax_twice.RULE,
     normalised_twice.RULE,
+    result_unused.RULE,
+    optimiser_state_dropped.RULE,
+    gradients_as_updates.RULE,
     undefined_operation.RULE,
     integer_wraps.RULE,
     index_outside.RULE,

@@ -55,8 +55,7 @@ def _where_they_part(
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by reading."""
-    from ...source.events import Fact
-    from ...source.queries.graphs import all_nodes
+    from ...source.queries.graphs import all_nodes, nodes_apart
     from ...source.queries.meaning import behind, normalised
     from ...source.queries.sameness import Sameness
 
@@ -67,13 +66,10 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         before = normalised(found) if found is not None else None
         if again is None or before is None or not before.is_by_the_same(again, same):
             continue
-        if node.frame is None or node.syntax is None or found is None:
+        assert found is not None
+        first, place = nodes_apart(facts, found, node)
+        if first == place:
             continue
-        if found.frame is None or found.syntax is None:
-            continue
-        one = Fact(found.syntax, found.frame, "", {})
-        other = Fact(node.syntax, node.frame, "", {})
-        first, place = facts.places_apart(one, other)
         yield RULE.finding(
             place,
             current="what is normalised here has been normalised by the same numbers before",

@@ -6,6 +6,7 @@ from .._rule import Rule
 from . import (
     custom_rule_raises,
     custom_rule_wrong,
+    derivative_unpacked_wrongly,
     gradient_blocked,
     infinite_derivative,
     integer_argument,
@@ -31,6 +32,7 @@ RULES: tuple[Rule, ...] = (
     reverse_through_while.RULE,
     not_a_scalar_loss.RULE,
     integer_argument.RULE,
+    derivative_unpacked_wrongly.RULE,
     where_after_undefined.RULE,
     infinite_derivative.RULE,
 )

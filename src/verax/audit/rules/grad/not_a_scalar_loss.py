@@ -85,7 +85,7 @@ def _problem(event: Applied) -> tuple[str, dict[str, str]] | None:
     from ...source.shapes.shape import least_rank, show_shape
     from ...source.values import Data, Sequence
 
-    result, auxiliary = event.result, has_auxiliary(event)
+    result, auxiliary = event.result, has_auxiliary(event.transformed)
     if auxiliary is None:
         return None
     if auxiliary:

@@ -40,13 +40,14 @@ def check(facts: Facts) -> Iterator[Finding]:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by reading."""
     from ...source.queries.gradients import flows
+    from ...source.queries.graphs import nodes_apart
     from ...source.queries.stopped_terms import one_sided
 
     for flow in flows(facts):
         lost = {it.bit: it for it in flow.without_gradient()}
         for pair in one_sided(flow):
-            first, second = pair.first.place, pair.second.place
-            if first is None or second is None:
+            first, second = sorted(nodes_apart(facts, pair.first, pair.second))
+            if first == second:
                 continue
             used = flow.uses(pair.stopped)
             untrained = [flow.name(it.node) for bit, it in lost.items() if bit & used]

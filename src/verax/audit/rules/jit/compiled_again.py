@@ -59,11 +59,11 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     from ...source.events import Applied
     from ...source.queries import recompiling
 
-    growing = recompiling.growing_arrays(facts)
+    growing, names = recompiling.growing_arrays(facts), recompiling.growing_names(facts)
     for applied in facts.events(Applied):
         if applied.transformed.kind != "jit" or applied.frame.is_staged:
             continue
-        found = recompiling.another_shape(applied, growing)
+        found = recompiling.another_shape(applied, growing, names)
         if found is not None:
             yield _found(applied, f"an argument, {found}, has another shape in each turn", _SHAPE)
         name = recompiling.another_static(applied)

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from ...source.captures import Capture
     from ...source.events import Fact, Mutation
     from ...source.facts import SourceFacts
-    from ...source.values import Class
+    from ...source.values import Class, Value
+
+
+_NOTHING = ("NoneType", None)
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
@@ -36,7 +39,8 @@ def _changed_between_calls(facts: SourceFacts, calls: list[Fact]) -> Iterator[Fi
         for capture in call.data["captures"]:
             key = (transformed, owner, root_of(call.frame), capture.frame, capture.read.text)
             before = first.setdefault(key, capture)
-            known = before.content is not None and capture.content is not None
+            # What is `None` at first is often filled in before the function is called for real.
+            known = before.content not in (None, _NOTHING) and capture.content is not None
             if known and before.content != capture.content:
                 change = _change(facts, call, capture)
                 yield _finding(capture, change or call.place, Confidence.CERTAIN)
@@ -45,21 +49,34 @@ def _changed_between_calls(facts: SourceFacts, calls: list[Fact]) -> Iterator[Fi
 def _changed_by_loops(facts: SourceFacts, call: Fact) -> Iterator[Finding]:
     """A loop around the call changes what the function has read in its first turn."""
     from ...source.events import Mutation
-    from ...source.queries.repetition import in_one_loop, is_made_inside, loops_of
+    from ...source.queries.repetition import in_one_loop, is_made_inside, loops_of, surrounds
     from ...source.values import Data
 
     transformed, owner = call.data["transformed"], call.data["owner"]
     for capture in call.data["captures"]:
         value = capture.value
         loops = loops_of(value.node) if isinstance(value, Data) else []
+        loops = [loop for loop in loops if surrounds(loop, call)]
         if any(not is_made_inside(transformed, loop) for loop in loops):
             yield _finding(capture, call.place, Confidence.CERTAIN)
             continue
         for change in facts.events(Mutation):
-            is_same = change.target is owner and _attribute(change) == capture.read.attribute
-            if owner is not None and is_same and in_one_loop(call, change):
+            if _changes(change, capture, owner) and in_one_loop(call, change):
                 yield _finding(capture, change.place, Confidence.CERTAIN)
                 break
+
+
+def _changes(change: Mutation, capture: Capture, owner: Value | None) -> bool:
+    """Whether a change is one of what was read: an attribute of an object, an item of an array."""
+    from ...source.values import Data
+
+    if change.how == "item":
+        value, target = capture.value, change.target
+        if not isinstance(value, Data) or not isinstance(target, Data):
+            return False
+        return value.node is target.node and not change.frame.is_staged
+    is_same = owner is not None and change.target is owner
+    return is_same and _attribute(change) == capture.read.attribute
 
 
 def _changed_by_methods(facts: SourceFacts, call: Fact) -> Iterator[Finding]:

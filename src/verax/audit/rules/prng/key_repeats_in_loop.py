@@ -97,7 +97,9 @@ def _closed_over(facts: SourceFacts, use: KeyUse, region: Region) -> Finding:
             if where is not None
         ),
         engine=Engine.SOURCE,
-        confidence=Confidence.LIKELY if region.kind == "loop" else Confidence.CERTAIN,
+        confidence=Confidence.CERTAIN
+        if use.is_certain and region.kind != "loop"
+        else Confidence.LIKELY,
     )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Evidence, Finding, Severity, Verified
+from ...finding import Confidence, Engine, Evidence, Finding, Severity, Verified
 from .._rule import Rule
 
 if TYPE_CHECKING:
+    from ...source.events import KeyUse
     from ...source.facts import SourceFacts
     from ...trace.facts import Facts
     from ...trace.key_uses import Reuse
@@ -85,28 +86,47 @@ def _verified(facts: Facts) -> Iterator[Verified]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Report every use of a key after its first, on a path that the program can take."""
-    from ...source.events import KeyUse
-    from ...source.queries.keys import is_function_of_object, name_at
+    from ...source.queries.keys import excluded, is_function_of_object, uses
+    from ...source.queries.turns import handed_on_used
 
-    for use in facts.events(KeyUse):
+    for use in uses(facts):
         before = use.before
         if before is None or is_function_of_object(facts, use, before):
             continue
-        earlier, later = facts.places_apart(before, use)
-        name = name_at(facts, use, later)
-        first, second = facts.key_use_in_words(before), facts.key_use_in_words(use)
-        again = f"{second} again" if first == second else second
+        if not excluded(before, use):
+            yield _used_again(facts, before, use)
+    for place, name, use in handed_on_used(facts):
         yield RULE.finding(
-            later,
-            current=f"`{name}` is {again} here, after it was {first} at line {earlier.line}",
+            place,
+            current=f"`{name}` is {facts.key_use_in_words(use)} here, and handed on to the next "
+            "iteration of the loop, which uses it again",
             expected="each key is consumed once: drawn from, or split",
-            fix=f"split `{name}` once, into as many keys as there are uses, and give each its own",
-            evidence=(
-                Evidence(f"`{name}` is {first} here", before.place),
-                Evidence(f"and {second} here", use.place),
-            ),
+            fix="hand on another child of the split than the one that is used",
+            evidence=(Evidence("the use", use.place),),
             engine=Engine.SOURCE,
         )
+
+
+def _used_again(facts: SourceFacts, before: KeyUse, use: KeyUse) -> Finding:
+    from ...source.queries.keys import name_at
+
+    earlier, later = facts.places_apart(before, use)
+    name = name_at(facts, use, later)
+    first, second = facts.key_use_in_words(before), facts.key_use_in_words(use)
+    again = f"{second} again" if first == second else second
+    is_certain = use.is_certain and before.is_certain
+    return RULE.finding(
+        later,
+        current=f"`{name}` is {again} here, after it was {first} at line {earlier.line}",
+        expected="each key is consumed once: drawn from, or split",
+        fix=f"split `{name}` once, into as many keys as there are uses, and give each its own",
+        evidence=(
+            Evidence(f"`{name}` is {first} here", before.place),
+            Evidence(f"and {second} here", use.place),
+        ),
+        engine=Engine.SOURCE,
+        confidence=Confidence.CERTAIN if is_certain else Confidence.LIKELY,
+    )
 
 
 RULE = Rule(

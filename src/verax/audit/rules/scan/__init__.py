@@ -5,6 +5,7 @@ from __future__ import annotations
 from .._rule import Rule
 from . import (
     body_called_wrongly,
+    carry_ignored,
     carry_never_changes,
     carry_truncated,
     carry_type_changes,
@@ -21,6 +22,7 @@ RULES: tuple[Rule, ...] = (
     carry_never_changes.RULE,
     slice_ignored.RULE,
     length_of_other_axis.RULE,
+    carry_ignored.RULE,
     carry_type_changes.RULE,
     scan_call_wrong.RULE,
     body_called_wrongly.RULE,

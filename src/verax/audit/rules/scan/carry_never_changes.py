@@ -110,6 +110,9 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
         if frame is None or len(frame.returns) != 1:
             continue
         leaves = list(paired_leaves(loop.carry_in, loop.carry_out))
+        if loop.kind == "while_loop" and _is_endless(loop, leaves):
+            yield _endless(facts, loop)
+            continue
         stale = [one for one, other in leaves if one.node is other.node and not one.node.is_key]
         dropped = _updates(loop, frame, stale, all_of_it=len(stale) == len(leaves))
         if not dropped:
@@ -125,6 +128,29 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
             evidence=tuple(evidence for _, evidence in dropped[:4]),
             engine=Engine.SOURCE,
         )
+
+
+def _is_endless(loop: Loop, leaves: list[tuple[Data, Data]]) -> bool:
+    """Whether all that a condition reads of the carry stays as it is."""
+    from ...source.queries.loops import behind
+
+    read = behind(loop.options["condition"])
+    judged = [(one, other) for one, other in leaves if one.node in read]
+    return bool(judged) and all(one.node is other.node for one, other in judged)
+
+
+def _endless(facts: SourceFacts, loop: Loop) -> Verdict:
+    from ...source.queries.loops import returned_at
+
+    return RULE.finding(
+        returned_at(facts, loop) or loop.place,
+        current="the condition of the while_loop reads only parts of the carry that the body hands "
+        "on as they came: it never starts, or never ends",
+        expected="an iteration changes what the condition reads",
+        fix="return the updated state as the body's carry",
+        evidence=(Evidence("the loop is here", loop.place),),
+        engine=Engine.SOURCE,
+    )
 
 
 def _updates(

@@ -130,7 +130,9 @@ def _of_container(
         machine.note(
             Mutation(site.syntax, site.frame, owner, name, name, args[0] if args else None)
         )
-        return Constant(None)
+        if name != "update":
+            return Constant(None)
+        result.traced = None  # A dict's gives nothing, but an optimiser's does.
     return result
 
 

@@ -59,7 +59,7 @@ def _hasattr(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     value, wanted = (*args, None, None)[:2]
-    if isinstance(value, Data) and isinstance(wanted, Constant) and wanted.value in _OF_ARRAYS:
-        if value.traced or value.is_array:
-            return Constant(True)
+    is_array = isinstance(value, Data) and (value.traced or value.is_array)
+    if is_array and isinstance(wanted, Constant) and wanted.value in _OF_ARRAYS:
+        return Constant(True)
     return machine.opaque(name, site, (), traced=False)

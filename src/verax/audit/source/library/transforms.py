@@ -14,6 +14,7 @@ from ..graph import NOWHERE, Node
 from ..shapes import Dim
 from ..shapes.axes import insert_axis
 from ..shapes.names import name_of
+from ..shapes.shape import partial
 from ..values import (
     Bound,
     Constant,
@@ -461,7 +462,7 @@ def _left(
 
 
 def know_size(region: Region, size: Dim) -> None:
-    """How many lanes or turns a map or loop has, as one of its arguments tells: a name says most."""
+    """How many lanes or turns there are, as one of the arguments tells: a name says most."""
     known: Dim = region.details.get("size")
     if known is None or (name_of(size) and not name_of(known)):
         region.details["size"] = size
@@ -496,6 +497,8 @@ def stacked(value: Value, region: Region, site: Site, axis: int | None = 0) -> V
         shape = leaf.node.shape
         if axis is not None and isinstance(shape, tuple) and -len(shape) - 1 <= axis <= len(shape):
             node.shape = insert_axis(shape, axis, size)
+        elif axis == 0 and shape is None:
+            node.shape = partial((size,), ())
         return Data(node, leaf.traced, leaf.is_array)
 
     return mapped(value, change)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from ..binding import positional_names
 from ..classes import innermost_function
 from ..events import Applied
-from ..library.transforms import static_names
-from ..values import Bound, Data, Partial, Value
+from ..library.transforms import constants, static_names
+from ..values import Bound, Data, Partial, Transformed, Value
 
 
 def _named(applied: Applied) -> Iterator[tuple[object, str, Value]]:
@@ -33,6 +33,25 @@ def static_arguments(applied: Applied) -> Iterator[tuple[str, Value]]:
         for position, name, value in _named(applied):
             if position in static or name in static:
                 yield name, value
+
+
+def donated_positions(transformed: Transformed) -> dict[object, str]:
+    """The positions and names of the arguments whose memory is given away, with their names."""
+    function = innermost_function(transformed.function)
+    names = positional_names(function) if function is not None else []
+    if isinstance(transformed.function, Bound):
+        names = names[1:]
+    found: dict[object, str] = {}
+    for option in ("donate_argnums", "donate_argnames"):
+        for value in constants(transformed.options.get(option)):
+            if isinstance(value, int) and value < len(names):
+                found[value % max(len(names), 1)] = names[value]
+                found[names[value]] = names[value]
+            elif isinstance(value, str):
+                found[value] = value
+                if value in names:
+                    found[names.index(value)] = value
+    return found
 
 
 def ordinary_arguments(applied: Applied) -> Iterator[tuple[str, Value]]:

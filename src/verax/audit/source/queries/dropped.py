@@ -60,8 +60,10 @@ def dropped_values(facts: SourceFacts) -> Iterator[Dropped]:
 
 
 def _unread_statements(function: ast.AST, frame: Frame) -> dict[ast.stmt, str]:
-    reads = reads_of(function)
     found: dict[ast.stmt, str] = {}
+    if not any(isinstance(value, Data) and _is_computed(value) for _, value in frame.steps):
+        return found
+    reads = reads_of(function)
     for statement, _ in frame.steps:
         if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
             target = statement.targets[0]

@@ -77,7 +77,8 @@ def _of_functions(
     call = statement.value
     assert isinstance(call, ast.Call)
     for name_syntax, new in zip(target.elts, value.items, strict=True):
-        if not _is_dropped(name_syntax):
+        # What comes first is the result that one asks for.
+        if not _is_dropped(name_syntax) or name_syntax is target.elts[0]:
             continue
         for argument in (*call.args, *(it.value for it in call.keywords)):
             if not isinstance(argument, ast.Name):

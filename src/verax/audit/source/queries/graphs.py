@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ...finding import Place
+from ..events import Fact
 from ..graph import Node
 from ..values import nodes_of
 
@@ -25,3 +27,15 @@ def all_nodes(facts: SourceFacts) -> Iterator[Node]:
                     seen.add(node)
                     yield node
                     pending.extend(node.inputs)
+
+
+def nodes_apart(facts: SourceFacts, one: Node, other: Node) -> tuple[Place, Place]:
+    """Where two values are made, in the innermost call that holds them both."""
+    events = [
+        Fact(node.syntax, node.frame, "made", {})
+        for node in (one, other)
+        if node.syntax is not None and node.frame is not None
+    ]
+    if len(events) < 2:
+        return Place("", 0), Place("", 0)
+    return facts.places_apart(events[0], events[1])

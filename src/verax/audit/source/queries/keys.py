@@ -12,6 +12,7 @@ from ..events import Applied, KeyUse, Mutation
 from ..frame import Region
 from ..graph import Node
 from ..values import Sequence, nodes_of
+from .exclusion import exclude_each_other
 from .loops import calls, is_within
 
 if TYPE_CHECKING:
@@ -33,12 +34,30 @@ def repeated(facts: SourceFacts, kinds: frozenset[str]) -> Iterator[tuple[KeyUse
     change in ways that are not seen. What is drawn from its children repeats too, and is not told
     again.
     """
-    for use in facts.events(KeyUse):
+    for use in uses(facts):
         for region in use.region.chain() if use.region is not None else ():
             if region.kind in ABSTRACT:
                 break
+            if not use.is_certain and region.kind == "loop" and not counts(region):
+                continue
             if region.kind in kinds and comes_from_outside(use.key.node, region):
                 yield use, region
+
+
+def uses(facts: SourceFacts) -> Iterator[KeyUse]:
+    """All uses of what is a key for certain, or is called one."""
+    for use in facts.events(KeyUse):
+        if use.is_certain or use.key.node.is_key or facts.name_of(use.key).endswith("key"):
+            yield use
+
+
+def counts(region: Region) -> bool:
+    """Whether a loop of Python's counts, or goes on while something holds.
+
+    One over other things may start each of them from the same key on purpose.
+    """
+    iterated = region.details.get("iterated")
+    return iterated is None or (isinstance(iterated, Sequence) and iterated.kind == "range")
 
 
 def comes_from_outside(node: Node, region: Region) -> bool:
@@ -129,17 +148,12 @@ def made_from_constant(node: Node) -> bool:
 
 
 def constant_in(node: Node) -> str | None:
-    """Inside of what a constant key is made anew, all the same: a transformation or a loop.
-
-    Loops over other things than numbers may start each of them from the same seed on purpose.
-    """
+    """Inside of what a constant key is made anew, all the same: a transformation or a loop."""
     for region in node.region.chain() if node.region is not None else ():
         if region.kind in ("jit", "pmap", "scan", "fori_loop", "while_loop"):
             return region.kind
-        if region.kind == "loop":
-            iterated = region.details.get("iterated")
-            if iterated is None or (isinstance(iterated, Sequence) and iterated.kind == "range"):
-                return "loop"
+        if region.kind == "loop" and counts(region):
+            return "loop"
     return None
 
 
@@ -181,3 +195,13 @@ def is_function_of_object(facts: SourceFacts, use: KeyUse, before: KeyUse) -> bo
     owner = node.inputs[0] if node.operation == "field" and node.inputs else None
     cls = next((it for it in facts.record.classes if owner and it.syntax is owner.syntax), None)
     return cls is not None and not _FROZEN.isdisjoint(base_names(cls))
+
+
+def excluded(before: KeyUse, use: KeyUse) -> bool:
+    """Whether conditions keep two uses from happening both."""
+    others = dict(calls(use))
+    for frame, syntax in calls(before):
+        other = others.get(frame)
+        if other is not None:
+            return exclude_each_other(frame, syntax, other)
+    return False

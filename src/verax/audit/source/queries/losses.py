@@ -7,12 +7,13 @@ import ast
 from ...finding import Place
 from ..classes import innermost_function
 from ..events import Applied
-from ..values import Constant, Data, Mapping, Sequence, Value, leaves
+from ..library.transforms import DERIVATIVES
+from ..values import Constant, Data, Mapping, Sequence, Transformed, Value, leaves
 
 
-def has_auxiliary(event: Applied) -> bool | None:
+def has_auxiliary(transformed: Transformed) -> bool | None:
     """Whether the function returns a pair of a loss and something else; `None` if not known."""
-    option = event.transformed.options.get("has_aux")
+    option = transformed.options.get("has_aux")
     if option is None:
         return False
     return bool(option.value) if isinstance(option, Constant) else None
@@ -41,3 +42,12 @@ def is_given_openly(event: Applied) -> bool:
         return True
     function = innermost_function(event.transformed.function)
     return function is None or function.syntax.args.vararg is not None
+
+
+def derivative_in(transformed: Transformed) -> Transformed | None:
+    """The derivative that a transformed function is, be it compiled or mapped as well."""
+    while transformed.kind in ("jit", "vmap", "pmap", "checkpoint"):
+        if not isinstance(transformed.function, Transformed):
+            return None
+        transformed = transformed.function
+    return transformed if transformed.kind in DERIVATIVES else None

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-_KNOWN: dict[ast.AST, Reads] = {}
+from ..remember import children, remembered
+
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _REFLECTION = frozenset(("locals", "vars", "eval", "exec", "globals"))
 
@@ -48,24 +49,25 @@ def _holds(outer: ast.stmt, inner: ast.stmt | ast.expr) -> bool:
     return start <= (inner.lineno, inner.col_offset) < end
 
 
+@remembered
 def reads_of(function: ast.AST) -> Reads:
     """What a function reads."""
-    found = _KNOWN.get(function)
-    if found is None:
-        found = _KNOWN[function] = Reads()
-        pending: list[tuple[ast.AST, bool]] = [(it, False) for it in ast.iter_child_nodes(function)]
-        while pending:
-            node, inside = pending.pop()
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+    found = Reads()
+    pending: list[tuple[ast.AST, bool]] = [(it, False) for it in children(function)]
+    while pending:
+        node, inside = pending.pop()
+        if isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Load):
                 if node.id in _REFLECTION:
                     found.is_clear = False
                 if inside:
                     found.within.add(node.id)
                 found.lines.setdefault(node.id, []).append(node)
-            elif isinstance(node, (ast.Global, ast.Nonlocal)):
-                found.within.update(node.names)
-            elif isinstance(node, (ast.For, ast.AsyncFor, ast.While)) and not inside:
-                found.loops.append(node)
-            inside = inside or isinstance(node, _SCOPES)
-            pending.extend((it, inside) for it in ast.iter_child_nodes(node))
+            continue
+        if isinstance(node, (ast.Global, ast.Nonlocal)):
+            found.within.update(node.names)
+        elif isinstance(node, (ast.For, ast.AsyncFor, ast.While)) and not inside:
+            found.loops.append(node)
+        inside = inside or isinstance(node, _SCOPES)
+        pending.extend((it, inside) for it in children(node))
     return found

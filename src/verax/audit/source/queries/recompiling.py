@@ -10,14 +10,48 @@ from ..facts import SourceFacts
 from ..graph import Node
 from ..values import Constant, Data, Partial, Sequence, leaves
 from .arguments import ordinary_arguments, static_arguments
-from .repetition import counts, has_many_turns, is_made_inside, loops_around, loops_of
-from .syntax import body_of
+from .repetition import (
+    counts,
+    has_many_turns,
+    holds,
+    is_made_inside,
+    loops_around,
+    loops_of,
+    surrounds,
+)
+from .syntax import body_of, statement_around
 
 _JOINS = frozenset(
     f"{module}.{name}"
     for module in ("jax.numpy", "numpy")
     for name in ("stack", "concatenate", "asarray", "vstack", "hstack", "append")
 )
+
+
+_MADE = frozenset(
+    f"jax.numpy.{name}" for name in ("zeros", "ones", "full", "empty", "arange", "eye")
+)
+# The result has the shape of its operands.
+_KEEPS = frozenset("+ - * / // % ** turn ndarray.astype".split())
+
+
+def growing_names(facts: SourceFacts) -> list[tuple[ast.AST, str]]:
+    """Names to which a loop appends in each turn: `x = jnp.concatenate([x, new])`."""
+    found: list[tuple[ast.AST, str]] = []
+    for call in facts.events(Call):
+        if call.name not in _JOINS or not isinstance(call.syntax, ast.Call):
+            continue
+        statement = statement_around(call.frame, call.syntax)
+        if not isinstance(statement, ast.Assign) or statement.value is not call.syntax:
+            continue
+        target = statement.targets[0]
+        joined = call.syntax.args[0] if call.syntax.args else None
+        parts = joined.elts if isinstance(joined, (ast.List, ast.Tuple)) else call.syntax.args
+        if not isinstance(target, ast.Name) or len(parts) < 2:
+            continue
+        if any(isinstance(it, ast.Name) and it.id == target.id for it in parts):
+            found += [(loop, target.id) for loop in loops_around(call.frame, call.syntax)]
+    return found
 
 
 def growing_arrays(facts: SourceFacts) -> dict[Node, str]:
@@ -28,11 +62,14 @@ def growing_arrays(facts: SourceFacts) -> dict[Node, str]:
             found[fact.data["result"].node] = f"`{fact.text}`"
     lists = _growing_lists(facts)
     for call in facts.events(Call):
-        if call.name in _JOINS and call.args and isinstance(call.result, Data):
+        if not call.args or not isinstance(call.result, Data):
+            continue
+        if call.name in _MADE and any(counts(leaf.node) for leaf in leaves(call.args[0])):
+            found[call.result.node] = f"`{call.text}`"
+        elif call.name in _JOINS:
             first = call.args[0]
-            loops = lists.get(first.syntax) if isinstance(first, Sequence) else None
-            inside = loops and loops.intersection(loops_around(call.frame, call.syntax))
-            if inside:
+            around = lists.get(first.syntax) if isinstance(first, Sequence) else None
+            if around and around.intersection(loops_around(call.frame, call.syntax)):
                 found[call.result.node] = f"`{call.text}`"
     return found
 
@@ -58,23 +95,38 @@ def _growing_lists(facts: SourceFacts) -> dict[ast.AST | None, set[ast.AST]]:
             continue
         if change.how in ("append", "extend"):
             for loop in loops_around(change.frame, change.syntax):
-                if all(node is not target.syntax for node in ast.walk(loop)):
+                if not isinstance(target.syntax, ast.expr) or not holds(loop, target.syntax):
                     found.setdefault(target.syntax, set()).add(loop)
         else:
             shrinking.add(target.syntax)
     return {syntax: around for syntax, around in found.items() if syntax not in shrinking}
 
 
-def another_shape(applied: Applied, growing: dict[Node, str]) -> str | None:
+def another_shape(
+    applied: Applied, growing: dict[Node, str], names: list[tuple[ast.AST, str]]
+) -> str | None:
     """An argument whose shape is another one in each turn."""
     for _, value in ordinary_arguments(applied):
         for leaf in leaves(value):
-            what = growing.get(leaf.node)
-            if what is None:
-                continue
-            if all(map(has_many_turns, loops_of(leaf.node))):
+            what = _grown(leaf.node, growing)
+            around = [loop for loop in loops_of(leaf.node) if surrounds(loop, applied)]
+            if what is not None and any(map(has_many_turns, around)):
                 return what
+    call = applied.syntax
+    for argument in call.args if isinstance(call, ast.Call) else ():
+        for loop, name in names:
+            is_inside = any(node is call for node in ast.walk(loop))
+            if isinstance(argument, ast.Name) and argument.id == name and is_inside:
+                return f"`{name}`"
     return None
+
+
+def _grown(node: Node, growing: dict[Node, str], depth: int = 0) -> str | None:
+    found = growing.get(node)
+    if found is None and node.operation in _KEEPS and depth < 4:
+        inner = (_grown(it, growing, depth + 1) for it in node.inputs)
+        return next((it for it in inner if it is not None), None)
+    return found
 
 
 def another_static(applied: Applied) -> str:
@@ -82,8 +134,9 @@ def another_static(applied: Applied) -> str:
     for name, value in static_arguments(applied):
         if not isinstance(value, Data) or value.traced or not counts(value.node):
             continue
-        around = [it for it in loops_of(value.node) if not is_made_inside(applied.transformed, it)]
-        if any(map(has_many_turns, around)):
+        around = [loop for loop in loops_of(value.node) if surrounds(loop, applied)]
+        outside = [loop for loop in around if not is_made_inside(applied.transformed, loop)]
+        if any(map(has_many_turns, outside)):
             return name
     return ""
 

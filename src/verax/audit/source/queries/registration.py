@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from ..classes import base_names, decorator_names
+from ..classes import all_fields, base_names, decorator_names
 from ..facts import SourceFacts
 from ..project import Module
-from ..values import Class, External, Instance, Mapping, Sequence, Value
+from ..values import Class, Data, External, Instance, Mapping, Sequence, Value, leaves
 
 _TREES = frozenset(
     ("equinox.Module", "flax.struct.PyTreeNode", "typing.NamedTuple", "flax.nnx.Module")
@@ -114,18 +114,21 @@ def is_marked_static(value: ast.expr | None) -> bool:
 
 def holds_arrays(facts: SourceFacts, value: Instance) -> list[str]:
     """The fields of an object that are arrays, by what is in them or by their annotations."""
-    from ..classes import all_fields
-    from ..values import leaves
-
     found = [
         name
         for name, item in value.attributes.items()
-        if not name.startswith("__") and any(leaf.is_array for leaf in leaves(item))
+        if not name.startswith("__") and any(map(_is_array, leaves(item)))
     ]
     for name, syntax in all_fields(value.cls).items():
         if name not in found and is_array_annotation(syntax.annotation):
             found.append(name)
     return found
+
+
+def _is_array(leaf: Data) -> bool:
+    """Whether something is certainly an array, and not a number of Python's."""
+    is_made = leaf.node.operation.startswith(("jax.numpy.", "jax.random.", "numpy."))
+    return leaf.is_array and (is_made or bool(leaf.traced) or bool(leaf.node.shape))
 
 
 def is_array_annotation(syntax: ast.expr) -> bool:

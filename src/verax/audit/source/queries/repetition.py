@@ -8,19 +8,41 @@ from collections.abc import Iterator
 from ..events import Event
 from ..frame import Frame, Region
 from ..graph import Node
+from ..remember import children, remembered
 from ..values import Sequence, Transformed
 from .syntax import body_of
+
+_Loop = ast.For | ast.While | ast.ListComp | ast.GeneratorExp
 
 # A loop of fewer turns is not worth a word.
 FEW = 4
 
 
-def loops_around(frame: Frame, syntax: ast.AST) -> Iterator[ast.AST]:
+def loops_around(frame: Frame, syntax: ast.AST) -> Iterator[ast.stmt | ast.expr]:
     """The loops and comprehensions of a frame's function around a piece of syntax."""
-    for node in ast.walk(body_of(frame)):
-        is_loop = isinstance(node, (ast.For, ast.While, ast.ListComp, ast.GeneratorExp))
-        if is_loop and any(inner is syntax for inner in ast.walk(node)):
-            yield node
+    if isinstance(syntax, (ast.expr, ast.stmt)):
+        for loop in _loops(body_of(frame)):
+            if loop is not syntax and holds(loop, syntax):
+                yield loop
+
+
+@remembered
+def _loops(body: ast.AST) -> list[_Loop]:
+    found: list[_Loop] = []
+    pending = [body]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, _Loop):
+            found.append(node)
+        pending.extend(children(node))
+    return found
+
+
+def holds(outer: ast.stmt | ast.expr, inner: ast.stmt | ast.expr) -> bool:
+    """Whether a piece of syntax is inside of another one, by where they are written."""
+    start = (outer.lineno, outer.col_offset)
+    end = (outer.end_lineno or 0, outer.end_col_offset or 0)
+    return start <= (inner.lineno, inner.col_offset) < end
 
 
 def in_one_loop(first: Event, second: Event) -> bool:
@@ -38,6 +60,14 @@ def is_made_inside(transformed: Transformed, loop: Region) -> bool:
         return True
     syntax: ast.AST = loop.details["syntax"]
     return any(node is transformed.syntax for node in ast.walk(syntax))
+
+
+def surrounds(loop: Region, event: Event) -> bool:
+    """Whether an event happens in the turns of a loop, and not with what is left after it."""
+    region = event.frame.region
+    if region is not None and loop in region.chain():
+        return True
+    return any(node is event.syntax for node in ast.walk(loop.details["syntax"]))
 
 
 def has_many_turns(loop: Region) -> bool:

@@ -31,12 +31,8 @@ def one_sided(flow: Flow) -> Iterator[OneSided]:
                 continue
             sides = flow.same.number(source), flow.same.number(other)
             earlier = found.setdefault(sides, error.made)
-            places = earlier.place, error.made.place
-            if places[0] is not None and places[1] is not None and places[0] != places[1]:
-                first, second = earlier, error.made
-                if places[1].line < places[0].line:
-                    first, second = second, first
-                pairs.append((sides, OneSided(first, second, source)))
+            if earlier is not error.made:
+                pairs.append((sides, OneSided(earlier, error.made, source)))
     for (one, other), pair in pairs:
         if (other, one) not in found:
             yield pair
@@ -64,6 +60,8 @@ def terms_without_gradient(flow: Flow) -> Iterator[Node]:
             continue
         for node in flow.slice([term.node], blocked=True):
             inside = squared(node)
-            if inside is not None and stopped(inside) is not None and flow.uses(inside):
+            error = stopped(inside) if inside is not None else None
+            # The square of anything else may be a constant on purpose, by Danskin's theorem.
+            if error is not None and error.operation == "-" and flow.uses(error):
                 yield node
                 break

@@ -6,8 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ..frame import Frame
-
-_STATEMENTS: dict[ast.AST, dict[ast.AST, ast.stmt]] = {}
+from ..remember import children, remembered
 
 
 def body_of(frame: Frame) -> ast.AST:
@@ -17,18 +16,20 @@ def body_of(frame: Frame) -> ast.AST:
 
 def statement_around(frame: Frame, syntax: ast.AST) -> ast.stmt | None:
     """The innermost statement of a frame's function that holds a piece of syntax."""
-    owner = body_of(frame)
-    found = _STATEMENTS.get(owner)
-    if found is None:
-        found = _STATEMENTS[owner] = {}
-        pending: list[tuple[ast.AST, ast.stmt | None]] = [(owner, None)]
-        while pending:
-            node, statement = pending.pop()
-            inner = node if isinstance(node, ast.stmt) and node is not owner else statement
-            if inner is not None:
-                found[node] = inner
-            pending.extend((child, inner) for child in ast.iter_child_nodes(node))
-    return found.get(syntax)
+    return _statements(body_of(frame)).get(syntax)
+
+
+@remembered
+def _statements(owner: ast.AST) -> dict[ast.AST, ast.stmt]:
+    found: dict[ast.AST, ast.stmt] = {}
+    pending: list[tuple[ast.AST, ast.stmt | None]] = [(owner, None)]
+    while pending:
+        node, statement = pending.pop()
+        inner = node if isinstance(node, ast.stmt) and node is not owner else statement
+        if inner is not None:
+            found[node] = inner
+        pending.extend((child, inner) for child in children(node))
+    return found
 
 
 def handlers_around(frame: Frame, syntax: ast.AST) -> Iterator[ast.ExceptHandler]:

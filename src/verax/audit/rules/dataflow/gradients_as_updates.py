@@ -1,0 +1,86 @@
+"""Gradients that are added to parameters as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Calls of `optax.apply_updates` with the gradients of a loss."""
+    from ...source.events import Call
+    from ...source.values import leaves
+
+    for call in facts.events(Call):
+        if call.name != "optax.apply_updates":
+            continue
+        updates = call.args[1] if len(call.args) > 1 else call.keywords.get("updates")
+        found = leaves(updates) if updates is not None else []
+        if found and all(it.node.operation == "gradient" for it in found):
+            yield RULE.finding(
+                call.place,
+                current="the gradients themselves are added to the parameters, without the "
+                "optimiser's update: that makes the loss larger",
+                expected="updates from `optimiser.update(gradients, state, params)`",
+                fix="pass the updates that the optimiser returns",
+                evidence=(Evidence("the gradients come from here", found[0].node.place),),
+                engine=Engine.SOURCE,
+            )
+
+
+RULE = Rule(
+    code="DF107",
+    name="gradients-as-updates",
+    title="Gradients are applied as if they were updates",
+    family="dataflow",
+    severity=Severity.CRITICAL,
+    confidence=Confidence.LIKELY,
+    explanation="""\
+`optax.apply_updates(params, updates)` adds. Updates are what an optimiser makes from gradients:
+scaled, and with the opposite sign. With gradients in their place, every step goes uphill, with a
+learning rate of one.
+""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+import optax
+
+TX = optax.sgd(0.1)
+
+def loss(w, x):
+    return jnp.mean((x @ w) ** 2)
+
+def entry(w, state, x):
+    grads = jax.grad(loss)(w, x)
+    updates, state = TX.update(grads, state, w)
+    return optax.apply_updates(w, grads), state
+
+def inputs():
+    return jnp.ones(3), TX.init(jnp.ones(3)), jnp.ones((4, 3))
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+import optax
+
+TX = optax.sgd(0.1)
+
+def loss(w, x):
+    return jnp.mean((x @ w) ** 2)
+
+def entry(w, state, x):
+    grads = jax.grad(loss)(w, x)
+    updates, state = TX.update(grads, state, w)
+    return optax.apply_updates(w, updates), state
+
+def inputs():
+    return jnp.ones(3), TX.init(jnp.ones(3)), jnp.ones((4, 3))
+""",
+    source=check_source,
+)

@@ -1,0 +1,133 @@
+"""A call without side effects whose result nobody takes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Engine, Finding, Severity
+from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.events import Call
+    from ...source.facts import SourceFacts
+
+_PURE = ("jax.numpy.", "jax.nn.", "jax.random.", "jax.scipy.", "ndarray.at[].")
+_PURE_FUNCTIONS = frozenset(
+    "optax.apply_updates dataclasses.replace tuple._replace object._replace jax.lax.stop_gradient "
+    "jax.lax.dynamic_update_slice jax.lax.dynamic_slice jax.lax.clamp".split()
+)
+# They are called for the error that they raise, or for what they write.
+_FOR_EFFECT = frozenset(
+    "save savez savez_compressed set_printoptions broadcast_shapes result_type promote_types "
+    "array_repr array_str printoptions bool_ shape ndim size".split()
+)
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Statements that are such a call, inside of a function."""
+    from ...source.events import Call
+
+    for call in facts.events(Call):
+        if _is_pure(call) and _is_dropped(call):
+            yield RULE.finding(
+                call.place,
+                current=f"`{_shown(call)}` returns a new value, and nothing takes it",
+                expected="the result is assigned, returned, or passed on",
+                fix=f"Assign it: `{_target(call)} = ...`; arrays and states are never changed "
+                "in place.",
+                engine=Engine.SOURCE,
+            )
+
+
+def _is_pure(call: Call) -> bool:
+    name = call.name
+    if name.rpartition(".")[2] in _FOR_EFFECT:
+        return False
+    return name.startswith(_PURE) or name in _PURE_FUNCTIONS or _is_apply_gradients(call)
+
+
+def _is_apply_gradients(call: Call) -> bool:
+    return call.name.endswith(".apply_gradients") and "grads" in call.keywords
+
+
+def _is_dropped(call: Call) -> bool:
+    from ...source.queries.syntax import handlers_around, statement_around
+
+    frame = call.frame
+    function = frame.function
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    statement = statement_around(frame, call.syntax)
+    if not isinstance(statement, ast.Expr) or statement.value is not call.syntax:
+        return False
+    # A test may call a function only to see that it does not fail, or that it does.
+    if function.name.lower().startswith(("test", "bench", "warm")):
+        return False
+    if any(handlers_around(frame, call.syntax)):
+        return False
+    return not any(
+        isinstance(it, (ast.With, ast.AsyncWith)) and _holds(it, statement)
+        for it in ast.walk(function)
+    )
+
+
+def _holds(outer: ast.stmt, inner: ast.stmt) -> bool:
+    return outer.lineno <= inner.lineno <= (outer.end_lineno or outer.lineno)
+
+
+def _shown(call: Call) -> str:
+    text = call.text
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _target(call: Call) -> str:
+    """A name for the result: that of the value which it is a new version of."""
+    syntax = call.syntax
+    if isinstance(syntax, ast.Call):
+        if isinstance(syntax.func, ast.Attribute):
+            base = syntax.func.value
+            while isinstance(base, (ast.Subscript, ast.Attribute)):
+                base = base.value
+            if isinstance(base, ast.Name) and not call.name.startswith(("jax.", "optax.")):
+                return base.id
+        if syntax.args and isinstance(syntax.args[0], ast.Name):
+            return syntax.args[0].id
+    return "result"
+
+
+RULE = Rule(
+    code="DF104",
+    name="result-unused",
+    title="The result of a function without side effects is not used",
+    family="dataflow",
+    severity=Severity.ERROR,
+    explanation="""\
+JAX's arrays are never changed in place: `x.at[i].set(v)`, `jnp.clip(x, 0, 1)` and
+`state.replace(...)` return a new value. As a statement of its own, such a call does nothing.
+
+Calls inside of `try`, `with` and tests are left alone, since they may be there to raise.
+""",
+    wrong="""\
+import jax.numpy as jnp
+
+def entry(x, limit):
+    x.at[0].set(0.0)
+    return jnp.minimum(x, limit)
+
+def inputs():
+    return jnp.ones(3), jnp.float32(2.0)
+""",
+    right="""\
+import jax.numpy as jnp
+
+def entry(x, limit):
+    x = x.at[0].set(0.0)
+    return jnp.minimum(x, limit)
+
+def inputs():
+    return jnp.ones(3), jnp.float32(2.0)
+""",
+    source=check_source,
+)

@@ -1,0 +1,136 @@
+"""What a derivative returns is unpacked as if it returned something else."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Engine, Finding, Severity
+from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
+    from ...source.frame import Frame
+    from ...source.values import Transformed
+
+_LOSS = re.compile(r"(^|_)(loss|losses|value|val|cost|objective|nll|elbo|energy)$")
+_GRADIENT = re.compile(r"(^|_)(g|grad|grads|gradient|gradients)$")
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Assignments of a derivative's result to several names."""
+    from ...source.events import Applied
+    from ...source.queries.losses import derivative_in
+
+    made = {id(it.outside): derivative_in(it.transformed) for it in facts.events(Applied)}
+    for runs in facts.record.runs.values():
+        for frame in runs:
+            for statement, value in frame.steps:
+                derivative = made.get(id(value))
+                if derivative is None or not isinstance(statement, ast.Assign):
+                    continue
+                target = statement.targets[0]
+                if isinstance(target, (ast.Tuple, ast.List)):
+                    yield from _judged(frame, target, derivative)
+
+
+def _judged(
+    frame: Frame, target: ast.Tuple | ast.List, derivative: Transformed
+) -> Iterator[Finding]:
+    from ...source.queries.losses import has_auxiliary
+
+    auxiliary = has_auxiliary(derivative)
+    if auxiliary is None or any(isinstance(it, ast.Starred) for it in target.elts):
+        return
+    returned = _returned(derivative, auxiliary)
+    problem = _problem(target.elts, derivative, auxiliary)
+    if problem:
+        yield RULE.finding(
+            frame.place(target),
+            current=f"`{derivative.kind}` returns {returned}, and {problem}",
+            expected=f"names for {returned}, in this order",
+            fix=f"write `{_right(derivative, auxiliary)} = ...`",
+            engine=Engine.SOURCE,
+        )
+
+
+def _returned(derivative: Transformed, auxiliary: bool) -> str:
+    if derivative.kind == "value_and_grad":
+        return "((loss, aux), gradients)" if auxiliary else "(loss, gradients)"
+    return "(gradients, aux)" if auxiliary else "the gradients"
+
+
+def _right(derivative: Transformed, auxiliary: bool) -> str:
+    if derivative.kind == "value_and_grad":
+        return "(loss, aux), grads" if auxiliary else "loss, grads"
+    return "grads, aux" if auxiliary else "grads"
+
+
+def _problem(targets: list[ast.expr], derivative: Transformed, auxiliary: bool) -> str:
+    """What is wrong with the names, if anything is."""
+    from ...source.values import Constant
+
+    is_pair = derivative.kind == "value_and_grad" or auxiliary
+    names = [it.id if isinstance(it, ast.Name) else "" for it in targets]
+    if is_pair and len(targets) != 2:
+        return f"that is unpacked into {len(targets)} names"
+    if len(targets) != 2:
+        return ""
+    first, second = names
+    exchanged = bool(_GRADIENT.search(first) and _LOSS.search(second))
+    if derivative.kind == "value_and_grad":
+        return f"`{first}` gets the loss, `{second}` the gradients" if exchanged else ""
+    numbers = derivative.options.get("argnums")
+    is_single = numbers is None or isinstance(numbers, Constant)
+    if is_single and _LOSS.search(first) and _GRADIENT.search(second):
+        what = "the gradients, and" if auxiliary else "one part of the gradients, and"
+        rest = "what the loss returns beside" if auxiliary else "another"
+        return f"`{first}` gets {what} `{second}` {rest}"
+    return ""
+
+
+RULE = Rule(
+    code="GR203",
+    name="derivative-unpacked-wrongly",
+    title="The result of a derivative is unpacked wrongly",
+    family="grad",
+    severity=Severity.ERROR,
+    explanation="""\
+`jax.grad` returns gradients, `jax.value_and_grad` a pair of the loss and the gradients. With
+`has_aux=True` the loss becomes a pair itself: `(loss, aux), grads`, and `jax.grad` returns
+`grads, aux`.
+""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+def loss_of(w, x):
+    error = x @ w
+    return jnp.mean(error**2), error
+
+def entry(w, x):
+    loss, error, grads = jax.value_and_grad(loss_of, has_aux=True)(w, x)
+    return loss, error, grads
+
+def inputs():
+    return jnp.ones(3), jnp.ones((5, 3))
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+def loss_of(w, x):
+    error = x @ w
+    return jnp.mean(error**2), error
+
+def entry(w, x):
+    (loss, error), grads = jax.value_and_grad(loss_of, has_aux=True)(w, x)
+    return loss, error, grads
+
+def inputs():
+    return jnp.ones(3), jnp.ones((5, 3))
+""",
+    source=check_source,
+)

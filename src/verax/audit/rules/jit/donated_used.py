@@ -1,0 +1,112 @@
+"""An array that is used after its memory was given away."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Engine, Evidence, Finding, Severity
+from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.events import Applied
+    from ...source.facts import SourceFacts
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Names that are donated in a call, and read after it."""
+    from ...source.events import Applied
+    from ...source.queries.flow import next_use, sets
+    from ...source.queries.syntax import body_of, statement_around
+
+    for applied in facts.events(Applied):
+        if applied.transformed.kind != "jit" or applied.frame.is_staged:
+            continue
+        for name, syntax in _donated(applied):
+            statement = statement_around(applied.frame, applied.syntax)
+            text = ast.unparse(syntax)
+            if statement is None or sets(statement, text) or isinstance(statement, ast.Return):
+                continue
+            used = next_use(body_of(applied.frame), statement, text)
+            if used is None:
+                continue
+            place = applied.frame.place(used)
+            again = "in the next turn" if place.line <= applied.place.line else "here"
+            yield RULE.finding(
+                place,
+                current=f"`{text}` is used {again} after the call at line {applied.place.line} "
+                f"took its memory: it is donated as `{name}`",
+                expected="what is donated is not used again",
+                fix=f"Go on with the result of the call (`{text} = …`), or leave `{name}` out of "
+                "`donate_argnums`.",
+                evidence=(Evidence(f"`{text}` is donated here", applied.place),),
+                engine=Engine.SOURCE,
+            )
+
+
+def _donated(applied: Applied) -> Iterator[tuple[str, ast.Name | ast.Attribute]]:
+    """The donated arguments of a call that are written as names."""
+    from ...source.queries.arguments import donated_positions
+
+    call = applied.syntax
+    if not isinstance(call, ast.Call) or any(isinstance(it, ast.Starred) for it in call.args):
+        return
+    positions = donated_positions(applied.transformed)
+    offset = len(applied.args) - len(call.args)
+    for number, argument in enumerate(call.args):
+        if isinstance(argument, (ast.Name, ast.Attribute)) and number + offset in positions:
+            yield str(positions[number + offset]), argument
+    for keyword in call.keywords:
+        if isinstance(keyword.value, (ast.Name, ast.Attribute)) and keyword.arg in positions:
+            yield str(keyword.arg), keyword.value
+
+
+RULE = Rule(
+    code="JT106",
+    name="donated-used",
+    title="Donated array used again",
+    family="jit",
+    severity=Severity.ERROR,
+    explanation="""\
+With `donate_argnums` a jitted function may write its results into the memory of its arguments. The
+array outside is deleted by the call: using it again raises. Its shape and dtype stay known.
+""",
+    wrong="""\
+import functools
+
+import jax
+import jax.numpy as jnp
+
+@functools.partial(jax.jit, donate_argnums=0)
+def step(w, g):
+    return w - 0.1 * g
+
+def entry(w, g):
+    w = w + 0.0
+    new = step(w, g)
+    return new, jnp.linalg.norm(new - w)
+
+def inputs():
+    return jnp.ones(3), jnp.ones(3)
+""",
+    right="""\
+import functools
+
+import jax
+import jax.numpy as jnp
+
+@functools.partial(jax.jit, donate_argnums=0)
+def step(w, g):
+    return w - 0.1 * g
+
+def entry(w, g):
+    w = w + 0.0
+    w = step(w, g)
+    return w, jnp.linalg.norm(w)
+
+def inputs():
+    return jnp.ones(3), jnp.ones(3)
+""",
+    source=check_source,
+)

@@ -1,0 +1,95 @@
+"""A loop whose body reads the initial value instead of its carry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Confidence, Engine, Evidence, Severity
+from .._rule import Rule, Verdict
+
+if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
+    from ...source.frame import Region
+    from ...source.graph import Node
+
+
+def check_source(facts: SourceFacts) -> Iterator[Verdict]:
+    """Parts of a carry that nothing reads, while the body reads what they started from."""
+    from ...source.events import Loop
+    from ...source.queries.loops import behind, paired_leaves
+
+    for loop in facts.events(Loop):
+        if loop.carry_in is None or loop.returned is None:
+            continue
+        used = behind(loop.returned) | behind(loop.options.get("condition"))
+        scanned = behind(loop.xs)
+        for initial, carry in paired_leaves(loop.initial, loop.carry_in):
+            if carry.node in used or carry.node.is_key or initial.node in scanned:
+                continue
+            reader = _reader(used, initial.node, loop.region)
+            if reader is None or reader.place is None:
+                continue
+            name = facts.name_of(initial)
+            yield RULE.finding(
+                reader.place,
+                current=f"the body ignores its carry and reads `{name}`, from which the carry "
+                "starts: every iteration begins there again",
+                expected="an iteration goes on from the carry that it gets",
+                fix="use the body's own parameter",
+                evidence=(Evidence("the loop is here", loop.place),),
+                engine=Engine.SOURCE,
+            )
+
+
+def _reader(used: set[Node], initial: Node, region: Region) -> Node | None:
+    """Something in the body that is made from the initial value."""
+    return next((it for it in used if initial in it.inputs and it.is_made_in(region)), None)
+
+
+RULE = Rule(
+    code="SC005",
+    name="carry-ignored",
+    title="A loop ignores its carry and reads the initial value",
+    family="scan",
+    severity=Severity.CRITICAL,
+    confidence=Confidence.LIKELY,
+    explanation="""\
+The body of a loop does not use its carry, and reads the value that the loop starts from, which it
+closes over: `state` of the function around instead of its own parameter. Every iteration begins
+anew at the start, and nothing is carried on.
+""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+
+def entry(state, forces):
+    def step(s, force):
+        moved = 0.9 * state + force
+        return moved, moved
+
+    return jax.lax.scan(step, state, forces)
+
+
+def inputs():
+    return jnp.zeros(3), jnp.ones((7, 3))
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+
+def entry(state, forces):
+    def step(s, force):
+        moved = 0.9 * s + force
+        return moved, moved - state
+
+    return jax.lax.scan(step, state, forces)
+
+
+def inputs():
+    return jnp.zeros(3), jnp.ones((7, 3))
+""",
+    source=check_source,
+)

@@ -1,0 +1,55 @@
+"""Functions outside of the project that consume a random key, as far as their names tell.
+
+`model.init(key, x)`, `env.step(key, state, action)`, `dist.sample(seed=key)`, a layer's `key=key`.
+Nobody says what such a function does with its key, so that these uses are not certain: whether a
+value is a key at all may be known only later.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..values import Data, Value, leaves
+
+if TYPE_CHECKING:
+    from ..frame import Site
+    from ..graph import Node
+    from ..machine import Interpreter
+
+# Methods that take a key first.
+_FIRST = frozenset(
+    "init init_with_output reset reset_env step step_env sample sample_and_log_prob rsample".split()
+)
+# Methods whose keys have a name of their own.
+_NAMED = _FIRST | frozenset(("apply", "rollout"))
+_NAMES = ("key", "rng_key", "prng_key", "seed", "rng", "rngs")
+_LAYERS = ("equinox.nn.",)
+
+
+def consumed_outside(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> None:
+    """Note the keys that a call of something unknown consumes."""
+    method = name.rpartition(".")[2]
+    given: list[Value] = []
+    if method in _NAMED or name.startswith(_LAYERS):
+        given += [keywords[it] for it in _NAMES if it in keywords]
+    if method in _FIRST and args:
+        given.append(args[0])
+    seen: set[Node] = set()
+    for value in given:
+        for leaf in leaves(value):
+            if leaf.node not in seen and may_be_key(leaf):
+                seen.add(leaf.node)
+                machine.use_key(site, leaf, name, is_certain=False)
+
+
+def may_be_key(value: Data) -> bool:
+    """Whether a value is a key, or is called like one."""
+    node = value.node
+    if node.is_key:
+        return True
+    while node.operation in ("turn", "carry", "lane", "slice", "primal") and node.inputs:
+        node = node.inputs[0]
+    name = node.label if node.operation in ("parameter", "field") else ""
+    return name in ("key", "rng") or name.endswith(("_key", "_rng", "subkey"))

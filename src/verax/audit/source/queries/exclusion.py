@@ -1,0 +1,48 @@
+"""Whether two places of a function exclude each other by the conditions around them."""
+
+from __future__ import annotations
+
+import ast
+
+from ..frame import Frame
+
+
+def exclude_each_other(frame: Frame, one: ast.AST, other: ast.AST) -> bool:
+    """Whether `if` statements with opposite tests stand around two places.
+
+    `if train: … draw …` and, later, `if not train: … draw …` never run both.
+    """
+    function = frame.function or frame.module.syntax
+    first, second = _conditions(function, one), _conditions(function, other)
+    return any(_contradict(a, b) for a in first for b in second)
+
+
+def _conditions(function: ast.AST, wanted: ast.AST) -> list[tuple[ast.expr, bool]]:
+    """The tests that have to hold, or not to hold, for a place to be reached."""
+    found: list[tuple[ast.expr, bool]] = []
+    for node in ast.walk(function):
+        if isinstance(node, ast.If):
+            for branch, holds in ((node.body, True), (node.orelse, False)):
+                if any(inner is wanted for it in branch for inner in ast.walk(it)):
+                    found.append((node.test, holds))
+    return found
+
+
+def _contradict(one: tuple[ast.expr, bool], other: tuple[ast.expr, bool]) -> bool:
+    (first, a), (second, b) = _plain(*one), _plain(*other)
+    if ast.dump(first) == ast.dump(second):
+        return a is not b
+    if not (a and b and isinstance(first, ast.Compare) and isinstance(second, ast.Compare)):
+        return False
+    equal = [it for it in (first, second) if len(it.ops) == 1 and isinstance(it.ops[0], ast.Eq)]
+    if len(equal) != 2 or ast.dump(first.left) != ast.dump(second.left):
+        return False
+    values = [it.comparators[0] for it in equal]
+    constants = [it.value for it in values if isinstance(it, ast.Constant)]
+    return len(constants) == 2 and constants[0] != constants[1]
+
+
+def _plain(test: ast.expr, holds: bool) -> tuple[ast.expr, bool]:
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test, holds = test.operand, not holds
+    return test, holds

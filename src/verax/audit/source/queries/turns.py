@@ -1,0 +1,48 @@
+"""Keys that one turn of a loop uses and hands to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Place
+from ..events import Fact, KeyUse, Loop
+from ..graph import Node
+from ..values import Data
+from .keys import uses
+from .loops import body_frame, paired_leaves, returned_at
+from .names import local_name
+
+if TYPE_CHECKING:
+    from ..facts import SourceFacts
+
+
+def handed_on_used(facts: SourceFacts) -> Iterator[tuple[Place, str, KeyUse]]:
+    """Keys that a turn consumes and hands on, where the next turn consumes what it gets."""
+    first: dict[Node, KeyUse] = {}
+    for use in uses(facts):
+        first.setdefault(use.key.node, use)
+    for loop in facts.events(Loop):
+        for before, after in paired_leaves(loop.carry_in, loop.carry_out):
+            if before.node is not after.node and before.node in first and after.node in first:
+                name = local_name(facts, body_frame(facts, loop), after)
+                yield returned_at(facts, loop) or loop.place, name, first[after.node]
+    for fact in facts.events(Fact):
+        if fact.kind != "loop":
+            continue
+        for name, (before, after) in fact.data["carried"].items():
+            if not isinstance(before, Data) or not isinstance(after, Data):
+                continue
+            for node in _ends(after.node):
+                used = first.get(node)
+                if (
+                    before.node in first
+                    and used is not None
+                    and node.is_made_in(fact.data["region"])
+                ):
+                    yield used.place, name, used
+
+
+def _ends(node: Node) -> tuple[Node, ...]:
+    """What a name may hold when a turn ends: after a loop it is joined with what came before."""
+    return node.inputs if node.operation == "join" else (node,)
