@@ -298,26 +298,18 @@ def _data(
     machine: Interpreter, site: Site, callee: Data, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     """Something of which only its origin is known, such as a method of an object from outside."""
+    from .library.layers import applied
+
     node = callee.node
     is_field = node.operation == "field"
     consumed_outside(machine, site, node.label if is_field else callee.type, args, keywords)
-    result = machine.opaque("call", site, (callee, *args, *keywords.values()))
+    result = applied(machine, site, callee, args, keywords)
     name = f"object.{node.label}" if is_field else "object.__call__"
     machine.note(Call(site.syntax, site.frame, name, [callee, *args], keywords, result))
     return result
 
 
 _Handler = Callable[["Interpreter", Site, Any, list[Value], dict[str, Value]], Value]
-
-
-def _made_outside(
-    machine: Interpreter, site: Site, callee: Data, args: list[Value], keywords: dict[str, Value]
-) -> Value:
-    from .library.layers import applied
-
-    return applied(machine, site, callee, args, keywords)
-
-
 CALLS: dict[type[Value], _Handler] = {
     Function: _function,
     Bound: _bound,
@@ -328,5 +320,4 @@ CALLS: dict[type[Value], _Handler] = {
     Instance: _instance,
     Data: _data,
     Imported: _module,
-    Data: _made_outside,
 }

@@ -374,3 +374,30 @@ def test_a_mean_over_all_and_a_deviation_of_each():
     """
     assert found("AX009", program) == [5]
     assert found("AX009", program.replace("mean()", "mean(0)")) == []
+
+
+def test_layers_of_an_example_are_gone_through_one_by_one():
+    program = """
+    class MLP:
+        def __init__(self, sizes):
+            self.sizes = sizes
+
+        def init(self, key):
+            keys = jax.random.split(key, len(self.sizes) - 1)
+            sizes = zip(keys, self.sizes[:-1], self.sizes[1:])
+            return [(jax.random.normal(k, (m, n)), jnp.zeros(n)) for k, m, n in sizes]
+
+        def __call__(self, params, x):
+            for w, b in params:
+                x = jnp.tanh(x @ w + b)
+            return x
+
+    CRITIC = MLP([4, 32, 1])
+
+    def entry(params, obs, returns):
+        return jnp.mean((CRITIC(params, obs) - returns) ** 2)
+
+    def inputs():
+        return CRITIC.init(jax.random.key(0)), jnp.ones((6, 4)), jnp.ones(6)
+    """
+    assert found("AX002", program) == [18]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..shapes import Partial, Shape
 from ..values import Bound, Constant, Data, Instance, Value
+from .keys import consumed_outside
 from .registry import handles
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def _apply(
     method = owner.cls.find("__call__") if isinstance(owner, Instance) else None
     if owner is None or method is None or "method" in keywords or len(args) < 2:
         return machine.opaque("call", site, (*args, *keywords.values()))
+    consumed_outside(machine, site, "apply", args[1:], keywords)
     rest = {key: it for key, it in keywords.items() if key not in _OF_APPLY}
     result = machine.call(site, Bound(method, owner), args[2:], rest)
     mutable = keywords.get("mutable", Constant(False))
