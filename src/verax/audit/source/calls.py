@@ -298,10 +298,12 @@ def _data(
     machine: Interpreter, site: Site, callee: Data, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     """Something of which only its origin is known, such as a method of an object from outside."""
+    from .library.layers import applied
+
     node = callee.node
     is_field = node.operation == "field"
     consumed_outside(machine, site, node.label if is_field else callee.type, args, keywords)
-    result = machine.opaque("call", site, (callee, *args, *keywords.values()))
+    result = applied(machine, site, callee, args, keywords)
     name = f"object.{node.label}" if is_field else "object.__call__"
     machine.note(Call(site.syntax, site.frame, name, [callee, *args], keywords, result))
     return result

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import parts
 from .frame import Region, Site
-from .looping import varying
+from .looping import known_turns, varying
 from .values import Mapping, Sequence, Value
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _inside(
-    machine: Interpreter, frame: Frame, syntax: Any, evaluate: Callable[[], Value]
+    machine: Interpreter, frame: Frame, syntax: Any, first: Value, evaluate: Callable[[], Value]
 ) -> tuple[Value, Any]:
     """What one turn of all `for` parts gives, and the number of turns where it is known."""
     from .expressions import condition
@@ -29,7 +29,8 @@ def _inside(
     machine.control += 1
     length: Any = None
     for generator in syntax.generators:
-        iterated = machine.evaluate(frame, generator.iter)
+        is_first = generator is syntax.generators[0]
+        iterated = first if is_first else machine.evaluate(frame, generator.iter)
         length = length_of(iterated) if len(syntax.generators) == 1 and not generator.ifs else None
         place = frame.place(syntax)
         region = Region("loop", frame.region, place, syntax=syntax, iterated=iterated)
@@ -44,12 +45,36 @@ def _inside(
     return result, length
 
 
+def _one_by_one(
+    machine: Interpreter, frame: Frame, syntax: Any, first: Value
+) -> list[Value] | None:
+    """The elements of a comprehension, each from its own turn, where these are few and known."""
+    from .statements import assign
+
+    generator = syntax.generators[0]
+    turns = known_turns(machine, first)
+    if turns is None or len(syntax.generators) != 1 or generator.ifs:
+        return None
+    outer = frame.environment
+    items: list[Value] = []
+    for turn in turns:
+        frame.environment = dict(outer)
+        assign(machine, frame, generator.target, turn)
+        items.append(machine.evaluate(frame, syntax.elt))
+    frame.environment = outer
+    return items
+
+
 def comprehension(kind: str) -> Callable[[Interpreter, Frame, Any], Value]:
     """A list, a set or a generator."""
 
     def evaluate(machine: Interpreter, frame: Frame, syntax: Any) -> Value:
+        first = machine.evaluate(frame, syntax.generators[0].iter)
+        items = _one_by_one(machine, frame, syntax, first)
+        if items is not None:
+            return Sequence(kind, items, None, frame, machine.control, syntax=syntax)
         element, length = _inside(
-            machine, frame, syntax, lambda: machine.evaluate(frame, syntax.elt)
+            machine, frame, syntax, first, lambda: machine.evaluate(frame, syntax.elt)
         )
         return Sequence(kind, None, element, frame, machine.control, length=length, syntax=syntax)
 
@@ -63,5 +88,6 @@ def dict_comprehension(machine: Interpreter, frame: Frame, syntax: ast.DictComp)
         machine.evaluate(frame, syntax.key)
         return machine.evaluate(frame, syntax.value)
 
-    value, _ = _inside(machine, frame, syntax, pair)
+    first = machine.evaluate(frame, syntax.generators[0].iter)
+    value, _ = _inside(machine, frame, syntax, first, pair)
     return Mapping({object(): value}, True, frame, machine.control, syntax)

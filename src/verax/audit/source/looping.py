@@ -42,12 +42,36 @@ def assigned_names(syntax: ast.AST) -> frozenset[str]:
     return frozenset(names)
 
 
+# Turns that are gone through one by one.
+_FEW = 6
+
+
+def known_turns(machine: Interpreter, iterated: Value) -> list[Value] | None:
+    """What a loop goes through, one by one, if it is worth it: a few layers in an example."""
+    if machine.is_thorough and isinstance(iterated, Sequence) and iterated.kind != "set":
+        items = iterated.items
+        if items is not None and len(items) <= _FEW:
+            return list(items)
+    return None
+
+
+def _is_left_early(syntax: ast.AST) -> bool:
+    return any(isinstance(it, (ast.Break, ast.Continue, ast.Return)) for it in ast.walk(syntax))
+
+
 def for_statement(machine: Interpreter, frame: Frame, syntax: ast.For) -> bool:
     """`for … in …:`."""
     from .statements import assign
 
     iterated = machine.evaluate(frame, syntax.iter)
     site = Site(frame, syntax.iter)
+    turns = known_turns(machine, iterated)
+    if turns is not None and not syntax.orelse and not _is_left_early(syntax):
+        for item in turns:
+            assign(machine, frame, syntax.target, item)
+            if not machine.execute(frame, syntax.body):
+                return False
+        return True
 
     def start(region: Region) -> None:
         given = varying(parts.element(machine, site, iterated), region, syntax.target, frame)

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from .axes import annotated_shape
-from .classes import all_fields
+from .classes import all_fields, base_names
 from .events import Fact
 from .imports import attribute_of_module
 from .joining import element_of, join
@@ -126,6 +126,8 @@ def _of_instance(machine: Interpreter, site: Site, base: Instance, name: str) ->
     is_method = name in ("replace", "_replace") and name not in base.cls.fields
     if name in STATIC_ATTRIBUTES or name.startswith("__") or is_method:
         return Bound(External(f"object.{name}"), base)
+    if name == "apply" and "flax.linen.Module" in base_names(base.cls):
+        return Bound(External("flax.linen.Module.apply"), base)
     child = base.node.child("field", name, site.syntax, site.frame)
     traced = (
         base.traced if name in base.cls.fields and not _is_static_field(base.cls, name) else None

@@ -267,3 +267,137 @@ def test_what_may_not_run_or_is_expected_to_fail_is_left_alone():
     y = add(jnp.ones(4), input())
     """
     assert found("AX201", program) == []
+
+
+def test_one_output_of_a_flax_module_against_flat_targets():
+    program = """
+    import flax.linen as nn
+
+    class Critic(nn.Module):
+        width: int
+
+        @nn.compact
+        def __call__(self, x):
+            return nn.Dense(features=1)(nn.relu(nn.Dense(self.width)(x)))
+
+    def loss(params, model, obs, returns):
+        return jnp.mean((model.apply(params, obs) - returns) ** 2)
+
+    model, obs = Critic(64), jnp.ones((32, 4))
+    wrong = loss(model.init(jax.random.key(0), obs), model, obs, jnp.ones(32))
+    """
+    assert found("AX002", program) == [11]
+    assert found("AX002", program.replace("jnp.ones(32)", "jnp.ones((32, 1))")) == []
+
+
+def test_one_output_of_an_equinox_module_under_a_map():
+    program = """
+    import equinox as eqx
+
+    class Net(eqx.Module):
+        last: eqx.nn.Linear
+
+        def __call__(self, x):
+            return self.last(jax.nn.relu(x))
+
+    def loss(net, x, y):
+        squeezed = jax.vmap(net)(x).squeeze(-1)
+        return jnp.mean((jax.vmap(net)(x) - y) ** 2) + jnp.mean((squeezed - y) ** 2)
+
+    net = Net(eqx.nn.Linear(8, 1, key=jax.random.key(0)))
+    value = loss(net, jnp.ones((16, 8)), jnp.ones(16))
+    """
+    assert found("AX002", program) == [11]
+
+
+def test_a_kept_axis_that_is_averaged_with_all_others():
+    program = """
+    def loss(q, rewards):
+        best = q.max(axis=-1, keepdims=True)
+        return jnp.mean((rewards + 0.9 * best) ** 2)
+
+    value = loss(jnp.ones((6, 4)), jnp.ones(6))
+    """
+    assert found("AX002", program) == [3]
+    table = program.replace("jnp.mean((rewards + 0.9 * best) ** 2)", "rewards + 0.9 * best")
+    assert found("AX002", table) == []
+
+
+def test_differences_from_one_environment_to_the_next():
+    program = """
+    import verax
+
+    def changes(rewards):
+        rewards = verax.axes(rewards, "env time")
+        right = rewards[:, 1:] - rewards[:, :-1]
+        return right, rewards[1:] - rewards[:-1]
+    """
+    assert found("AX006", program) == [6]
+
+
+def test_the_example_of_a_module_is_followed_into_its_helpers():
+    program = """
+    RNG = np.random.default_rng(0)
+    AXES = {"x": "batch time feat", "mask": "batch time"}
+
+    def array(*shape):
+        return jnp.asarray(RNG.normal(size=shape))
+
+    def entry(x, mask):
+        return x * mask
+
+    def inputs():
+        return array(4, 4, 4), array(4, 4)
+    """
+    assert found("AX001", program) == [8]
+
+
+def test_a_total_is_added_to_each_element():
+    program = """
+    def loss(x, mean):
+        error = jnp.sum((x - mean) ** 2, axis=1)
+        return jnp.mean(error + 0.1 * jnp.sum(mean**2))
+
+    value = loss(jnp.ones((8, 5)), jnp.ones((8, 5)))
+    """
+    assert found("AX008", program) == [3]
+    assert found("AX008", program.replace("sum(mean**2)", "sum(mean**2, axis=1)")) == []
+
+
+def test_a_mean_over_all_and_a_deviation_of_each():
+    program = """
+    from jaxtyping import Array, Float
+
+    def scaled(obs: Float[Array, "batch feat"]):
+        centred = obs - obs.mean()
+        return centred / jnp.sqrt(jnp.var(obs, axis=0) + 1e-8)
+    """
+    assert found("AX009", program) == [5]
+    assert found("AX009", program.replace("mean()", "mean(0)")) == []
+
+
+def test_layers_of_an_example_are_gone_through_one_by_one():
+    program = """
+    class MLP:
+        def __init__(self, sizes):
+            self.sizes = sizes
+
+        def init(self, key):
+            keys = jax.random.split(key, len(self.sizes) - 1)
+            sizes = zip(keys, self.sizes[:-1], self.sizes[1:])
+            return [(jax.random.normal(k, (m, n)), jnp.zeros(n)) for k, m, n in sizes]
+
+        def __call__(self, params, x):
+            for w, b in params:
+                x = jnp.tanh(x @ w + b)
+            return x
+
+    CRITIC = MLP([4, 32, 1])
+
+    def entry(params, obs, returns):
+        return jnp.mean((CRITIC(params, obs) - returns) ** 2)
+
+    def inputs():
+        return CRITIC.init(jax.random.key(0)), jnp.ones((6, 4)), jnp.ones(6)
+    """
+    assert found("AX002", program) == [18]

@@ -249,3 +249,32 @@ def test_a_batch_is_spread_over_the_devices():
     right = loss(w, shard(jnp.ones((16, 3))))
     """
     assert found("VM203", program) == [8]
+
+
+def test_the_axes_of_a_mesh_are_what_a_shard_map_binds():
+    program = """
+    from jax.sharding import Mesh, PartitionSpec as P
+
+    mesh = Mesh(np.array(jax.devices()), ("data",))
+
+    @functools.partial(jax.shard_map, mesh=mesh, in_specs=P("data"), out_specs=P())
+    def total(x):
+        return lax.psum(x.sum(), "batch") + lax.psum(x.sum(), "data")
+    """
+    assert found("VM201", program) == [7]
+
+
+def test_a_mean_that_is_called_the_batchs_inside_of_a_map():
+    program = """
+    import verax
+
+    def centred(x):
+        batch_mean = jnp.mean(x, axis=0)
+        return x - batch_mean
+
+    def run(x):
+        x = verax.axes(x, "batch time feat")
+        batch_mean = x.mean(axis=0)
+        return jax.vmap(centred)(x), batch_mean
+    """
+    assert found("VM003", program) == [4]

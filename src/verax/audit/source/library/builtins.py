@@ -117,6 +117,12 @@ def _zip(
     length = min(numbers) if len(numbers) == len(args) and numbers else None
     if args and None not in lengths and length is None and all(it == lengths[0] for it in lengths):
         length = lengths[0]
+    if machine.is_thorough and type(length) is int and length <= 6:
+        rows = [
+            machine.tuple_of(*(parts.item(machine, site, it, Constant(at)) for it in args))
+            for at in range(length)
+        ]
+        return Sequence("zip", list(rows))
     items = [parts.element(machine, site, it) for it in args]
     return Sequence("zip", None, Sequence("tuple", items), length=length)
 

@@ -75,6 +75,7 @@ def load() -> None:
         "collectives",
         "control",
         "frameworks",
+        "layers",
         "naming",
         "questions",
         "random",
