@@ -114,6 +114,12 @@ WRONG = {
             y, new_variables = apply(variables, x)  # DF105
             return y, variables
         """,
+    "halves in an array of indices": """
+        def mark(labels, weights):
+            table = jnp.arange(4)
+            half = table.at[0].set(0.5)  # DF204
+            return half, jnp.zeros(4, jnp.int32).at[labels].add(jnp.ones(3) * 0.3)  # DF204
+        """,
     "gradients are added": """
         def step(params, batch, loss):
             value, grads = jax.value_and_grad(loss)(params, batch)
@@ -218,6 +224,11 @@ RIGHT = {
         def both(step, state, batch):
             new_state, metrics = step(state, batch)
             return state, new_state
+        """,
+    "whole numbers, and arrays of floats": """
+        def mark(labels, weights):
+            table = jnp.arange(4).at[0].set(1.0)
+            return jnp.zeros(4).at[labels].add(0.3), table.at[labels].add(weights)
         """,
     "gradients that were turned around": """
         def step(params, batch, loss, rate):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Evidence, Severity
+from ...finding import Engine, Evidence, Severity
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
+    from ...source.graph import Node
     from ...trace.facts import Facts
     from ...trace.program import Step, Value
 
@@ -49,6 +51,52 @@ def _written(facts: Facts, cast: Step) -> tuple[Value, Value] | None:
     if array.dtype != cast.outputs[0].dtype or facts.ranges[written].integral:
         return None
     return (array, written) if cast.place == update.place == widened.place else None
+
+
+def check_source(facts: SourceFacts) -> Iterator[Verdict]:
+    """Updates of arrays that visibly hold integers, with what visibly does not."""
+    from ...source.queries.nodes import all_nodes
+
+    for node in all_nodes(facts):
+        found = _cut(node) if node.operation in ("at.set", "at.add") else None
+        place = node.place
+        if found is None or place is None:
+            continue
+        array, dtype = found
+        yield RULE.finding(
+            place,
+            current=f"{dtype} is written into an array of {array.dtype}, which cuts it towards "
+            "zero",
+            expected="an array holds the dtype of what is written into it",
+            fix="make the array with the dtype of the update, or round the update explicitly",
+            evidence=(
+                (Evidence(f"the array of {array.dtype} is made here", array.place),)
+                if array.place is not None
+                else ()
+            ),
+            engine=Engine.SOURCE,
+        )
+
+
+def _cut(node: Node) -> tuple[Node, str] | None:
+    """The integer array and the dtype of the floats that an update writes into it."""
+    from ...source.values import Constant, Data, Sequence
+
+    target, *written = node.operands
+    base = target.items[0] if isinstance(target, Sequence) and target.items else None
+    if not isinstance(base, Data) or not written:
+        return None
+    dtype = base.node.dtype or ""
+    if not dtype.startswith(("int", "uint")) or dtype.endswith("*"):
+        return None
+    value = written[0]
+    if isinstance(value, Constant):
+        number = value.value
+        cut = isinstance(number, float) and not number.is_integer()
+        return (base.node, repr(number)) if cut else None
+    if isinstance(value, Data) and (value.node.dtype or "").startswith(("float", "bfloat")):
+        return base.node, str(value.node.dtype).rstrip("*")
+    return None
 
 
 RULE = Rule(
@@ -92,4 +140,5 @@ def inputs():
     return jnp.zeros(4, jnp.int32), jnp.array([0, 1, 1]), jnp.array([0.5, 0.25, 0.25])
 """,
     trace=check,
+    source=check_source,
 )

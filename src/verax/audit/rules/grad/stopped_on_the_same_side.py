@@ -40,7 +40,7 @@ def check(facts: Facts) -> Iterator[Finding]:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by reading."""
     from ...source.queries.gradients import flows
-    from ...source.queries.graphs import nodes_apart
+    from ...source.queries.nodes import nodes_apart
     from ...source.queries.stopped_terms import one_sided
 
     for flow in flows(facts):

@@ -49,7 +49,7 @@ class Dropped:
 def dropped_values(facts: SourceFacts) -> Iterator[Dropped]:
     """All such values, in every run of every function."""
     for function, runs in facts.record.runs.items():
-        if isinstance(function, ast.Lambda):
+        if isinstance(function, ast.Lambda) or not runs or runs[0].module is not facts.module:
             continue
         candidates: dict[ast.stmt, str] | None = None
         for frame in runs:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from ...finding import Place
+from ..events import Fact
 from ..graph import Node
 from ..values import nodes_of
 
@@ -68,3 +70,15 @@ def names_axis(node: Node) -> bool | None:
         return None
     axis = next((it.value for it in call.keywords if it.arg == "axis"), given[0] if given else None)
     return axis is not None and not (isinstance(axis, ast.Constant) and axis.value is None)
+
+
+def nodes_apart(facts: SourceFacts, one: Node, other: Node) -> tuple[Place, Place]:
+    """Where two values are made, in the innermost call that holds them both."""
+    events = [
+        Fact(node.syntax, node.frame, "made", {})
+        for node in (one, other)
+        if node.syntax is not None and node.frame is not None
+    ]
+    if len(events) < 2:
+        return Place("", 0), Place("", 0)
+    return facts.places_apart(events[0], events[1])

@@ -32,13 +32,13 @@ class Unthreaded:
 def unthreaded(facts: SourceFacts) -> Iterator[Unthreaded]:
     """Calls with an old version whose new one, by its name, is never read."""
     for function, runs in facts.record.runs.items():
-        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            reads = reads_of(function)
+        is_function = isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+        if is_function and runs and runs[0].module is facts.module:
             for statement, _ in runs[0].steps:
-                yield from _of_statement(runs[0], reads, statement)
+                yield from _of_statement(runs[0], function, statement)
 
 
-def _of_statement(frame: Frame, reads: Reads, statement: ast.stmt) -> Iterator[Unthreaded]:
+def _of_statement(frame: Frame, function: ast.AST, statement: ast.stmt) -> Iterator[Unthreaded]:
     if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
         return
     call = statement.value
@@ -49,7 +49,10 @@ def _of_statement(frame: Frame, reads: Reads, statement: ast.stmt) -> Iterator[U
     for new in _names(statement.targets[0]):
         match = _VERSION.match(new)
         old = (match.group(1) or match.group(2)) if match is not None else ""
-        if old not in given or reads.after(statement, new):
+        if old not in given:
+            continue
+        reads = reads_of(function)
+        if reads.after(statement, new):
             continue
         how = _used_on(frame, reads, statement, old)
         if how:
