@@ -431,7 +431,9 @@ def test_arrays_written_in_place():
         items[0] = out
         host = np.zeros(3)
         host[0] = 1
-        return out, host
+        parts = jnp.split(out, 3)
+        parts[0] += 1.0
+        return out, host, parts
     """
     assert found("JT207", program) == [3, 6, 12]
 

@@ -25,6 +25,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     from ...source.queries.boundaries import REPEATED
 
     for change in facts.events(Mutation):
+        if change.frame.region is None:
+            continue
         regions = _regions(facts, change)
         if not regions:
             continue

@@ -51,11 +51,17 @@ _PASS_ON = frozenset(
 )
 
 
+# They give lists of arrays, whose items may be set.
+_LISTS = ("split", "meshgrid", "broadcast_arrays")
+
+
 def _is_jax_array(value: Data) -> bool:
     return value.is_array and bool(value.traced or _is_made_by_jax(value.node))
 
 
 def _is_made_by_jax(node: Node, depth: int = 0) -> bool:
+    if node.operation.endswith(_LISTS):
+        return False
     if node.operation.startswith(("jax.numpy.", "jax.random.", "jax.nn.", "jax.lax.", "at.")):
         return True
     if node.operation not in _PASS_ON or depth > 8:
