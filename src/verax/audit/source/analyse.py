@@ -76,8 +76,19 @@ def interpret(module: Module, project: Project) -> Interpreter:
     for value in list(frame.environment.values()):
         _run_definition(machine, frame, machine.resolved(value), module)
     _run_transformed(machine, module)
+    _run_returned(machine, module)
     _run_example(machine, frame)
     return machine
+
+
+def _run_returned(machine: Interpreter, module: Module) -> None:
+    """Run the inner functions that nobody has called: a factory gives them to somebody elsewhere.
+
+    The last one first, since it uses those before it.
+    """
+    for function in reversed(machine.record.defined):
+        if function.frame.module is module and function.syntax not in machine.record.runs:
+            _run_generic(machine, function)
 
 
 def _run_example(machine: Interpreter, frame: Frame) -> None:
@@ -158,13 +169,17 @@ def _run_generic(machine: Interpreter, function: Function, owner: Value | None =
 
 def _run_transformed(machine: Interpreter, module: Module) -> None:
     """Call every transformed function with unknown arguments: as somebody elsewhere will."""
-    done: set[ast.AST] = set()
+    done: set[tuple[ast.AST, ast.AST]] = set()
     for made in list(machine.record.of(Made)):
         transformed = made.transformed
         function = innermost_function(transformed.function)
-        if function is None or made.syntax in done or made.frame.module is not module:
+        if function is None or module not in (made.frame.module, function.frame.module):
             continue
-        done.add(made.syntax)
+        # One place can make several: `compiled(f)` of the project's own.
+        what = (made.syntax, function.syntax)
+        if what in done:
+            continue
+        done.add(what)
         machine.start_root()
         _call_generic(machine, transformed, function)
 

@@ -58,6 +58,9 @@ def class_statement(machine: Interpreter, frame: Frame, syntax: ast.ClassDef) ->
     bases = [machine.evaluate(frame, base) for base in syntax.bases]
     cls = Class(syntax, frame, bases)
     machine.record.classes.append(cls)
+    for base in bases:
+        if isinstance(base, Class):
+            base.derived.append(cls)
     name = f"{frame.name}.{syntax.name}" if frame.name else syntax.name
     inner = Frame(frame.module, name, syntax, frame, frame.region, frame.caller)
     for statement in syntax.body:

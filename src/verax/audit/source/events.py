@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from ..finding import Place
 from .frame import Frame, Region
-from .values import Class, Data, Transformed, Value
+from .values import Class, Data, Function, Transformed, Value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,13 +51,15 @@ class Mutation(Event):
     """Something is changed in place: a container, an attribute, a global, an array.
 
     `target` is what is changed, `name` how it is written, `how` the operation (`append`,
-    `attribute`, `item`, `global`, `nonlocal`), `value` what is stored.
+    `attribute`, `item`, `global`, `nonlocal`), `value` what is stored, `before` what was there, as
+    far as it is known.
     """
 
     target: Value | None
     name: str
     how: str
     value: Value | None = None
+    before: Value | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,6 +159,7 @@ class Record:
         # Functions that were run, by their syntax, with the frames of their runs.
         self.runs: dict[ast.AST, list[Frame]] = defaultdict(list)
         self.classes: list[Class] = []
+        self.defined: list[Function] = []
 
     def add(self, event: Event) -> None:
         """Note an event."""

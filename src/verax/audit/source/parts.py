@@ -123,7 +123,8 @@ def _of_instance(machine: Interpreter, site: Site, base: Instance, name: str) ->
     inherited = base.cls.find(name)
     if inherited is not None and name not in base.cls.fields:
         return _read(machine, site, unwrapped_method(inherited, base))
-    if name in STATIC_ATTRIBUTES or name.startswith("__"):
+    is_method = name in ("replace", "_replace") and name not in base.cls.fields
+    if name in STATIC_ATTRIBUTES or name.startswith("__") or is_method:
         return Bound(External(f"object.{name}"), base)
     if name == "apply" and "flax.linen.Module" in base_names(base.cls):
         return Bound(External("flax.linen.Module.apply"), base)

@@ -16,7 +16,7 @@ from .imports import import_from, import_statement
 from .joining import join
 from .looping import for_statement, while_statement
 from .shaping import unpacked_shape
-from .values import Constant, Data, Instance, Mapping, Sequence, Value, leaves
+from .values import Constant, Data, Function, Instance, Mapping, Sequence, Value, leaves
 
 if TYPE_CHECKING:
     from .frame import Frame
@@ -86,7 +86,7 @@ def _assign_name(machine: Interpreter, frame: Frame, target: ast.Name, value: Va
         while scope is not None and name not in scope.environment:
             scope = scope.outer
     before = scope.environment.get(name) if scope is not None else None
-    machine.note(Mutation(target, frame, before, name, declared, value))
+    machine.note(Mutation(target, frame, before, name, declared, value, before))
     if scope is not None:
         scope.environment[name] = value if before is None else join(before, value)
 
@@ -133,20 +133,36 @@ def _assign_attribute(
     machine: Interpreter, frame: Frame, target: ast.Attribute, value: Value
 ) -> None:
     owner = machine.evaluate(frame, target.value)
-    machine.note(Mutation(target, frame, owner, ast.unparse(target), "attribute", value))
+    before = _held(owner, "field", target.attr)
+    name = ast.unparse(target)
+    machine.note(Mutation(target, frame, owner, name, "attribute", value, before))
     if isinstance(owner, Instance):
-        before = owner.attributes.get(target.attr)
         sure = before is None or machine.control == 0
         owner.attributes[target.attr] = value if sure else join(before, value)  # type: ignore[arg-type]
     elif isinstance(owner, Data) and owner.node.children is not None:
         owner.node.children.pop(("field", target.attr), None)
 
 
+def _held(owner: Value, how: str, key: Any) -> Value | None:
+    """What an object, a dict or some data holds under a name, as far as that was asked for."""
+    if isinstance(owner, Instance):
+        return owner.attributes.get(key)
+    if isinstance(owner, Mapping):
+        return owner.items.get(key)
+    if isinstance(owner, Data) and owner.node.children is not None:
+        child = owner.node.children.get((how, key if how == "field" else ("constant", key)))
+        return None if child is None else Data(child)
+    return None
+
+
 def _assign_item(machine: Interpreter, frame: Frame, target: ast.Subscript, value: Value) -> None:
     owner = machine.evaluate(frame, target.value)
     index = machine.evaluate(frame, target.slice)
     site = Site(frame, target)
-    machine.note(Mutation(target, frame, owner, ast.unparse(target.value), "item", value))
+    known = index.value if isinstance(index, Constant) else None
+    before = _held(owner, "item", known)
+    name = ast.unparse(target.value)
+    machine.note(Mutation(target, frame, owner, name, "item", value, before))
     if isinstance(owner, Mapping):
         if isinstance(index, Constant) and owner.made_at == machine.control:
             owner.items[index.value] = value
@@ -154,6 +170,8 @@ def _assign_item(machine: Interpreter, frame: Frame, target: ast.Subscript, valu
             owner.is_open = owner.is_open or (
                 owner.made_in is not frame and owner.made_in is frame.module.frame
             )
+        elif isinstance(index, Constant) and before is not None:
+            owner.items[index.value] = join(before, value)
         else:
             if isinstance(index, Data) and index.is_array:
                 machine.convert(site, "key", index)
@@ -321,6 +339,8 @@ def _function(
 ) -> None:
     name = f"{frame.name}.{syntax.name}" if frame.name else syntax.name
     value: Value = function_value(machine, frame, syntax, name)
+    if frame.function is not None and isinstance(value, Function):
+        machine.record.defined.append(value)
     frame.environment[syntax.name] = decorated(machine, frame, syntax.decorator_list, value)
 
 

@@ -231,6 +231,7 @@ class Class(Value):
         "attributes",
         "bases",
         "decorators",
+        "derived",
         "fields",
         "frame",
         "name",
@@ -247,6 +248,7 @@ class Class(Value):
         self.attributes: dict[str, Value] = {}
         self.fields: dict[str, ast.AnnAssign] = {}
         self.registration: Any = None  # the fact that it is registered as a tree
+        self.derived: list[Class] = []  # the classes of the project that derive from it
 
     def lineage(self) -> Iterator[Class | External]:
         """The class and what it derives from, as far as that is known."""

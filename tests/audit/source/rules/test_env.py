@@ -105,6 +105,23 @@ WRONG = {
         "EN003",
         10,
     ),
+    "a memory that an environment's flags do not reach": (
+        """
+        def rollout(env, policy, start, n):
+            def step(carry, _):
+                state, obs, hidden, done = carry
+                hidden, action = policy(hidden, obs)
+                state, obs, reward, done = env(state, action)
+                return (state, obs, hidden, done), reward
+
+            return lax.scan(step, start, None, length=n)
+
+        def run(env, policy, state, obs, hidden):
+            return rollout(env, policy, (state, obs, hidden, False), 10)
+        """,
+        "EN002",
+        4,
+    ),
     "a target that looks beyond the end": (
         """
         def target(critic, obs, fresh, reward, gamma):
@@ -126,6 +143,16 @@ def test_what_is_wrong_with_episodes_is_found(case: str):
 
 
 FINE = {
+    "a memory that is told": """
+        def rollout(env, policy, state, obs, hidden, n):
+            def step(carry, _):
+                state, obs, hidden, done = carry
+                hidden, action = policy(hidden, (obs, done))
+                state, obs, reward, done = env(state, action)
+                return (state, obs, hidden, done), reward
+
+            return lax.scan(step, (state, obs, hidden, False), None, length=n)
+        """,
     "each its own flag": """
         def step(state, action, fresh):
             state = state + action

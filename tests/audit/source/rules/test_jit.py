@@ -814,3 +814,16 @@ def test_a_cache_of_the_module_keeps_a_tracer():
         return x - mean(x)
     """
     assert found("JT101", program) == [5]
+
+
+def test_a_key_that_is_made_from_a_tracer():
+    program = """
+    @jax.jit
+    def f(x, agent, names):
+        out = {}
+        out[f"agent_{agent}"] = x
+        same = {f"layer_{i}": x for i in range(3)}
+        message = f"agent {agent}"
+        return out, {str(agent): x}, same, names[f"layer_{x.ndim}"]
+    """
+    assert found("JT205", program) == [4, 7]

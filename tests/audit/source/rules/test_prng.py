@@ -188,6 +188,20 @@ REUSED = {
         """,
         4,
     ),
+    "inside of what a factory returns": (
+        """
+        def make_sampler(scale):
+            def noise(key, x):
+                return scale * jax.random.normal(key, x.shape)
+
+            def sample(key, x):
+                key, sub = jax.random.split(key)
+                return noise(sub, x) + noise(sub, 2 * x)
+
+            return sample
+        """,
+        7,
+    ),
     "a key bound by a partial": (
         """
         def f(key, a, b):
@@ -228,6 +242,35 @@ REPEATED = {
             return jax.lax.scan(step, {"key": key, "x": jnp.zeros(3)}, xs)
         """,
         3,
+    ),
+    "a state whose key is not replaced": (
+        """
+        from flax import struct
+
+        @struct.dataclass
+        class State:
+            x: jax.Array
+            key: jax.Array
+
+        def step(state: State, _):
+            key, sub = jax.random.split(state.key)
+            return state.replace(x=state.x + jax.random.normal(sub)), state.x
+
+        def run(state: State):
+            return jax.lax.scan(step, state, None, length=9)
+        """,
+        10,
+    ),
+    "objects made from one key": (
+        """
+        class Layer:
+            def __init__(self, key):
+                self.w = jax.random.normal(key, (3,))
+
+        def layers(key, n):
+            return [Layer(key) for _ in range(n)]
+        """,
+        6,
     ),
     "a helper in a fori loop": (
         """
@@ -311,6 +354,14 @@ SHARED = {
             return obs + jax.random.normal(key, obs.shape)
         """,
         1,
+    ),
+    "one key several times": (
+        """
+        def f(key, xs):
+            keys = jnp.repeat(key[None], xs.shape[0], axis=0)
+            return jax.vmap(lambda k, x: x + jax.random.normal(k))(keys, xs)
+        """,
+        3,
     ),
     "one key of several": (
         """
@@ -450,6 +501,15 @@ FINE = {
         def f(key, n):
             state = {"key": key}
             for _ in range(n):
+                state["key"], sub = jax.random.split(state["key"])
+                print(jax.random.normal(sub))
+        """,
+    "a key in a dict that moves on twice": """
+        def f(key, n):
+            state = {"key": key}
+            for _ in range(n):
+                state["key"], sub = jax.random.split(state["key"])
+                print(jax.random.normal(sub))
                 state["key"], sub = jax.random.split(state["key"])
                 print(jax.random.normal(sub))
         """,

@@ -204,14 +204,16 @@ def test_flatten_and_unflatten_agree():
 def test_leaves_of_a_dict_and_their_names():
     program = """
     def f(x):
-        params = {"scale": x, "offset": x + 1}
+        params = {"scale": 2 * x, "offset": x + 1}
         scale, offset = jax.tree_util.tree_leaves(params)
         (scale, offset), treedef = jax.tree.flatten(params)
         offset, scale = jax.tree.leaves(params)
         a, b = jax.tree.leaves(params)
+        flat = jax.tree.leaves(params)
+        scale, offset = flat[0], flat[1]
         return scale, offset
     """
-    assert found("PT102", program) == [3, 4]
+    assert found("PT102", program) == [3, 4, 8]
 
 
 def test_a_map_that_returns_pairs():
@@ -279,8 +281,21 @@ def test_a_new_state_is_dropped():
         out, _ = model.apply(variables, x, mutable=["intermediates"])
         y, stats = update({"mean": y}, x)
         return y, state, out, stats
+
+    def optimise(optimiser, params, state, grads):
+        updates, _ = optimiser.update(grads, state, params)
+        return params + updates, state
+
+    def loss(model, params, stats, x):
+        out, unused = model.apply({"params": params, **stats}, x, mutable=["batch_stats"])
+        return out.sum()
+
+    def once(optimiser, params, grads):
+        state = optimiser.init(params)
+        updates, _ = optimiser.update(grads, state)
+        return params + updates
     """
-    assert found("PT105", program) == [9, 11]
+    assert found("PT105", program) == [9, 11, 23, 27]
 
 
 def test_a_function_in_what_is_differentiated():
@@ -325,3 +340,103 @@ def test_trees_of_different_structure():
         )
     """
     assert found("PT203", program) == [4, 5, 6, 7]
+
+
+def test_an_object_may_be_of_a_registered_class_that_derives_from_its_own():
+    program = """
+    class Base:
+        @jax.jit
+        def __call__(self, x):
+            return self.scale(x)
+
+    @jax.tree_util.register_pytree_node_class
+    class Scaled(Base):
+        def __init__(self, s):
+            self.s = s
+
+        def tree_flatten(self):
+            return (self.s,), None
+
+        @classmethod
+        def tree_unflatten(cls, aux, children):
+            return cls(*children)
+
+    class Operator:
+        pass
+
+    f = jax.jit(lambda operator, x: operator @ x)
+
+    def solve(operator: Operator, x):
+        return f(operator, x)
+    """
+    assert found("PT201", program) == []
+
+
+def test_arrays_in_static_fields():
+    program = """
+    import equinox as eqx
+    import flax.struct
+
+    class Net(eqx.Module):
+        w: jax.Array
+        mask: jax.Array = eqx.field(static=True)
+        table: np.ndarray = eqx.static_field()
+        name: str = eqx.field(static=True)
+
+    @flax.struct.dataclass
+    class State:
+        x: jax.Array
+        mean: "jnp.ndarray" = flax.struct.field(pytree_node=False)
+        size: int = flax.struct.field(pytree_node=False)
+        apply: object = flax.struct.field(pytree_node=False)
+
+    class Plain:
+        mask: jax.Array = eqx.field(static=True)
+    """
+    assert found("PT106", program) == [6, 7, 13]
+
+
+def test_a_changed_copy_is_lost():
+    program = """
+    import chex
+
+    @chex.dataclass
+    class State:
+        x: jax.Array
+        count: jax.Array
+
+    @jax.jit
+    def lost(state: State, x):
+        y = state.x + x
+        state.count = state.count + 1
+        return y
+
+    @jax.jit
+    def kept(state: State, x):
+        state.count = state.count + 1
+        return state.replace(x=x)
+
+    @jax.jit
+    def used(batch, x):
+        batch["x"] = x / 255.0
+        return batch["x"].sum()
+
+    def main(x):
+        state = State(x=x, count=0)
+        return lost(state, x), kept(state, x), used({"x": x}, x), lost(state, x)
+    """
+    assert found("PT107", program) == [11]
+
+
+def test_a_bound_object_is_no_copy():
+    program = """
+    class Trainer:
+        def __init__(self, rate):
+            self.step = jax.jit(self._step)
+            self.rate = rate
+            self.state = None
+
+        def _step(self, x):
+            return x * self.rate
+    """
+    assert found("PT107", program) == []

@@ -133,7 +133,7 @@ def _estimates(facts: SourceFacts, loop: Loop) -> bool:
         return False
     slices = [leaf.node for leaf in leaves(loop.slices)] if loop.slices is not None else []
     used = [it for it in behind(loop.returned) if it.operation in ("field", "item")]
-    names = {name for node in nodes for name in names_of(facts, node)}
+    names = {name for node in nodes for name in names_of(facts, node, loop.frame)}
     names |= {name for node in (*slices, *used) for name in names_of(facts, node, frame)}
     return any(map(is_reward, names)) and any(map(is_value_estimate, names))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Engine, Evidence, Severity
+from ...finding import Confidence, Engine, Evidence, Place, Severity
 from ...words import is_episode_end
 from .._rule import Rule, Verdict
 
@@ -137,34 +137,44 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     from ...source.queries.recurrence import (
         depending,
         feedback_path,
+        flags_inside,
         flags_of,
+        is_hidden,
         is_statistic,
         trains,
     )
 
     for loop in facts.events(Loop):
         frame = body_frame(facts, loop)
-        ends = flags_of(facts, loop, frame) if frame is not None and loop.kind == "scan" else []
-        if frame is None or not ends or trains(loop):
+        if frame is None or loop.kind != "scan" or trains(loop):
             continue
+        ends = flags_of(facts, loop, frame)
         told = depending(loop.returned, set(ends))
+        known = depending(loop.returned, {*ends, *flags_inside(loop, frame)})
         for before, after in paired_leaves(loop.carry_in, loop.carry_out):
-            path = feedback_path(after.node, before.node, told)
-            if path is None or is_statistic(facts, before.node, frame):
+            # What an environment itself carries on past an end is its own business.
+            is_memory = is_hidden(facts, before.node, frame) and known
+            if not ends and not is_memory:
                 continue
-            place = next((it.place for it in path if it.place is not None), None) or loop.place
-            name = local_name(facts, frame, before, after)
-            yield RULE.finding(
-                place,
-                current=f"the carry `{name}` goes on past the end of an episode: the flags enter "
-                "the loop, but no factor or choice that depends on them stands between its last "
-                "value and its next",
-                expected="where an episode ends, what is carried starts anew",
-                fix="multiply the carried part by `1 - done`, or choose with "
-                "`jnp.where(done, initial, carried)`",
-                evidence=(Evidence("the loop is here", loop.place),),
-                engine=Engine.SOURCE,
-            )
+            path = feedback_path(after.node, before.node, known if is_memory else told)
+            if path is not None and not is_statistic(facts, before.node, frame):
+                place = next((it.place for it in path if it.place is not None), None)
+                name = local_name(facts, frame, before, after)
+                yield _carried_on(place or loop.place, name, loop.place)
+
+
+def _carried_on(place: Place, name: str, loop: Place) -> Verdict:
+    return RULE.finding(
+        place,
+        current=f"the carry `{name}` goes on past the end of an episode: the flags are known in "
+        "the loop, but no factor or choice that depends on them stands between its last value and "
+        "its next",
+        expected="where an episode ends, what is carried starts anew",
+        fix="multiply the carried part by `1 - done`, or choose with "
+        "`jnp.where(done, initial, carried)`",
+        evidence=(Evidence("the loop is here", loop),),
+        engine=Engine.SOURCE,
+    )
 
 
 RULE = Rule(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Evidence, Finding, Severity
+from ...finding import Engine, Evidence, Finding, Severity
 from .._rule import Rule
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
     from ...trace.facts import Facts
 
 
@@ -27,6 +28,41 @@ def check(facts: Facts) -> Iterator[Finding]:
                     fix="use lax.scan, or lax.fori_loop with constant bounds, and mask the turns "
                     "after the end; or give the loop a custom_vjp",
                     evidence=(Evidence("differentiated here", facts.place(flow.step)),),
+                )
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Loops of an unknown number of turns that a gradient comes back through."""
+    from ...source.events import Loop
+    from ...source.queries.gradients import flows
+    from ...source.values import Data, nodes_of
+
+    loops = [
+        loop
+        for loop in facts.events(Loop)
+        if loop.kind == "while_loop"
+        or (loop.kind == "fori_loop" and isinstance(loop.length, Data) and loop.length.traced)
+    ]
+    for flow in flows(facts) if loops else ():
+        if flow.event.transformed.kind not in ("grad", "value_and_grad", "vjp", "jacrev"):
+            continue
+        for loop in loops:
+            final = nodes_of(loop.outside) if loop.outside is not None else []
+            if any(
+                flow.gets(node)
+                and node in flow.trained_through
+                and not flow.context.is_custom(node)
+                for node in final
+            ):
+                yield RULE.finding(
+                    loop.place,
+                    current="JAX raises here: it cannot differentiate a while loop (or a fori_loop "
+                    "with bounds that are not known while tracing) in reverse mode",
+                    expected="a loop with a number of turns that is known while tracing",
+                    fix="use lax.scan, or lax.fori_loop with constant bounds, and mask the turns "
+                    "after the end; or give the loop a custom_vjp",
+                    evidence=(Evidence("differentiated here", flow.event.place),),
+                    engine=Engine.SOURCE,
                 )
 
 
@@ -67,4 +103,5 @@ def inputs():
     return (jnp.float32(9.0),)
 """,
     trace=check,
+    source=check_source,
 )

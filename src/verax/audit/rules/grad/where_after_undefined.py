@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Evidence, Severity
+from ...finding import Confidence, Engine, Evidence, Severity
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
     from ...trace.facts import Facts
 
 
@@ -30,6 +31,34 @@ def check(facts: Facts) -> Iterator[Verdict]:
             "`jnp.where(ok, f(safe), default)` after it",
             evidence=(Evidence("the choice is made here, too late for the gradient", choice),),
         )
+
+
+def check_source(facts: SourceFacts) -> Iterator[Verdict]:
+    """Choices by a comparison with zero of what an operation in them is singular in."""
+    from ...source.queries.gradients import flows
+    from ...source.queries.late_choices import late_choices
+    from ...source.values import Data
+
+    for flow in flows(facts):
+        for it in late_choices(flow):
+            place = it.operation.place
+            if place is None:
+                continue
+            name = facts.name_of(Data(it.operand))
+            yield RULE.finding(
+                place,
+                current=f"this is computed for every `{name}`, and `where` drops what is not "
+                "finite; the derivative there is infinite, and infinity times zero is nan",
+                expected=f"the operation never gets the `{name}` that `where` leaves out",
+                fix="choose twice: `safe = jnp.where(ok, x, 1.0)` before the operation, and "
+                "`jnp.where(ok, f(safe), default)` after it",
+                evidence=(
+                    Evidence("the choice is made here, too late", it.choice.place),
+                    Evidence("differentiated here", flow.event.place),
+                ),
+                engine=Engine.SOURCE,
+                confidence=Confidence.LIKELY,
+            )
 
 
 RULE = Rule(
@@ -75,4 +104,5 @@ def inputs():
     return (jnp.array([0.0, 1.0, 4.0]),)
 """,
     trace=check,
+    source=check_source,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from ...finding import Engine, Finding, Severity
@@ -40,15 +41,19 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Tracers as keys, and as arguments of an inner function that takes them as static."""
-    from ...source.events import Applied, Conversion
+    from ...source.events import Applied, Conversion, Fact
     from ...source.queries.arguments import static_arguments
-    from ...source.queries.syntax import is_guarded
+    from ...source.queries.syntax import body_of, is_guarded
     from ...source.values import Data
 
     for conversion in facts.events(Conversion):
         if conversion.kind == "key" and not is_guarded(conversion.frame, conversion.syntax):
             what = f"`{conversion.text}` looks something up by a traced array, which has no value"
             yield _found(conversion, f"{what} to hash", _STACK)
+    for fact in facts.events(Fact):
+        if fact.kind == "format" and _is_key(body_of(fact.frame), fact.syntax):
+            what = f"`{fact.text}` is a key, made from a traced array that has no value to show"
+            yield _found(fact, what, _STACK)
     for applied in facts.events(Applied):
         for name, value in static_arguments(applied):
             if isinstance(value, Data) and value.traced:
@@ -61,6 +66,18 @@ _STACK = (
     "`jax.lax.switch(index, branches, ...)`."
 )
 _PASS = "Pass arrays as ordinary arguments, and what is static as a number, string or tuple."
+
+
+def _is_key(function: ast.AST, text: ast.AST) -> bool:
+    """Whether a text looks something up, or names an entry of a dict."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Subscript) and node.slice is text:
+            return True
+        if isinstance(node, ast.Dict) and any(it is text for it in node.keys):
+            return True
+        if isinstance(node, ast.DictComp) and node.key is text:
+            return True
+    return False
 
 
 def _found(event: Event, current: str, fix: str) -> Finding:

@@ -77,6 +77,8 @@ def _shared(facts: SourceFacts, use: KeyUse, region: Region) -> Finding:
     passed = is_argument(facts, use.key.node, region)
     place = region.place if passed else None
     how = "is passed with in_axes=None" if passed else "is closed over"
+    if region in use.key.node.varies:
+        how = "is one key several times"
     lanes = "devices" if region.kind == "pmap" else f"lanes of the {region.kind}"
     return RULE.finding(
         place or place_inside(use, region),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from .._rule import Rule
 from . import (
+    changed_copy,
     leaf_not_differentiable,
     leaves_in_other_order,
     map_returns_tuples,
     opaque_leaf,
     round_trip,
     state_dropped,
+    static_array,
     trees_do_not_fit,
     unregistered_class,
 )
@@ -20,6 +22,8 @@ RULES: tuple[Rule, ...] = (
     map_returns_tuples.RULE,
     opaque_leaf.RULE,
     state_dropped.RULE,
+    static_array.RULE,
+    changed_copy.RULE,
     unregistered_class.RULE,
     leaf_not_differentiable.RULE,
     trees_do_not_fit.RULE,

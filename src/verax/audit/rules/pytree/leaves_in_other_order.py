@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from ...finding import Engine, Finding, Place, Severity
+from ...finding import Engine, Evidence, Finding, Place, Severity
 from ...source.facts import SourceFacts
+from ...source.graph import Node
 from ...source.values import Data, Mapping, Value
 from ...source.values import Sequence as Tuple
 from ...trace.facts import Facts
@@ -75,28 +76,59 @@ def _unpacked(text: str, of: str = "") -> Sequence[str]:
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
-    """Leaves of a dict or named tuple that are known, under names in another order."""
+    """Leaves of a dict or named tuple that get the name of another one."""
     from ...source.events import Fact
-    from ...source.queries.syntax import statement_around
 
+    told: set[ast.stmt] = set()
     for fact in facts.events(Fact):
-        keys = _keys(fact.data["tree"]) if fact.kind == "leaves" else ()
-        statement = statement_around(fact.frame, fact.syntax)
-        if len(keys) < 2 or not isinstance(statement, ast.Assign):
+        if fact.kind != "leaves":
             continue
-        names = _unpacked(ast.unparse(statement))
-        if len(names) != len(keys) or sorted(names) != sorted(keys) or list(names) == list(keys):
-            continue
-        yield RULE.finding(
-            fact.place,
-            current=f"`{ast.unparse(statement)}` names the leaves ({', '.join(names)}), but they "
-            f"come as ({', '.join(keys)})",
-            expected="leaves come in the order of the tree: keys of a dict are sorted",
-            fix="Take them by key: "
-            + "; ".join(f"`{name} = tree[{name!r}]`" for name in names[:3])
-            + ".",
-            engine=Engine.SOURCE,
-        )
+        keys = _keys(fact.data["tree"])
+        owners = _owners(fact.data["tree"], keys)
+        for statement, value in fact.frame.steps if len(owners) > 1 else ():
+            if not isinstance(statement, ast.Assign) or statement in told:
+                continue
+            for target in statement.targets:
+                name, key = _misnamed(target, value, owners) or ("", "")
+                if not name or repr(key) in ast.unparse(statement):
+                    continue
+                told.add(statement)
+                yield RULE.finding(
+                    fact.frame.place(statement),
+                    current=f"`{ast.unparse(statement)}` gives the leaf of {key!r} the name "
+                    f"`{name}`: the leaves come as ({', '.join(keys)})",
+                    expected="leaves come in the order of the tree: keys of a dict are sorted",
+                    fix=f"Take them by key: `{name} = tree[{name!r}]`.",
+                    evidence=(Evidence("the leaves are taken here", fact.place),),
+                    engine=Engine.SOURCE,
+                )
+
+
+def _owners(tree: Value, keys: list[str]) -> dict[Node, str]:
+    """Each leaf with its key; none if two keys hold the same one."""
+    items = tree.items if isinstance(tree, (Mapping, Tuple)) else None
+    values = list(items.values() if isinstance(items, dict) else items or ())
+    names = list(map(str, items)) if isinstance(items, dict) else keys
+    found = {
+        value.node: name
+        for name, value in zip(names, values, strict=False)
+        if isinstance(value, Data)
+    }
+    return found if len(found) == len(keys) else {}
+
+
+def _misnamed(target: ast.expr, value: Value, owners: dict[Node, str]) -> tuple[str, str] | None:
+    """A name of one leaf that is given to another, and whose leaf that is."""
+    if isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, Tuple):
+        for inner, item in zip(target.elts, value.items or (), strict=False):
+            found = _misnamed(inner, item, owners)
+            if found is not None:
+                return found
+        return None
+    if not isinstance(target, ast.Name) or not isinstance(value, Data):
+        return None
+    key = owners.get(value.node, target.id)
+    return (target.id, key) if key != target.id and target.id in owners.values() else None
 
 
 def _keys(tree: Value) -> list[str]:

@@ -53,8 +53,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     for event, what, value in crossing(facts):
         for path, found in opaque_objects(value):
             cls = found.cls
-            if any(cls in other.lineage() and other is not cls for other in facts.record.classes):
-                continue  # A class for others to derive from, and to register.
+            if cls.derived or found.node.operation == "parameter":
+                continue  # It may be of a class that derives from this one, and is registered.
             methods = cls.find("tree_flatten") is not None
             yield RULE.finding(
                 event.place,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # They tell about types, not about values.
 _STATIC = frozenset(
     "shape ndim size result_type promote_types issubdtype iinfo finfo dtype isscalar "
-    "iterable can_cast broadcast_shapes".split()
+    "iterable can_cast broadcast_shapes iscomplexobj isrealobj".split()
 )
 # `jnp.float32(x)` is an array too.
 _CASTS = {
@@ -110,6 +110,11 @@ def _of_container(
 ) -> Value:
     """A tree of unknown structure is used as a dict or list."""
     name: str = getattr(getattr(site.syntax, "func", None), "attr", "")
+    if name == "update" and len(args) > 1:  # An optimiser's: a dict takes one argument.
+        result = machine.opaque(".update", site, (owner, *args, *keywords.values()))
+        call = Call(site.syntax, site.frame, "object.update", [owner, *args], keywords, result)
+        machine.note(call)
+        return result
     if name == "items":
         key = machine.opaque("key", site, (), traced=False)
         value = Data(machine.opaque("item", site, (owner,)).node, owner.traced)
@@ -124,6 +129,13 @@ def _of_container(
         return join(found, args[1] if len(args) > 1 else Constant(None))
     result = machine.opaque(f".{name}", site, (owner, *args))
     result.traced = owner.traced
+    if name == "update" and len(args) > 1:
+        # An optimiser's, not a dict's.
+        result.traced = None
+        machine.note(
+            Call(site.syntax, site.frame, "object.update", [owner, *args], keywords, result)
+        )
+        return result
     if name in ("append", "extend", "update"):
         from ..events import Mutation
 

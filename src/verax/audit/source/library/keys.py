@@ -22,6 +22,8 @@ _FIRST = frozenset(
 )
 # Methods whose keys have a name of their own.
 _NAMED = _FIRST | frozenset(("apply", "rollout"))
+# What takes a key by name if it is called as it is.
+_MODELS = frozenset("apply_fn model network net policy actor critic encoder decoder".split())
 _NAMES = ("key", "rng_key", "prng_key", "seed", "rng", "rngs")
 _LAYERS = ("equinox.nn.",)
 
@@ -34,6 +36,8 @@ def consumed_outside(
     given: list[Value] = []
     if method in _NAMED or name.startswith(_LAYERS):
         given += [keywords[it] for it in _NAMES if it in keywords]
+    elif not name or method in _MODELS:
+        given += [keywords[it] for it in ("key", "rng_key", "rngs") if it in keywords]
     if method in _FIRST and args:
         given.append(args[0])
     seen: set[Node] = set()

@@ -10,6 +10,7 @@ from ...finding import Place
 from ..facts import SourceFacts
 from ..frame import Frame
 from ..values import Instance, Mapping, Sequence, Value, nodes_of
+from .flow import next_use
 from .syntax import body_of
 
 # What a module notes down for somebody to look at is no state.
@@ -36,8 +37,10 @@ def dropped_states(facts: SourceFacts) -> Iterator[DroppedState]:
                 continue
             target = statement.targets[0]
             if isinstance(target, ast.Tuple):
-                found = _of_flax(frame, statement, target) or _of_functions(
-                    frame, statement, target, value
+                found = (
+                    _of_flax(frame, statement, target)
+                    or _of_optimiser(frame, statement, target)
+                    or _of_functions(frame, statement, target, value)
                 )
                 if found is not None:
                     yield found
@@ -47,13 +50,51 @@ def _is_dropped(target: ast.expr) -> bool:
     return isinstance(target, ast.Name) and target.id.startswith("_")
 
 
+def _is_never_read(frame: Frame, target: ast.expr) -> bool:
+    """Whether a name is one for nothing, or nothing reads it."""
+    if not isinstance(target, ast.Name) or frame.function is None:
+        return False
+    names = [it for it in ast.walk(frame.function) if isinstance(it, ast.Name)]
+    reads = [it for it in names if it.id == target.id and isinstance(it.ctx, ast.Load)]
+    return _is_dropped(target) or not reads
+
+
+def _is_looked_into(frame: Frame, used: ast.AST) -> bool:
+    """Whether a name is read for a part of it, and not passed on."""
+    return any(
+        isinstance(node, (ast.Attribute, ast.Subscript)) and node.value is used
+        for node in ast.walk(body_of(frame))
+    )
+
+
+def _of_optimiser(frame: Frame, statement: ast.Assign, target: ast.Tuple) -> DroppedState | None:
+    """`updates, _ = optimiser.update(grads, state, params)`, and `state` is used again."""
+    call = statement.value
+    assert isinstance(call, ast.Call)
+    if not isinstance(call.func, ast.Attribute) or call.func.attr != "update":
+        return None
+    if len(target.elts) != 2 or not 2 <= len(call.args) <= 3 or call.keywords:
+        return None
+    state = call.args[1]
+    if not _is_never_read(frame, target.elts[1]) or not isinstance(
+        state, (ast.Name, ast.Attribute)
+    ):
+        return None
+    text = ast.unparse(state)
+    used = next_use(body_of(frame), statement, text)
+    if used is None or _is_looked_into(frame, used):
+        return None
+    words = ast.unparse(statement)
+    return DroppedState(frame.place(statement), words, f"`{text}`", frame.place(used))
+
+
 def _of_flax(frame: Frame, statement: ast.Assign, target: ast.Tuple) -> DroppedState | None:
     """`out, _ = model.apply(variables, …, mutable=["batch_stats"])`."""
     call = statement.value
     assert isinstance(call, ast.Call)
     is_apply = isinstance(call.func, ast.Attribute) and call.func.attr == "apply"
     mutable = next((it.value for it in call.keywords if it.arg == "mutable"), None)
-    if not is_apply or mutable is None or not _is_dropped(target.elts[-1]):
+    if not is_apply or mutable is None or not _is_never_read(frame, target.elts[-1]):
         return None
     names = [
         node.value

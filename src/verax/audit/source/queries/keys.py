@@ -22,7 +22,6 @@ LOOPS = frozenset(("scan", "while_loop", "fori_loop", "map", "loop"))
 MAPS = frozenset(("vmap", "pmap"))
 # A part of a key, or a key made from one: the same whenever its source and its index are.
 _PARTS = frozenset(("item", "element", "field", "jax.random.fold_in", "primal"))
-_KEY_MAKERS = frozenset(("jax.random.split", "jax.random.fold_in", "jax.random.clone"))
 # Nothing that is computed in there is computed when the program runs.
 ABSTRACT = frozenset(("eval_shape", "make_jaxpr"))
 
@@ -63,7 +62,7 @@ def counts(region: Region) -> bool:
 def comes_from_outside(node: Node, region: Region) -> bool:
     """Whether a key is known to be the same in all turns or lanes of a region."""
     if region in node.varies:
-        return False
+        return node.operation in ("lane", "slice") and _are_copies(node.inputs[0])
     if node.operation == "join":
         return bool(node.inputs) and all(comes_from_outside(it, region) for it in node.inputs)
     if not node.is_made_in(region):
@@ -73,33 +72,27 @@ def comes_from_outside(node: Node, region: Region) -> bool:
     return False
 
 
+_COPIES = frozenset(("jax.numpy.broadcast_to", "jax.numpy.tile", "jax.numpy.repeat"))
+_STACKS = frozenset(("jax.numpy.stack", "jax.numpy.asarray"))
+
+
+def _are_copies(node: Node) -> bool:
+    """Whether an array of keys is one key several times."""
+    if node.operation in _COPIES:
+        return bool(node.inputs) and node.inputs[0].operation not in ("jax.random.split", "stack")
+    return node.operation in _STACKS and len(node.inputs) > 1 and len(set(node.inputs)) == 1
+
+
 def is_stored_anew(facts: SourceFacts, use: KeyUse, region: Region) -> bool:
-    """Whether a loop puts something made from the key where the key may have come from.
+    """Whether a loop puts something else where the key comes from.
 
     `self.key, sub = split(self.key)` advances a key without a name for it.
     """
-    key = use.key.node
-    for mutation in facts.events(Mutation):
-        if mutation.value is None or not is_within(mutation, region):
-            continue
-        if any(_may_hold(node, key) for node in nodes_of(mutation.value)):
-            return True
-    return False
-
-
-def _may_hold(value: Node, key: Node) -> bool:
-    """Whether a value may have a child of the key in it, and not only numbers drawn from it."""
-    seen: set[Node] = set()
-    pending = [value]
-    while pending:
-        node = pending.pop()
-        if node is key:
-            return True
-        is_draw = node.operation.startswith("jax.random.") and node.operation not in _KEY_MAKERS
-        if node not in seen and not is_draw:
-            seen.add(node)
-            pending.extend(node.inputs)
-    return False
+    own = {use.key.node, use.key.node.whole()}
+    return any(
+        it.before is not None and not own.isdisjoint(nodes_of(it.before)) and is_within(it, region)
+        for it in facts.events(Mutation)
+    )
 
 
 def is_argument(facts: SourceFacts, key: Node, region: Region) -> bool:

@@ -102,7 +102,7 @@ def _is_around(frame: Frame, region: Region) -> bool:
 
 def shown_shape(shape: Shape) -> str:
     """A shape for a reader: names of symbols without what keeps them apart."""
-    return re.sub(r"#[\d.]+", "", show_shape(shape)).replace("'", "")
+    return re.sub(r"#[~\d.]+", "", show_shape(shape)).replace("'", "")
 
 
 def behind(value: Value | None) -> set[Node]:

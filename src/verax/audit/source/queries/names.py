@@ -18,12 +18,14 @@ _SAME_THING = frozenset(("turn", "carry", "lane", "slice", "primal", "element", 
 def names_of(facts: SourceFacts, node: Node, frame: Frame | None = None) -> set[str]:
     """The names under which a value is known: its own, and those that a function gives it."""
     found = {facts.name_of(Data(node))} | _labels(node)
-    if frame is not None:
-        for name, value in frame.environment.items():
+    scope = frame
+    while scope is not None and scope.function is not None:
+        for name, value in scope.environment.items():
             if isinstance(value, Data) and value.node is node:
                 found.add(name)
             elif isinstance(value, (Sequence, Mapping, Instance)):
                 found |= {path for path, leaf in named_parts(value) if leaf is node}
+        scope = scope.outer
     return found
 
 

@@ -78,9 +78,9 @@ def _use_of_old(call: Call, state: Data) -> str:
             return "is returned"
     syntax = call.syntax
     given = syntax.args[1] if isinstance(syntax, ast.Call) and len(syntax.args) > 1 else None
-    region = frame.region
-    if isinstance(given, ast.Name) and region is not None and region.kind == "loop":
-        loop = region.details.get("syntax")
-        if isinstance(loop, ast.AST) and given.id not in assigned_names(loop):
+    statement = statement_around(frame, syntax)
+    if isinstance(given, ast.Name) and statement is not None and frame.function is not None:
+        loops = reads_of(frame.function).around(statement)
+        if loops and not any(given.id in assigned_names(loop) for loop in loops):
             return "is used again in the next turn of the loop"
     return ""

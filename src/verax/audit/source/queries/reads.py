@@ -26,12 +26,16 @@ class Reads:
         """How often a name is read."""
         return len(self.lines.get(name, ())) + (name in self.within)
 
+    def around(self, statement: ast.stmt) -> list[ast.For | ast.AsyncFor | ast.While]:
+        """The loops that a statement is in."""
+        return [it for it in self.loops if _holds(it, statement)]
+
     def after(self, statement: ast.stmt, name: str) -> bool:
         """Whether a name may be read once a statement has run."""
         if name in self.within or not self.is_clear:
             return True
         end = (statement.end_lineno or statement.lineno, statement.end_col_offset or 0)
-        around = [it for it in self.loops if _holds(it, statement)]
+        around = self.around(statement)
         for read in self.lines.get(name, ()):
             if _holds(statement, read):
                 # In a loop it reads what it gave the name in the turn before.

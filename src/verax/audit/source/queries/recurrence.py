@@ -8,8 +8,8 @@ from ...words import is_episode_end, words_of
 from ..events import Loop
 from ..frame import Frame
 from ..graph import Node
-from ..values import Value, leaves
-from .loops import behind
+from ..values import Data, Value, leaves
+from .loops import behind, paired_leaves
 from .names import names_of
 
 if TYPE_CHECKING:
@@ -104,3 +104,23 @@ def is_statistic(facts: SourceFacts, node: Node, frame: Frame) -> bool:
     """Whether a part of a carry is called as what is meant to outlive an episode."""
     words = {word for name in names_of(facts, node, frame) for word in words_of(name)}
     return not words.isdisjoint(_STATISTICS)
+
+
+_MEMORY = frozenset("hidden hstate hstates rnn memory lstm gru recurrent".split())
+
+
+def is_hidden(facts: SourceFacts, node: Node, frame: Frame) -> bool:
+    """Whether a part of a carry is called as what a recurrent network remembers."""
+    words = {word for name in names_of(facts, node, frame) for word in words_of(name)}
+    return not words.isdisjoint(_MEMORY)
+
+
+def flags_inside(loop: Loop, frame: Frame) -> set[Node]:
+    """What a body itself calls the end of an episode, also as the last turn has left it."""
+    own = {
+        value.node
+        for name, value in frame.environment.items()
+        if is_episode_end(name) and isinstance(value, Data)
+    }
+    carried = paired_leaves(loop.carry_in, loop.carry_out)
+    return own | {before.node for before, after in carried if after.node in own}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from .. import parts
-from ..classes import innermost_function, opaque_instance
+from ..classes import all_fields, innermost_function, opaque_instance
 from ..facts import SourceFacts
 from ..frame import Site
 from ..graph import Node
@@ -118,9 +118,7 @@ def _forgotten(
 ) -> str:
     """A field that the constructor takes, and that is back at its default."""
     init = innermost_function(cls.find("__init__"))
-    if init is None:
-        return ""
-    for name in _kept_parameters(init):
+    for name in all_fields(cls) if init is None else _kept_parameters(init):
         value = after.attributes.get(name)
         if name not in fields and isinstance(value, Constant):
             return f"`{name}` is not kept, and comes back as {value.value!r}"

@@ -1,0 +1,79 @@
+"""New versions of a state that nothing reads, while the old one is used on."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...finding import Place
+from ..frame import Frame
+from ..looping import assigned_names
+from .reads import Reads, reads_of
+
+if TYPE_CHECKING:
+    from ..facts import SourceFacts
+
+_VERSION = re.compile(r"^(?:new|next|updated)_(\w+)$|^(\w+?)_(?:new|next|updated)$")
+
+
+@dataclass(frozen=True)
+class Unthreaded:
+    """A statement that makes a new version of something and drops it."""
+
+    place: Place
+    old: str
+    new: str
+    how: str
+
+
+def unthreaded(facts: SourceFacts) -> Iterator[Unthreaded]:
+    """Calls with an old version whose new one, by its name, is never read."""
+    for function, runs in facts.record.runs.items():
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            reads = reads_of(function)
+            for statement, _ in runs[0].steps:
+                yield from _of_statement(runs[0], reads, statement)
+
+
+def _of_statement(frame: Frame, reads: Reads, statement: ast.stmt) -> Iterator[Unthreaded]:
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
+        return
+    call = statement.value
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "update":
+        return  # An optimiser's state has a rule of its own.
+    arguments = [*call.args, *(it.value for it in call.keywords)]
+    given = {it.id for it in arguments if isinstance(it, ast.Name)}
+    for new in _names(statement.targets[0]):
+        match = _VERSION.match(new)
+        old = (match.group(1) or match.group(2)) if match is not None else ""
+        if old not in given or reads.after(statement, new):
+            continue
+        how = _used_on(frame, reads, statement, old)
+        if how:
+            yield Unthreaded(frame.place(statement), old, new, how)
+
+
+def _names(target: ast.expr) -> Iterator[str]:
+    if isinstance(target, ast.Name):
+        yield target.id
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        for element in target.elts:
+            yield from _names(element)
+
+
+def _used_on(frame: Frame, reads: Reads, statement: ast.stmt, old: str) -> str:
+    """How an old version is used after its new one was made, in words."""
+    loops = reads.around(statement)
+    if loops:
+        changes = any(old in assigned_names(loop) for loop in loops)
+        return "" if changes else "goes into the next turn of the loop"
+    for syntax, _ in frame.returns:
+        value = syntax.value if isinstance(syntax, ast.Return) else None
+        parts = value.elts if isinstance(value, ast.Tuple) else [value]
+        is_later = isinstance(syntax, ast.Return) and syntax.lineno > statement.lineno
+        if is_later and any(isinstance(it, ast.Name) and it.id == old for it in parts):
+            return "is returned"
+    return ""

@@ -1,0 +1,239 @@
+"""What becomes of values, in programs of other shapes than the rules' examples."""
+
+import pytest
+
+from .claims import claimed_and_found
+
+WRONG = {
+    "normalised by a helper, clipped, and forgotten": """
+        def normalise(stats, x):
+            return (x - stats["mean"]) / jnp.sqrt(stats["var"] + 1e-6)
+
+        class Policy:
+            def act(self, params, stats, obs):
+                scaled = normalise(stats, obs)
+                bounded = jnp.clip(scaled, -5.0, 5.0)
+                hidden = jnp.tanh(obs @ params["w"])  # DF101
+                return hidden @ params["out"]
+        """,
+    "a branch that is not merged": """
+        def encode(w, x):
+            return jax.nn.relu(x @ w)
+
+        @functools.partial(jax.jit, static_argnums=0)
+        def forward(config, params, camera, joints):
+            seen = encode(params["camera"], camera)
+            felt = encode(params["joints"], joints)
+            both = jnp.concatenate([seen, seen], axis=-1)  # DF101
+            return both @ params["out"]
+        """,
+    "probabilities for logits": """
+        import flax.linen as nn
+        import distrax
+
+        def loss(params, x, labels):
+            out = nn.softmax(x @ params)
+            return optax.softmax_cross_entropy(logits=out, labels=labels).mean()  # DF102
+
+        def act(key, params, x):
+            chances = jax.nn.softmax(x @ params, axis=-1)
+            return jax.random.categorical(key, chances)  # DF102
+
+        def gate(x):
+            keep = jax.nn.sigmoid(x)
+            return optax.sigmoid_binary_cross_entropy(keep, jnp.ones_like(x))  # DF102
+        """,
+    "whitened by caller and callee": """
+        def whiten(stats, x):
+            return (x - stats.mean) / (stats.std + 1e-6)
+
+        def critic(params, stats, obs):
+            return whiten(stats, obs) @ params
+
+        @jax.jit
+        def value(params, stats, obs):
+            obs = whiten(stats, obs)
+            return critic(params, stats, obs)  # DF103
+
+        def pixels(x):
+            return x / 255.0
+
+        @jax.jit
+        def model(w, image):
+            return pixels(pixels(image)) @ w  # DF103
+        """,
+    "statements that do nothing": """
+        import dataclasses
+
+        @dataclasses.dataclass
+        class State:
+            x: jax.Array
+
+        def update(x, key, grads, state, i):
+            x.at[i].set(0.0)  # DF104
+            jnp.clip(x, 0.0, 1.0)  # DF104
+            jax.random.split(key)  # DF104
+            dataclasses.replace(state, x=x)  # DF104
+            state.apply_gradients(grads=grads)  # DF104
+            for _ in range(3):
+                jax.lax.stop_gradient(x)  # DF104
+            return x
+        """,
+    "the optimiser's state stays the old one": """
+        def train(tx, params, state, batches, loss):
+            for batch in batches:
+                grads = jax.grad(loss)(params, batch)
+                updates, _ = tx.update(grads, state, params)  # DF106
+                params = optax.apply_updates(params, updates)
+            return params
+
+        def make(tx, loss):
+            @jax.jit
+            def step(params, opt_state, batch):
+                value, grads = jax.value_and_grad(loss)(params, batch)
+                updates, new_opt_state = tx.update(grads, opt_state)  # DF106
+                return optax.apply_updates(params, updates), opt_state, value
+            return step
+        """,
+    "a state that is not handed on": """
+        class Trainer:
+            def fit(self, state, batches):
+                for batch in batches:
+                    new_state, metrics = self.step(state, batch)  # DF105
+                    self.log(metrics)
+                return state
+
+        def rollout(env, env_state, actions):
+            rewards = []
+            while len(rewards) < 10:
+                obs, env_state_next, reward = env.step(env_state, actions[0])  # DF105
+                rewards.append(reward)
+            return rewards
+
+        def once(apply, variables, x):
+            y, new_variables = apply(variables, x)  # DF105
+            return y, variables
+        """,
+    "gradients are added": """
+        def step(params, batch, loss):
+            value, grads = jax.value_and_grad(loss)(params, batch)
+            return optax.apply_updates(params, grads)  # DF107
+        """,
+}
+
+RIGHT = {
+    "values that are not needed": """
+        def report(x, mean):
+            centred = x - mean
+            spread = jnp.std(x)
+            _scaled = x / spread
+            return centred @ x
+
+        def shapes(x):
+            batch = x.shape[0]
+            total = jnp.sum(x, axis=0)
+            return x * 2
+
+        def closure(x):
+            offset = x - 1.0
+            return jax.vmap(lambda y: y + offset)(x)
+
+        def loop(x, n):
+            for _ in range(n):
+                y = x * 0.5
+                x = x + y
+            return x
+        """,
+    "an input that is used elsewhere": """
+        def forward(params, camera, joints):
+            seen = camera @ params
+            felt = joints @ params
+            return jnp.concatenate([seen, joints], axis=-1)
+        """,
+    "logarithms of probabilities, and two axes": """
+        def act(key, params, x):
+            chances = jax.nn.softmax(x @ params)
+            return jax.random.categorical(key, jnp.log(chances))
+
+        def sinkhorn(x):
+            return jax.nn.softmax(jax.nn.softmax(x, axis=0), axis=1)
+
+        def experts(x):
+            top, _ = lax.top_k(jax.nn.softmax(x), 2)
+            return jax.nn.softmax(top)
+        """,
+    "other statistics, other numbers": """
+        def whiten(mean, std, x):
+            return (x - mean) / std
+
+        def both(a, b, x):
+            return whiten(b.mean, b.std, whiten(a.mean, a.std, x))
+
+        def units(x):
+            return x / 1000 / 1000
+        """,
+    "statements for their effect": """
+        def test_it_runs(x):
+            jnp.linalg.inv(x)
+
+        def checked(x, y):
+            jnp.broadcast_shapes(x.shape, y.shape)
+            try:
+                jnp.asarray(x)
+            except TypeError:
+                return None
+            jax.debug.print("{}", x)
+            x.sort()
+            return x
+        """,
+    "states that are kept, or not needed again": """
+        def train(tx, params, state, batches, loss):
+            for batch in batches:
+                grads = jax.grad(loss)(params, batch)
+                updates, state = tx.update(grads, state, params)
+                params = optax.apply_updates(params, updates)
+            return params
+
+        def once(tx, params, grads):
+            updates, _ = tx.update(grads, tx.init(params), params)
+            return optax.apply_updates(params, updates)
+        """,
+    "states that are handed on, kept aside, or only looked at": """
+        def fit(step, state, batches):
+            history = []
+            for batch in batches:
+                new_state, metrics = step(state, batch)
+                history.append(metrics)
+                state = new_state
+            return state
+
+        def evaluate(step, state, batches):
+            for batch in batches:
+                _, metrics = step(state, batch)
+            return metrics
+
+        def branches(step, state, actions):
+            return [step(next_state, a) for a in actions for next_state in [state]]
+
+        def both(step, state, batch):
+            new_state, metrics = step(state, batch)
+            return state, new_state
+        """,
+    "gradients that were turned around": """
+        def step(params, batch, loss, rate):
+            grads = jax.grad(loss)(params, batch)
+            return optax.apply_updates(params, jax.tree.map(lambda g: -rate * g, grads))
+        """,
+}
+
+
+@pytest.mark.parametrize("program", WRONG.values(), ids=WRONG.keys())
+def test_it_is_found(program: str):
+    claimed, found = claimed_and_found(program, "dataflow")
+    assert found == claimed
+
+
+@pytest.mark.parametrize("program", RIGHT.values(), ids=RIGHT.keys())
+def test_it_is_left_alone(program: str):
+    _, found = claimed_and_found(program, "dataflow")
+    assert not found

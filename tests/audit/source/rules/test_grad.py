@@ -1,0 +1,377 @@
+"""Gradients, as programs of other shapes than the rules' examples lose or spill them."""
+
+import pytest
+
+from .claims import claimed_and_found
+
+WRONG = {
+    "the target of a factory's loss, through a module from outside": """
+        def make_update(net, tx, gamma):
+            def loss(params, batch):
+                q = net.apply(params, batch["obs"])
+                chosen = jnp.take_along_axis(q, batch["action"][:, None], axis=-1).squeeze(-1)
+                after = jnp.max(net.apply(params, batch["next_obs"]), axis=-1)
+                target = batch["reward"] + gamma * (1 - batch["done"]) * after
+                return jnp.mean(optax.huber_loss(chosen, target)), after  # GR014
+
+            @jax.jit
+            def update(params, state, batch):
+                (value, _), grads = jax.value_and_grad(loss, has_aux=True)(params, batch)
+                updates, state = tx.update(grads, state)
+                return optax.apply_updates(params, updates), state, value
+
+            return update
+        """,
+    "the advantage in a method that is differentiated as an attribute": """
+        class Agent:
+            def __init__(self):
+                self.gradient = jax.grad(self.loss)
+
+            def forward(self, params, obs):
+                h = jnp.tanh(obs @ params["trunk"])
+                return h @ params["pi"], (h @ params["v"])[:, 0]
+
+            def loss(self, params, obs, returns, actions):
+                logits, values = self.forward(params, obs)
+                chosen = jnp.take_along_axis(jax.nn.log_softmax(logits), actions[:, None], 1)[:, 0]
+                actor = -(chosen * (returns - values)).mean()  # GR015
+                return actor + 0.5 * jnp.square(values - returns).mean()
+
+            def step(self, params, obs, returns, actions):
+                return self.gradient(params, obs, returns, actions)
+        """,
+    "both terms of a codebook, through one helper": """
+        def mse(a, b):
+            return jnp.mean(jnp.square(a - b))
+
+        def loss(params, x):
+            z = jax.nn.relu(x @ params["enc"])
+            distances = jnp.linalg.norm(z[:, None] - params["book"], axis=-1)
+            code = params["book"][jnp.argmin(distances, -1)]
+            commit = mse(z, stop_gradient(code))  # GR012
+            book = mse(z, stop_gradient(code))
+            return mse((z + stop_gradient(code - z)) @ params["dec"], x) + commit + book
+
+        step = jax.jit(jax.value_and_grad(loss))
+        """,
+    "a gate that is a comparison": """
+        def loss(params, x):
+            gate = (x @ params["gate"] > 0).astype(jnp.float32)  # GR010
+            return jnp.mean(gate * (x @ params["w"]))
+
+        def train(params, x):
+            return jax.value_and_grad(loss)(params, x)
+        """,
+    "rounded in a helper, differentiated by a lambda": """
+        def quantised(w):
+            codes = jnp.round(w * 127)  # GR010
+            return codes / 127.0
+
+        gradient = jax.grad(lambda w, x: jnp.sum(x * quantised(w)))
+        """,
+    "a sign inside of a scan": """
+        @functools.partial(jax.jit, static_argnames="n")
+        def fit(w, x, n):
+            def body(w, _):
+                g = jax.grad(lambda w: jnp.sum(jnp.sign(x @ w)))(w)  # GR010
+                return w - 0.1 * g, None
+            return lax.scan(body, w, None, length=n)[0]
+        """,
+    "a sampled action": """
+        def loss(logits, key, rewards):
+            action = jax.random.categorical(key, logits)  # GR010
+            return rewards[action]
+
+        gradient = jax.grad(loss)
+        """,
+    "a number of Python's": """
+        def loss(w, x):
+            return jnp.sum(x) * float(jnp.sum(w))  # GR010
+
+        gradient = jax.grad(loss)
+        """,
+    "a reversed estimator in a helper": """
+        def hard(x):
+            q = (x > 0.5).astype(jnp.float32)
+            return q + stop_gradient(x - q)  # GR013
+
+        def entry(w, x):
+            return jax.grad(lambda w: jnp.mean(hard(x @ w)))(w)
+        """,
+    "an advantage that is stopped once and squared": """
+        def loss(params, x, returns):
+            advantage = stop_gradient(returns - x @ params["v"])
+            policy = -jnp.mean(jax.nn.log_sigmoid(x @ params["pi"]) * advantage)
+            return policy + 0.5 * jnp.mean(jnp.square(advantage))  # GR011
+
+        gradient = jax.grad(loss)
+        """,
+    "no reduction after a map": """
+        def loss(w, x, y):
+            return jax.vmap(lambda a, b: (a @ w - b) ** 2)(x, y)
+
+        gradient = jax.grad(loss)  # GR201
+        """,
+    "several values without has_aux": """
+        def loss(w, x):
+            out = x @ w
+            return out.mean(), {"out": out}
+
+        def update(w, x):
+            return jax.value_and_grad(loss)(w, x)  # GR201
+        """,
+    "no pair with has_aux": """
+        def update(w, x):
+            return jax.grad(lambda w: jnp.mean(x @ w), has_aux=True)(w)  # GR201
+        """,
+    "an argument that is not there, and one that is an integer": """
+        def loss(w, x):
+            return jnp.sum(x @ w)
+
+        def update(w, x):
+            return jax.grad(loss, argnums=2)(w, x)  # GR202
+
+        def slope():
+            return jax.grad(lambda x: x**2)(3)  # GR202
+        """,
+    "names in the wrong order, or too many": """
+        def loss_of(w, x):
+            out = x @ w
+            return out.mean(), out
+
+        both = jax.jit(jax.value_and_grad(loss_of, has_aux=True))
+
+        def one(w, x):
+            loss, out, grads = both(w, x)  # GR203
+            return grads
+
+        def two(w, x):
+            grads, loss = jax.value_and_grad(lambda w: jnp.mean(x @ w))(w)  # GR203
+            return grads
+
+        def three(w, x):
+            loss, grads = jax.grad(lambda w: jnp.mean(x @ w))(w)  # GR203
+            return grads
+        """,
+    "rules that take, unpack or return too much": """
+        @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+        def scaled(n, x, y):
+            return x * y * n
+
+        def scaled_fwd(n, x, y):
+            return x * y * n, (x, y, n)
+
+        def scaled_bwd(n, res, g):
+            x, y = res  # GR016
+            return g * y, g * x
+
+        scaled.defvjp(scaled_fwd, scaled_bwd)
+
+        @jax.custom_vjp
+        def shifted(x, y):
+            return x + y
+
+        def shifted_fwd(x):  # GR016
+            return x, None
+
+        def shifted_bwd(n, res, g):  # GR016
+            return g, g
+
+        shifted.defvjp(shifted_fwd, shifted_bwd)
+
+        @jax.custom_vjp
+        def single(x):
+            return x
+
+        def single_fwd(x):
+            return x, None, 1  # GR016
+
+        def single_bwd(res, g):
+            return g, g  # GR016
+
+        single.defvjp(single_fwd, single_bwd)
+        """,
+    "a while loop in reverse": """
+        def root(theta, x):
+            def body(state):
+                x, r = state
+                return x - r / theta, theta * x - 1.0
+            return lax.while_loop(lambda s: s[1] > 1e-6, body, (x, jnp.ones(())))[0]  # GR018
+
+        gradient = jax.grad(root)
+        """,
+    "choices that come too late": """
+        def length(r):
+            d2 = jnp.sum(r * r, -1)
+            return jnp.sum(jnp.where(d2 > 0, jnp.sqrt(d2), 0.0))  # GR301
+
+        def unit(x):
+            n = jnp.linalg.norm(x)
+            return jnp.sum(jnp.where(n == 0, 0.0, x / n))  # GR301
+
+        forces, slopes = jax.grad(length), jax.vmap(jax.grad(unit))
+        """,
+}
+
+RIGHT = {
+    "a target by other parameters, one that is stopped, one outside": """
+        def loss(params, target_params, now, reward, after, fixed):
+            value = jnp.tanh(now @ params["w"])
+            one = reward + 0.9 * jnp.tanh(after @ target_params["w"])
+            two = stop_gradient(reward + 0.9 * jnp.tanh(after @ params["w"]))
+            return jnp.mean((value - one) ** 2 + (value - two) ** 2 + (value - fixed) ** 2)
+
+        gradient = jax.grad(loss)
+        """,
+    "a residual of an equation is no target": """
+        def field(params, t):
+            return jnp.tanh(t * params["a"]) @ params["b"]
+
+        def loss(params, t, force):
+            u = jax.vmap(lambda t: field(params, t))(t)
+            du = jax.vmap(jax.grad(field, argnums=1), in_axes=(None, 0))(params, t)
+            return jnp.mean((du - (force - 0.3 * u)) ** 2)
+
+        gradient = jax.grad(loss)
+        """,
+    "the weight is stopped, the error is not": """
+        def loss(params, x, returns):
+            advantage = returns - x @ params["v"]
+            policy = jax.nn.log_sigmoid(x @ params["pi"]) * stop_gradient(advantage)
+            return -jnp.mean(policy) + jnp.mean(advantage**2)
+
+        gradient = jax.grad(loss)
+        """,
+    "an index beside a smooth path": """
+        def height(pos, grid):
+            i = jnp.floor(pos).astype(jnp.int32)
+            return grid[i] + (pos - i) * (grid[i + 1] - grid[i])
+
+        slope = jax.vmap(jax.grad(height), in_axes=(0, None))
+        """,
+    "a rule of its own makes rounding differentiable": """
+        @jax.custom_vjp
+        def hard(x):
+            return jnp.round(x)
+
+        hard.defvjp(lambda x: (jnp.round(x), None), lambda _, g: (g,))
+        gradient = jax.grad(lambda w, x: jnp.sum(x * hard(w)))
+        """,
+    "a gradient of the same by custom_gradient": """
+        @jax.custom_gradient
+        def hard(x):
+            return jnp.sign(x), lambda g: (g,)
+
+        gradient = jax.grad(lambda w, x: jnp.sum(x * hard(w)))
+        """,
+    "a parameter that is meant to be fixed": """
+        def loss(params, x):
+            return jnp.mean((x @ params["w"]) * stop_gradient(params["scale"]))
+
+        gradient = jax.grad(loss)
+        """,
+    "a solver that holds the parameters in a closure": """
+        from somewhere import solve
+
+        def loss(w, x):
+            guess = jnp.round(w)
+            return solve(lambda y: w @ y - x, guess)
+
+        gradient = jax.grad(loss)
+        """,
+    "the carry brings the parameter a turn later": """
+        def loss(w, x):
+            def body(state, _):
+                a, b = state
+                return (jnp.round(a) + b, w * x), None
+            (a, b), _ = lax.scan(body, (w, jnp.zeros(())), None, length=3)
+            return a
+
+        gradient = jax.grad(loss)
+        """,
+    "a square of something stopped, on purpose": """
+        def loss(x, project):
+            p = stop_gradient(project(x))
+            return jnp.dot(x, p) - 0.5 * jnp.dot(p, p)
+
+        gradient = jax.grad(loss)
+        """,
+    "gradients of a pair are unpacked into a pair": """
+        def update(w, b, x):
+            dw, db = jax.grad(lambda p: jnp.mean(x @ p[0] + p[1]))((w, b))
+            value, grads = jax.value_and_grad(lambda w: jnp.mean(x @ w))(w)
+            grads, aux = jax.grad(lambda w: (jnp.mean(x @ w), w), has_aux=True)(w)
+            return dw, db, grads
+        """,
+    "rules that fit, with defaults and arguments that are not differentiated": """
+        @functools.partial(jax.custom_vjp, nondiff_argnums=(1,))
+        def clipped(x, limit, slope=1.0):
+            return x
+
+        def fwd(x, limit, slope=1.0):
+            return x, (x, slope)
+
+        def bwd(limit, res, g):
+            x, slope = res
+            return jnp.clip(g, -limit, limit) * slope, None
+
+        clipped.defvjp(fwd, bwd)
+
+        @jax.custom_jvp
+        def root(x):
+            return jnp.sqrt(x)
+
+        @root.defjvp
+        def root_rule(primals, tangents):
+            (x,), (dx,) = primals, tangents
+            y = root(x)
+            return y, dx / (2 * y)
+
+        def entry(x):
+            return jax.grad(lambda x: jnp.sum(clipped(x, 2.0) + root(x)))(x)
+        """,
+    "loops that are not differentiated in reverse": """
+        def root(theta, x):
+            return lax.while_loop(lambda x: x > 1e-6, lambda x: x / theta, x)
+
+        def bounded(theta, x):
+            return lax.fori_loop(0, 8, lambda i, x: x / theta, x)
+
+        forward = jax.jacfwd(root)
+        stopped = jax.grad(lambda theta, x: theta * stop_gradient(root(theta, x)))
+        backward = jax.grad(bounded)
+        """,
+    "choices before and after": """
+        def length(r):
+            d2 = jnp.sum(r * r, -1)
+            ok = d2 > 0
+            return jnp.sum(jnp.where(ok, jnp.sqrt(jnp.where(ok, d2, 1.0)), 0.0))
+
+        forces = jax.grad(length)
+        """,
+    "integers beside the parameters": """
+        def loss(w, label):
+            return jnp.sum(w) - w[label]
+
+        def total(*weights):
+            return sum(jnp.sum(w) for w in weights)
+
+        def update(w, *rest):
+            return jax.grad(total, argnums=2)(w, *rest)
+
+        def slope(w):
+            return jax.grad(loss)(w, 3), jax.grad(lambda n: 2.0 * n, allow_int=True)(3)
+        """,
+}
+
+
+@pytest.mark.parametrize("program", WRONG.values(), ids=WRONG.keys())
+def test_it_is_found(program: str):
+    claimed, found = claimed_and_found(program, "grad")
+    assert found == claimed
+
+
+@pytest.mark.parametrize("program", RIGHT.values(), ids=RIGHT.keys())
+def test_it_is_left_alone(program: str):
+    _, found = claimed_and_found(program, "grad")
+    assert not found

@@ -1,0 +1,145 @@
+"""Programs of several files: names are followed wherever they are imported from."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from verax.audit.source.engine import Options, audit_paths
+
+HELPER = """
+    def sign(x):
+        if x > 0:
+            return 1.0
+        return -1.0
+"""
+
+
+def found_in(folder: Path, files: dict[str, str], *targets: str) -> list[tuple[str, str, int]]:
+    """Code, file and line of what is found in a folder of files, or in some of them."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text))
+    paths = [str(folder / target) for target in targets or (".",)]
+    report = audit_paths(paths, Options(jobs=1, cache=False))
+    assert not report.notes
+    return [
+        (it.code, Path(it.place.file).relative_to(folder).as_posix(), it.place.line)
+        for it in report.issues
+    ]
+
+
+WAYS_TO_IMPORT = {
+    "absolute": ("from pkg.deep.helper import sign", "sign(x)"),
+    "module": ("import pkg.deep.helper", "pkg.deep.helper.sign(x)"),
+    "alias": ("import pkg.deep.helper as h", "h.sign(x)"),
+    "relative": ("from .deep.helper import sign as s", "s(x)"),
+    "package": ("from . import deep", "deep.helper.sign(x)"),
+    "re-export": ("from pkg import sign", "sign(x)"),
+    "star": ("from .deep.helper import *", "sign(x)"),
+}
+
+
+@pytest.mark.parametrize("way", WAYS_TO_IMPORT)
+def test_a_helper_is_judged_by_who_calls_it(tmp_path: Path, way: str):
+    statement, call = WAYS_TO_IMPORT[way]
+    train = f"""
+        import jax
+        {statement}
+
+        @jax.jit
+        def step(x):
+            return {call}
+    """
+    files = {
+        "pkg/__init__.py": "from .deep.helper import sign\n",
+        "pkg/deep/__init__.py": "from . import helper\n",
+        "pkg/deep/helper.py": HELPER,
+        "pkg/train.py": train,
+    }
+    assert found_in(tmp_path, files) == [("JT201", "pkg/deep/helper.py", 3)]
+
+
+def test_a_helper_that_nobody_traces_is_left_alone(tmp_path: Path):
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/helper.py": HELPER,
+        "pkg/train.py": "from .helper import sign\n\nprint(sign(3.0))\n",
+    }
+    assert found_in(tmp_path, files) == []
+
+
+def test_a_jitted_caller_three_files_away_is_seen(tmp_path: Path):
+    files = {
+        "helper.py": HELPER,
+        "model.py": "from helper import sign\n\ndef apply(w, x):\n    return sign(x @ w)\n",
+        "loss.py": "import model\n\ndef loss(w, x):\n    return model.apply(w, x).sum()\n",
+        "train.py": "import jax\nfrom loss import loss\n\nstep = jax.jit(loss)\n",
+    }
+    assert found_in(tmp_path, files) == [("JT201", "helper.py", 3)]
+
+
+def test_a_transformation_that_a_project_wraps_is_followed(tmp_path: Path):
+    files = {
+        "compiling.py": """
+            import functools
+            import jax
+
+            def compiled(function=None, **options):
+                if function is None:
+                    return functools.partial(compiled, **options)
+                return jax.jit(function, **options)
+        """,
+        "helper.py": HELPER,
+        "train.py": """
+            from compiling import compiled
+            from helper import sign
+
+            @compiled
+            def step(x):
+                return sign(x)
+        """,
+    }
+    assert found_in(tmp_path, files) == [("JT201", "helper.py", 3)]
+
+
+def test_one_file_of_a_package_is_read_with_what_it_imports(tmp_path: Path):
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/helper.py": HELPER,
+        "pkg/train.py": """
+            import jax
+            from pkg.helper import sign
+
+            step = jax.jit(sign)
+        """,
+    }
+    assert found_in(tmp_path, files, "pkg/train.py") == [("JT201", "pkg/helper.py", 3)]
+
+
+def test_modules_that_import_each_other_end(tmp_path: Path):
+    files = {
+        "a.py": "import b\n\ndef f(x):\n    return b.g(x)\n",
+        "b.py": "from a import f\n\ndef g(x):\n    return f(x)\n",
+    }
+    assert found_in(tmp_path, files) == []
+
+
+def test_a_file_that_cannot_be_parsed_does_not_hide_the_others(tmp_path: Path):
+    (tmp_path / "broken.py").write_text("def f(:\n")
+    lines = [
+        "import jax",
+        "from broken import f",
+        "@jax.jit",
+        "def g(x):",
+        "  if x > 0:",
+        "    f(x)",
+    ]
+    (tmp_path / "fine.py").write_text("\n".join(lines))
+    report = audit_paths([str(tmp_path)], Options(jobs=1, cache=False))
+    assert [it.code for it in report.issues] == ["JT201"]
+    assert len(report.notes) == 1
+    assert "broken.py:1" in report.notes[0]
