@@ -278,3 +278,24 @@ def test_a_mean_that_is_called_the_batchs_inside_of_a_map():
         return jax.vmap(centred)(x), batch_mean
     """
     assert found("VM003", program) == [4]
+
+
+def test_the_first_of_what_a_caller_calls_the_batch():
+    program = """
+    def deviation(batch):
+        reference = batch[0]
+        return ((batch - reference) ** 2).sum()
+
+    def entry(batch):
+        return jax.vmap(deviation)(batch)
+
+    def inputs():
+        return (jnp.ones((4, 6, 2)),)
+    """
+    assert found("VM003", program) == [2]
+    assert (
+        found(
+            "VM003", program.replace("entry(batch)", "entry(seeds)").replace(")(batch)", ")(seeds)")
+        )
+        == []
+    )

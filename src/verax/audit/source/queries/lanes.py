@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...words import is_batch
+from ...words import is_batch, words_of
 from ..axes import names_of
 from ..frame import Frame, Region
 from ..graph import Node
@@ -16,6 +16,7 @@ from ..values import Data
 if TYPE_CHECKING:
     from ..facts import SourceFacts
 
+_BATCH = {"batch", "minibatch"}
 _SAME = frozenset(("primal", "turn"))
 
 
@@ -54,7 +55,7 @@ def lanes_of(frame: Frame) -> dict[str, Lane]:
         names = names_of(lane.inputs[0].shape)
         # A seed or an agent may have a batch of its own.
         by_name = is_batch(names[0]) and not any(map(is_batch, names[1:])) if names else False
-        lost = by_name if any(names) else no_room
+        lost = by_name if any(names) else no_room or _is_called_batch(frame, lane.inputs[0])
         found[name] = Lane(taken, lost, value.is_array)
     return found
 
@@ -74,6 +75,15 @@ def _taken_from(lane: Node) -> Region | None:
             region, number = key
             return region if number == 0 else None
     return None
+
+
+def _is_called_batch(frame: Frame, node: Node) -> bool:
+    """Whether a caller has the whole under a name that says what its elements are."""
+    return any(
+        isinstance(value, Data) and value.node is node and _BATCH & set(words_of(name))
+        for caller in frame.callers()
+        for name, value in caller.given.items()
+    )
 
 
 def _has_no_room(shapes: list[Shape]) -> bool:
