@@ -15,7 +15,7 @@ from .frame import Site
 from .joining import join
 from .shapes import Size, dims
 from .shaping import of_operator
-from .values import Constant, Data, External, Mapping, Sequence, Value, leaves
+from .values import Constant, Data, External, Mapping, Sequence, Value
 
 if TYPE_CHECKING:
     from .frame import Frame
@@ -151,8 +151,8 @@ def _of_sequences(symbol: str, left: Value, right: Value) -> Value | None:
             count = times.value if isinstance(times, Constant) else None
             if isinstance(count, int) and count * len(sequence.items) <= 64:
                 return Sequence(sequence.kind, sequence.items * count, made_in=sequence.made_in)
-        if isinstance(sequence, Sequence) and leaves(times) != []:
-            return None
+        if isinstance(times, Data) and times.is_array and (times.traced or times.node.shape):
+            return None  # An array takes part element by element.
         if isinstance(sequence, Sequence):
             items = sequence.items
             element = sequence.element if items is None else (items[0] if items else None)

@@ -132,13 +132,15 @@ def _replaced(facts: SourceFacts) -> dict[Node, Node]:
     """Results of `where(done, …, …)`, with the flags that chose."""
     from ...source.events import Call
     from ...source.queries.names import names_of
-    from ...source.values import Data
+    from ...source.values import Constant, Data
 
     found: dict[Node, Node] = {}
     for call in facts.events(Call):
         if call.name not in ("jax.numpy.where", "jax.lax.select") or len(call.args) != 3:
             continue
         flags, result = call.args[0], call.result
+        if any(isinstance(it, Constant) for it in call.args[1:]):
+            continue  # A number in the place of a value is a mask, and no reset.
         if isinstance(flags, Data) and isinstance(result, Data):
             node = flags.node
             while node.operation in ("item", "ndarray.reshape") and node.inputs:

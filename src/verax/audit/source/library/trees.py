@@ -100,6 +100,10 @@ def _leaves(
         leaf = machine.opaque("leaf", site, (tree,), traced=found[0].traced if found else None)
         leaf.is_array = True
         result = Sequence("list", None, leaf, site.frame, machine.control)
+    if name.endswith("with_path"):
+        path = machine.opaque("path", site, (), traced=False)
+        items = [machine.tuple_of(path, it) for it in result.items or (result.element or path,)]
+        return Sequence("list", None, items[0], site.frame, machine.control)
     if name.endswith("flatten"):
         return machine.tuple_of(result, machine.opaque("treedef", site, (), traced=False))
     return result

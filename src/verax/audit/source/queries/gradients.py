@@ -76,9 +76,16 @@ class Flow:
                 pending += [(it, False) for it in self.sources(node) if it not in seen]
 
     def sources(self, node: Node) -> tuple[Node, ...]:
-        """What a value is made from, also in the turn of a loop before."""
+        """What a value is made from, also in the turn before of a loop in the function."""
         back = self.context.turns.get(node)
-        return node.inputs if back is None else (*node.inputs, *back)
+        if back is None or self._is_around(node):
+            return node.inputs
+        return (*node.inputs, *back)
+
+    def _is_around(self, carry: Node) -> bool:
+        """Whether a carry is that of a loop in which the derivative itself is taken."""
+        own = carry.varies.difference(*(it.varies for it in carry.inputs))
+        return not own.isdisjoint(self.event.region.chain())
 
     def _name_parameters(self) -> None:
         parts: set[Node] = set()

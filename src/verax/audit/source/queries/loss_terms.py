@@ -206,10 +206,12 @@ class Weighting:
 
 def weightings(flow: Flow) -> Iterator[Weighting]:
     """Products in a loss that pull at a prediction which another term fits to data."""
-    fitted = [
-        (error, [it.node for it in terms(flow, error.parts) if flow.gets(it.node)])
-        for error in errors(flow)
-    ]
+    fitted: list[tuple[Error, list[Node]]] = []
+    for error in errors(flow):
+        parts = [it.node for it in terms(flow, error.parts)]
+        # The square of a prediction alone fits it to nothing.
+        if not all(map(flow.uses, parts)):
+            fitted.append((error, [it for it in parts if flow.gets(it)]))
     if not fitted:
         return
     in_terms = {it.node for it in terms(flow, [Term(node, 1) for node in flow.results])}
