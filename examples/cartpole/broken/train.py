@@ -51,6 +51,7 @@ def update(learner: Learner, key: Array) -> tuple[Learner, Array]:
     return Learner(params, adam, states), upright
 
 
+@jax.jit
 def start(key: Array) -> Learner:
     making, resetting = jax.random.split(key)
     params = networks.init(making)
