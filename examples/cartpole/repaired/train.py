@@ -69,8 +69,12 @@ def train(updates: int, seed: int = 0) -> list[float]:
     return [float(upright) for upright in history]
 
 
+# What `update` may be called with, and what the axes of that mean, for an audit.
+PARAMS = networks.Params(hidden="feature hidden", policy="hidden action", value="hidden _")
+AXES = {"learner": Learner(PARAMS, optimiser.Adam(PARAMS, PARAMS, ""), states="env feature")}
+
+
 def example() -> tuple[Learner, Array]:
-    """What `update` may be called with, for an audit."""
     return start(jax.random.key(0)), jax.random.key(1)
 
 
