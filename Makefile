@@ -13,7 +13,7 @@ UV := $(shell command -v uv 2>/dev/null)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help test demo readme lint types bench docs programs clean
+.PHONY: help test demo transcripts lint types bench docs programs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
@@ -24,8 +24,8 @@ test: $(VENV)/.has-test ## run the tests
 demo: $(VENV)/.has-demo ## a program with bugs is audited, and a simulation repairs itself
 	@$(PY) examples/demo.py
 
-readme: $(VENV)/.has-demo ## write what the demo prints into README.md
-	@COLUMNS=80 $(PY) examples/demo.py | $(PY) tests/transcript.py README.md
+transcripts: $(VENV)/.has-test ## write what commands print now into README and guides
+	@$(PY) tests/transcript.py
 
 lint: $(VENV)/.has-dev ## check style and formatting
 	@$(VENV)/bin/ruff check

@@ -1,27 +1,18 @@
 """Every example runs without a warning, and the README quotes the demo."""
 
-import os
 import re
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-from .transcript import comparable, quoted, with_transcript
+from .transcript import comparable, demo, quoted, with_transcript
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 
 
-@cache
-def run(example: Path) -> str:
-    command = [sys.executable, "-W", "error", str(example)]
-    environment = os.environ | {"COLUMNS": "80"}
-    return subprocess.run(
-        command, check=True, stdout=subprocess.PIPE, text=True, env=environment
-    ).stdout
+run = cache(demo)
 
 
 @pytest.mark.parametrize("example", sorted(ROOT.glob("examples/*.py")), ids=lambda path: path.stem)
@@ -31,7 +22,7 @@ def test_an_example_runs(example: Path):
 
 def test_the_readme_quotes_the_demo():
     printed = run(ROOT / "examples/demo.py")
-    assert comparable(quoted(README)) == comparable(printed), "`make readme` writes it anew"
+    assert comparable(quoted(README)) == comparable(printed), "`make transcripts` writes it anew"
 
 
 def test_a_transcript_is_replaced():
