@@ -18,5 +18,5 @@ def test_there_are_pages_with_commands():
 
 
 def test_a_command_that_fails_is_noticed():
-    with pytest.raises(AssertionError, match="there is no file missing.py"):
+    with pytest.raises(AssertionError, match="there is no such file or folder"):
         as_printed("```console\n$ verax audit missing.py\n```\n")
