@@ -30,7 +30,7 @@ class Bug(NamedTuple):
 
 
 PLANTED = [
-    Bug("DF101", "train.py", "normalised = jnp.clip(normalised, -5.0, 5.0)"),
+    Bug("DF101", "train.py", "logits, _ = networks.forward(params, observation)"),
     Bug(
         "RK001",
         "train.py",
@@ -63,18 +63,13 @@ def line_of(bug: Bug) -> int:
 
 @pytest.mark.parametrize("bug", PLANTED, ids=lambda bug: f"{bug.code}-{bug.file}")
 def test_each_bug_is_found(bug: Bug, report_of_broken: Report):
-    """At its line, or, where a value is dropped, with that line as evidence."""
-    places = [
-        place
-        for issue in report_of_broken.issues
-        if issue.code == bug.code
-        for place in (issue.place, *(it.place for it in issue.evidence if it.place))
-    ]
+    places = [issue.place for issue in report_of_broken.issues if issue.code == bug.code]
     assert (bug.file, line_of(bug)) in {(Path(it.file).name, it.line) for it in places}
 
 
-def test_nothing_else_is_found(report_of_broken: Report):
-    assert {issue.code for issue in report_of_broken.issues} == {bug.code for bug in PLANTED}
+def test_nothing_else_is_found_and_each_bug_once(report_of_broken: Report):
+    found = [issue.code for issue in report_of_broken.issues]
+    assert sorted(found) == sorted(bug.code for bug in PLANTED)
     assert report_of_broken.warnings == ()
 
 
