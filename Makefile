@@ -5,7 +5,7 @@
 VENV ?= .venv
 # Requirements besides pyproject.toml's, such as WITH='jax==0.8.0 jaxlib==0.8.0'.
 WITH ?=
-# Passed on to pytest, the benchmarks or the demo: make test ARGS='-k scan -x'
+# Passed on to pytest or the benchmarks: make test ARGS='-k scan -x'
 ARGS ?=
 
 PY := $(VENV)/bin/python
@@ -13,7 +13,7 @@ UV := $(shell command -v uv 2>/dev/null)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help test demo lint types bench docs programs clean
+.PHONY: help test demo transcripts lint types bench docs programs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
@@ -21,8 +21,11 @@ help: ## list the targets
 test: $(VENV)/.has-test ## run the tests
 	@$(PY) -m pytest -n auto --maxprocesses 4 --dist loadfile $(ARGS)
 
-demo: $(VENV)/.has-demo ## a simulation whose buffers overflow, are repaired, and grow
-	@$(PY) examples/growing_buffers.py $(ARGS)
+demo: $(VENV)/.has-demo ## a program with bugs is audited, and a simulation repairs itself
+	@$(PY) examples/demo.py
+
+transcripts: $(VENV)/.has-test ## write what commands print now into README and guides
+	@$(PY) tests/transcript.py
 
 lint: $(VENV)/.has-dev ## check style and formatting
 	@$(VENV)/bin/ruff check

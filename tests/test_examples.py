@@ -1,20 +1,18 @@
 """Every example runs without a warning, and the README quotes the demo."""
 
 import re
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from .transcript import comparable, demo, quoted, with_transcript
+
 ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
 
 
-@cache
-def run(example: Path) -> str:
-    command = [sys.executable, "-W", "error", str(example)]
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+run = cache(demo)
 
 
 @pytest.mark.parametrize("example", sorted(ROOT.glob("examples/*.py")), ids=lambda path: path.stem)
@@ -23,14 +21,16 @@ def test_an_example_runs(example: Path):
 
 
 def test_the_readme_quotes_the_demo():
-    def blank(text: str) -> str:  # other processors round otherwise
-        return re.sub(r"\d+", "#", text)
+    printed = run(ROOT / "examples/demo.py")
+    assert comparable(quoted(README)) == comparable(printed), "`make transcripts` writes it anew"
 
-    printed = run(ROOT / "examples/growing_buffers.py")
-    assert blank(f"```\n{printed}```\n") in blank((ROOT / "README.md").read_text())
+
+def test_a_transcript_is_replaced():
+    assert with_transcript(README, quoted(README)) == README
+    assert quoted(with_transcript(README, "\n[1] New\n\n")) == "[1] New\n"
 
 
 def test_the_readme_quotes_the_code_of_the_demo():
-    (quote,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    (quote,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     code = (ROOT / "examples/growing_buffers.py").read_text()
     assert quote.split() == code[code.index(quote[:20]) :].split()[: len(quote.split())]

@@ -27,7 +27,7 @@ FINE, FOUND, WRONG_CALL, INTERRUPTED = 0, 1, 2, 130
 _DEFAULT_FAIL_ON = "error"
 
 # Formats that hold findings alone.
-_LISTS = ("github", "sarif")
+_LISTS = ("concise", "github", "sarif")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

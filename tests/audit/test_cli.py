@@ -73,6 +73,7 @@ def test_all_that_is_said_of_inputs_is_passed_on(asked):
     ("format", "start"),
     [
         ("text", "train.py:step\n"),
+        ("concise", "train.py:41:12: AX001 critical: "),
         ("json", "{\n"),
         ("markdown", "# Audit of"),
         ("html", "<!doctype html>"),

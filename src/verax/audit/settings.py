@@ -10,7 +10,7 @@ from typing import Any, cast
 from .close import close_names
 from .errors import UsageError
 
-FORMATS = ("text", "json", "markdown", "html", "sarif", "github")
+FORMATS = ("text", "concise", "json", "markdown", "html", "sarif", "github")
 FAIL_ON = ("critical", "error", "minor", "never")
 
 

@@ -15,6 +15,18 @@ DROPPED = {
         def inputs():
             return jnp.ones((4, 4)), jnp.zeros(4), jnp.ones(4), jnp.ones((5, 4))
         """,
+    "a helper is handed the raw value": """
+        def layer(w, x):
+            return jnp.tanh(x @ w)
+
+        def entry(w, mean, obs):
+            normed = obs - mean[None]
+            normed = jnp.clip(normed, -5, 5)
+            return layer(w, obs)  # DF101
+
+        def inputs():
+            return jnp.ones((4, 4)), jnp.zeros(4), jnp.ones((5, 4))
+        """,
     "the old parameters are returned": """
         def entry(params, grads):
             new_params = params - 0.1 * grads  # DF101

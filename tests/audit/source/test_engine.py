@@ -137,6 +137,7 @@ def test_notebooks_show_cells(planted: Path, capsys):
         "1 finding suppressed by `# verax: ignore`",
     ]
     formats = {"text": "n.ipynb:cell 3:2:1", "markdown": "`n.ipynb:cell 3:2:1`"}
+    formats |= {"concise": "n.ipynb:cell 3:2:1: AX001 "}
     formats |= {"html": "n.ipynb:cell 3:2:1", "github": "(cell 3)", "sarif": '"cell 3"'}
     for format, shown in formats.items():
         main(["audit", "n.ipynb", "--format", format])

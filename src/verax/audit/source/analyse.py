@@ -51,14 +51,16 @@ def analyse(path: str, project: Project, rules: tuple[Rule, ...] | None = None) 
     return Analysis(report, frozenset(project.consulted - {path}))
 
 
-def audit_text(text: str, name: str = "program", strict: bool = False) -> Report:
+def audit_text(
+    text: str, name: str = "program", strict: bool = False, rules: tuple[Rule, ...] | None = None
+) -> Report:
     """What reading a program's text tells: for examples of rules and for tests."""
     path = os.path.abspath(f"{name}.py")
     project = Project([], lambda file: _only(file, path, text))
     module = project.module(path)
     if isinstance(module, Problem):
         return Report(name, notes=(str(module),))
-    return _judged(interpret(module, project), module, None, strict)
+    return _judged(interpret(module, project), module, rules, strict)
 
 
 def _only(file: str, path: str, text: str) -> SourceText:

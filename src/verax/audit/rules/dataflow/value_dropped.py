@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
 from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...trace.facts import Facts
+    from ...trace.program import Step
 
 
 def check(facts: Facts) -> Iterator[Finding]:
@@ -23,7 +24,7 @@ def check(facts: Facts) -> Iterator[Finding]:
         kind = tensor_of(facts, it.value)
         computed = Evidence(f"`{it.name}` ({kind}) is computed here", own)
         if it.instead is not None:
-            place = it.used_by.place if it.used_by is not None else own
+            place = own if it.used_by is None else _beside(own, it.used_by)
             original = name_of(facts, it.instead)
             where = "is used here" if it.used_by is not None else "is returned"
             current = (
@@ -45,6 +46,17 @@ def check(facts: Facts) -> Iterator[Finding]:
             fix=fix,
             evidence=(computed,),
         )
+
+
+def _beside(own: Place | None, step: Step) -> Place | None:
+    """Where a step is reached from the function that computes the value, if it is from there.
+
+    A helper that is handed the wrong array is right; its caller is not.
+    """
+    for frame in step.frames:
+        if own is not None and (frame.file, frame.function) == (own.file, own.function):
+            return frame
+    return step.place
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
