@@ -42,7 +42,7 @@ class Analysis:
 
 def analyse(path: str, project: Project, rules: tuple[Rule, ...] | None = None) -> Analysis:
     """Audit one file of a project."""
-    project.consulted = set()
+    project.start()
     module = project.module(path)
     if isinstance(module, Problem):
         return Analysis(Report(path, notes=(str(module),)), frozenset())

@@ -180,7 +180,7 @@ def _from_fields(
         default = cls.find(name)
         if name in given:
             values[name] = given[name]
-        elif default is not None and isinstance(default, (Constant, Sequence)):
+        elif isinstance(default, (Constant, Sequence)) and not site.is_open:
             values[name] = default
         else:
             values[name] = machine.opaque("field", site, ())

@@ -71,14 +71,15 @@ class Interpreter:
 
     def run_module(self, module: Module) -> Frame:
         """The names of a module, by running its body once."""
-        if module.frame is None:
-            frame = module.frame = Frame(module, "")
+        frame = module.frame
+        if frame is None:
+            frame = self.project.ran(module)
             used, self.used = self.used, {}
             control, self.control = self.control, 0
             choices, self.choices = self.choices, 0
             self.execute(frame, module.syntax.body)
             self.used, self.control, self.choices = used, control, choices
-        return module.frame
+        return frame
 
     def evaluate(self, frame: Frame, syntax: ast.expr) -> Value:
         """The value of an expression."""

@@ -56,10 +56,24 @@ class Project:
         self._roots = [os.path.abspath(root) for root in roots]
         self.read = read
         self._modules: dict[str, Module | Problem] = {}
-        self._found: dict[tuple[str, str], str | None] = {}
+        self._found: dict[tuple[str, str, bool], tuple[str | None, list[str]]] = {}
         self._is_file: dict[str, bool] = {}
-        # Files that were read, or looked for, since this was last emptied.
+        # Since the last start: files that were read, or looked for, and modules that were run.
         self.consulted: set[str] = set()
+        self._ran: list[Module] = []
+
+    def start(self) -> None:
+        """Forget what was run: what a file tells must not depend on what was audited before it."""
+        self.consulted = set()
+        for module in self._ran:
+            module.frame = None
+        self._ran = []
+
+    def ran(self, module: Module) -> Frame:
+        """A frame for the run of a module."""
+        frame = module.frame = Frame(module, "")
+        self._ran.append(module)
+        return frame
 
     def module(self, path: str) -> Module | Problem:
         """The module in a file, or why there is none."""
@@ -85,32 +99,35 @@ class Project:
         own = importer.name.partition(".")[0] == top
         if top in _NEVER_OWN and not own:
             return None
-        key = (name, importer.folder)
+        key = (name, importer.folder, own)
         if key not in self._found:
             self._found[key] = self._search(name, importer.folder, own)
-        path = self._found[key]
+        path, looked_for = self._found[key]
+        self.consulted.update(looked_for)
         module = None if path is None else self.module(path)
         return module if isinstance(module, Module) else None
 
-    def _search(self, name: str, base: str, own: bool) -> str | None:
+    def _search(self, name: str, base: str, own: bool) -> tuple[str | None, list[str]]:
+        """The file of a module, and all the files that could be it."""
         parts = name.split(".")
+        looked_for: list[str] = []
         for folder in dict.fromkeys((base, *self._roots)):
             # Installed packages are not the project's, except for the one that is audited.
             if not own and os.path.basename(folder) in ("site-packages", "dist-packages"):
                 continue
-            if not self._is_there(os.path.join(folder, parts[0])):
+            top = os.path.join(folder, parts[0])
+            if not self._is_there(top):
+                looked_for += _files_of(top)
                 continue
-            stem = os.path.join(folder, *parts)
-            for path in (os.path.join(stem, "__init__.py"), stem + ".py"):
-                self.consulted.add(path)
+            for path in _files_of(os.path.join(folder, *parts)):
+                looked_for.append(path)
                 if self._exists(path):
-                    return path
-        return None
+                    return path, looked_for
+        return None, looked_for
 
     def _is_there(self, stem: str) -> bool:
         found = self._is_file.get(stem)
         if found is None:
-            self.consulted.add(stem + ".py")
             found = self._is_file[stem] = os.path.isdir(stem) or os.path.isfile(stem + ".py")
         return found
 
@@ -119,6 +136,11 @@ class Project:
         if found is None:
             found = self._is_file[path] = os.path.isfile(path)
         return found
+
+
+def _files_of(stem: str) -> tuple[str, str]:
+    """The files that a module can be in: a package, or a file of its own."""
+    return os.path.join(stem, "__init__.py"), stem + ".py"
 
 
 def top_folder(path: str) -> str:
