@@ -20,7 +20,7 @@ def join(one: Value, other: Value, depth: int = 0) -> Value:
         found = _sequences(one, other, depth)
         if found is not None:
             return found
-    elif isinstance(one, Mapping) and isinstance(other, Mapping) and depth < 8:
+    elif isinstance(one, Mapping) and isinstance(other, Mapping) and depth < 4:
         if one.items.keys() == other.items.keys():
             items = {key: join(one.items[key], other.items[key], depth + 1) for key in one.items}
             return Mapping(items, one.is_open or other.is_open, one.made_in, one.made_at)
@@ -32,7 +32,7 @@ def join(one: Value, other: Value, depth: int = 0) -> Value:
 
 
 def _sequences(one: Sequence, other: Sequence, depth: int) -> Sequence | None:
-    if one.kind != other.kind or one.type is not other.type or depth >= 8:
+    if one.kind != other.kind or one.type is not other.type or depth >= 4:
         return None
     first, second = one.items, other.items
     if first is not None and second is not None and len(first) == len(second):
@@ -44,7 +44,7 @@ def _sequences(one: Sequence, other: Sequence, depth: int) -> Sequence | None:
 
 
 def _instances(one: Instance, other: Instance, depth: int) -> Value:
-    if one.node is not other.node or depth >= 8:
+    if one.node is not other.node or depth >= 4:
         return _data(one, other)
     joined = Instance(one.cls, one.node, one.made_in, one.traced)
     for name in one.attributes.keys() & other.attributes.keys():

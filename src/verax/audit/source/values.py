@@ -289,16 +289,21 @@ class Instance(Value):
 
 
 def leaves(value: Value, limit: int = 200) -> list[Data]:
-    """The data in a value, through containers."""
+    """The data in a value, through containers, each of which may hold itself."""
     if isinstance(value, Data):
         return [value]
     found: list[Data] = []
+    seen: set[int] = set()
     pending: list[Value] = [value]
-    while pending and len(found) < limit:
+    while pending and len(found) < limit and len(seen) < 1000:
         item = pending.pop()
         if isinstance(item, Data):
             found.append(item)
-        elif isinstance(item, Sequence):
+            continue
+        if isinstance(item, Constant) or id(item) in seen:
+            continue
+        seen.add(id(item))
+        if isinstance(item, Sequence):
             if item.items is not None:
                 pending.extend(reversed(item.items))
             elif item.element is not None:
@@ -326,38 +331,60 @@ def nodes_of(value: Value) -> list[Node]:
     return [leaf.node for leaf in leaves(value)]
 
 
-def mapped(
-    value: Value, change: Callable[[Data], Value], depth: int = 0, is_same: bool = False
-) -> Value:
+def mapped(value: Value, change: Callable[[Data], Value], is_same: bool = False) -> Value:
     """A value with its data changed, containers kept: as copies, or with `is_same` as they are."""
     if isinstance(value, Data):
         return change(value)
-    if depth > 12:
-        return value
-    if isinstance(value, Sequence):
-        items = value.items
-        return Sequence(
-            value.kind,
-            None if items is None else [mapped(item, change, depth + 1, is_same) for item in items],
-            None if value.element is None else mapped(value.element, change, depth + 1, is_same),
-            value.made_in if is_same else None,
-            value.made_at,
-            value.length,
-            value.type,
-            value.syntax,
+    if isinstance(value, (Sequence, Mapping, Instance)):
+        return _Copies(change, is_same).of(value)
+    return value
+
+
+class _Copies:
+    """Copies of containers, each made once: they may hold each other, and themselves."""
+
+    def __init__(self, change: Callable[[Data], Value], is_same: bool):
+        self._change = change
+        self._is_same = is_same
+        self._made: dict[int, Value] = {}
+
+    def of(self, value: Value) -> Value:
+        """The copy of a value."""
+        if isinstance(value, Data):
+            return self._change(value)
+        if not isinstance(value, (Sequence, Mapping, Instance)):
+            return value
+        known = self._made.get(id(value))
+        if known is not None:
+            return known
+        if len(self._made) > 1000:
+            return value
+        made_in = value.made_in if self._is_same else None
+        if isinstance(value, Sequence):
+            return self._sequence(value, made_in)
+        if isinstance(value, Mapping):
+            copy = Mapping({}, value.is_open, made_in, value.made_at, value.syntax)
+            self._made[id(value)] = copy
+            copy.items = {key: self.of(item) for key, item in value.items.items()}
+            return copy
+        return self._instance(value, made_in)
+
+    def _sequence(self, value: Sequence, made_in: Frame | None) -> Sequence:
+        copy = Sequence(
+            value.kind, None, None, made_in, value.made_at, value.length, value.type, value.syntax
         )
-    if isinstance(value, Mapping):
-        items = {key: mapped(item, change, depth + 1, is_same) for key, item in value.items.items()}
-        made_in = value.made_in if is_same else None
-        return Mapping(items, value.is_open, made_in, value.made_at, value.syntax)
-    if isinstance(value, Instance):
-        changed = change(Data(value.node, value.traced))
+        self._made[id(value)] = copy
+        if value.items is not None:
+            copy.items = [self.of(item) for item in value.items]
+        if value.element is not None:
+            copy.element = self.of(value.element)
+        return copy
+
+    def _instance(self, value: Instance, made_in: Frame | None) -> Instance:
+        changed = self._change(Data(value.node, value.traced))
         node = changed.node if isinstance(changed, Data) else value.node
         traced = changed.traced if isinstance(changed, Data) else value.traced
-        copy = Instance(value.cls, node, value.made_in if is_same else None, traced)
-        copy.attributes = {
-            name: mapped(item, change, depth + 1, is_same)
-            for name, item in value.attributes.items()
-        }
+        copy = Instance(value.cls, node, made_in, traced)
+        self._made[id(value)] = copy
+        copy.attributes = {name: self.of(item) for name, item in value.attributes.items()}
         return copy
-    return value
