@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from .axes import annotated_shape
 from .graph import Node
+from .remember import remembered
 from .values import (
     Class,
     Constant,
@@ -153,15 +154,20 @@ def generic(
     return Data(node, traced, is_array or told is not None)
 
 
-def _annotation(machine: Interpreter, function: Function, argument: ast.arg) -> Value | None:
+@remembered
+def _type_syntax(argument: ast.arg) -> ast.expr | None:
+    """The type in an annotation, without its parameters, also where it is a string."""
     syntax = argument.annotation
     if isinstance(syntax, ast.Constant) and isinstance(syntax.value, str):
         try:
             syntax = ast.parse(syntax.value, mode="eval").body
         except (SyntaxError, ValueError):
             return None
-    if isinstance(syntax, ast.Subscript):
-        syntax = syntax.value
+    return syntax.value if isinstance(syntax, ast.Subscript) else syntax
+
+
+def _annotation(machine: Interpreter, function: Function, argument: ast.arg) -> Value | None:
+    syntax = _type_syntax(argument)
     if isinstance(syntax, ast.Name):
         return machine.lookup(function.frame, syntax.id) or External(f"builtins.{syntax.id}")
     if isinstance(syntax, ast.Attribute):

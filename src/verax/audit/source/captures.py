@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .frame import Frame
 from .parts import STATIC_ATTRIBUTES
+from .remember import remembered, walked
 from .values import Bound, Constant, Data, Function, Instance, Mapping, Sequence, Transformed, Value
 
 if TYPE_CHECKING:
@@ -51,22 +52,17 @@ class Capture:
     content: Any
 
 
-_READS: dict[ast.AST, tuple[Read, ...]] = {}
-
-
+@remembered
 def reads_of(function: ast.AST) -> tuple[Read, ...]:
     """All that a function reads by names, its parameters' attributes included, once each."""
-    found = _READS.get(function)
-    if found is None:
-        by_text: dict[str, Read] = {}
-        inner: set[ast.AST] = set()
-        for node in ast.walk(function):
-            read = None if node in inner else _read(node)
-            if read is not None:
-                by_text.setdefault(read.text, read)
-                inner.update(ast.walk(read.syntax))
-        found = _READS[function] = tuple(by_text.values())
-    return found
+    by_text: dict[str, Read] = {}
+    inner: set[ast.AST] = set()
+    for node in walked(function):
+        read = None if node in inner else _read(node)
+        if read is not None:
+            by_text.setdefault(read.text, read)
+            inner.update(walked(read.syntax))
+    return tuple(by_text.values())
 
 
 def _read(node: ast.AST) -> Read | None:
@@ -88,10 +84,11 @@ def _read(node: ast.AST) -> Read | None:
     return Read(node, base.id, tuple(reversed(path)))
 
 
+@remembered
 def _own_names(function: ast.AST) -> set[str]:
     """Names that mean something inside of a function: parameters and what it assigns."""
     names: set[str] = set()
-    for node in ast.walk(function):
+    for node in walked(function):
         if isinstance(node, ast.arg):
             names.add(node.arg)
         elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
-from ...source.facts import SourceFacts
 from ...trace.facts import Facts
 from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
 
 _TYPES = re.compile(
     r"output(?:\[?[^\s]*\]?)? of (?P<a>[\w ]+?) has type (?P<left>\S+\]) but the corresponding "

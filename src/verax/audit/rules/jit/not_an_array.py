@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
 from ...source.events import Event
-from ...source.facts import SourceFacts
 from ...trace.facts import Facts
 from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
 
 _FIXES = {
     "list": "Make one array of them (`jnp.stack`, `jnp.array`), or use Python's own function "

@@ -5,13 +5,16 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
 from ...source.events import Conversion, Event, Test
-from ...source.facts import SourceFacts
 from ...source.values import Data, Sequence, Value
 from ...trace.facts import Facts
 from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
 
 
 def check(facts: Facts) -> Iterator[Finding]:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Place, Severity
-from ...source.facts import SourceFacts
 from ...source.graph import Node
 from ...source.values import Data, Mapping, Value
 from ...source.values import Sequence as Tuple
 from ...trace.facts import Facts
 from ...trace.sources import Statement
 from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
 
 
 def check(facts: Facts) -> Iterator[Finding]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
-from ...source.facts import SourceFacts
 from ...trace.facts import Facts
 from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
 
 
 def check(facts: Facts) -> Iterator[Finding]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity
-from ...source.facts import SourceFacts
 from ...trace.facts import Facts
 from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
 
 
 def check(facts: Facts) -> Iterator[Finding]:
@@ -108,7 +111,7 @@ def inputs():
     return (jnp.ones(2),)
 """,
     right="""\
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import jax
 import jax.numpy as jnp

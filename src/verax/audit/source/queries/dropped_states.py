@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ...finding import Place
 from ..facts import SourceFacts
 from ..frame import Frame
+from ..remember import walked
 from ..values import Instance, Mapping, Sequence, Value, nodes_of
 from .flow import next_use
 from .syntax import body_of
@@ -54,7 +55,7 @@ def _is_never_read(frame: Frame, target: ast.expr) -> bool:
     """Whether a name is one for nothing, or nothing reads it."""
     if not isinstance(target, ast.Name) or frame.function is None:
         return False
-    names = [it for it in ast.walk(frame.function) if isinstance(it, ast.Name)]
+    names = [it for it in walked(frame.function) if isinstance(it, ast.Name)]
     reads = [it for it in names if it.id == target.id and isinstance(it.ctx, ast.Load)]
     return _is_dropped(target) or not reads
 
@@ -63,7 +64,7 @@ def _is_looked_into(frame: Frame, used: ast.AST) -> bool:
     """Whether a name is read for a part of it, and not passed on."""
     return any(
         isinstance(node, (ast.Attribute, ast.Subscript)) and node.value is used
-        for node in ast.walk(body_of(frame))
+        for node in walked(body_of(frame))
     )
 
 
@@ -98,7 +99,7 @@ def _of_flax(frame: Frame, statement: ast.Assign, target: ast.Tuple) -> DroppedS
         return None
     names = [
         node.value
-        for node in ast.walk(mutable)
+        for node in walked(mutable)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     ]
     if not names or not _NOTES.isdisjoint(names):
@@ -156,7 +157,7 @@ def _used_later(frame: Frame, statement: ast.stmt, name: str) -> ast.AST | None:
     end = statement.end_lineno or statement.lineno
     later = [
         node
-        for node in ast.walk(body_of(frame))
+        for node in walked(body_of(frame))
         if isinstance(node, ast.Name) and node.id == name and node.lineno > end
     ]
     if not later:

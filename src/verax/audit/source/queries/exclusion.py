@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from ..frame import Frame
+from ..remember import walked
 
 
 def exclude_each_other(frame: Frame, one: ast.AST, other: ast.AST) -> bool:
@@ -20,10 +21,10 @@ def exclude_each_other(frame: Frame, one: ast.AST, other: ast.AST) -> bool:
 def _conditions(function: ast.AST, wanted: ast.AST) -> list[tuple[ast.expr, bool]]:
     """The tests that have to hold, or not to hold, for a place to be reached."""
     found: list[tuple[ast.expr, bool]] = []
-    for node in ast.walk(function):
+    for node in walked(function):
         if isinstance(node, ast.If):
             for branch, holds in ((node.body, True), (node.orelse, False)):
-                if any(inner is wanted for it in branch for inner in ast.walk(it)):
+                if any(inner is wanted for it in branch for inner in walked(it)):
                     found.append((node.test, holds))
     return found
 

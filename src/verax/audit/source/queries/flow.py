@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from ..parts import STATIC_ATTRIBUTES
+from ..remember import walked
 
 _BODIES = ("body", "orelse", "finalbody")
 
@@ -29,7 +30,7 @@ def next_use(function: ast.AST, statement: ast.stmt, text: str) -> ast.AST | Non
 
 def sets(statement: ast.stmt, text: str) -> bool:
     """Whether a statement gives a name, or what it is a part of, a new value."""
-    for node in ast.walk(statement):
+    for node in walked(statement):
         is_target = isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del))
         if is_target and isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
             target = ast.unparse(node)
@@ -41,12 +42,12 @@ def sets(statement: ast.stmt, text: str) -> bool:
 def _first_use(statement: ast.stmt, text: str) -> tuple[ast.AST | None, bool]:
     """The first read of a name in a statement, and whether the way ends or the name is set."""
     static: set[ast.AST] = set()
-    for node in ast.walk(statement):
+    for node in walked(statement):
         if isinstance(node, ast.Attribute) and node.attr in STATIC_ATTRIBUTES:
             static.add(node.value)
     reads = [
         node
-        for node in ast.walk(statement)
+        for node in walked(statement)
         if isinstance(node, (ast.Name, ast.Attribute))
         and isinstance(node.ctx, ast.Load)
         and node not in static
@@ -82,7 +83,7 @@ def _blocks(owner: ast.AST) -> list[list[ast.stmt]]:
 
 def _loop_of(function: ast.AST, block: list[ast.stmt]) -> ast.AST | None:
     """The loop whose body a block is."""
-    for node in ast.walk(function):
+    for node in walked(function):
         if isinstance(node, (ast.For, ast.While, ast.AsyncFor)) and node.body is block:
             return node
     return None

@@ -11,6 +11,7 @@ from ..classes import base_names
 from ..events import Applied, KeyUse, Mutation
 from ..frame import Region
 from ..graph import Node
+from ..remember import remembered, walked
 from ..values import Sequence, nodes_of
 from .exclusion import exclude_each_other
 from .loops import calls, is_within
@@ -114,14 +115,14 @@ def runs_once(use: KeyUse, region: Region) -> bool:
     while True:
         if isinstance(body[-1], (ast.Return, ast.Break, ast.Raise)):
             return True
-        inner = next((it for it in body if any(id(n) in wanted for n in ast.walk(it))), None)
+        inner = next((it for it in body if any(id(n) in wanted for n in walked(it))), None)
         blocks = [getattr(inner, name, None) for name in ("body", "orelse", "finalbody")]
         found = next(
             (
                 block
                 for block in blocks
                 if isinstance(block, list)
-                and any(id(n) in wanted for it in block for n in ast.walk(it))
+                and any(id(n) in wanted for it in block for n in walked(it))
             ),
             None,
         )
@@ -150,14 +151,15 @@ def constant_in(node: Node) -> str | None:
     return None
 
 
+@remembered
 def in_defaults(module: ast.AST) -> set[ast.AST]:
     """All syntax in the defaults of parameters."""
     found: set[ast.AST] = set()
-    for node in ast.walk(module):
+    for node in walked(module):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             for default in (*node.args.defaults, *node.args.kw_defaults):
                 if default is not None:
-                    found.update(ast.walk(default))
+                    found.update(walked(default))
     return found
 
 

@@ -12,6 +12,7 @@ from ..classes import innermost_function
 from ..events import Event, Loop
 from ..frame import Frame, Region
 from ..graph import Node
+from ..remember import walked
 from ..shapes import Shape
 from ..shapes.shape import show_shape
 from ..shaping import size_symbol
@@ -78,7 +79,7 @@ def is_within(event: Event, region: Region) -> bool:
     loop: ast.AST | None = region.details.get("syntax")
     if loop is None:
         return False
-    inside = set(map(id, ast.walk(loop)))
+    inside = set(map(id, walked(loop)))
     return any(id(syntax) in inside for _, syntax in calls(event))
 
 
@@ -86,7 +87,7 @@ def place_inside(event: Event, region: Region) -> Place:
     """The line of a loop's own function, or of a mapped function, that leads to an event."""
     found = event.place
     loop: ast.AST | None = region.details.get("syntax")
-    inside = set(map(id, ast.walk(loop))) if loop is not None else set[int]()
+    inside = set(map(id, walked(loop))) if loop is not None else set[int]()
     for frame, syntax in calls(event):
         if loop is not None:
             if id(syntax) in inside:
@@ -119,7 +120,7 @@ def assigned(frame: Frame) -> Iterator[tuple[ast.stmt, str, Value]]:
     for statement, _ in frame.steps:
         targets = getattr(statement, "targets", None) or [getattr(statement, "target", None)]
         for target in targets:
-            for node in ast.walk(target) if target is not None else ():
+            for node in walked(target) if target is not None else ():
                 if isinstance(node, ast.Name) and node.id in frame.environment:
                     yield statement, node.id, frame.environment[node.id]
 

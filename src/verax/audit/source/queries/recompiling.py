@@ -8,6 +8,7 @@ from ..classes import innermost_function
 from ..events import Applied, Call, Fact, Mutation
 from ..facts import SourceFacts
 from ..graph import Node
+from ..remember import walked
 from ..values import Constant, Data, Partial, Sequence, leaves
 from .arguments import ordinary_arguments, static_arguments
 from .repetition import (
@@ -115,7 +116,7 @@ def another_shape(
     call = applied.syntax
     for argument in call.args if isinstance(call, ast.Call) else ():
         for loop, name in names:
-            is_inside = any(node is call for node in ast.walk(loop))
+            is_inside = any(node is call for node in walked(loop))
             if isinstance(argument, ast.Name) and argument.id == name and is_inside:
                 return f"`{name}`"
     return None
@@ -151,7 +152,7 @@ def another_function(facts: SourceFacts, applied: Applied) -> bool:
         return False
     for loop in inside:
         syntax: ast.AST = loop.details["syntax"]
-        is_written_inside = any(node is function.syntax for node in ast.walk(syntax))
+        is_written_inside = any(node is function.syntax for node in walked(syntax))
         of_call = function.frame.region
         is_fresh = (
             is_written_inside
@@ -169,7 +170,7 @@ def _is_near(applied: Applied, loop: ast.AST) -> bool:
     On longer ways it depends on too much whether a program takes them.
     """
     near = list(applied.frame.callers())[:2]
-    return any(node is loop for frame in near for node in ast.walk(body_of(frame)))
+    return any(node is loop for frame in near for node in walked(body_of(frame)))
 
 
 def _depends_on(facts: SourceFacts, applied: Applied, loop: object) -> bool:

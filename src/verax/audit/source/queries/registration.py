@@ -7,6 +7,7 @@ import ast
 from ..classes import all_fields, base_names, decorator_names
 from ..facts import SourceFacts
 from ..project import Module
+from ..remember import walked
 from ..values import Class, Data, External, Instance, Mapping, Sequence, Value, leaves
 
 _TREES = frozenset(
@@ -60,7 +61,7 @@ def _registers_unseen(module: Module) -> bool:
     found = _REGISTERING.get(module)
     if found is None:
         found = False
-        for node in ast.walk(module.syntax):
+        for node in walked(module.syntax):
             if isinstance(node, ast.Call) and "register" in ast.unparse(node.func):
                 first = node.args[0] if node.args else None
                 # A class's own name is followed; a loop's variable is not.

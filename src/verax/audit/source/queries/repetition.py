@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ..events import Event
 from ..frame import Frame, Region
 from ..graph import Node
-from ..remember import children, remembered
+from ..remember import children, remembered, walked
 from ..values import Sequence, Transformed
 from .syntax import body_of
 
@@ -59,7 +59,7 @@ def is_made_inside(transformed: Transformed, loop: Region) -> bool:
     if region is not None and loop in region.chain():
         return True
     syntax: ast.AST = loop.details["syntax"]
-    return any(node is transformed.syntax for node in ast.walk(syntax))
+    return any(node is transformed.syntax for node in walked(syntax))
 
 
 def surrounds(loop: Region, event: Event) -> bool:
@@ -67,7 +67,7 @@ def surrounds(loop: Region, event: Event) -> bool:
     region = event.frame.region
     if region is not None and loop in region.chain():
         return True
-    return any(node is event.syntax for node in ast.walk(loop.details["syntax"]))
+    return any(node is event.syntax for node in walked(loop.details["syntax"]))
 
 
 def has_many_turns(loop: Region) -> bool:

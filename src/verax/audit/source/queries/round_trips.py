@@ -11,6 +11,7 @@ from ..classes import all_fields, innermost_function, opaque_instance
 from ..facts import SourceFacts
 from ..frame import Site
 from ..graph import Node
+from ..remember import walked
 from ..values import Class, Constant, Data, Function, Instance, Sequence, Value, nodes_of
 
 
@@ -86,7 +87,7 @@ def _unpacked_count(function: Function, count: int) -> int:
     if isinstance(function.syntax, ast.Lambda) or not count:
         return 0
     names = [it.arg for it in function.syntax.args.args]
-    for node in ast.walk(function.syntax):
+    for node in walked(function.syntax):
         if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Name):
             continue
         target = node.targets[0]
@@ -128,7 +129,7 @@ def _forgotten(
 def _kept_parameters(init: Function) -> Iterator[str]:
     """Parameters with a default that a constructor keeps under their own names."""
     names = {it.arg for it in init.syntax.args.args}
-    for node in ast.walk(init.syntax):
+    for node in walked(init.syntax):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
             for target in node.targets:
                 if isinstance(target, ast.Attribute) and target.attr == node.value.id in names:

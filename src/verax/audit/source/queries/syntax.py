@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ..frame import Frame
-from ..remember import children, remembered
+from ..remember import children, remembered, walked
 
 
 def body_of(frame: Frame) -> ast.AST:
@@ -35,7 +35,7 @@ def _statements(owner: ast.AST) -> dict[ast.AST, ast.stmt]:
 def handlers_around(frame: Frame, syntax: ast.AST) -> Iterator[ast.ExceptHandler]:
     """The `except` clauses that are ready where a piece of syntax runs."""
     line: int = getattr(syntax, "lineno", 0)
-    for node in ast.walk(body_of(frame)):
+    for node in walked(body_of(frame)):
         if not isinstance(node, ast.Try) or not node.body:
             continue
         if node.body[0].lineno <= line <= (node.body[-1].end_lineno or 0):
