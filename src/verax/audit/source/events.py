@@ -153,7 +153,7 @@ class Record:
     def __init__(self) -> None:
         self._events: dict[type[Event], list[Any]] = defaultdict(list)
         # How many there are, without those that are everywhere.
-        self.count = 0
+        self.count: int = 0
         # Functions whose run has left no event.
         self.quiet: set[ast.AST] = set()
         # Functions that were run, by their syntax, with the frames of their runs.

@@ -32,11 +32,11 @@ class Region:
         axis_name: Any = None,
         **details: Any,
     ):
-        self.kind = kind
-        self.outer = outer
-        self.place = place
-        self.axis_name = axis_name
-        self.details = details
+        self.kind: str = kind
+        self.outer: Region | None = outer
+        self.place: Place | None = place
+        self.axis_name: Any = axis_name
+        self.details: dict[str, Any] = details
         # A callback leaves the traced world.
         self.is_staged: bool = kind in STAGING or (
             kind != "callback" and outer is not None and outer.is_staged
@@ -85,20 +85,20 @@ class Frame:
         caller: Frame | None = None,
         called_at: ast.AST | None = None,
     ):
-        self.module = module
-        self.name = name
-        self.function = function
-        self.outer = outer  # the frame that the function was defined in
-        self.region = region
-        self.caller = caller
-        self.called_at = called_at
+        self.module: Module = module
+        self.name: str = name
+        self.function: ast.AST | None = function
+        self.outer: Frame | None = outer  # the frame that the function was defined in
+        self.region: Region | None = region
+        self.caller: Frame | None = caller
+        self.called_at: ast.AST | None = called_at
         self.depth: int = caller.depth + 1 if caller is not None else 0
         self.environment: dict[str, Value] = {}
         self.given: dict[str, Value] = {}  # the parameters, as the call gave them
         self.global_names: dict[str, str] = {}  # name -> "global" or "nonlocal"
         self.returns: list[tuple[ast.AST, Value]] = []
         self.breaks: list[dict[str, Value]] = []
-        self.yields = False
+        self.yields: bool = False
         # The keys that were consumed on each way that has ended in a return.
         self.used_at_returns: list[dict[Any, Any]] = []
         self.steps: list[tuple[ast.stmt, Value]] = []
@@ -135,6 +135,6 @@ class Site:
     __slots__ = ("frame", "is_open", "syntax")
 
     def __init__(self, frame: Frame, syntax: ast.AST, is_open: bool = False):
-        self.frame = frame
-        self.syntax = syntax
-        self.is_open = is_open
+        self.frame: Frame = frame
+        self.syntax: ast.AST = syntax
+        self.is_open: bool = is_open

@@ -56,20 +56,20 @@ class Node:
         varies: frozenset[Region] = NOWHERE,
         label: str = "",
     ):
-        self.operation = operation
-        self.inputs = inputs
-        self.syntax = syntax
-        self.frame = frame
+        self.operation: str = operation
+        self.inputs: tuple[Node, ...] = inputs
+        self.syntax: ast.AST | None = syntax
+        self.frame: Frame | None = frame
         # A frame's region changes while it runs through a loop of Python's.
         self.region: Region | None = frame.region if frame is not None else None
-        self.varies = varies
-        self.label = label
+        self.varies: frozenset[Region] = varies
+        self.label: str = label
         self.shape: Any = None
         self.dtype: str | None = None
-        self.is_key = False
+        self.is_key: bool = False
         self.operands: tuple[Value, ...] = ()
         self.children: dict[Hashable, Node] | None = None
-        self.writes = 0  # how often something was stored in it
+        self.writes: int = 0  # how often something was stored in it
 
     def __repr__(self) -> str:
         return f"<{self.operation} {self.label or id(self)}>"

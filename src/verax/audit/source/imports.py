@@ -20,9 +20,9 @@ class Pending(Value):
     __slots__ = ("attribute", "importer", "module")
 
     def __init__(self, module: str, attribute: str | None, importer: Module):
-        self.module = module
-        self.attribute = attribute
-        self.importer = importer
+        self.module: str = module
+        self.attribute: str | None = attribute
+        self.importer: Module = importer
 
     def resolve(self, machine: Interpreter) -> Value:
         """The value that the name stands for."""

@@ -42,13 +42,13 @@ class Interpreter:
 
     def __init__(self, project: Project):
         self.project = project
-        self.record = Record()
+        self.record: Record = Record()
         # The keys that were consumed on the path that led here, with their last use.
         self.used: dict[Node, KeyUse] = {}
         # How many conditions and loops are around what runs now.
-        self.control = 0
+        self.control: int = 0
         # How many of these decide, by what is not known, whether it runs at all.
-        self.choices = 0
+        self.choices: int = 0
         # Whether every call is followed, also one that has told nothing so far.
         self.is_thorough = False
         self._runs: Counter[ast.AST] = Counter()

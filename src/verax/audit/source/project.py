@@ -27,12 +27,12 @@ class Module:
     __slots__ = ("folder", "frame", "is_package", "name", "path", "syntax", "text")
 
     def __init__(self, path: str, name: str, text: str, syntax: ast.Module):
-        self.path = path
-        self.name = name
-        self.text = text
-        self.syntax = syntax
-        self.folder = top_folder(path)
-        self.is_package = os.path.basename(path) == "__init__.py"
+        self.path: str = path
+        self.name: str = name
+        self.text: str = text
+        self.syntax: ast.Module = syntax
+        self.folder: str = top_folder(path)
+        self.is_package: bool = os.path.basename(path) == "__init__.py"
         self.frame: Frame | None = None
 
     @property

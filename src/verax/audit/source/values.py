@@ -25,7 +25,7 @@ class Constant(Value):
     __slots__ = ("value",)
 
     def __init__(self, value: Any):
-        self.value = value
+        self.value: Any = value
 
     def __repr__(self) -> str:
         return f"Constant({self.value!r})"
@@ -53,11 +53,11 @@ class Data(Value):
         type: str = "",
         limit: Any = None,
     ):
-        self.node = node
-        self.traced = traced
-        self.is_array = is_array
-        self.type = type
-        self.limit = limit
+        self.node: Node = node
+        self.traced: bool | None = traced
+        self.is_array: bool = is_array
+        self.type: str = type
+        self.limit: Any = limit
 
     def __repr__(self) -> str:
         return f"Data({self.node!r}, traced={self.traced})"
@@ -85,14 +85,14 @@ class Sequence(Value):
         type: Class | None = None,
         syntax: ast.AST | None = None,
     ):
-        self.kind = kind
-        self.items = items
-        self.element = element
-        self.made_in = made_in
-        self.made_at = made_at
-        self.length = len(items) if items is not None else length
-        self.type = type  # a named tuple's class
-        self.syntax = syntax
+        self.kind: str = kind
+        self.items: list[Value] | None = items
+        self.element: Value | None = element
+        self.made_in: Frame | None = made_in
+        self.made_at: int = made_at
+        self.length: int | Any = len(items) if items is not None else length
+        self.type: Class | None = type  # a named tuple's class
+        self.syntax: ast.AST | None = syntax
 
     def __repr__(self) -> str:
         return f"{self.kind}({self.items if self.items is not None else self.element})"
@@ -111,11 +111,11 @@ class Mapping(Value):
         made_at: int = 0,
         syntax: ast.AST | None = None,
     ):
-        self.items = items
-        self.is_open = is_open
-        self.made_in = made_in
-        self.made_at = made_at
-        self.syntax = syntax
+        self.items: dict[Any, Value] = items
+        self.is_open: bool = is_open
+        self.made_in: Frame | None = made_in
+        self.made_at: int = made_at
+        self.syntax: ast.AST | None = syntax
 
     def __repr__(self) -> str:
         return f"dict({self.items})"
@@ -138,12 +138,12 @@ class Function(Value):
         name: str,
         cls: Class | None = None,
     ):
-        self.syntax = syntax
-        self.frame = frame
-        self.defaults = defaults
-        self.keyword_defaults = keyword_defaults
-        self.name = name
-        self.cls = cls
+        self.syntax: FunctionSyntax = syntax
+        self.frame: Frame = frame
+        self.defaults: list[Value] = defaults
+        self.keyword_defaults: dict[str, Value] = keyword_defaults
+        self.name: str = name
+        self.cls: Class | None = cls
 
     def __repr__(self) -> str:
         return f"Function({self.name})"
@@ -155,8 +155,8 @@ class Bound(Value):
     __slots__ = ("function", "owner")
 
     def __init__(self, function: Value, owner: Value):
-        self.function = function
-        self.owner = owner
+        self.function: Value = function
+        self.owner: Value = owner
 
 
 class Partial(Value):
@@ -165,9 +165,9 @@ class Partial(Value):
     __slots__ = ("args", "function", "keywords")
 
     def __init__(self, function: Value, args: list[Value], keywords: dict[str, Value]):
-        self.function = function
-        self.args = args
-        self.keywords = keywords
+        self.function: Value = function
+        self.args: list[Value] = args
+        self.keywords: dict[str, Value] = keywords
 
 
 class Transformed(Value):
@@ -188,12 +188,12 @@ class Transformed(Value):
         frame: Frame,
         is_filtered: bool = False,
     ):
-        self.kind = kind
-        self.function = function
-        self.options = options
-        self.syntax = syntax
-        self.frame = frame
-        self.is_filtered = is_filtered
+        self.kind: str = kind
+        self.function: Value = function
+        self.options: dict[str, Value] = options
+        self.syntax: ast.AST = syntax
+        self.frame: Frame = frame
+        self.is_filtered: bool = is_filtered
         self.rules: dict[str, Value] = {}  # fwd and bwd of custom derivatives
 
     def __repr__(self) -> str:
@@ -206,7 +206,7 @@ class External(Value):
     __slots__ = ("name",)
 
     def __init__(self, name: str):
-        self.name = name
+        self.name: str = name
 
     def __repr__(self) -> str:
         return f"External({self.name})"
@@ -218,7 +218,7 @@ class Imported(Value):
     __slots__ = ("module",)
 
     def __init__(self, module: Module):
-        self.module = module
+        self.module: Module = module
 
 
 class Class(Value):
@@ -240,10 +240,10 @@ class Class(Value):
     )
 
     def __init__(self, syntax: ast.ClassDef, frame: Frame, bases: list[Value]):
-        self.syntax = syntax
-        self.frame = frame
-        self.name = syntax.name
-        self.bases = bases
+        self.syntax: ast.ClassDef = syntax
+        self.frame: Frame = frame
+        self.name: str = syntax.name
+        self.bases: list[Value] = bases
         self.decorators: list[Value] = []
         self.attributes: dict[str, Value] = {}
         self.fields: dict[str, ast.AnnAssign] = {}
@@ -278,11 +278,11 @@ class Instance(Value):
     def __init__(
         self, cls: Class, node: Node, made_in: Frame | None = None, traced: bool | None = None
     ):
-        self.cls = cls
-        self.node = node
+        self.cls: Class = cls
+        self.node: Node = node
         self.attributes: dict[str, Value] = {}
-        self.made_in = made_in
-        self.traced = traced
+        self.made_in: Frame | None = made_in
+        self.traced: bool | None = traced
 
     def __repr__(self) -> str:
         return f"Instance({self.cls.name})"

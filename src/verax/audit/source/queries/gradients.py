@@ -70,7 +70,7 @@ class Flow:
             if node in self.context.uncertain or (
                 node.operation == "call" and node not in self.context.calls
             ):
-                self.is_certain = False
+                self.is_certain: bool = False
             pending.append((node, True))
             if node not in self.primals:
                 pending += [(it, False) for it in self.sources(node) if it not in seen]

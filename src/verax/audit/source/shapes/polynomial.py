@@ -16,7 +16,7 @@ class Size:
     __slots__ = ("_hash", "terms")
 
     def __init__(self, terms: tuple[tuple[Monomial, int], ...]):
-        self.terms = terms
+        self.terms: tuple[tuple[Monomial, int], ...] = terms
         self._hash = hash(terms)
 
     def __eq__(self, other: object) -> bool:
@@ -28,7 +28,7 @@ class Size:
     def __repr__(self) -> str:
         return show(self)
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[type[Size], tuple[tuple[tuple[Monomial, int], ...]]]:
         # Hashes of strings differ between processes: made again where it is read.
         return Size, (self.terms,)
 

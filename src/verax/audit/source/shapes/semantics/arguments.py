@@ -47,9 +47,9 @@ class Arguments:
     __slots__ = ("bound", "first", "rest")
 
     def __init__(self, bound: Mapping[str, Arg], first: str, rest: tuple[Arg, ...]):
-        self.bound = bound
-        self.first = first
-        self.rest = rest
+        self.bound: Mapping[str, Arg] = bound
+        self.first: str = first
+        self.rest: tuple[Arg, ...] = rest
 
     @property
     def array(self) -> Arg:
