@@ -1,16 +1,14 @@
-"""From targets to a report: trace, gather facts, ask every rule.
-
-A rule that fails is a note in the report, never the end of an audit.
-"""
+"""From a function to a report: trace, gather facts, ask every rule."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .finding import Finding, Verified, without_repetition
+from .finding import Engine
 from .report import Report
 from .rules._rule import Rule
 
@@ -30,40 +28,19 @@ def audit_callable(
 
     With `strict`, a rule that fails raises: for our own tests.
     """
-    from .rules.registry import all_rules
+    from .rules.judging import judged
     from .trace.entry import trace
     from .trace.facts import Facts
     from .trace.sections import sections_of
 
     traced = trace(function, args, kwargs)
     facts = Facts(traced, axes, ranges)
-    notes = list(traced.notes)
-    issues: list[Finding] = []
-    warnings: list[Finding] = []
-    verified: list[Verified] = []
-    for rule in all_rules() if rules is None else rules:
-        if rule.trace is None:
-            continue
-        try:
-            verdicts = list(rule.trace(facts))
-        except Exception as error:
-            if strict:
-                raise
-            notes.append(f"rule {rule.code} failed: {type(error).__name__}: {error}")
-            continue
-        for verdict in verdicts:
-            if isinstance(verdict, Verified):
-                verified.append(verdict)
-            else:
-                (warnings if rule.warns else issues).append(verdict)
-    return Report(
+    report = Report(
         target=target or traced.name,
         **sections_of(facts),
-        issues=without_repetition(issues),
-        verified=tuple(verified),
-        warnings=without_repetition(warnings),
-        notes=tuple(notes),
+        **judged(facts, Engine.TRACE, rules, strict),
     )
+    return replace(report, notes=(*traced.notes, *report.notes))
 
 
 def audit_source(source: str, name: str = "program", **options: Any) -> Report:

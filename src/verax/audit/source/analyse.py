@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..finding import Finding, Verified, without_repetition
+from ..finding import Engine
 from ..report import Report
 from .axes import named_arguments
 from .binding import default_of, generic_arguments, positional_names
@@ -227,33 +227,7 @@ def _is_static(cls: Class, function: Function) -> bool:
 def _judged(
     machine: Interpreter, module: Module, rules: tuple[Rule, ...] | None, strict: bool = False
 ) -> Report:
-    from ..rules.registry import all_rules
+    from ..rules.judging import judged
 
-    facts = SourceFacts(machine, module, strict)
-    issues: list[Finding] = []
-    warnings: list[Finding] = []
-    verified: list[Verified] = []
-    notes: list[str] = []
-    for rule in all_rules() if rules is None else rules:
-        if rule.source is None:
-            continue
-        try:
-            verdicts = list(rule.source(facts))
-        except Exception as error:
-            if facts.strict:
-                raise
-            notes.append(f"rule {rule.code} failed: {type(error).__name__}: {error}")
-            continue
-        for verdict in verdicts:
-            if isinstance(verdict, Verified):
-                verified.append(verdict)
-            else:
-                (warnings if rule.warns else issues).append(verdict)
-    return Report(
-        target=module.path,
-        **sections_of(facts),
-        issues=without_repetition(issues),
-        warnings=without_repetition(warnings),
-        verified=tuple(verified),
-        notes=tuple(notes),
-    )
+    facts = SourceFacts(machine, module)
+    return Report(module.path, **sections_of(facts), **judged(facts, Engine.SOURCE, rules, strict))

@@ -23,10 +23,9 @@ _OTHER_SIDES = frozenset(("turn", "carry", "lane", "primal", "slice", "join"))
 class SourceFacts:
     """The facts of one root."""
 
-    def __init__(self, machine: Interpreter, module: Module, strict: bool = False):
+    def __init__(self, machine: Interpreter, module: Module):
         self.machine = machine
         self.module = module
-        self.strict = strict
 
     @property
     def record(self) -> Record:

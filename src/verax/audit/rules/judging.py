@@ -1,0 +1,48 @@
+"""Asking rules about facts, whichever engine gathered them.
+
+A rule that fails is a note in the report, never the end of an audit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..finding import Engine, Finding, Verified, without_repetition
+from ._rule import Rule
+from .registry import all_rules
+
+
+def judged(
+    facts: Any, engine: Engine, rules: Iterable[Rule] | None = None, strict: bool = False
+) -> dict[str, Any]:
+    """What rules say of an engine's facts, as sections of a report: of all rules, or of some.
+
+    With `strict`, a rule that fails raises: for our own tests.
+    """
+    issues: list[Finding] = []
+    warnings: list[Finding] = []
+    verified: list[Verified] = []
+    notes: list[str] = []
+    for rule in all_rules() if rules is None else rules:
+        check = rule.trace if engine is Engine.TRACE else rule.source
+        if check is None:
+            continue
+        try:
+            verdicts = list(check(facts))
+        except Exception as error:
+            if strict:
+                raise
+            notes.append(f"rule {rule.code} failed: {type(error).__name__}: {error}")
+            continue
+        for verdict in verdicts:
+            if isinstance(verdict, Verified):
+                verified.append(verdict)
+            else:
+                (warnings if rule.warns else issues).append(verdict)
+    return {
+        "issues": without_repetition(issues),
+        "verified": tuple(verified),
+        "warnings": without_repetition(warnings),
+        "notes": tuple(notes),
+    }
