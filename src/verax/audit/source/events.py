@@ -115,14 +115,14 @@ class Loop(Event):
 
     kind: str
     body: Value
-    initial: Value | None
-    carry_in: Value | None
-    carry_out: Value | None
-    xs: Value | None
-    slices: Value | None
-    stacked: Value | None
-    length: Value | None
     region: Region
+    initial: Value | None = None
+    carry_in: Value | None = None
+    carry_out: Value | None = None
+    xs: Value | None = None
+    slices: Value | None = None
+    stacked: Value | None = None
+    length: Value | None = None
     returned: Value | None = None
     outside: Value | None = None
     options: dict[str, Value] = field(default_factory=dict[str, Value])

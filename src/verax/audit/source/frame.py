@@ -138,3 +138,10 @@ class Site:
         self.frame: Frame = frame
         self.syntax: ast.AST = syntax
         self.is_open: bool = is_open
+
+    def inside(self, region: Region) -> Site:
+        """The same place, inside of a region."""
+        outer = self.frame
+        frame = Frame(outer.module, outer.name, None, outer.outer, region, outer, self.syntax)
+        frame.environment = outer.environment
+        return Site(frame, self.syntax, self.is_open)

@@ -49,7 +49,7 @@ def _augmented(machine: Interpreter, frame: Frame, syntax: ast.AugAssign) -> Non
     value = machine.evaluate(frame, syntax.value)
     site = Site(frame, syntax)
     if isinstance(before, Sequence) and before.kind == "list" and isinstance(syntax.op, ast.Add):
-        from .library.builtins import extend_list
+        from .library.containers import extend_list
 
         extend_list(machine, site, before, value, ast.unparse(target))
         return

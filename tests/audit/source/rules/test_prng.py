@@ -380,6 +380,18 @@ def test_a_key_that_all_lanes_use_is_found(case: str):
     assert found(program) == [("RK003", line)]
 
 
+@pytest.mark.parametrize(("data", "codes"), [("jax.lax.axis_index('env')", []), ("7", ["RK003"])])
+def test_a_key_is_each_lanes_own_once_its_number_is_folded_in(data: str, codes: list[str]):
+    program = f"""
+    def f(key, xs):
+        def noisy(x):
+            return x + jax.random.normal(jax.random.fold_in(key, {data}), x.shape)
+
+        return jax.vmap(noisy, axis_name="env")(xs)
+    """
+    assert [code for code, _ in found(program)] == codes
+
+
 TOO_FEW = {
     "an index": (
         """

@@ -189,6 +189,19 @@ def test_a_helper_for_callers_that_bind_the_name():
     assert found("VM201", program) == []
 
 
+@pytest.mark.parametrize(("name", "lines"), [("devices", []), ("batch", [3])])
+def test_a_lane_asks_for_its_number_on_an_axis_around_it(name: str, lines: list[int]):
+    program = f"""
+    @functools.partial(jax.pmap, axis_name="devices")
+    def step(x):
+        return x + lax.axis_index("{name}")
+
+    def main(x):
+        return step(x)
+    """
+    assert found("VM201", program) == lines
+
+
 @pytest.mark.parametrize(
     ("call", "is_wrong"),
     [

@@ -48,7 +48,7 @@ _CHOOSE = (
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Arguments that are visibly integers, and numbers of arguments that are not there."""
     from ...source.events import Applied
-    from ...source.library.transforms import DERIVATIVES
+    from ...source.library.options import DERIVATIVES
 
     for event in facts.events(Applied):
         if event.transformed.kind not in DERIVATIVES or event.transformed.is_filtered:
@@ -64,7 +64,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 
 def _problems(event: Applied) -> Iterator[tuple[str, str]]:
-    from ...source.library.transforms import argument_numbers
+    from ...source.library.options import argument_numbers
     from ...source.queries.flatness import is_integer
     from ...source.queries.losses import is_given_openly
     from ...source.values import Constant, Data

@@ -39,7 +39,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _missing(made: Made) -> Iterator[Finding]:
     from ...source.binding import all_names, positional_names
-    from ...source.library.transforms import constants
+    from ...source.library.options import constants
     from ...source.values import Bound, Function
 
     value = made.transformed.function

@@ -41,7 +41,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _registered_as_static(cls: Class) -> list[object]:
     """The fields that `register_dataclass` was told to be no leaves."""
-    from ...source.library.transforms import constants
+    from ...source.library.options import constants
 
     fact = cls.registration
     if fact is None or fact.data["name"] != "jax.tree_util.register_dataclass":

@@ -41,6 +41,13 @@ def binding(region: Region | None, names: list[str]) -> Iterator[Region]:
             yield it
 
 
+def _maps_around(region: Region | None) -> Iterator[Region]:
+    """The maps around some code: any of them may have an axis whose name is not known."""
+    for it in region.chain() if region is not None else ():
+        if it.kind in ("vmap", "pmap", "shard_map"):
+            yield it
+
+
 @handles(*(f"jax.lax.{name}" for name in _COLLECTIVES))
 def _collective(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
@@ -106,7 +113,7 @@ def _axis_index(
     is_index = name.endswith("index")
     result = machine.array(name, site, (), is_jax=is_index, shape=(), dtype="int32")
     if is_index:
-        result.node.varies = over
+        result.node.varies = over or frozenset(_maps_around(site.frame.region))
         result.traced = True if over else result.traced
     short = name.rpartition(".")[2]
     data = {"name": short, "axes": names, "value": None, "result": result, "over": over}

@@ -33,7 +33,7 @@ def _define(
 
 def nondifferentiable(transformed: Transformed, count: int) -> list[int] | None:
     """The positions of the arguments that a rule gets as they are; `None` if not known."""
-    from .transforms import constants
+    from .options import constants
 
     value = transformed.options.get("nondiff_argnums")
     if value is None:
@@ -71,14 +71,8 @@ def run_rules(
     )
     used = machine.used
     machine.used = dict(used)
-    _run(machine, _at(site, inside), transformed, [it for it in values if it], static, result)
+    _run(machine, site.inside(inside), transformed, [it for it in values if it], static, result)
     machine.used = used
-
-
-def _at(site: Site, region: Region) -> Site:
-    from .transforms import _at as at  # pyright: ignore[reportPrivateUsage]
-
-    return at(site, region)
 
 
 def _run(

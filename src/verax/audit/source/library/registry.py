@@ -24,15 +24,20 @@ _METHODS: dict[str, Any] = {}
 _TYPED_METHODS: dict[tuple[str, str], Any] = {}
 
 
+def _put(table: dict[Any, Any], name: Any, handler: Any) -> None:
+    """Fill in a place of a table; two handlers for one name would depend on their order."""
+    if name in table:
+        raise ValueError(f"{name} has a handler: {table[name].__module__}.{table[name].__name__}")
+    table[name] = handler
+
+
 def handles(*names: str) -> Callable[[Any], Any]:
     """Register a handler for functions, by their full names; `numpy.*` means a whole module."""
 
     def register(handler: Any) -> Any:
         for name in names:
-            if name.endswith(".*"):
-                _PREFIXES[name[:-2]] = handler
-            else:
-                _FUNCTIONS[name] = handler
+            table = _PREFIXES if name.endswith(".*") else _FUNCTIONS
+            _put(table, name.removesuffix(".*"), handler)
         return handler
 
     return register
@@ -44,9 +49,9 @@ def handles_method(*names: str, of: str = "") -> Callable[[Any], Any]:
     def register(handler: Any) -> Any:
         for name in names:
             if of:
-                _TYPED_METHODS[of, name] = handler
+                _put(_TYPED_METHODS, (of, name), handler)
             else:
-                _METHODS[name] = handler
+                _put(_METHODS, name, handler)
         return handler
 
     return register
@@ -71,11 +76,14 @@ def load() -> None:
     """Fill the tables."""
     for name in (
         "arrays",
+        "branches",
         "builtins",
+        "callbacks",
         "collectives",
-        "control",
+        "containers",
         "frameworks",
         "layers",
+        "loops",
         "naming",
         "questions",
         "random",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..binding import positional_names
 from ..classes import innermost_function
 from ..events import Applied
-from ..library.transforms import constants, static_names
+from ..library.options import constants, static_names
 from ..values import Bound, Data, Partial, Transformed, Value
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..events import Applied, Event, Loop
 from ..facts import SourceFacts
-from ..library.transforms import DERIVATIVES, argument_numbers, axes_of
+from ..library.options import DERIVATIVES, argument_numbers, axes_of
 from ..values import Constant, Value
 from .arguments import ordinary_arguments
 

@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 
 from ..events import Applied
 from ..graph import Node
-from ..library.transforms import DERIVATIVES, argument_numbers
+from ..library.options import DERIVATIVES, argument_numbers
 from ..values import Constant, Data, Instance, Mapping, Sequence, Value, leaves, nodes_of
 from .flatness import flat, is_integer
 from .sameness import Sameness

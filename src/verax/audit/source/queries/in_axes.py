@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..binding import positional_names
 from ..classes import innermost_function
 from ..events import Applied, Event, Made
-from ..library.transforms import axes_of
+from ..library.options import axes_of
 from ..shapes import Dim
 from ..shapes.dims import differ, show
 from ..values import Bound, Constant, Data, Mapping, Partial, Sequence, Transformed, Value, leaves

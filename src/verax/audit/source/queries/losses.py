@@ -7,7 +7,7 @@ import ast
 from ...finding import Place
 from ..classes import innermost_function
 from ..events import Applied
-from ..library.transforms import DERIVATIVES
+from ..library.options import DERIVATIVES
 from ..values import Constant, Data, Mapping, Sequence, Transformed, Value, leaves
 
 

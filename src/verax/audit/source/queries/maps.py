@@ -9,7 +9,7 @@ from ..axes import names_of
 from ..events import Applied, Call, Event
 from ..frame import Frame
 from ..graph import Node
-from ..library.transforms import axes_of
+from ..library.options import axes_of
 from ..values import Constant, Data, Mapping, Sequence, Transformed, Value, leaves
 
 if TYPE_CHECKING:

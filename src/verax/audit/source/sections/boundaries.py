@@ -8,7 +8,7 @@ from ...report import Crossing
 from ..classes import innermost_function
 from ..events import Applied, Loop
 from ..facts import SourceFacts
-from ..library.transforms import axes_of
+from ..library.options import axes_of
 from ..values import Constant, Data, Value, leaves
 from .tensors import tensor_of
 

@@ -1,0 +1,98 @@
+"""JAX's conditions: `cond` and `switch`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..events import Fact
+from ..frame import Region
+from ..graph import Node
+from ..joining import join
+from ..values import (
+    Data,
+    Sequence,
+    Value,
+    mapped,
+)
+from .arguments import argument
+from .registry import handles
+from .staging import as_result, as_traced
+
+if TYPE_CHECKING:
+    from ..frame import Site
+    from ..machine import Interpreter
+
+
+@handles("jax.lax.cond")
+def _cond(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    predicate = argument(args, keywords, 0, "pred")
+    if len(args) == 5 and not keywords:  # the older form with an operand for each branch
+        branches, operands = [args[1], args[3]], [[args[2]], [args[4]]]
+    else:
+        true = argument(args, keywords, 1, "true_fun")
+        false = argument(args, keywords, 2, "false_fun")
+        if true is None or false is None or predicate is None:
+            return machine.opaque(name, site, (*args, *keywords.values()))
+        rest = args[3:] + ([keywords["operand"]] if "operand" in keywords else [])
+        branches, operands = [true, false], [rest, rest]
+    return _branches(machine, site, "cond", predicate, branches, operands)
+
+
+@handles("jax.lax.switch")
+def _switch(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    index = argument(args, keywords, 0, "index")
+    branches = argument(args, keywords, 1, "branches")
+    if index is None or not isinstance(branches, Sequence) or branches.items is None:
+        return machine.opaque(name, site, (*args, *keywords.values()))
+    rest = args[2:]
+    return _branches(machine, site, "switch", index, branches.items, [rest] * len(branches.items))
+
+
+def _branches(
+    machine: Interpreter,
+    site: Site,
+    kind: str,
+    predicate: Value | None,
+    branches: list[Value],
+    operands: list[list[Value]],
+) -> Value:
+    region = Region(kind, site.frame.region, site.frame.place(site.syntax))
+    inside = site.inside(region)
+    used = machine.used
+    all_used = dict(used)
+    machine.control += 1
+    results: list[Value] = []
+    for branch, given in zip(branches, operands, strict=True):
+        machine.used = dict(used)
+        results.append(machine.call(inside, branch, [as_traced(it) for it in given], {}))
+        all_used |= machine.used
+    machine.control -= 1
+    machine.used = all_used
+    data = {"predicate": predicate, "branches": branches, "results": results, "region": region}
+    machine.note(Fact(site.syntax, site.frame, kind, data))
+    if not results:
+        return machine.opaque(kind, site, ())
+    joined = results[0]
+    for result in results[1:]:
+        joined = join(joined, result)
+    return as_result(_chosen(joined, predicate, site), site)
+
+
+def _chosen(value: Value, predicate: Value | None, site: Site) -> Value:
+    """A result that also depends on what chose it."""
+    if not isinstance(predicate, Data):
+        return value
+    chooser = predicate.node
+
+    def change(leaf: Data) -> Data:
+        inputs = (chooser, leaf.node)
+        node = Node("cond", inputs, site.syntax, site.frame, leaf.node.varies | chooser.varies)
+        node.shape, node.dtype = leaf.node.shape, leaf.node.dtype
+        node.is_key = leaf.node.is_key
+        return Data(node, True, leaf.is_array)
+
+    return mapped(value, change)

@@ -1,0 +1,180 @@
+"""The methods of Python's containers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .. import parts
+from ..events import Mutation
+from ..joining import element_of, join
+from ..values import (
+    Constant,
+    Instance,
+    Mapping,
+    Sequence,
+    Value,
+)
+from .registry import handles
+
+if TYPE_CHECKING:
+    from ..frame import Site
+    from ..machine import Interpreter
+
+
+@handles("list.append", "set.add", "list.insert")
+def _append(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    owner = args[0]
+    value = args[-1] if len(args) > 1 else Constant(None)
+    how = name.rpartition(".")[2]
+    machine.note(Mutation(site.syntax, site.frame, owner, how, how, value))
+    if isinstance(owner, Sequence):
+        _add(machine, owner, value)
+    return Constant(None)
+
+
+def _add(machine: Interpreter, owner: Sequence, value: Value) -> None:
+    if owner.items is not None and owner.made_at == machine.control:
+        owner.items.append(value)
+        owner.length = len(owner.items)
+        return
+    before = element_of(owner)
+    owner.element = value if before is None else join(before, value)
+    owner.items = None
+    owner.length = None
+
+
+def extend_list(machine: Interpreter, site: Site, owner: Sequence, value: Value, name: str) -> None:
+    """`owner += value`, or `owner.extend(value)`."""
+    machine.note(Mutation(site.syntax, site.frame, owner, name, "extend", value))
+    if isinstance(value, Sequence) and value.items is not None:
+        for item in value.items:
+            _add(machine, owner, item)
+    else:
+        before = element_of(owner)
+        element = parts.element(machine, site, value)
+        owner.element = element if before is None else join(before, element)
+        owner.items = None
+        owner.length = None
+
+
+@handles("list.extend", "set.update")
+def _extend(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    owner = args[0]
+    if isinstance(owner, Sequence) and len(args) > 1:
+        extend_list(machine, site, owner, args[1], name.rpartition(".")[2])
+    return Constant(None)
+
+
+@handles("list.pop", "list.remove", "list.clear", "list.sort", "list.reverse", "dict.pop")
+@handles("dict.clear", "dict.popitem", "dict.setdefault", "set.discard", "set.remove")
+def _change(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    owner = args[0]
+    how = name.rpartition(".")[2]
+    stored = args[2] if how == "setdefault" and len(args) > 2 else None
+    machine.note(Mutation(site.syntax, site.frame, owner, how, how, stored))
+    element: Value | None = None
+    if isinstance(owner, Sequence):
+        element = element_of(owner)
+        owner.items, owner.element, owner.length = None, element, None
+    elif isinstance(owner, Mapping):
+        key = args[1] if len(args) > 1 else None
+        if how == "pop" and isinstance(key, Constant) and key.value in owner.items:
+            element = owner.items[key.value]
+        owner.is_open = True
+    if element is None:
+        return machine.opaque(how, site, (owner,))
+    return element
+
+
+@handles("dict.update")
+def _update(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    owner = args[0]
+    given = Sequence("tuple", [*args[1:], *keywords.values()])
+    machine.note(Mutation(site.syntax, site.frame, owner, "update", "update", given))
+    if isinstance(owner, Mapping):
+        for value in args[1:]:
+            if isinstance(value, Mapping):
+                owner.items.update(value.items)
+                owner.is_open = owner.is_open or value.is_open
+            else:
+                owner.is_open = True
+        owner.items.update(keywords)
+        if owner.made_at != machine.control:
+            owner.is_open = True
+    return Constant(None)
+
+
+@handles("dict.get")
+def _get(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    found = parts.item(machine, site, args[0], args[1] if len(args) > 1 else Constant(None))
+    default = args[2] if len(args) > 2 else Constant(None)
+    owner = args[0]
+    key = args[1].value if len(args) > 1 and isinstance(args[1], Constant) else None
+    if key is not None and isinstance(owner, Mapping) and key in owner.items:
+        return found
+    return join(found, default)
+
+
+@handles("dict.items", "dict.keys", "dict.values", "dict.copy", "list.copy")
+def _views(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    owner = args[0]
+    how = name.rpartition(".")[2]
+    if how == "copy":
+        if isinstance(owner, Mapping):
+            return Mapping(dict(owner.items), owner.is_open, site.frame, machine.control)
+        if isinstance(owner, Sequence):
+            items = None if owner.items is None else list(owner.items)
+            return Sequence(owner.kind, items, owner.element, site.frame, machine.control)
+        return owner
+    if not isinstance(owner, Mapping):
+        return machine.opaque(how, site, (owner,))
+    if owner.is_open:
+        joined: Value | None = None
+        for value in owner.items.values():
+            joined = value if joined is None else join(joined, value)
+        joined = joined or machine.opaque(how, site, (owner,))
+        key = machine.opaque("key", site, (), traced=False)
+        element = {"items": machine.tuple_of(key, joined), "keys": key, "values": joined}[how]
+        return Sequence("list", None, element)
+    pairs: list[Value] = []
+    for key, value in owner.items.items():
+        constant = Constant(key)
+        pairs.append({"items": machine.tuple_of(constant, value), "keys": constant}.get(how, value))
+    return Sequence("list", pairs)
+
+
+@handles("tuple._replace")
+def _replace(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    owner = args[0]
+    if isinstance(owner, Sequence) and owner.type is not None and owner.items is not None:
+        names = list(owner.type.fields)
+        items = [keywords.get(n, v) for n, v in zip(names, owner.items, strict=False)]
+        return Sequence("tuple", items, None, site.frame, type=owner.type)
+    return machine.opaque("replace", site, (*args, *keywords.values()))
+
+
+@handles("dataclasses.replace", "object.replace", "object._replace", "object.__replace__")
+def _replace_fields(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    owner = args[0] if args else Constant(None)
+    if isinstance(owner, Instance):
+        made = machine.opaque("object", site, (*args, *keywords.values()))
+        copy = Instance(owner.cls, made.node, site.frame, owner.traced)
+        copy.attributes = {**owner.attributes, **keywords}
+        return copy
+    return machine.opaque("replace", site, (*args, *keywords.values()))

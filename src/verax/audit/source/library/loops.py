@@ -1,0 +1,232 @@
+"""JAX's loops: `scan`, `while_loop`, `fori_loop`, `map`, `associative_scan`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..events import Loop
+from ..frame import Region
+from ..graph import Node
+from ..joining import join
+from ..values import (
+    Constant,
+    Data,
+    Sequence,
+    Value,
+    mapped,
+)
+from .arguments import argument
+from .lanes import know_size, stacked
+from .registry import handles
+from .staging import as_result, as_traced
+
+if TYPE_CHECKING:
+    from ..frame import Site
+    from ..machine import Interpreter
+
+
+@handles("jax.lax.scan", "equinox.internal.scan", "haiku.scan")
+def _scan(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    body = argument(args, keywords, 0, "f")
+    initial = argument(args, keywords, 1, "init")
+    xs = argument(args, keywords, 2, "xs")
+    length = argument(args, keywords, 3, "length")
+    if body is None or initial is None:
+        return machine.opaque(name, site, (*args, *keywords.values()))
+    region = Region("scan", site.frame.region, site.frame.place(site.syntax))
+    if isinstance(length, Constant) and length.value is not None:
+        region.details["size"] = length.value
+    carry_in = turned(initial, "carry", site, region)
+    nothing = xs is None or (isinstance(xs, Constant) and xs.value is None)
+    slices = Constant(None) if nothing or xs is None else turned(xs, "slice", site, region)
+    returned = machine.call(site.inside(region), body, [carry_in, slices], {})
+    carry_out, ys = _pair(machine, site, returned)
+    outside = machine.tuple_of(
+        _settled(join(initial, carry_out), region, site),
+        stacked(as_result(as_traced(ys), site), region, site),
+    )
+    machine.note(
+        Loop(
+            site.syntax,
+            site.frame,
+            "scan",
+            body,
+            region,
+            initial=initial,
+            carry_in=carry_in,
+            carry_out=carry_out,
+            xs=xs,
+            slices=slices,
+            stacked=ys,
+            length=length,
+            returned=returned,
+            outside=outside,
+            options=keywords,
+        )
+    )
+    return outside
+
+
+@handles("jax.lax.while_loop", "equinox.internal.while_loop")
+def _while_loop(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    condition = argument(args, keywords, 0, "cond_fun")
+    body = argument(args, keywords, 1, "body_fun")
+    initial = argument(args, keywords, 2, "init_val")
+    if body is None or initial is None or condition is None:
+        return machine.opaque(name, site, (*args, *keywords.values()))
+    region = Region("while_loop", site.frame.region, site.frame.place(site.syntax))
+    carry_in = turned(initial, "carry", site, region)
+    inside = site.inside(region)
+    test = machine.call(inside, condition, [carry_in], {})
+    carry_out = machine.call(inside, body, [carry_in], {})
+    outside = _settled(join(initial, carry_out), region, site)
+    options = {"condition": test, **keywords}
+    machine.note(
+        Loop(
+            site.syntax,
+            site.frame,
+            "while_loop",
+            body,
+            region,
+            initial=initial,
+            carry_in=carry_in,
+            carry_out=carry_out,
+            returned=carry_out,
+            outside=outside,
+            options=options,
+        )
+    )
+    return outside
+
+
+@handles("jax.lax.fori_loop")
+def _fori_loop(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    lower = argument(args, keywords, 0, "lower")
+    upper = argument(args, keywords, 1, "upper")
+    body = argument(args, keywords, 2, "body_fun")
+    initial = argument(args, keywords, 3, "init_val")
+    if body is None or initial is None or lower is None or upper is None:
+        return machine.opaque(name, site, (*args, *keywords.values()))
+    region = Region("fori_loop", site.frame.region, site.frame.place(site.syntax))
+    counter = Data(Node("counter", (), site.syntax, site.frame, frozenset((region,))), True, True)
+    counter.node.shape, counter.node.dtype = (), "int32"
+    if isinstance(upper, Constant):
+        counter.limit = upper.value
+    carry_in = turned(initial, "carry", site, region)
+    carry_out = machine.call(site.inside(region), body, [counter, carry_in], {})
+    outside = _settled(join(initial, carry_out), region, site)
+    machine.note(
+        Loop(
+            site.syntax,
+            site.frame,
+            "fori_loop",
+            body,
+            region,
+            initial=initial,
+            carry_in=carry_in,
+            carry_out=carry_out,
+            slices=counter,
+            length=upper,
+            returned=carry_out,
+            outside=outside,
+            options=keywords,
+        )
+    )
+    return outside
+
+
+@handles("jax.lax.map")
+def _map(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    body = argument(args, keywords, 0, "f")
+    xs = argument(args, keywords, 1, "xs")
+    if body is None or xs is None:
+        return machine.opaque(name, site, (*args, *keywords.values()))
+    region = Region("map", site.frame.region, site.frame.place(site.syntax))
+    slices = turned(xs, "slice", site, region)
+    ys = machine.call(site.inside(region), body, [slices], {})
+    outside = stacked(as_result(as_traced(ys), site), region, site)
+    machine.note(
+        Loop(
+            site.syntax,
+            site.frame,
+            "map",
+            body,
+            region,
+            xs=xs,
+            slices=slices,
+            stacked=ys,
+            returned=ys,
+            outside=outside,
+            options=keywords,
+        )
+    )
+    return outside
+
+
+@handles("jax.lax.associative_scan")
+def _associative_scan(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    combine = argument(args, keywords, 0, "fn")
+    elements = argument(args, keywords, 1, "elems")
+    if combine is None or elements is None:
+        return machine.opaque(name, site, (*args, *keywords.values()))
+    region = Region("associative_scan", site.frame.region, site.frame.place(site.syntax))
+    one = turned(elements, "slice", site, region)
+    other = turned(elements, "slice", site, region)
+    result = machine.call(site.inside(region), combine, [one, other], {})
+    return stacked(as_result(result, site), region, site)
+
+
+def turned(value: Value, operation: str, site: Site, region: Region) -> Value:
+    """A value that is another one in each turn: a carry, or a slice of what is scanned."""
+
+    def change(leaf: Data) -> Data:
+        node = Node(operation, (leaf.node,), site.syntax, site.frame, leaf.node.varies | {region})
+        node.label = leaf.node.label
+        node.is_key = leaf.node.is_key
+        node.dtype = leaf.node.dtype
+        shape = leaf.node.shape
+        if operation == "carry":
+            node.shape = shape
+        elif isinstance(shape, tuple) and shape:
+            know_size(region, shape[0])
+            node.shape = shape[1:]
+        return Data(node, True, leaf.is_array or (operation == "slice" and leaf.is_array))
+
+    return mapped(as_traced(value), change)
+
+
+def _pair(machine: Interpreter, site: Site, value: Value) -> tuple[Value, Value]:
+    """The two parts of what a scan's body returns."""
+    if isinstance(value, Sequence) and value.items is not None and len(value.items) == 2:
+        return value.items[0], value.items[1]
+    if isinstance(value, Data):
+        from .. import parts
+
+        return (
+            parts.item(machine, site, value, Constant(0)),
+            parts.item(machine, site, value, Constant(1)),
+        )
+    opaque = machine.opaque("carry", site, (value,), traced=True)
+    return opaque, opaque
+
+
+def _settled(value: Value, region: Region, site: Site) -> Value:
+    """A carry after the loop: it does not vary with it any more."""
+
+    def change(leaf: Data) -> Data:
+        node = Node("last", (leaf.node,), site.syntax, site.frame, leaf.node.varies - {region})
+        node.shape, node.dtype = leaf.node.shape, leaf.node.dtype
+        node.is_key = leaf.node.is_key
+        return Data(node, True if site.frame.is_staged else None, leaf.is_array)
+
+    return mapped(value, change)

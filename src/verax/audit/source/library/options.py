@@ -1,0 +1,83 @@
+"""What the options of a transformation say: which arguments are static, mapped, differentiated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..binding import positional_names
+from ..values import (
+    Constant,
+    Function,
+    Sequence,
+    Transformed,
+    Value,
+)
+
+if TYPE_CHECKING:
+    pass
+
+
+DERIVATIVES = frozenset("grad value_and_grad jacrev jacfwd hessian".split())
+
+
+def static_names(transformed: Transformed, function: Function | None) -> set[object]:
+    """Positions and names of the arguments that a jitted function takes as they are."""
+    found: set[object] = set()
+    names = positional_names(function) if function is not None else []
+    for option in (
+        "static_argnums",
+        "static_argnames",
+        "nondiff_argnums",
+        "static_broadcasted_argnums",
+    ):
+        for value in constants(transformed.options.get(option)):
+            if isinstance(value, int) and not isinstance(value, bool):
+                position = value + len(names) if value < 0 else value
+                found.add(position)
+                if 0 <= position < len(names):
+                    found.add(names[position])
+            elif isinstance(value, str):
+                found.add(value)
+                if value in names:
+                    found.add(names.index(value))
+    return found
+
+
+def options_unknown(transformed: Transformed) -> bool:
+    """Whether it is not known which arguments are static."""
+    for option in ("static_argnums", "static_argnames"):
+        value = transformed.options.get(option)
+        if value is not None and not isinstance(value, Constant) and not constants(value):
+            return True
+    return False
+
+
+def constants(value: Value | None) -> list[object]:
+    """The constants in an argument that is one, or a tuple or list of them."""
+    if isinstance(value, Constant):
+        return [] if value.value is None else [value.value]
+    if isinstance(value, Sequence):
+        return [found for item in value.items or () for found in constants(item)]
+    return []
+
+
+def axes_of(transformed: Transformed, count: int) -> list[Value | None]:
+    """`in_axes` for each positional argument; `None` where it is not known."""
+    value = transformed.options.get("in_axes")
+    if value is None:
+        return [Constant(0)] * count
+    if isinstance(value, Constant):
+        return [value] * count
+    if isinstance(value, Sequence) and value.items is not None:
+        return [*value.items, *[None] * count][:count]
+    return [None] * count
+
+
+def argument_numbers(transformed: Transformed) -> list[int] | None:
+    """The positions of the arguments that are differentiated; `None` if they are not known."""
+    value = transformed.options.get("argnums")
+    if value is None:
+        return [0]
+    found = constants(value)
+    numbers = [it for it in found if isinstance(it, int)]
+    return numbers if numbers else None
