@@ -136,6 +136,15 @@ SILENT = {
             layers = jax.tree.leaves([Layer(x), Layer(y)], is_leaf=is_layer)
             return sum(it.w.sum() for it in layers)
         """,
+    "a leaf that the mapped function takes apart": """
+        class Updated:
+            def __init__(self, w):
+                self.w = w
+
+        def entry(x, y):
+            updated = jax.tree.map(lambda w: Updated(w * 2.0), {"a": x, "b": y})
+            return jax.tree.map(lambda it: it.w, updated)
+        """,
     "settings without arrays": """
         import dataclasses
 

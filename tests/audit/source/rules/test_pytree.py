@@ -1,5 +1,7 @@
 """Trees and classes, found by reading: registration, round trips, order, structure, state."""
 
+import pytest
+
 from .reading import found
 
 
@@ -257,6 +259,21 @@ def test_an_unregistered_dataclass_is_a_leaf():
         return count({"layers": layers, "out": w})
     """
     assert found("PT104", program) == [12]
+
+
+@pytest.mark.parametrize(("mapped", "lines"), [("lambda it: it.w", []), ("lambda it: it", [8])])
+def test_a_leaf_on_purpose_is_taken_apart_by_what_is_mapped(mapped: str, lines: list[int]):
+    program = f"""
+    import dataclasses
+
+    @dataclasses.dataclass
+    class Updated:
+        w: jax.Array
+
+    def main(params):
+        return jax.tree.map({mapped}, jax.tree.map(lambda w: Updated(w * 2), {{"a": params}}))
+    """
+    assert found("PT104", program) == lines
 
 
 def test_a_new_state_is_dropped():

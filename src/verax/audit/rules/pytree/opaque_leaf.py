@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
@@ -55,7 +55,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         trees = fact.data["trees"] if fact.kind == "tree map" else [fact.data["tree"]]
         for path, leaf in [found for tree in trees for found in opaque_objects(tree)]:
             fields = holds_arrays(facts, leaf)
-            if not fields:
+            if not fields or _takes_apart(fact.data.get("function"), leaf.cls.name, fields):
                 continue
             name = leaf.cls.name
             listed = ", ".join(f"`{field}`" for field in fields)
@@ -71,6 +71,20 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 ),
                 engine=Engine.SOURCE,
             )
+
+
+def _takes_apart(mapped: object, name: str, fields: Iterable[str]) -> bool:
+    """Whether a mapped function knows that it is given objects, by their fields or their class."""
+    from ...source.classes import innermost_function
+    from ...source.remember import walked
+    from ...source.values import Value
+
+    function = innermost_function(mapped) if isinstance(mapped, Value) else None
+    known = {name, *fields}
+    return function is not None and any(
+        getattr(node, "attr", getattr(node, "id", None)) in known
+        for node in walked(function.syntax)
+    )
 
 
 def _has_own_leaves(syntax: ast.AST) -> bool:

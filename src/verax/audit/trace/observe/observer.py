@@ -63,8 +63,11 @@ class Observer:
         if kwargs.get("is_leaf") is not None or len(args) > (99 if is_map else 1) or not trees:
             return  # The user says what a leaf is.
         tree = trees[0]
+        known = _names_in(args[0]) if is_map else frozenset[str]()
         for found in self._opaque_leaves(name, tree):
-            self.note("opaque leaf", found)
+            # What takes the object's fields knows that it is given one.
+            if known.isdisjoint((found.cls.__name__, *found.fields)):
+                self.note("opaque leaf", found)
         if "leaves" in name or "flatten" in name:
             self.note("leaf order", LeafOrder(name, last_keys(tree), type(tree).__name__))
         if name.endswith("map"):
@@ -151,3 +154,9 @@ class Observer:
                 self.seen.append(
                     Observation("round trip holds", frames, RoundTrip(cls, "", defined))
                 )
+
+
+def _names_in(function: Any) -> frozenset[str]:
+    """The names and attributes that the code of a function mentions."""
+    code = getattr(function, "__code__", None)
+    return frozenset(getattr(code, "co_names", ()))
