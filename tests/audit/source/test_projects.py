@@ -63,6 +63,107 @@ def test_a_helper_is_judged_by_who_calls_it(tmp_path: Path, way: str):
     assert found_in(tmp_path, files) == [("JT201", "pkg/deep/helper.py", 3)]
 
 
+# How a module can come to its names; `sign` is the helper in all of them.
+WAYS_TO_BIND = {
+    "defined": "def sign(x): return 1.0 if x > 0 else -1.0",
+    "another name": "def _sign(x): return 1.0 if x > 0 else -1.0\nsign = _sign",
+    "one of several": "one, sign = 1, lambda x: 1.0 if x > 0 else -1.0",
+    "in a branch": """
+        import os
+        if os.name == "nt":
+            def sign(x): return 1.0 if x > 0 else -1.0
+        else:
+            print("there is no other")
+    """,
+    "where an import fails": """
+        try:
+            from fast_signs import nothing
+        except ImportError:
+            nothing = None
+        if nothing is None or True:
+            def sign(x): return 1.0 if x > 0 else -1.0
+    """,
+    "bound twice": """
+        import functools
+        def sign(x): return 1.0 if x > 0 else -1.0
+        sign = functools.partial(sign)
+    """,
+    "an attribute that is set later": """
+        class signs: pass
+        signs.of = staticmethod(lambda x: 1.0 if x > 0 else -1.0)
+        def sign(x): return signs.of(x)
+    """,
+    "in a table that is filled later": """
+        TABLE = {}
+        def _sign(x): return 1.0 if x > 0 else -1.0
+        TABLE["sign"] = _sign
+        def sign(x): return TABLE["sign"](x)
+    """,
+}
+
+
+@pytest.mark.parametrize("way", WAYS_TO_BIND)
+def test_a_module_binds_its_names_as_python_would(tmp_path: Path, way: str):
+    train = """
+        import jax
+        from helper import sign
+
+        @jax.jit
+        def step(x):
+            return sign(x)
+    """
+    files = {"helper.py": textwrap.dedent(WAYS_TO_BIND[way]), "train.py": train}
+    lines = files["helper.py"].splitlines()
+    asked = [number for number, line in enumerate(lines, 1) if "if x > 0" in line]
+    found = [(code, line) for code, file, line in found_in(tmp_path, files) if file == "helper.py"]
+    assert found
+    assert all(code == "JT201" and line in asked for code, line in found)
+
+
+def test_a_class_is_registered_where_it_is_defined(tmp_path: Path):
+    layers = """
+        import dataclasses
+        import jax
+
+        @dataclasses.dataclass
+        class Layer:
+            w: jax.Array
+
+        jax.tree_util.register_dataclass(Layer, ["w"], [])
+    """
+    train = """
+        import jax
+        import jax.numpy as jnp
+        from layers import Layer
+
+        @jax.jit
+        def total(layer):
+            return jnp.sum(layer.w)
+
+        print(total(Layer(jnp.ones(3))))
+    """
+    assert found_in(tmp_path, {"layers.py": layers, "train.py": train}) == []
+    without = layers.replace("jax.tree_util.register_dataclass", "print")
+    codes = [it[0] for it in found_in(tmp_path, {"layers.py": without, "train.py": train})]
+    assert codes == ["PT201"]
+
+
+def test_an_import_that_one_branch_uses_is_known_after_it(tmp_path: Path):
+    text = """
+        import jax
+        import jax.numpy as jnp
+        import os
+
+        if os.environ.get("DEBUG"):
+            print(jnp.pi)
+
+        @jax.jit
+        def step(x):
+            return x if jnp.sum(x) > 0 else -x
+    """
+    assert found_in(tmp_path, {"train.py": text}) == [("JT201", "train.py", 11)]
+
+
 def test_a_helper_that_nobody_traces_is_left_alone(tmp_path: Path):
     files = {
         "pkg/__init__.py": "",

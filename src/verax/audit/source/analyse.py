@@ -76,7 +76,7 @@ def interpret(module: Module, project: Project) -> Interpreter:
     machine.start_file(module)
     frame = machine.run_module(module)
     for value in list(frame.environment.values()):
-        _run_definition(machine, frame, machine.resolved(value), module)
+        _run_definition(machine, value, module)
     _run_transformed(machine, module)
     _run_returned(machine, module)
     _run_example(machine, frame)
@@ -121,7 +121,7 @@ def _run_named(
         machine.call(site, entry, args, {})
 
 
-def _run_definition(machine: Interpreter, frame: Frame, value: Value, module: Module) -> None:
+def _run_definition(machine: Interpreter, value: Value, module: Module) -> None:
     function = innermost_function(value)
     if isinstance(value, Class):
         if value.frame.module is module:

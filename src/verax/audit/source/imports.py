@@ -15,17 +15,43 @@ if TYPE_CHECKING:
 
 
 class Pending(Value):
-    """An imported name that nobody has asked for yet; its module is read when somebody does."""
+    """A name that nobody has asked for yet: what it stands for is looked for when somebody does."""
+
+    __slots__ = ("found", "is_found")
+
+    def __init__(self) -> None:
+        self.found: Value | None = None
+        self.is_found: bool = False
+
+    def resolve(self, machine: Interpreter) -> Value | None:
+        """What the name stands for, `None` if it turns out to be bound to nothing."""
+        if not self.is_found:
+            self.found = self.find(machine)
+            self.is_found = True
+        return self.found
+
+    def find(self, machine: Interpreter) -> Value | None:
+        """Look for it."""
+        raise NotImplementedError
+
+
+class PendingImport(Pending):
+    """An imported name: its module is read when somebody asks for it."""
 
     __slots__ = ("attribute", "importer", "module")
 
     def __init__(self, module: str, attribute: str | None, importer: Module):
+        super().__init__()
         self.module: str = module
         self.attribute: str | None = attribute
         self.importer: Module = importer
 
-    def resolve(self, machine: Interpreter) -> Value:
-        """The value that the name stands for."""
+    def names(self, module: Module, name: str) -> bool:
+        """Whether it is a name of a module."""
+        return self.module == module.name and self.attribute == name
+
+    def find(self, machine: Interpreter) -> Value:
+        """The module, or what has the name in it."""
         found = machine.project.find(self.module, self.importer)
         if self.attribute is None:
             return External(canonical(self.module)) if found is None else Imported(found)
@@ -40,14 +66,13 @@ class Pending(Value):
 
 def attribute_of_module(machine: Interpreter, module: Module, name: str) -> Value:
     """A name of a module of the project: its own, one that it imports, or a module in it."""
-    frame = machine.run_module(module)
+    frame = machine.names_of(module)
     value = frame.environment.get(name)
     if value is not None:
-        if isinstance(value, Pending):
-            if value.module == module.name and value.attribute == name:
-                value = None  # a package that imports its own module by name
-            else:
-                value = frame.environment[name] = value.resolve(machine)
+        if isinstance(value, PendingImport) and value.names(module, name):
+            value = None  # a package that imports its own module by name
+        elif isinstance(value, Pending):
+            value = value.resolve(machine)
         if value is not None:
             return value
     inner = machine.project.find(f"{module.name}.{name}", module)
@@ -60,10 +85,10 @@ def import_statement(machine: Interpreter, frame: Frame, syntax: ast.Import) -> 
     """`import a.b`, `import a.b as c`."""
     for alias in syntax.names:
         if alias.asname:
-            frame.environment[alias.asname] = Pending(alias.name, None, frame.module)
+            frame.environment[alias.asname] = PendingImport(alias.name, None, frame.module)
         else:
             top = alias.name.partition(".")[0]
-            frame.environment[top] = Pending(top, None, frame.module)
+            frame.environment[top] = PendingImport(top, None, frame.module)
 
 
 def import_from(machine: Interpreter, frame: Frame, syntax: ast.ImportFrom) -> None:
@@ -74,13 +99,13 @@ def import_from(machine: Interpreter, frame: Frame, syntax: ast.ImportFrom) -> N
             _import_star(machine, frame, name)
         else:
             bound = alias.asname or alias.name
-            frame.environment[bound] = Pending(name, alias.name, frame.module)
+            frame.environment[bound] = PendingImport(name, alias.name, frame.module)
 
 
 def _import_star(machine: Interpreter, frame: Frame, name: str) -> None:
     module = machine.project.find(name, frame.module)
     if module is None or module is frame.module:
         return
-    for key, value in list(machine.run_module(module).environment.items()):
+    for key, value in list(machine.names_of(module).environment.items()):
         if not key.startswith("_"):
             frame.environment[key] = value

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .calls import CALLS, call_expression
+from .demand import defer
 from .events import Conversion, Event, KeyUse, Record, Test
 from .expressions import EXPRESSIONS
 from .frame import Frame, Site
@@ -29,7 +30,7 @@ DEPTH = 20
 STATEMENTS_OF_ROOT = 600
 STATEMENTS_OF_LINE = 3
 # Outside of transformations there is less to find.
-STATEMENTS_ON_HOST = 150
+STATEMENTS_ON_HOST = 60
 
 _EXPRESSIONS: dict[type[ast.AST], Callable[[Any, Frame, Any], Value]] = {
     **EXPRESSIONS,
@@ -70,16 +71,26 @@ class Interpreter:
     # --- code
 
     def run_module(self, module: Module) -> Frame:
-        """The names of a module, by running its body once."""
+        """The names of a root, by running its body."""
+        frame = self.project.ran(module)
+        self.execute_apart(frame, module.syntax.body)
+        return frame
+
+    def names_of(self, module: Module) -> Frame:
+        """The names of a module that is imported."""
         frame = module.frame
         if frame is None:
             frame = self.project.ran(module)
-            used, self.used = self.used, {}
-            control, self.control = self.control, 0
-            choices, self.choices = self.choices, 0
-            self.execute(frame, module.syntax.body)
-            self.used, self.control, self.choices = used, control, choices
+            defer(self, frame)
         return frame
+
+    def execute_apart(self, frame: Frame, body: Iterable[ast.stmt]) -> None:
+        """Run statements of a module, whatever runs now."""
+        used, self.used = self.used, {}
+        control, self.control = self.control, 0
+        choices, self.choices = self.choices, 0
+        self.execute(frame, body)
+        self.used, self.control, self.choices = used, control, choices
 
     def evaluate(self, frame: Frame, syntax: ast.expr) -> Value:
         """The value of an expression."""
@@ -123,16 +134,12 @@ class Interpreter:
         while scope is not None:
             value = scope.environment.get(name)
             if value is not None:
-                if value.__class__ is Pending:
-                    value = self.resolved(value)
-                    scope.environment[name] = value
-                return value
+                if isinstance(value, Pending):
+                    value = value.resolve(self)
+                if value is not None:
+                    return value
             scope = scope.outer
         return None
-
-    def resolved(self, value: Value) -> Value:
-        """What an imported name stands for."""
-        return value.resolve(self) if isinstance(value, Pending) else value
 
     # --- values
 

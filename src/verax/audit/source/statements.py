@@ -16,7 +16,7 @@ from .imports import import_from, import_statement
 from .joining import join
 from .looping import for_statement, while_statement
 from .shaping import unpacked_shape
-from .values import Constant, Data, Function, Instance, Mapping, Sequence, Value, leaves
+from .values import Class, Constant, Data, Function, Instance, Mapping, Sequence, Value, leaves
 
 if TYPE_CHECKING:
     from .frame import Frame
@@ -136,7 +136,7 @@ def _assign_attribute(
     before = _held(owner, "field", target.attr)
     name = ast.unparse(target)
     machine.note(Mutation(target, frame, owner, name, "attribute", value, before))
-    if isinstance(owner, Instance):
+    if isinstance(owner, (Instance, Class)):
         sure = before is None or machine.control == 0
         owner.attributes[target.attr] = value if sure else join(before, value)  # type: ignore[arg-type]
     elif isinstance(owner, Data) and owner.node.children is not None:
@@ -145,7 +145,7 @@ def _assign_attribute(
 
 def _held(owner: Value, how: str, key: Any) -> Value | None:
     """What an object, a dict or some data holds under a name, as far as that was asked for."""
-    if isinstance(owner, Instance):
+    if isinstance(owner, (Instance, Class)):
         return owner.attributes.get(key)
     if isinstance(owner, Mapping):
         return owner.items.get(key)
