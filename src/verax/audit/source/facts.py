@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from ..finding import Evidence, Place
-from .events import Event, KeyUse, Record
+from .events import Call, Event, KeyUse, Record
 from .frame import Frame
 from .graph import Node
 from .machine import Interpreter
@@ -26,6 +27,7 @@ class SourceFacts:
     def __init__(self, machine: Interpreter, module: Module):
         self.machine = machine
         self.module = module
+        self._calls_by_name: dict[str, list[Call]] | None = None
 
     @property
     def record(self) -> Record:
@@ -35,6 +37,20 @@ class SourceFacts:
     def events(self, kind: type[_Event]) -> list[_Event]:
         """The events of a class, each place and context in the order of the run."""
         return self.machine.record.of(kind)
+
+    @property
+    def calls_by_name(self) -> dict[str, list[Call]]:
+        """The calls of functions outside of the project by full name, in the order of the run."""
+        if self._calls_by_name is None:
+            self._calls_by_name = {}
+            for call in self.record.of(Call):
+                self._calls_by_name.setdefault(call.name, []).append(call)
+        return self._calls_by_name
+
+    def calls(self, names: Iterable[str]) -> Iterator[Call]:
+        """The calls of some functions, by their full names."""
+        for name in names:
+            yield from self.calls_by_name.get(name, ())
 
     def name_of(self, value: Value) -> str:
         """What to call a value: its own name, or the expression that makes it."""

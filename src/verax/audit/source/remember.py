@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -24,22 +24,41 @@ def remembered(make: Callable[[_Node], _Known]) -> Callable[[_Node], _Known]:
     return ask
 
 
-def children(node: ast.AST) -> Iterator[ast.AST]:
-    """As `ast.iter_child_nodes`, for when there are many."""
-    for name in node._fields:
+# Fields that hold names, numbers and markers, but no code.
+_PLAIN_FIELDS = frozenset(
+    "arg asname attr conversion ctx id is_async kind kwd_attrs level module op ops rest simple str "
+    "tag type_comment type_ignores".split()
+)
+_PLAIN_NODES = (ast.Constant, ast.Global, ast.Nonlocal, ast.MatchSingleton)
+_fields_with_code: dict[type[ast.AST], tuple[str, ...]] = {}
+
+
+def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    found = (
+        () if kind in _PLAIN_NODES else tuple(it for it in kind._fields if it not in _PLAIN_FIELDS)
+    )
+    _fields_with_code[kind] = found
+    return found
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """As `ast.iter_child_nodes`, without contexts and operators."""
+    found: list[ast.AST] = []
+    kind = node.__class__
+    names = _fields_with_code.get(kind)
+    for name in _fields(kind) if names is None else names:
         value = getattr(node, name, None)
-        if isinstance(value, ast.AST):
-            yield value
-        elif isinstance(value, list):
-            for item in value:  # pyright: ignore[reportUnknownVariableType]
-                if isinstance(item, ast.AST):
-                    yield item
+        if value.__class__ is list:
+            found += [it for it in value if isinstance(it, ast.AST)]  # pyright: ignore
+        elif isinstance(value, ast.AST):
+            found.append(value)
+    return found
 
 
 @remembered
 def walked(node: ast.AST) -> list[ast.AST]:
-    """All syntax in a piece of syntax, itself first: as `ast.walk`, for when it is asked often."""
+    """All code in a piece of syntax, itself first: as `ast.walk`, for when it is asked often."""
     found = [node]
     for it in found:
-        found.extend(children(it))
+        found += children(it)
     return found

@@ -59,7 +59,7 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
 
     for node in all_nodes(facts):
         found = _cut(node) if node.operation in ("at.set", "at.add") else None
-        place = node.place
+        place = node.place if found is not None else None
         if found is None or place is None:
             continue
         array, dtype = found

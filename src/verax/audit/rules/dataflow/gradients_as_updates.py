@@ -14,12 +14,9 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Calls of `optax.apply_updates` with the gradients of a loss."""
-    from ...source.events import Call
     from ...source.values import leaves
 
-    for call in facts.events(Call):
-        if call.name != "optax.apply_updates":
-            continue
+    for call in facts.calls(("optax.apply_updates",)):
         updates = call.args[1] if len(call.args) > 1 else call.keywords.get("updates")
         found = leaves(updates) if updates is not None else []
         if found and all(it.node.operation == "gradient" for it in found):

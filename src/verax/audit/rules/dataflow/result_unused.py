@@ -18,6 +18,7 @@ _PURE_FUNCTIONS = frozenset(
     "optax.apply_updates dataclasses.replace tuple._replace object._replace jax.lax.stop_gradient "
     "jax.lax.dynamic_update_slice jax.lax.dynamic_slice jax.lax.clamp".split()
 )
+_APPLY_GRADIENTS = ".apply_gradients"  # of a state that holds an optimiser
 # They are called for the error that they raise, or for what they write.
 _FOR_EFFECT = frozenset(
     "save savez savez_compressed set_printoptions broadcast_shapes result_type promote_types "
@@ -27,9 +28,8 @@ _FOR_EFFECT = frozenset(
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Statements that are such a call, inside of a function."""
-    from ...source.events import Call
-
-    for call in facts.events(Call):
+    pure = [name for name in facts.calls_by_name if _may_be_pure(name)]
+    for call in facts.calls(pure):
         if _is_pure(call) and _is_dropped(call):
             yield RULE.finding(
                 call.place,
@@ -41,26 +41,25 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             )
 
 
-def _is_pure(call: Call) -> bool:
-    name = call.name
+def _may_be_pure(name: str) -> bool:
     if name.rpartition(".")[2] in _FOR_EFFECT:
         return False
-    return name.startswith(_PURE) or name in _PURE_FUNCTIONS or _is_apply_gradients(call)
+    return name.startswith(_PURE) or name in _PURE_FUNCTIONS or name.endswith(_APPLY_GRADIENTS)
 
 
-def _is_apply_gradients(call: Call) -> bool:
-    return call.name.endswith(".apply_gradients") and "grads" in call.keywords
+def _is_pure(call: Call) -> bool:
+    return not call.name.endswith(_APPLY_GRADIENTS) or "grads" in call.keywords
 
 
 def _is_dropped(call: Call) -> bool:
-    from ...source.queries.syntax import handlers_around, statement_around
+    from ...source.queries.syntax import call_statements, handlers_around, statements_in
 
     frame = call.frame
     function = frame.function
     if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return False
-    statement = statement_around(frame, call.syntax)
-    if not isinstance(statement, ast.Expr) or statement.value is not call.syntax:
+    statement = call_statements(function).get(call.syntax)
+    if statement is None:
         return False
     # A test may call a function only to see that it does not fail, or that it does.
     if function.name.lower().startswith(("test", "bench", "warm")):
@@ -69,7 +68,7 @@ def _is_dropped(call: Call) -> bool:
         return False
     return not any(
         isinstance(it, (ast.With, ast.AsyncWith)) and _holds(it, statement)
-        for it in ast.walk(function)
+        for it in statements_in(function)
     )
 
 

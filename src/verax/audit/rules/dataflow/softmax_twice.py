@@ -96,14 +96,10 @@ _TAKES_LOGITS = {
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Calls of what takes logits, on what visibly holds probabilities."""
-    from ...source.events import Call
     from ...source.values import Data
 
-    for call in facts.events(Call):
-        found = _TAKES_LOGITS.get(call.name)
-        if found is None:
-            continue
-        position, name, kind = found
+    for call in facts.calls(_TAKES_LOGITS):
+        position, name, kind = _TAKES_LOGITS[call.name]
         given = call.args[position] if position < len(call.args) else call.keywords.get(name)
         if not isinstance(given, Data):
             continue

@@ -130,13 +130,12 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
 
 def _replaced(facts: SourceFacts) -> dict[Node, Node]:
     """Results of `where(done, …, …)`, with the flags that chose."""
-    from ...source.events import Call
     from ...source.queries.names import names_of
     from ...source.values import Constant, Data
 
     found: dict[Node, Node] = {}
-    for call in facts.events(Call):
-        if call.name not in ("jax.numpy.where", "jax.lax.select") or len(call.args) != 3:
+    for call in facts.calls(("jax.numpy.where", "jax.lax.select")):
+        if len(call.args) != 3:
             continue
         flags, result = call.args[0], call.result
         if any(isinstance(it, Constant) for it in call.args[1:]):

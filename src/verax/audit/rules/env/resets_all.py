@@ -142,7 +142,7 @@ def _choices(
     facts: SourceFacts,
 ) -> Iterator[tuple[Event, Node, tuple[SourceValue, SourceValue]]]:
     """Every choice between two values, with what decides it."""
-    from ...source.events import Call, Fact
+    from ...source.events import Fact
     from ...source.values import Data
 
     for fact in facts.events(Fact):
@@ -150,8 +150,8 @@ def _choices(
             results = fact.data["results"]
             if len(results) == 2:
                 yield fact, fact.data["predicate"].node, (results[0], results[1])
-    for call in facts.events(Call):
-        if call.name not in ("jax.numpy.where", "jax.lax.select") or len(call.args) != 3:
+    for call in facts.calls(("jax.numpy.where", "jax.lax.select")):
+        if len(call.args) != 3:
             continue
         if isinstance(call.args[0], Data):
             yield call, call.args[0].node, (call.args[1], call.args[2])

@@ -45,10 +45,9 @@ _NO_DRAWS = frozenset("seed default_rng RandomState Generator Random PCG64 SeedS
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Calls inside of what runs more often than Python goes through it."""
-    from ...source.events import Call
     from ...source.queries.boundaries import repeated
 
-    for call in facts.events(Call):
+    for call in facts.calls(name for name in facts.calls_by_name if _may_vary(name)):
         what = _what(call)
         region = repeated(call.frame) if what else None
         if region is None:
@@ -64,6 +63,11 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             evidence=(Evidence(f"inside of `{region.kind}`", region.place),),
             engine=Engine.SOURCE,
         )
+
+
+def _may_vary(name: str) -> bool:
+    owner = name.rpartition(".")[0]
+    return name in _CLOCKS or owner in ("numpy.random", "random") or owner in _GENERATORS
 
 
 def _what(call: Call) -> str:

@@ -81,15 +81,12 @@ _OF_TWO = frozenset(
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Containers for arrays, and words and functions among the arguments of jitted functions."""
-    from ...source.events import Applied, Call
+    from ...source.events import Applied
     from ...source.queries.arguments import ordinary_arguments
     from ...source.queries.trees import kind_of, strange_leaves
 
-    for call in facts.events(Call):
-        module, _, name = call.name.rpartition(".")
-        if module != "jax.numpy" or not (name in _OF_ARRAYS or name in _OF_TWO):
-            continue
-        for value in call.args[: 2 if name in _OF_TWO else 1]:
+    for call in facts.calls(f"jax.numpy.{name}" for name in sorted(_OF_ARRAYS | _OF_TWO)):
+        for value in call.args[: 2 if call.name.rpartition(".")[2] in _OF_TWO else 1]:
             kind = kind_of(value)
             if kind in ("list", "tuple", "dict"):
                 yield _found(call, f"`{call.text}` passes a {kind}", _FIXES[kind])

@@ -34,16 +34,15 @@ _WRITES = frozenset(
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Tracers, or texts made from them, that are shown to somebody."""
-    from ...source.events import Call, Fact
+    from ...source.events import Fact
 
     formatted = {fact.data["text"].node for fact in facts.events(Fact) if fact.kind == "format"}
     for fact in facts.events(Fact):
         if fact.kind == "print":
             yield from _told(fact, fact.data["values"], formatted)
-    for call in facts.events(Call):
-        if call.name in _WRITES:
-            # A method's first argument is the logger itself.
-            yield from _told(call, [*call.args, *call.keywords.values()], formatted)
+    for call in facts.calls(_WRITES):
+        # A method's first argument is the logger itself.
+        yield from _told(call, [*call.args, *call.keywords.values()], formatted)
 
 
 def _told(event: Event, values: list[Value], formatted: set[Node]) -> Iterator[Finding]:

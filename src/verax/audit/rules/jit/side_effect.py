@@ -21,7 +21,7 @@ _STORES = frozenset("append appendleft extend extendleft add put put_nowait upda
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Tracers that are stored outside, and counters that tracing moves on once."""
-    from ...source.events import Call, Mutation
+    from ...source.events import Mutation
     from ...source.queries.boundaries import REPEATED
 
     for change in facts.events(Mutation):
@@ -34,7 +34,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             yield _finding(change, regions[-1], "stores a tracer in")
         elif _counts(change) and any(region.kind in REPEATED for region in regions):
             yield _finding(change, regions[-1], "changes")
-    for call in facts.events(Call):
+    for call in facts.calls(filter(_stores, facts.calls_by_name)):
         regions = _regions_of_store(call)
         if regions and any(_holds_tracer(value) for value in call.args[1:]):
             yield _finding(call, regions[-1], "stores a tracer in")
@@ -69,14 +69,16 @@ def _regions(facts: SourceFacts, change: Mutation) -> list[Region]:
     return regions if owner is not None else []
 
 
+def _stores(name: str) -> bool:
+    kind, _, method = name.rpartition(".")
+    return method in _STORES and kind.startswith(("collections.", "queue."))
+
+
 def _regions_of_store(call: Call) -> list[Region]:
     from ...source.queries.boundaries import crossed
     from ...source.values import Data
 
     owner = call.args[0] if call.args else None
-    kind, _, method = call.name.rpartition(".")
-    if method not in _STORES or not kind.startswith(("collections.", "queue.")):
-        return []
     if not isinstance(owner, Data) or owner.node.frame is None:
         return []
     return crossed(call.frame, owner.node.frame)

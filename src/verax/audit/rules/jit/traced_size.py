@@ -113,7 +113,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             yield _found(facts, fact, f"picks by the traced mask `{mask}`", _KEPT)
         elif fact.kind == "slice" and any(map(_is_traced, fact.data["bounds"])):
             yield _found(facts, fact, "cuts a slice whose bounds are traced", _FIXED)
-    for call in facts.events(Call):
+    for call in facts.calls(sorted(_SIZES.keys() | _COUNTED)):
         positions, names = _SIZES.get(call.name, ((), ()))
         sizes = [call.args[it] for it in positions if it < len(call.args)]
         sizes += [call.keywords[it] for it in names if it in call.keywords]

@@ -76,11 +76,10 @@ def _fixed(place: Place, where: str, use: KeyUse) -> Finding:
 
 def _defaults(facts: SourceFacts) -> Iterator[Finding]:
     """Keys that are made once, in the default of a parameter."""
-    from ...source.events import Call
     from ...source.queries.keys import in_defaults
     from ...source.values import Constant
 
-    made = [it for it in facts.events(Call) if it.name == "jax.random.key"]
+    made = list(facts.calls(("jax.random.key",)))
     inside = in_defaults(facts.module.syntax) if made else set()
     for call in made:
         if call.syntax in inside and call.args and isinstance(call.args[0], Constant):

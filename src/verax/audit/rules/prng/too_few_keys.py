@@ -39,16 +39,15 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Report indices, names and loops that need more keys than a split gives."""
-    from ...source.events import Call, Fact
+    from ...source.events import Fact
 
     for fact in facts.events(Fact):
         if fact.kind == "indexed" and fact.data["base"].node.is_key:
             yield from _picked(facts, fact, fact.data["base"], fact.data["index"])
         elif fact.kind == "unpacked" and fact.data["value"].node.is_key:
             yield from _unpacked(facts, fact)
-    for call in facts.events(Call):
-        if call.name == "builtins.zip":
-            yield from _zipped(facts, call, call.args)
+    for call in facts.calls(("builtins.zip",)):
+        yield from _zipped(facts, call, call.args)
 
 
 def _count(value: Value) -> object:

@@ -56,10 +56,10 @@ def made_here(facts: SourceFacts, values: list[Value]) -> tuple[Evidence, ...]:
 def calls_of(facts: SourceFacts, *names: str) -> Iterator[Call]:
     """Calls of functions, by the last part of their names, of JAX's or of an array's methods."""
     wanted = set(names)
-    for call in facts.events(Call):
-        module, _, name = call.name.rpartition(".")
+    for full_name, calls in facts.calls_by_name.items():
+        module, _, name = full_name.rpartition(".")
         if name in wanted and (module == "ndarray" or module.startswith("jax.")):
-            yield call
+            yield from calls
 
 
 def argument(call: Call, position: int, name: str) -> Value | None:

@@ -30,6 +30,8 @@ class DroppedState:
 def dropped_states(facts: SourceFacts) -> Iterator[DroppedState]:
     """Updates whose state is dropped although the old one is used again."""
     applied = _applied_nodes(facts)
+    if not applied:
+        return
     for call in facts.events(Call):
         if not call.name.endswith(".update") or len(call.args) < 3:
             continue
@@ -47,8 +49,8 @@ def dropped_states(facts: SourceFacts) -> Iterator[DroppedState]:
 def _applied_nodes(facts: SourceFacts) -> set[object]:
     """The results of updates whose first part is added to parameters by optax."""
     found: set[object] = set()
-    for call in facts.events(Call):
-        if call.name == "optax.apply_updates" and len(call.args) > 1:
+    for call in facts.calls(("optax.apply_updates",)):
+        if len(call.args) > 1:
             for node in nodes_of(call.args[1]):
                 if node.operation == "item" and node.inputs:
                     found.add(node.inputs[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from ..remember import children, remembered
+from ..remember import remembered, walked
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _REFLECTION = frozenset(("locals", "vars", "eval", "exec", "globals"))
@@ -57,21 +57,19 @@ def _holds(outer: ast.stmt, inner: ast.stmt | ast.expr) -> bool:
 def reads_of(function: ast.AST) -> Reads:
     """What a function reads."""
     found = Reads()
-    pending: list[tuple[ast.AST, bool]] = [(it, False) for it in children(function)]
-    while pending:
-        node, inside = pending.pop()
+    inner: list[ast.AST] = []
+    for node in walked(function):
         if isinstance(node, ast.Name):
             if isinstance(node.ctx, ast.Load):
-                if node.id in _REFLECTION:
-                    found.is_clear = False
-                if inside:
-                    found.within.add(node.id)
                 found.lines.setdefault(node.id, []).append(node)
-            continue
-        if isinstance(node, (ast.Global, ast.Nonlocal)):
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
             found.within.update(node.names)
-        elif isinstance(node, (ast.For, ast.AsyncFor, ast.While)) and not inside:
+        elif isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
             found.loops.append(node)
-        inside = inside or isinstance(node, _SCOPES)
-        pending.extend((it, inside) for it in children(node))
+        elif isinstance(node, _SCOPES) and node is not function:
+            inner.append(node)
+    within = {node for scope in inner for node in walked(scope)}
+    found.loops = [it for it in found.loops if it not in within]
+    found.within.update(name for name, reads in found.lines.items() if not within.isdisjoint(reads))
+    found.is_clear = _REFLECTION.isdisjoint(found.lines)
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ..classes import innermost_function
-from ..events import Applied, Call, Fact, Mutation
+from ..events import Applied, Fact, Mutation
 from ..facts import SourceFacts
 from ..graph import Node
 from ..remember import walked
@@ -39,8 +39,8 @@ _KEEPS = frozenset("+ - * / // % ** turn ndarray.astype".split())
 def growing_names(facts: SourceFacts) -> list[tuple[ast.AST, str]]:
     """Names to which a loop appends in each turn: `x = jnp.concatenate([x, new])`."""
     found: list[tuple[ast.AST, str]] = []
-    for call in facts.events(Call):
-        if call.name not in _JOINS or not isinstance(call.syntax, ast.Call):
+    for call in facts.calls(sorted(_JOINS)):
+        if not isinstance(call.syntax, ast.Call):
             continue
         statement = statement_around(call.frame, call.syntax)
         if not isinstance(statement, ast.Assign) or statement.value is not call.syntax:
@@ -62,12 +62,13 @@ def growing_arrays(facts: SourceFacts) -> dict[Node, str]:
         if fact.kind == "slice" and _grows(fact):
             found[fact.data["result"].node] = f"`{fact.text}`"
     lists = _growing_lists(facts)
-    for call in facts.events(Call):
+    for call in facts.calls(sorted(_MADE | _JOINS)):
         if not call.args or not isinstance(call.result, Data):
             continue
-        if call.name in _MADE and any(counts(leaf.node) for leaf in leaves(call.args[0])):
-            found[call.result.node] = f"`{call.text}`"
-        elif call.name in _JOINS:
+        if call.name in _MADE:
+            if any(counts(leaf.node) for leaf in leaves(call.args[0])):
+                found[call.result.node] = f"`{call.text}`"
+        else:
             first = call.args[0]
             around = lists.get(first.syntax) if isinstance(first, Sequence) else None
             if around and around.intersection(loops_around(call.frame, call.syntax)):

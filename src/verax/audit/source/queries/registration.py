@@ -7,7 +7,7 @@ import ast
 from ..classes import all_fields, base_names, decorator_names
 from ..facts import SourceFacts
 from ..project import Module
-from ..remember import walked
+from ..remember import remembered, walked
 from ..values import Class, Data, External, Instance, Mapping, Sequence, Value, leaves
 
 _TREES = frozenset(
@@ -30,7 +30,6 @@ _PLAIN_DECORATORS = frozenset(
         "typing.runtime_checkable",
     )
 )
-_REGISTERING: dict[Module, bool] = {}
 
 
 def is_tree(cls: Class) -> bool | None:
@@ -58,16 +57,18 @@ def is_tree(cls: Class) -> bool | None:
 
 def _registers_unseen(module: Module) -> bool:
     """Whether a module registers classes in a way that is not followed: in a loop, by a helper."""
-    found = _REGISTERING.get(module)
-    if found is None:
-        found = False
-        for node in walked(module.syntax):
-            if isinstance(node, ast.Call) and "register" in ast.unparse(node.func):
-                first = node.args[0] if node.args else None
-                # A class's own name is followed; a loop's variable is not.
-                found = found or not (isinstance(first, ast.Name) and first.id[:1].isupper())
-        _REGISTERING[module] = found
-    return found
+    return "register" in module.text and _registers_unknown(module.syntax)
+
+
+@remembered
+def _registers_unknown(module: ast.Module) -> bool:
+    for node in walked(module):
+        if isinstance(node, ast.Call) and "register" in ast.unparse(node.func):
+            first = node.args[0] if node.args else None
+            # A class's own name is followed; a loop's variable is not.
+            if not (isinstance(first, ast.Name) and first.id[:1].isupper()):
+                return True
+    return False
 
 
 def opaque_objects(value: Value, path: str = "", depth: int = 0) -> list[tuple[str, Instance]]:

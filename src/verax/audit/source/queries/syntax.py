@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import Any, cast
 
 from ..frame import Frame
-from ..remember import children, remembered, walked
+from ..remember import remembered
 
 
 def body_of(frame: Frame) -> ast.AST:
@@ -16,26 +17,48 @@ def body_of(frame: Frame) -> ast.AST:
 
 def statement_around(frame: Frame, syntax: ast.AST) -> ast.stmt | None:
     """The innermost statement of a frame's function that holds a piece of syntax."""
-    return _statements(body_of(frame)).get(syntax)
+    line, column = getattr(syntax, "lineno", 0), getattr(syntax, "col_offset", 0)
+    found: ast.stmt | None = None
+    for it in statements_in(body_of(frame)):
+        if it is syntax:
+            return it
+        first = next(iter(getattr(it, "decorator_list", ())), it)
+        end = (it.end_lineno or 0, it.end_col_offset or 0)
+        if (first.lineno, first.col_offset) <= (line, column) < end:
+            found = it
+    return found
 
 
 @remembered
-def _statements(owner: ast.AST) -> dict[ast.AST, ast.stmt]:
-    found: dict[ast.AST, ast.stmt] = {}
-    pending: list[tuple[ast.AST, ast.stmt | None]] = [(owner, None)]
+def statements_in(owner: ast.AST) -> list[ast.stmt]:
+    """All statements inside of a function or a module, an outer one before those in it."""
+    found: list[ast.stmt] = []
+    pending: list[ast.AST] = [owner]
     while pending:
-        node, statement = pending.pop()
-        inner = node if isinstance(node, ast.stmt) and node is not owner else statement
-        if inner is not None:
-            found[node] = inner
-        pending.extend((child, inner) for child in children(node))
+        node = pending.pop()
+        if isinstance(node, ast.stmt) and node is not owner:
+            found.append(node)
+        for block in _BLOCKS:
+            inner: Any = getattr(node, block, None)
+            if isinstance(inner, list):  # a lambda's body is none
+                pending.extend(reversed(cast("list[ast.AST]", inner)))
     return found
+
+
+# The fields of statements, handlers and cases that hold statements, or what holds them.
+_BLOCKS = ("finalbody", "orelse", "handlers", "cases", "body")
+
+
+@remembered
+def call_statements(owner: ast.AST) -> dict[ast.AST, ast.Expr]:
+    """The expressions of which a function or a module takes no result, with their statements."""
+    return {it.value: it for it in statements_in(owner) if isinstance(it, ast.Expr)}
 
 
 def handlers_around(frame: Frame, syntax: ast.AST) -> Iterator[ast.ExceptHandler]:
     """The `except` clauses that are ready where a piece of syntax runs."""
     line: int = getattr(syntax, "lineno", 0)
-    for node in walked(body_of(frame)):
+    for node in statements_in(body_of(frame)):
         if not isinstance(node, ast.Try) or not node.body:
             continue
         if node.body[0].lineno <= line <= (node.body[-1].end_lineno or 0):
