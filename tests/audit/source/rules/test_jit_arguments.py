@@ -1,0 +1,117 @@
+"""Arguments that are static or donated: what may be passed, and what may be used afterwards."""
+
+from .reading import found
+
+
+def test_static_arguments_that_cannot_be():
+    program = """
+    from dataclasses import dataclass
+
+    @dataclass
+    class Config:
+        size: int
+
+    @functools.partial(jax.jit, static_argnums=2)
+    def f(x, config):
+        return x
+
+    @functools.partial(jax.jit, static_argnames=("confg",))
+    def g(x, config):
+        return x
+
+    @functools.partial(jax.jit, static_argnums=(1,))
+    def h(x, config):
+        return x
+
+    def main(x):
+        return h(x, Config(3)), h(x, {"size": 3}), h(x, [1, 2]), h(x, config=jnp.ones(3))
+
+    class Agent:
+        def __init__(self):
+            self.f = jax.jit(self.step, static_argnums=(1,))
+
+        def step(self, x):
+            return x
+    """
+    assert found("JT105", program) == [7, 11, 20, 24]
+
+
+def test_static_arguments_that_can_be():
+    program = """
+    from dataclasses import dataclass
+
+    @dataclass(frozen=True)
+    class Config:
+        size: int
+
+    class Plain:
+        pass
+
+    class Agent:
+        @functools.partial(jax.jit, static_argnums=(0, 2), static_argnames="mode")
+        def step(self, x, config, *, mode="a"):
+            return x
+
+        def run(self, x):
+            return self.step(x, Config(3), mode="b"), self.step(x, (1, 2)), self.step(x, Plain())
+
+    f = jax.jit(lambda *args, **options: args, static_argnums=3, static_argnames="name")
+
+    def main(x, numbers, names):
+        g = jax.jit(f, static_argnums=numbers)
+        return g(x, names), jax.jit(jnp.sum, static_argnames="axis")(x, axis=0)
+    """
+    assert found("JT105", program) == []
+
+
+def test_a_donated_array_is_used_again():
+    program = """
+    @functools.partial(jax.jit, donate_argnums=(0, 1))
+    def step(params, state, batch):
+        return params, state
+
+    def train(params, state, batches):
+        for batch in batches:
+            new, state = step(params, state, batch)
+        return new
+
+    class Trainer:
+        def __init__(self):
+            self.update = jax.jit(self._update, donate_argnames="params")
+
+        def _update(self, params, x):
+            return params - x
+
+        def run(self, x):
+            new = self.update(self.params, x)
+            if x.ndim > 1:
+                print(self.params)
+            self.params = new
+    """
+    assert found("JT106", program) == [7, 20]
+
+
+def test_a_donated_array_is_replaced():
+    program = """
+    step = jax.jit(lambda params, x: params - x, donate_argnums=0)
+
+    def train(params, xs, self):
+        for x in xs:
+            params = step(params, x)
+            self.params = step(self.params, x)
+        total = step(params, x)
+        params = total
+        return params
+
+    def once(params, x):
+        if x is None:
+            return step(params, x)
+        new = step(params, x)
+        print(params.shape)
+        return new
+
+    @jax.jit
+    def inside(params, x):
+        return step(params, x) + params
+    """
+    assert found("JT106", program) == []

@@ -1,0 +1,128 @@
+"""What a compiled function closes over: state that changes later, and large arrays."""
+
+from .reading import found
+
+
+def test_a_global_that_a_loop_changes_is_read_by_a_jitted_function():
+    program = """
+    def run(w, xs):
+        rate = 0.1
+        config = {"decay": 0.0}
+
+        def decayed(w):
+            return w * (1.0 - config["decay"])
+
+        @jax.jit
+        def step(w, x):
+            return decayed(w) - rate * x
+
+        for x in xs:
+            w = step(w, x)
+            rate = rate * 0.99
+        config["decay"] = 0.1
+        return step(w, xs[0])
+    """
+    assert found("JT103", program) == [6, 10]
+
+
+def test_an_attribute_that_another_method_sets():
+    program = """
+    class Policy:
+        def __init__(self, params):
+            self.params = params
+            self.temperature = 1.0
+            self.act = jax.jit(self._act)
+
+        def _act(self, obs):
+            return obs @ self.params / self.temperature
+
+        def load(self, params):
+            self.params = params
+
+        def train(self, batches):
+            for batch in batches:
+                self.params = self.params - self.act(batch)
+
+    @functools.partial(jax.jit, static_argnums=0)
+    def evaluate(policy, obs):
+        return obs @ policy.params
+    """
+    assert found("JT103", program) == [8]
+
+
+def test_what_does_not_change_may_be_closed_over():
+    program = """
+    RATE = 0.1
+
+    class Policy:
+        def __init__(self, size):
+            self.size = size
+            self.build()
+
+        def build(self):
+            self.table = jnp.zeros(self.size)
+
+        @functools.partial(jax.jit, static_argnums=0)
+        def __call__(self, x):
+            return x + self.table * RATE
+
+        def reset(self):
+            self.count = 0
+
+    def make(rate):
+        @jax.jit
+        def step(w):
+            return w - rate * w
+        return step
+
+    def main(w, policy):
+        for rate in (0.1, 0.2):
+            step = make(rate)
+            w = step(w)
+        local = 1.0
+
+        @jax.jit
+        def f(x):
+            return x * local
+
+        w = f(f(w))
+        return policy(w), policy(w)
+    """
+    assert found("JT103", program) == []
+
+
+def test_large_arrays_are_constants_of_the_program():
+    program = """
+    class Lookup:
+        def __init__(self):
+            self.table = np.zeros((4096, 128), np.float32)
+            self.small = np.zeros(16)
+
+        @functools.partial(jax.jit, static_argnums=0)
+        def __call__(self, ids):
+            return self.table[ids] * self.small[0]
+
+    def main(ids, table):
+        lookup = Lookup()
+        inner = jax.jit(lambda t, i: t[i])
+        return lookup(ids), inner(table, ids)
+    """
+    assert found("JT301", program) == [8]
+
+
+def test_an_array_of_numpy_is_written_to_after_it_was_read():
+    program = """
+    def run(x, n):
+        weights = np.ones(3)
+        bias = np.zeros(3)
+
+        @jax.jit
+        def score(x):
+            return x * weights + bias
+
+        for i in range(n):
+            x = score(x)
+            weights[i] = 0.0
+        return x
+    """
+    assert found("JT103", program) == [7]

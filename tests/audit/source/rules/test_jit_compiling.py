@@ -1,0 +1,92 @@
+"""What is compiled again in each turn of a loop, and what is compiled once."""
+
+from .reading import found
+
+
+def test_compiled_in_each_turn():
+    program = """
+    @jax.jit
+    def total(x):
+        return x.sum()
+
+    @functools.partial(jax.jit, static_argnames="step")
+    def advance(x, step):
+        return x + step
+
+    def main(x, steps):
+        seen = []
+        for i in range(steps):
+            x = advance(x, step=i)
+            y = jax.jit(lambda v: v * 2)(x)
+            seen.append(y)
+            z = total(jnp.stack(seen))
+            w = total(x[i:])
+        return z, w
+
+    def fresh(x):
+        def inner(v):
+            return v + 1
+        return jax.jit(inner)(x)
+
+    def often(x):
+        while x.sum() < 3:
+            x = fresh(x)
+        return x
+    """
+    assert found("JT304", program) == [12, 13, 15, 16, 22]
+
+
+def test_compiled_once():
+    program = """
+    @jax.jit
+    def total(x):
+        return x.sum()
+
+    @functools.partial(jax.jit, static_argnames="mode")
+    def advance(x, i, mode):
+        return x + i
+
+    def main(x, n, configs):
+        double = jax.jit(lambda v: v * 2)
+        for i in range(0, n, 32):
+            x = advance(x, i, mode="fast")
+            y = total(x[i : i + 32])
+            x = double(x)
+        for mode in ("a", "b"):
+            x = advance(x, 0, mode=mode)
+        for config in configs:
+            step = jax.jit(lambda v: v * config)
+            x = step(x)
+        return x, y
+
+    @jax.jit
+    def traced(x):
+        for i in range(5):
+            x = x.at[i].add(total(x[:i]))
+        return x
+    """
+    assert found("JT304", program) == []
+
+
+def test_arrays_that_grow_by_joining_and_by_counting():
+    program = """
+    @jax.jit
+    def last(tokens):
+        return tokens[-1]
+
+    def generate(tokens, n):
+        for i in range(n):
+            token = last(tokens)
+            tokens = jnp.concatenate([tokens, token[None]])
+            other = last(jnp.zeros(i) + 1.0)
+        fixed = jnp.concatenate([tokens, tokens])
+        for i in range(n):
+            token = last(fixed)
+        return last(tokens), other
+
+    def constant(tokens, n):
+        for i in range(n):
+            tokens = jnp.concatenate([tokens[1:], last(tokens)[None]])
+        return tokens
+    """
+    assert found("JT304", program) == [7, 9]

@@ -1,0 +1,274 @@
+"""What tracing does to Python, found by reading: side effects, texts, clocks, exceptions."""
+
+from .reading import found
+
+
+def test_a_tracer_is_stored_through_a_helper_that_a_jitted_function_calls():
+    program = """
+    LOG = {}
+
+    def keep(name, value):
+        LOG[name] = value
+
+    @functools.partial(jax.jit, static_argnames="scale")
+    def step(x, scale=2.0):
+        y = x * scale
+        keep("y", y)
+        return y
+    """
+    assert found("JT101", program) == [4]
+
+
+def test_an_attribute_of_a_static_self_is_assigned_a_tracer():
+    program = """
+    class Agent:
+        def __init__(self, params):
+            self.params = params
+
+        @functools.partial(jax.jit, static_argnums=0)
+        def update(self, batch):
+            self.params = self.params - 0.1 * batch.mean(0)
+            return self.params
+    """
+    assert found("JT101", program) == [7]
+
+
+def test_an_attribute_is_assigned_in_a_method_that_is_jitted_in_init():
+    program = """
+    class Agent:
+        def __init__(self, params):
+            self.params = params
+            self.step = jax.jit(self._step)
+
+        def _step(self, batch):
+            self.loss = jnp.mean(batch ** 2)
+            return self.loss
+    """
+    assert found("JT101", program) == [7]
+
+
+def test_a_nonlocal_counter_moves_on_once_in_a_scan():
+    program = """
+    def run(xs):
+        count = 0
+
+        def body(carry, x):
+            nonlocal count
+            count = count + 1
+            return carry + x / count, None
+
+        return lax.scan(body, 0.0, xs)[0]
+    """
+    assert found("JT101", program) == [6]
+
+
+def test_a_deque_keeps_tracers():
+    program = """
+    from collections import deque
+
+    recent = deque(maxlen=10)
+
+    @jax.jit
+    def observe(x):
+        recent.append(x.sum())
+        return x
+    """
+    assert found("JT101", program) == [7]
+
+
+def test_local_containers_of_a_traced_function_may_change():
+    program = """
+    @jax.jit
+    def f(x, params):
+        outs = []
+        cache = {"first": x}
+        for w in params:
+            x = x @ w
+            outs.append(x)
+            cache.update(last=x)
+
+        def add(y):
+            outs.append(y)
+
+        add(x)
+        params["w"] = x
+        return outs, cache
+
+    def body(carry, x):
+        parts = [carry]
+        parts += [x]
+        return parts[0] + parts[1], parts
+
+    def g(xs):
+        history = []
+        for x in xs:
+            history.append(lax.scan(body, x, xs))
+        return history
+    """
+    assert found("JT101", program) == []
+
+
+def test_what_is_noted_on_purpose_while_tracing_is_no_side_effect():
+    program = """
+    traces = 0
+    SHAPES = set()
+
+    @jax.jit
+    def f(x):
+        global traces
+        traces += 1
+        SHAPES.add(x.shape)
+        return x
+
+    def structure(f, x):
+        box = []
+
+        def g(x):
+            y, extra = f(x)
+            box.append(extra)
+            return y
+
+        jax.eval_shape(g, x)
+        return box[0]
+
+    def on_host(x):
+        SEEN.append(x)
+
+    SEEN = []
+
+    @jax.jit
+    def h(x):
+        jax.debug.callback(on_host, x)
+        return x
+    """
+    assert found("JT101", program) == []
+
+
+def test_prints_and_logs_of_tracers():
+    program = """
+    import logging
+    from logging import info
+
+    logger = logging.getLogger(__name__)
+
+    def report(name, value):
+        logger.info("%s: %s", name, value)
+
+    @jax.jit
+    def f(x):
+        print("x is", x)
+        text = f"mean {x.mean()}"
+        print(text)
+        info("sum " + str(x.sum()))
+        report("max", x.max())
+        return x
+    """
+    assert found("JT102", program) == [7, 11, 13, 14]
+
+
+def test_prints_of_what_is_known_while_tracing():
+    program = """
+    import logging
+
+    @functools.partial(jax.jit, static_argnums=1)
+    def f(x, n):
+        print("compiling for", x.shape, x.dtype, n)
+        logging.info("size %d", len(x))
+        jax.debug.print("x {x}", x=x)
+        return x
+
+    def main(x):
+        y = f(x, 3)
+        print(y, f"{y.mean():.3f}")
+    """
+    assert found("JT102", program) == []
+
+
+def test_clocks_and_random_numbers_are_frozen():
+    program = """
+    import random
+    import time
+
+    RNG = np.random.default_rng(0)
+
+    def noise(shape):
+        return RNG.normal(size=shape)
+
+    @jax.jit
+    def f(x):
+        start = time.perf_counter()
+        y = x + noise(x.shape)
+        if random.random() < 0.5:
+            y = -y
+        return y, start
+    """
+    assert found("JT104", program) == [7, 11, 13]
+
+
+def test_a_generator_of_a_seed_gives_the_same_numbers_anyway():
+    program = """
+    import time
+
+    @jax.jit
+    def f(x):
+        rng = np.random.default_rng(3)
+        return x @ rng.normal(size=(4, 4))
+
+    def main(x):
+        start = time.time()
+        f(x)
+        return time.time() - start, np.random.rand()
+    """
+    assert found("JT104", program) == []
+
+
+def test_exceptions_that_are_never_raised():
+    program = """
+    def mean(total, count):
+        try:
+            result = total / count
+        except ZeroDivisionError:
+            result = 0.0
+        return result
+
+    @jax.jit
+    def f(x, n):
+        y = mean(x, n.sum())
+        try:
+            z = x[n]
+        except IndexError:
+            z = x[0]
+        return y, z
+
+    @jax.jit
+    def g(x):
+        try:
+            import scipy
+        except ImportError:
+            scipy = None
+        try:
+            y = x.reshape(3, -1)
+        except (TypeError, ValueError):
+            y = x
+        return y
+
+    def host(x, n):
+        return mean(x, n)
+    """
+    assert found("JT107", program) == [4, 13]
+
+
+def test_a_cache_of_the_module_keeps_a_tracer():
+    program = """
+    CACHE = {}
+
+    def mean(x):
+        if "mean" not in CACHE:
+            CACHE["mean"] = x.mean(0)
+        return CACHE["mean"]
+
+    @jax.jit
+    def f(x):
+        return x - mean(x)
+    """
+    assert found("JT101", program) == [5]

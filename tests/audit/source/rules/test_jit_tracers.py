@@ -1,0 +1,232 @@
+"""What a tracer cannot be: a truth, a number, a size, a key, one of two structures."""
+
+from .reading import found
+
+
+def test_python_functions_that_compare():
+    program = """
+    @jax.jit
+    def f(x, y):
+        low = min(x.sum(), y.sum())
+        ranks = sorted([x.mean(), y.mean()])
+        if x.max() in (1.0, 2.0):
+            low = -low
+        return low, ranks
+
+    @jax.jit
+    def g(params, x):
+        names = sorted(params)
+        for name, leaf in sorted(params.items()):
+            x = x + leaf
+        best = max([x, x], key=lambda it: it.size)
+        return best, max(x.shape), min(len(x), 3)
+    """
+    assert found("JT201", program) == [3, 4, 5]
+
+
+def test_an_exception_of_tracing_that_is_expected():
+    program = """
+    def is_positive(x):
+        try:
+            return bool(x.sum() > 0)
+        except jax.errors.TracerBoolConversionError:
+            return False
+
+    @jax.jit
+    def f(x):
+        try:
+            if x.sum() > 0:
+                x = -x
+        except jax.errors.ConcretizationTypeError:
+            pass
+        return x if is_positive(x) else -x
+    """
+    assert found("JT201", program) == []
+    assert found("JT202", program) == []
+
+
+def test_numbers_of_python_from_tracers():
+    program = """
+    def scale(x, n):
+        return x / int(n)
+
+    @jax.jit
+    def f(x, n, items):
+        y = scale(x, n)
+        z = float(x.mean())
+        w = np.asarray(x)
+        v = x.sum().item()
+        text = f"{z} {x.max():.2f}"
+        buffer = np.zeros(3)
+        buffer[0] = x[0]
+        return y, z, w, v, text, [jnp.sin, jnp.cos][n](x)
+    """
+    assert found("JT202", program) == [2, 7, 8, 9, 10, 12, 13]
+
+
+def test_numbers_of_python_that_are_known():
+    program = """
+    @functools.partial(jax.jit, static_argnums=(1,))
+    def f(x, n):
+        total = int(np.prod(x.shape))
+        for i in range(n):
+            x = x + float(n) / total
+        return x * np.float32(2.0) * np.sqrt(x.shape[-1])
+
+    def g(x):
+        return float(x.sum()), np.asarray(jax.jit(lambda y: y + 1)(x))
+
+    def host(x):
+        return np.sort(x)
+
+    @jax.jit
+    def h(x):
+        return jax.pure_callback(host, x, x)
+    """
+    assert found("JT202", program) == []
+
+
+def test_sizes_that_are_traced():
+    program = """
+    @jax.jit
+    def f(x, n, done):
+        head = x[:n]
+        zeros = jnp.zeros((n, 3))
+        ids = jnp.arange(n)
+        (where,) = jnp.where(done > 0)
+        some = x[x > 0]
+        values = jnp.unique(x)
+        return head, zeros, ids, where, some, values, x.reshape(n, -1)
+
+    def body(i, x):
+        return x + x[i : i + 2].sum()
+
+    def g(x):
+        return lax.fori_loop(0, 4, body, x)
+    """
+    assert found("JT203", program) == [3, 4, 5, 6, 7, 8, 9, 12]
+
+
+def test_sizes_that_are_known():
+    program = """
+    MASK = np.array([True, False, True])
+
+    @functools.partial(jax.jit, static_argnames="n")
+    def f(x, i, n):
+        b, t = x.shape
+        a = x[:n], x[:t], jnp.zeros(b), jnp.arange(len(x)), x[MASK]
+        c = jnp.where(x > 0, x, 0), jnp.nonzero(x, size=n), x[i], x.at[x > 0].set(0.0)
+        d = lax.dynamic_slice(x, (i, 0), (n, t)), lax.dynamic_slice_in_dim(x, i, n)
+        return a, c, d, jnp.unique(x, size=3), jnp.where(x > 0, size=4)
+
+    def host(x):
+        return x[x > 0], jnp.nonzero(x), x[: int(x[0])]
+    """
+    assert found("JT203", program) == []
+
+
+def test_containers_and_words_where_arrays_are_needed():
+    program = """
+    @jax.jit
+    def f(x, mode):
+        return x
+
+    def norm(tree):
+        return jnp.sqrt(jnp.sum([jnp.sum(x) for x in jax.tree.leaves(tree)]))
+
+    def g(x):
+        y = jnp.maximum((x, x), 0.0)
+        return f(x, "train"), f(x, jnp.tanh), f(x, mode={"kind": "eval"}), y
+    """
+    assert found("JT204", program) == [6, 9, 10]
+
+
+def test_containers_that_functions_take():
+    program = """
+    @functools.partial(jax.jit, static_argnums=(1,), static_argnames=("act",))
+    def f(x, mode, act=jnp.tanh):
+        return x
+
+    def g(x, modes):
+        stacked = jnp.stack([x, x]), jnp.concatenate([x, x]), jnp.array([1, 2])
+        return f(x, "train", act=jnp.sin), f(x, modes), jnp.zeros((3, 2)), jnp.sum(x)
+    """
+    assert found("JT204", program) == []
+
+
+def test_a_traced_key_in_a_helper():
+    program = """
+    TABLE = {0: "a", 1: "b"}
+
+    def pick(mode):
+        return TABLE[mode]
+
+    @functools.partial(jax.jit, static_argnums=1)
+    def inner(x, n):
+        return x * n
+
+    @jax.jit
+    def f(x, mode):
+        pick(mode)
+        return inner(x, mode)
+
+    @jax.jit
+    def g(x, params):
+        return inner(x, 3) + params["w"]
+    """
+    assert found("JT205", program) == [4, 13]
+
+
+def test_branches_that_differ():
+    program = """
+    def f(x, flag):
+        a = lax.cond(flag, lambda v: (v, v), lambda v: v * 2, x)
+        b = lax.switch(flag, [lambda: 0, lambda: 1.0])
+        c = lax.cond(flag, lambda: {"a": x}, lambda: {"a": x, "b": x})
+        d = lax.cond(flag, lambda v: jnp.zeros(3), lambda v: jnp.zeros((3, 1)), x)
+        return a, b, c, d
+
+    def same(x, flag):
+        a = lax.cond(flag, lambda v: (v, 0.0), lambda v: (v * 2, jnp.float32(1)), x)
+        b = lax.switch(flag, [jnp.sin, jnp.cos, lambda v: v], x)
+        c = lax.cond(flag, lambda v: None, lambda v: None, x)
+        return a, b, c
+    """
+    assert found("JT206", program) == [2, 3, 4, 5]
+
+
+def test_arrays_written_in_place():
+    program = """
+    @jax.jit
+    def f(x: jax.Array, state):
+        x[0] = 1.0
+        state["count"] = 0
+        y = jnp.zeros(3)
+        y[1:] += 2.0
+        return x, y, state
+
+    def g(items, n):
+        out = jnp.ones(n) * 2.0
+        for i in range(n):
+            out[i] = i
+        items[0] = out
+        host = np.zeros(3)
+        host[0] = 1
+        parts = jnp.split(out, 3)
+        parts[0] += 1.0
+        return out, host, parts
+    """
+    assert found("JT207", program) == [3, 6, 12]
+
+
+def test_a_key_that_is_made_from_a_tracer():
+    program = """
+    @jax.jit
+    def f(x, agent, names):
+        out = {}
+        out[f"agent_{agent}"] = x
+        same = {f"layer_{i}": x for i in range(3)}
+        message = f"agent {agent}"
+        return out, {str(agent): x}, same, names[f"layer_{x.ndim}"]
+    """
+    assert found("JT205", program) == [4, 7]

@@ -1,0 +1,163 @@
+"""Keys that are used once, however it may look."""
+
+import pytest
+
+from .random_keys import found
+
+FINE = {
+    "exclusive branches": """
+        def f(key, x, heavy):
+            if heavy:
+                return x + jax.random.laplace(key, x.shape)
+            return x + jax.random.normal(key, x.shape)
+        """,
+    "branches of cond": """
+        def f(key, x, flag):
+            return jax.lax.cond(
+                flag,
+                lambda: x + jax.random.normal(key, x.shape),
+                lambda: x + jax.random.uniform(key, x.shape),
+            )
+        """,
+    "a list of keys by position": """
+        def f(key, n):
+            keys = list(jax.random.split(key, n))
+            first, second, *rest = keys
+            return jax.random.normal(first) + jax.random.normal(second) + jax.random.normal(rest[0])
+        """,
+    "a key that self moves on": """
+        class Env:
+            def next_key(self):
+                self.key, key = jax.random.split(self.key)
+                return key
+
+            def roll(self, n):
+                return [jax.random.normal(self.next_key()) for _ in range(n)]
+
+            def again(self, n):
+                for _ in range(n):
+                    self.key, key = jax.random.split(self.key)
+                    self.x = jax.random.normal(key)
+        """,
+    "a key in a dict that moves on": """
+        def f(key, n):
+            state = {"key": key}
+            for _ in range(n):
+                state["key"], sub = jax.random.split(state["key"])
+                print(jax.random.normal(sub))
+        """,
+    "a key in a dict that moves on twice": """
+        def f(key, n):
+            state = {"key": key}
+            for _ in range(n):
+                state["key"], sub = jax.random.split(state["key"])
+                print(jax.random.normal(sub))
+                state["key"], sub = jax.random.split(state["key"])
+                print(jax.random.normal(sub))
+        """,
+    "keys from a stream": """
+        def stream(key):
+            while True:
+                key, sub = jax.random.split(key)
+                yield sub
+
+        def f(key, sizes):
+            keys = stream(key)
+            return [jax.random.normal(next(keys), (size,)) for size in sizes]
+        """,
+    "a loop that is left after the draw": """
+        def f(key, kinds, x):
+            for kind in kinds:
+                if kind.fits(x):
+                    return jax.random.normal(key, x.shape)
+            return x
+        """,
+    "the lane's own number folded in": """
+        @partial(jax.pmap, in_axes=(None, 0), axis_name="devices")
+        def f(key, x):
+            key = jax.random.fold_in(key, jax.lax.axis_index("devices"))
+            return x + jax.random.normal(key, x.shape)
+        """,
+    "keys in a carry and in xs": """
+        def f(key, x):
+            def step(carry, k):
+                x, key = carry
+                key, sub = jax.random.split(key)
+                return (x + jax.random.normal(sub) + jax.random.normal(k), key), None
+
+            key, scanned = jax.random.split(key)
+            return jax.lax.scan(step, (x, key), jax.random.split(scanned, 4))
+        """,
+    "a constant key for shapes only": """
+        def f(model, x):
+            return jax.eval_shape(lambda: jax.random.normal(jax.random.key(0), x.shape))
+        """,
+    "a seed from outside": """
+        def f(seeds):
+            return [jax.random.normal(jax.random.PRNGKey(seed)) for seed in seeds]
+
+        @jax.jit
+        def g(seed, x):
+            return x + jax.random.normal(jax.random.key(seed), x.shape)
+        """,
+    "conditions that exclude each other": """
+        def f(key, x, train, mode):
+            if train:
+                x = x + jax.random.normal(key, x.shape)
+            if mode == "a":
+                x = x * 2
+            if not train:
+                x = x + jax.random.uniform(key, x.shape)
+            return x
+
+        def g(key, x, mode):
+            if mode == "normal":
+                x = x + jax.random.normal(key, x.shape)
+            if mode == "uniform":
+                x = x + jax.random.uniform(key, x.shape)
+            return x
+        """,
+    "a generator of NumPy's": """
+        def f(rng, policy, prior):
+            return policy.sample(rng), prior.sample(rng), rng.normal()
+        """,
+    "one key for all collections": """
+        def f(model, key, x):
+            return model.init({"params": key, "dropout": key}, x)
+        """,
+    "a key that objects only hold": """
+        class State(NamedTuple):
+            key: jax.Array
+            x: jax.Array
+
+        def f(key, x):
+            state = State(key=key, x=x)
+            state = state._replace(key=key)
+            return state, dict(key=key), jax.random.normal(key)
+        """,
+    "the same path at two times": """
+        import equinox as eqx
+
+        class Path(eqx.Module):
+            key: jax.Array
+
+            def at(self, t):
+                return t * jax.random.normal(self.key)
+
+            def between(self, a, b):
+                return self.at(b) - self.at(a)
+        """,
+    "enough keys": """
+        def f(key, x):
+            n = x.shape[0]
+            keys = jax.random.split(key, n + 1)
+            a, b = jax.random.split(keys[n])
+            *more, last = jax.random.split(b, 5)
+            return [jax.random.normal(keys[i]) for i in range(n)]
+        """,
+}
+
+
+@pytest.mark.parametrize("case", FINE)
+def test_keys_that_are_used_once_are_not_reported(case: str):
+    assert found(FINE[case]) == []

@@ -1,0 +1,86 @@
+"""Keys as they are made: too few of them, or always the same."""
+
+import pytest
+
+from .random_keys import found
+
+TOO_FEW = {
+    "an index": (
+        """
+        def f(key):
+            keys = jax.random.split(key, 3)
+            return jax.random.normal(keys[0]) + jax.random.normal(keys[3])
+        """,
+        3,
+    ),
+    "a counter, by symbols": (
+        """
+        def f(key, x):
+            n = x.shape[0]
+            keys = jax.random.split(key, n - 1)
+            return [jax.random.normal(keys[i]) for i in range(n)]
+        """,
+        4,
+    ),
+    "names": (
+        """
+        def f(key):
+            a, b, c = jax.random.split(key)
+            return a, b, c
+        """,
+        2,
+    ),
+    "layers beyond the keys": (
+        """
+        SIZES = (8, 8, 4)
+
+        def f(key):
+            keys = jax.random.split(key, len(SIZES) - 1)
+            return [jax.random.normal(k, (n,)) for k, n in zip(keys, SIZES)]
+        """,
+        5,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TOO_FEW)
+def test_too_few_keys_are_found(case: str):
+    program, line = TOO_FEW[case]
+    assert ("RK004", line) in found(program)
+
+
+CONSTANT = {
+    "in a method that is jitted": (
+        """
+        class Model:
+            @partial(jax.jit, static_argnums=0)
+            def __call__(self, x):
+                keep = jax.random.bernoulli(jax.random.PRNGKey(1), 0.5, x.shape)
+                return x * keep
+        """,
+        4,
+    ),
+    "in a loop": (
+        """
+        def train(params, steps):
+            for _ in range(steps):
+                key = jax.random.PRNGKey(0)
+                params = params + jax.random.normal(key, params.shape)
+            return params
+        """,
+        3,
+    ),
+    "in a default": (
+        """
+        def dropout(x, rate, key=jax.random.key(0)):
+            return x * jax.random.bernoulli(key, rate, x.shape)
+        """,
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CONSTANT)
+def test_a_constant_key_is_found(case: str):
+    program, line = CONSTANT[case]
+    assert found(program) == [("RK005", line)]

@@ -1,0 +1,177 @@
+"""Keys that every turn of a loop or every lane of a map uses."""
+
+import pytest
+
+from .random_keys import found
+
+REPEATED = {
+    "a while loop that carries the key": (
+        """
+        def f(key, x):
+            def body(state):
+                i, key, x = state
+                _, sub = jax.random.split(key)
+                return i + 1, key, x + jax.random.normal(sub)
+
+            return jax.lax.while_loop(lambda state: state[0] < 9, body, (0, key, x))
+        """,
+        5,
+    ),
+    "a carry in a dict": (
+        """
+        def step(carry, x):
+            noise = jax.random.normal(carry["key"], x.shape)
+            return {"key": carry["key"], "x": carry["x"] + noise}, None
+
+        def f(key, xs):
+            return jax.lax.scan(step, {"key": key, "x": jnp.zeros(3)}, xs)
+        """,
+        3,
+    ),
+    "a state whose key is not replaced": (
+        """
+        from flax import struct
+
+        @struct.dataclass
+        class State:
+            x: jax.Array
+            key: jax.Array
+
+        def step(state: State, _):
+            key, sub = jax.random.split(state.key)
+            return state.replace(x=state.x + jax.random.normal(sub)), state.x
+
+        def run(state: State):
+            return jax.lax.scan(step, state, None, length=9)
+        """,
+        10,
+    ),
+    "objects made from one key": (
+        """
+        class Layer:
+            def __init__(self, key):
+                self.w = jax.random.normal(key, (3,))
+
+        def layers(key, n):
+            return [Layer(key) for _ in range(n)]
+        """,
+        6,
+    ),
+    "a helper in a fori loop": (
+        """
+        def noise(key, x):
+            return x + jax.random.normal(key, x.shape)
+
+        def f(key, x):
+            return jax.lax.fori_loop(0, 5, lambda i, x: noise(key, x), x)
+        """,
+        5,
+    ),
+    "a loop of Python's": (
+        """
+        def f(key, sizes):
+            params = []
+            for a, b in zip(sizes[:-1], sizes[1:]):
+                params.append(jax.random.normal(key, (a, b)))
+            return params
+        """,
+        4,
+    ),
+    "a comprehension": (
+        """
+        def f(key, sizes):
+            return [jax.random.normal(key, (size,)) for size in sizes]
+        """,
+        2,
+    ),
+    "split inside, always into the same": (
+        """
+        def f(key, x):
+            def step(x, _):
+                a, b = jax.random.split(key)
+                return x + jax.random.normal(a) * jax.random.normal(b), None
+
+            return jax.lax.scan(step, x, None, length=3)
+        """,
+        3,
+    ),
+    "dropout while training": (
+        """
+        def train(model, params, batches, key):
+            for i in range(100):
+                params = model.apply(params, batches[i], rngs={"dropout": key})
+            return params
+        """,
+        3,
+    ),
+    "a method's key": (
+        """
+        class Env:
+            def roll(self, n):
+                return [jax.random.normal(self.key) for _ in range(n)]
+        """,
+        3,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REPEATED)
+def test_a_key_that_every_turn_uses_is_found(case: str):
+    program, line = REPEATED[case]
+    assert found(program) == [("RK002", line)]
+
+
+SHARED = {
+    "closed over": (
+        """
+        def f(key, xs):
+            def noisy(x):
+                return x + jax.random.normal(key, x.shape)
+
+            return jax.vmap(noisy)(xs)
+        """,
+        3,
+    ),
+    "broadcast, by a decorator with arguments": (
+        """
+        @partial(jax.vmap, in_axes=(None, 0))
+        def act(key, obs):
+            return obs + jax.random.normal(key, obs.shape)
+        """,
+        1,
+    ),
+    "one key several times": (
+        """
+        def f(key, xs):
+            keys = jnp.repeat(key[None], xs.shape[0], axis=0)
+            return jax.vmap(lambda k, x: x + jax.random.normal(k))(keys, xs)
+        """,
+        3,
+    ),
+    "one key of several": (
+        """
+        def f(key, xs):
+            keys = jax.random.split(key, 3)
+            return jax.vmap(lambda x: x + jax.random.normal(keys[1], x.shape))(xs)
+        """,
+        3,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SHARED)
+def test_a_key_that_all_lanes_use_is_found(case: str):
+    program, line = SHARED[case]
+    assert found(program) == [("RK003", line)]
+
+
+@pytest.mark.parametrize(("data", "codes"), [("jax.lax.axis_index('env')", []), ("7", ["RK003"])])
+def test_a_key_is_each_lanes_own_once_its_number_is_folded_in(data: str, codes: list[str]):
+    program = f"""
+    def f(key, xs):
+        def noisy(x):
+            return x + jax.random.normal(jax.random.fold_in(key, {data}), x.shape)
+
+        return jax.vmap(noisy, axis_name="env")(xs)
+    """
+    assert [code for code, _ in found(program)] == codes

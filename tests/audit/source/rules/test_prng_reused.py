@@ -1,0 +1,204 @@
+"""Keys that are used again, in programs of other shapes than the rules' examples."""
+
+import pytest
+
+from .random_keys import found
+
+REUSED = {
+    "a draw after a branch that drew": (
+        """
+        def f(key, x, noisy):
+            if noisy:
+                x = x + jax.random.normal(key, x.shape)
+            return x * jax.random.bernoulli(key, 0.9, x.shape)
+        """,
+        4,
+    ),
+    "helpers, the second given what the first consumed": (
+        """
+        def layer(key, n):
+            w_key, b_key = jax.random.split(key)
+            return jax.random.normal(w_key, (n, n)), jax.random.normal(b_key, (n,))
+
+        def init(key):
+            return {"a": layer(key, 3), "b": layer(key, 4)}
+        """,
+        6,
+    ),
+    "a key that a helper returns as it was": (
+        """
+        def noise(key, x):
+            return x + jax.random.normal(key, x.shape), key
+
+        def f(key, x):
+            x, key = noise(key, x)
+            x, key = noise(key, x)
+            return x
+        """,
+        6,
+    ),
+    "an attribute of self": (
+        """
+        class Sampler:
+            def __init__(self, seed):
+                self.key = jax.random.PRNGKey(seed)
+
+            def sample(self, shape):
+                self.key, key = jax.random.split(self.key)
+                return jax.random.normal(key, shape) + jax.random.uniform(key, shape)
+        """,
+        7,
+    ),
+    "an object whose key does not move on": (
+        """
+        class Sampler:
+            def __init__(self, seed):
+                self.key = jax.random.key(seed)
+
+            def sample(self):
+                return jax.random.normal(self.key)
+
+        def pair():
+            sampler = Sampler(0)
+            return sampler.sample(), sampler.sample()
+        """,
+        10,
+    ),
+    "the same keys in two comprehensions": (
+        """
+        def f(key):
+            keys = jax.random.split(key, 5)
+            weights = [jax.random.normal(k, (3,)) for k in keys]
+            return weights, [jax.random.uniform(k) for k in keys]
+        """,
+        4,
+    ),
+    "the same keys in two maps": (
+        """
+        def f(key):
+            keys = jax.random.split(key, 5)
+            place = jax.vmap(lambda k: jax.random.normal(k, (3,)))(keys)
+            speed = jax.vmap(lambda k: jax.random.normal(k, (3,)))(keys)
+            return place, speed
+        """,
+        4,
+    ),
+    "the same number folded in": (
+        """
+        def f(key):
+            a = jax.random.normal(jax.random.fold_in(key, 1))
+            return a + jax.random.normal(jax.random.fold_in(key, 1))
+        """,
+        3,
+    ),
+    "a loop that starts from a used key": (
+        """
+        def f(key, x):
+            x = x + jax.random.normal(key, x.shape)
+            for _ in range(3):
+                key, sub = jax.random.split(key)
+                x = x + jax.random.normal(sub, x.shape)
+            return x
+        """,
+        4,
+    ),
+    "the parameters of two networks": (
+        """
+        from flax import linen as nn
+
+        class Net(nn.Module):
+            @nn.compact
+            def __call__(self, x):
+                return nn.Dense(4)(x)
+
+        def init(key, x):
+            actor, critic = Net(), Net()
+            return actor.init(key, x), critic.init({"params": key}, x)
+        """,
+        10,
+    ),
+    "two layers of a module": (
+        """
+        import equinox as eqx
+
+        class Net(eqx.Module):
+            def __init__(self, key):
+                self.first = eqx.nn.Linear(2, 3, key=key)
+                self.second = eqx.nn.Linear(2, 3, key=key)
+        """,
+        6,
+    ),
+    "samples of distributions": (
+        """
+        def f(key, policy, prior):
+            key, sub = jax.random.split(key)
+            return policy.sample(seed=sub), prior.sample(seed=sub)
+        """,
+        3,
+    ),
+    "a reset and the steps of an environment": (
+        """
+        def rollout(env, key, actions):
+            obs, state = env.reset(key)
+
+            def step(state, inputs):
+                action, k = inputs
+                obs, state, reward, done, _ = env.step(key, state, action)
+                return state, reward
+
+            return jax.lax.scan(step, state, (actions, jax.random.split(key, 10)))
+        """,
+        6,
+    ),
+    "a used key that a scan hands on": (
+        """
+        def f(key, x):
+            def step(carry, _):
+                x, key = carry
+                key, sub = jax.random.split(key)
+                x = x + jax.random.normal(sub, x.shape)
+                return (x, sub), x
+
+            return jax.lax.scan(step, (x, key), None, length=5)
+        """,
+        6,
+    ),
+    "a used key that a turn hands on": (
+        """
+        def f(key, x):
+            for _ in range(5):
+                key, sub = jax.random.split(key)
+                x = x + jax.random.normal(key, x.shape)
+            return x
+        """,
+        4,
+    ),
+    "inside of what a factory returns": (
+        """
+        def make_sampler(scale):
+            def noise(key, x):
+                return scale * jax.random.normal(key, x.shape)
+
+            def sample(key, x):
+                key, sub = jax.random.split(key)
+                return noise(sub, x) + noise(sub, 2 * x)
+
+            return sample
+        """,
+        7,
+    ),
+    "a key bound by a partial": (
+        """
+        def f(key, a, b):
+            draw = partial(jax.random.normal, key)
+            return draw(a.shape), draw(b.shape)
+        """,
+        3,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REUSED)
+def test_a_key_that_is_used_again_is_found(case: str):
+    program, line = REUSED[case]
+    assert ("RK001", line) in found(program)
