@@ -53,7 +53,7 @@ class Capture:
 
 
 @remembered
-def reads_of(function: ast.AST) -> tuple[Read, ...]:
+def _chains_in(function: ast.AST) -> tuple[Read, ...]:
     """All that a function reads by names, its parameters' attributes included, once each."""
     by_text: dict[str, Read] = {}
     inner: set[ast.AST] = set()
@@ -126,7 +126,7 @@ def _collect(
     own = _own_names(function.syntax)
     parameters = function.syntax.args.args
     first = parameters[0].arg if parameters and owner is not None else ""
-    for read in reads_of(function.syntax):
+    for read in _chains_in(function.syntax):
         if read.name == first:
             base = owner
         elif read.name in own:

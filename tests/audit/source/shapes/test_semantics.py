@@ -51,6 +51,11 @@ def resolve(name: str) -> Any:
     return getattr(importlib.import_module(module), attribute, None)
 
 
+def installed(calls: list[Call]) -> list[Call]:
+    """Those of functions that this release has; `test_table` knows which may be missing."""
+    return [made for made in calls if resolve(made[0]) is not None]
+
+
 def real(argument: Any) -> Any:
     """The argument for JAX: arrays to trace."""
     if isinstance(argument, A):
@@ -61,8 +66,6 @@ def real(argument: Any) -> Any:
 def of_jax(made: Call) -> Any:
     name, args, keywords = made
     function = resolve(name)
-    if function is None:
-        pytest.skip("not in this release")
     leaves, tree = jax.tree.flatten(
         ([real(argument) for argument in args], real_keywords(keywords))
     )
@@ -131,7 +134,7 @@ def is_whole(value: Value) -> bool:
     return isinstance(value.shape, tuple) and None not in value.shape and value.dtype is not None
 
 
-@pytest.mark.parametrize("made", CALLS, ids=str)
+@pytest.mark.parametrize("made", installed(CALLS), ids=str)
 def test_calls(made: Call):
     expected = of_jax(made)
     value = result_of(made, lambda shape: shape)
@@ -211,28 +214,23 @@ NUMPY_CALLS = [
 ]
 
 
-@pytest.mark.parametrize("made", NUMPY_CALLS, ids=str)
+@pytest.mark.parametrize("made", installed(NUMPY_CALLS), ids=str)
 def test_calls_of_numpy(made: Call):
     name, args, keywords = made
-    function = resolve(name)
-    if function is None:
-        pytest.skip("not in this release")
-    try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            expected = function(
-                *map(ones, args), **{key: ones(argument) for key, argument in keywords.items()}
-            )
-    except np.linalg.LinAlgError as error:
-        pytest.skip(f"of ones: {error}")
+    named = {key: regular(argument) for key, argument in keywords.items()}
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        expected = resolve(name)(*map(regular, args), **named)
     value = result_of(made, lambda shape: shape)
     assert shapes_agree(value, expected), (value, expected)
 
 
-def ones(argument: Any) -> Any:
+def regular(argument: Any) -> Any:
+    """An argument for NumPy: ones, with a diagonal that makes matrices positive definite."""
     if isinstance(argument, A):
-        return np.ones(argument.shape, argument.dtype)
-    return [ones(item) for item in argument] if isinstance(argument, list) else argument
+        array = np.ones(argument.shape, argument.dtype)
+        return array + np.eye(*array.shape[-2:], dtype=array.dtype) if array.ndim > 1 else array
+    return [regular(item) for item in argument] if isinstance(argument, list) else argument
 
 
 def shapes_agree(value: Value, expected: Any) -> bool:

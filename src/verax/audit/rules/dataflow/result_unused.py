@@ -52,7 +52,7 @@ def _is_pure(call: Call) -> bool:
 
 
 def _is_dropped(call: Call) -> bool:
-    from ...source.queries.syntax import call_statements, handlers_around, statements_in
+    from ...source.queries.syntax import call_statements, handlers_around, holds, statements_in
 
     frame = call.frame
     function = frame.function
@@ -67,13 +67,9 @@ def _is_dropped(call: Call) -> bool:
     if any(handlers_around(frame, call.syntax)):
         return False
     return not any(
-        isinstance(it, (ast.With, ast.AsyncWith)) and _holds(it, statement)
+        isinstance(it, (ast.With, ast.AsyncWith)) and holds(it, statement)
         for it in statements_in(function)
     )
-
-
-def _holds(outer: ast.stmt, inner: ast.stmt) -> bool:
-    return outer.lineno <= inner.lineno <= (outer.end_lineno or outer.lineno)
 
 
 def _shown(call: Call) -> str:

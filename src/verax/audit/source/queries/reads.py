@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass, field
 
 from ..remember import remembered, walked
+from .syntax import holds
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _REFLECTION = frozenset(("locals", "vars", "eval", "exec", "globals"))
@@ -28,7 +29,7 @@ class Reads:
 
     def around(self, statement: ast.stmt) -> list[ast.For | ast.AsyncFor | ast.While]:
         """The loops that a statement is in."""
-        return [it for it in self.loops if _holds(it, statement)]
+        return [it for it in self.loops if holds(it, statement)]
 
     def after(self, statement: ast.stmt, name: str) -> bool:
         """Whether a name may be read once a statement has run."""
@@ -37,20 +38,14 @@ class Reads:
         end = (statement.end_lineno or statement.lineno, statement.end_col_offset or 0)
         around = self.around(statement)
         for read in self.lines.get(name, ()):
-            if _holds(statement, read):
+            if holds(statement, read):
                 # In a loop it reads what it gave the name in the turn before.
                 if around:
                     return True
                 continue
-            if (read.lineno, read.col_offset) >= end or any(_holds(it, read) for it in around):
+            if (read.lineno, read.col_offset) >= end or any(holds(it, read) for it in around):
                 return True
         return False
-
-
-def _holds(outer: ast.stmt, inner: ast.stmt | ast.expr) -> bool:
-    start = (outer.lineno, outer.col_offset)
-    end = (outer.end_lineno or 0, outer.end_col_offset or 0)
-    return start <= (inner.lineno, inner.col_offset) < end
 
 
 @remembered

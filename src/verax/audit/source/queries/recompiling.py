@@ -14,13 +14,12 @@ from .arguments import ordinary_arguments, static_arguments
 from .repetition import (
     counts,
     has_many_turns,
-    holds,
     is_made_inside,
     loops_around,
     loops_of,
     surrounds,
 )
-from .syntax import body_of, statement_around
+from .syntax import body_of, holds, statement_around
 
 _JOINS = frozenset(
     f"{module}.{name}"

@@ -10,7 +10,7 @@ from ..frame import Frame, Region
 from ..graph import Node
 from ..remember import children, remembered, walked
 from ..values import Sequence, Transformed
-from .syntax import body_of
+from .syntax import body_of, holds
 
 _Loop = ast.For | ast.While | ast.ListComp | ast.GeneratorExp
 
@@ -36,13 +36,6 @@ def _loops(body: ast.AST) -> list[_Loop]:
             found.append(node)
         pending.extend(children(node))
     return found
-
-
-def holds(outer: ast.stmt | ast.expr, inner: ast.stmt | ast.expr) -> bool:
-    """Whether a piece of syntax is inside of another one, by where they are written."""
-    start = (outer.lineno, outer.col_offset)
-    end = (outer.end_lineno or 0, outer.end_col_offset or 0)
-    return start <= (inner.lineno, inner.col_offset) < end
 
 
 def in_one_loop(first: Event, second: Event) -> bool:

@@ -55,6 +55,13 @@ def call_statements(owner: ast.AST) -> dict[ast.AST, ast.Expr]:
     return {it.value: it for it in statements_in(owner) if isinstance(it, ast.Expr)}
 
 
+def holds(outer: ast.stmt | ast.expr, inner: ast.stmt | ast.expr) -> bool:
+    """Whether a piece of syntax is inside of another one, by where they are written."""
+    start = (outer.lineno, outer.col_offset)
+    end = (outer.end_lineno or 0, outer.end_col_offset or 0)
+    return start <= (inner.lineno, inner.col_offset) < end
+
+
 def handlers_around(frame: Frame, syntax: ast.AST) -> Iterator[ast.ExceptHandler]:
     """The `except` clauses that are ready where a piece of syntax runs."""
     line: int = getattr(syntax, "lineno", 0)
