@@ -18,6 +18,7 @@ from verax.audit.settings import FAIL_ON, FORMATS, Settings, read_settings
 
 if TYPE_CHECKING:
     from verax.audit.baseline import Baseline
+    from verax.audit.diff import Before
     from verax.audit.report import Report
     from verax.audit.source.engine import Options
 
@@ -84,7 +85,7 @@ def _add_audit(commands: argparse._SubParsersAction[_Parser]) -> None:
     audit.add_argument(
         "targets",
         metavar="TARGET",
-        nargs="+",
+        nargs="*",
         help="a file, a notebook, a folder or a module to read, - for standard input; or "
         "file.py:function or package.module:function, which is also imported and traced",
     )
@@ -159,6 +160,12 @@ def _add_audit(commands: argparse._SubParsersAction[_Parser]) -> None:
         help=f"the least severity that makes the exit code 1 (default: {_DEFAULT_FAIL_ON})",
     )
     findings.add_argument(
+        "--diff",
+        metavar="REV",
+        help="only what is new since the work has left the git revision REV, also in files that "
+        "have not changed; without a TARGET, in the working directory",
+    )
+    findings.add_argument(
         "--baseline", metavar="FILE", help="leave out what was known when FILE was written"
     )
     findings.add_argument(
@@ -193,27 +200,21 @@ def _depth(text: str) -> int:
 
 def _audit(options: argparse.Namespace) -> int:
     from verax.audit.baseline import without_known
-    from verax.audit.child import DEFAULT_TIMEOUT, Given
-    from verax.audit.command import audit_targets, fails
+    from verax.audit.command import fails
+    from verax.audit.diff import without_earlier
     from verax.audit.output import write_file, write_stdout
     from verax.audit.selection import Selection, parse_codes
-    from verax.audit.specs import parse_dims
 
+    _complete(options)
     settings = read_settings(Path.cwd())
     selection = Selection(
         parse_codes(*_codes(options.select, "--select", settings.select, "select", settings)),
         parse_codes(*_codes(options.ignore, "--ignore", settings.ignore, "ignore", settings)),
     )
     baseline = _baseline(options, settings)
-    if options.inputs and options.specs:
-        raise UsageError("--inputs gives all arguments; leave out --in, or --inputs")
-    given = Given(options.specs, parse_dims(options.dims), options.inputs, options.axes)
-    timeout = options.timeout or DEFAULT_TIMEOUT
     format = options.format or settings.format or "text"
     sections = _shows_flow(options, format)
-    report = audit_targets(
-        options.targets, given, timeout, _source_options(options, settings, sections)
-    )
+    report, before = _report(options, _source_options(options, settings, sections))
     if not sections and format not in _LISTS:
         note = "how data flows is not shown for folders; audit one file, or use --flow"
         report = replace(report, notes=(*report.notes, note))
@@ -222,6 +223,8 @@ def _audit(options: argparse.Namespace) -> int:
         return _write_baseline(report, options.write_baseline)
     if baseline is not None:
         report = without_known(report, baseline, _paths(options), selection.keeps)
+    if before is not None:
+        report = without_earlier(report, before)
     text = _rendered(options, report, format)
     if options.output and options.output != "-":
         write_file(options.output, text)
@@ -229,6 +232,33 @@ def _audit(options: argparse.Namespace) -> int:
         write_stdout(text)
     fail_on = options.fail_on or settings.fail_on or _DEFAULT_FAIL_ON
     return FOUND if fails(report, fail_on) else FINE
+
+
+def _complete(options: argparse.Namespace) -> None:
+    """Fill in what one option says for another; complain where two contradict each other."""
+    if options.diff is not None and options.write_baseline:
+        raise UsageError("--write-baseline writes all findings; leave out --diff")
+    if options.inputs and options.specs:
+        raise UsageError("--inputs gives all arguments; leave out --in, or --inputs")
+    if not options.targets:
+        if options.diff is None:
+            raise UsageError(
+                "name a file or a folder to audit, as in `verax audit src/`; see verax audit --help"
+            )
+        options.targets = ["."]
+
+
+def _report(options: argparse.Namespace, source: Options) -> tuple[Report, Before | None]:
+    """The report, and with --diff what was there before."""
+    from verax.audit.child import DEFAULT_TIMEOUT, Given
+    from verax.audit.command import audit_change, audit_targets
+    from verax.audit.specs import parse_dims
+
+    if options.diff is not None:
+        return audit_change(options.targets, options.diff, source)
+    given = Given(options.specs, parse_dims(options.dims), options.inputs, options.axes)
+    timeout = options.timeout or DEFAULT_TIMEOUT
+    return audit_targets(options.targets, given, timeout, source), None
 
 
 def _write_baseline(report: Report, file: str) -> int:

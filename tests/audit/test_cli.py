@@ -208,7 +208,10 @@ def test_a_file_that_cannot_be_written(asked, capsys, project: Path):
     ("call", "message"),
     [
         ("", "the following arguments are required: COMMAND; see verax --help"),
-        ("audit", "the following arguments are required: TARGET; see verax audit --help"),
+        (
+            "audit",
+            "name a file or a folder to audit, as in `verax audit src/`; see verax audit --help",
+        ),
         ("adit x", "argument COMMAND: invalid choice: 'adit'"),
         ("audit x:y --fromat json", "unrecognized arguments: --fromat json; see verax --help"),
         ("audit x:y --depth -1", "argument --depth: '-1' is no number of levels; see verax audit"),

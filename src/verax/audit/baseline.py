@@ -1,7 +1,6 @@
 """Findings that are known already: `--baseline` and `--write-baseline`.
 
-A finding is known by its code, its file and the text of its line, so that it stays known when lines
-above it come and go. A line that holds it twice counts twice.
+A line that holds a finding twice counts twice.
 """
 
 from __future__ import annotations
@@ -12,30 +11,23 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from .errors import UsageError
-from .finding import Engine, Finding, Place
+from .finding import Engine, Finding
+from .recognise import Known, Read, Recogniser
 from .report import Report
 from .source import reading
-from .source.reading import SourceText, UnreadableError
 
 SCHEMA = "verax.baseline/1"
-
-Read = Callable[[str], SourceText]
-
-
-class Known(NamedTuple):
-    """What makes a finding known; `file` is relative to the baseline's folder, with slashes."""
-
-    code: str
-    file: str
-    text: str
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """How often each finding was there, and which were found by tracing."""
+    """How often each finding was there, and which were found by tracing.
+
+    Files of findings are relative to the baseline's folder.
+    """
 
     file: str
     counts: Mapping[Known, int]
@@ -76,11 +68,11 @@ def read_baseline(file: str) -> Baseline:
 
 def as_baseline(report: Report, file: str, read: Read = reading.read) -> str:
     """The findings of a report as the text of a baseline that will lie in `file`."""
-    lines = _Lines(read)
+    recogniser = Recogniser(_folder(file), read)
     counts: Counter[Known] = Counter()
     engines: dict[Known, str] = {}
     for finding in report.findings:
-        known = _known(finding, file, lines)
+        known = recogniser.known(finding)
         counts[known] += 1
         engines[known] = finding.engine.value
     findings = [
@@ -103,10 +95,10 @@ def without_known(
     code was asked for, which `keeps` tells.
     """
     left = Counter(baseline.counts)
-    lines = _Lines(read)
+    recogniser = Recogniser(_folder(baseline.file), read)
 
     def is_new(finding: Finding) -> bool:
-        known = _known(finding, baseline.file, lines)
+        known = recogniser.known(finding)
         left[known] -= 1
         return left[known] < 0
 
@@ -138,41 +130,8 @@ def _was_looked_for(known: Known, baseline: Baseline, folders: list[str]) -> boo
     return known not in baseline.traced and any(path.is_relative_to(it) for it in folders)
 
 
-def _known(finding: Finding, file: str, lines: _Lines) -> Known:
-    place = finding.place
-    if not os.path.isabs(place.file):
-        return Known(finding.code, place.file, lines.text(place))
-    try:
-        shown = os.path.relpath(os.path.realpath(place.file), os.path.realpath(_folder(file)))
-    except ValueError:  # on another drive
-        shown = place.file
-    return Known(finding.code, shown.replace(os.sep, "/"), lines.text(place))
-
-
 def _folder(file: str) -> str:
     return os.path.dirname(os.path.abspath(file))
-
-
-class _Lines:
-    """The lines of files, each read once."""
-
-    def __init__(self, read: Read):
-        self._read = read
-        self._known: dict[str, dict[tuple[int, int], str]] = {}
-
-    def text(self, place: Place) -> str:
-        """The line at a place with its spaces evened out; empty where it cannot be read."""
-        if place.file not in self._known:
-            self._known[place.file] = self._lines(place.file)
-        return self._known[place.file].get((place.cell, place.line), "")
-
-    def _lines(self, file: str) -> dict[tuple[int, int], str]:
-        try:
-            source = self._read(file)
-        except UnreadableError:
-            return {}
-        lines = enumerate(source.text.split("\n"), 1)
-        return {source.position(number): " ".join(line.split()) for number, line in lines}
 
 
 def _count(count: int, noun: str) -> str:

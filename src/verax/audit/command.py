@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from .child import DEFAULT_TIMEOUT, Given, audit_in_child
+from .diff import Before, change_since, found_before
 from .errors import UsageError
 from .finding import Severity
 from .report import Report, findings_only, merged, worst
-from .source.engine import Options, audit_files
+from .source.engine import Audited, Options, audit_files
 from .source.locate import module_path
 from .specs import parse_inputs
 from .suppressions import without_suppressed
-from .target import STDIN, FunctionTarget, SourceTarget, parse_target
+from .target import STDIN, FunctionTarget, SourceTarget, Target, parse_target
 
 
 def audit_targets(
@@ -32,6 +33,28 @@ def audit_targets(
         UsageError: A target or what was said about its inputs is wrong.
     """
     parsed = [parse_target(target) for target in targets]
+    report, _ = _audited(parsed, given, timeout, options or Options())
+    return report
+
+
+def audit_change(
+    targets: Iterable[str], revision: str, options: Options | None = None
+) -> tuple[Report, Before]:
+    """A report about files and folders, and which of its findings were there at a revision.
+
+    Raises:
+        UsageError: A target is wrong, or has no version at that revision.
+    """
+    parsed = [parse_target(target) for target in targets]
+    change = change_since(revision, parsed)
+    options = options or Options()
+    report, audited = _audited(parsed, Given([], {}), DEFAULT_TIMEOUT, options)
+    return report, found_before(change, report, audited, parsed, options)
+
+
+def _audited(
+    parsed: Sequence[Target], given: Given, timeout: float, options: Options
+) -> tuple[Report, Audited]:
     parse_inputs(given.specs, given.dims)  # complains before anything is imported
     functions = [target for target in parsed if isinstance(target, FunctionTarget)]
     traced = [_traced(target, given, timeout, alone=len(parsed) == 1) for target in functions]
@@ -39,7 +62,7 @@ def audit_targets(
     stdin = sys.stdin.buffer.read() if any(it.text == STDIN for it in asked) else None
     paths = [str(it.path) for it in asked if it.text != STDIN]
     homes = {home for target in functions if (home := _home(target)) is not None}
-    audited = audit_files(paths, options or Options(), stdin, sorted(homes))
+    audited = audit_files(paths, options, stdin, sorted(homes))
     read = [
         # How data flows in a traced function is what the trace shows.
         findings_only(report) if file in audited.beside else report
@@ -51,7 +74,7 @@ def audit_targets(
         target=", ".join(target.text for target in parsed),
         notes=(*audited.notes, *report.notes),
     )
-    return without_suppressed(report, audited.commented, audited.read)
+    return without_suppressed(report, audited.commented, audited.read), audited
 
 
 def paths_of(targets: Iterable[str]) -> list[str]:

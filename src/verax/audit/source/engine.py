@@ -43,7 +43,8 @@ class Audited:
     """What an audit of files gave, before comments in them have answered anything.
 
     `reports` are by file, in order. `beside` are the files that no path meant, `commented` those
-    that may hold `# verax:` comments; `texts` reads them as the audit did.
+    that may hold `# verax:` comments; `texts` reads them as the audit did. `digests` are, by file,
+    those of all files that its report depends on.
     """
 
     reports: Mapping[str, Report]
@@ -51,6 +52,7 @@ class Audited:
     beside: frozenset[str] = frozenset()
     commented: frozenset[str] = frozenset()
     texts: Texts = field(default_factory=Texts)
+    digests: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
 
     def read(self, path: str) -> SourceText:
         """The text of a file, as the audit has read it."""
@@ -84,7 +86,7 @@ def audit_files(
     texts = Texts(options.max_bytes, given)
     roots = import_roots(files, here)
     outcomes = {file: Auditor(roots, texts).audit(file) for file in given}
-    outcomes |= _outcomes([file for file in files if file not in given], roots, texts, options)
+    outcomes |= audit_each([file for file in files if file not in given], roots, texts, options)
     notes = list(found.notes)
     if not files:
         notes.append(f"{', '.join(paths)}: there is no Python file and no notebook to audit")
@@ -94,10 +96,11 @@ def audit_files(
         frozenset(beside),
         frozenset(file for file, outcome in outcomes.items() if outcome.has_comments),
         texts,
+        {file: outcome.digests for file, outcome in outcomes.items()},
     )
 
 
-def _outcomes(
+def audit_each(
     files: Sequence[str], roots: Sequence[str], texts: Texts, options: Options
 ) -> dict[str, Outcome]:
     """What each file told, from the cache where nothing has changed."""

@@ -1,0 +1,212 @@
+"""`--diff`: which findings were there before a change, so that only what it breaks is shown.
+
+A file that has not changed, and that depends on none that has, tells now what it told then. The
+others are written as they were into a temporary folder, and audited there.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from .errors import UsageError
+from .finding import Finding
+from .git import Repository
+from .recognise import Known, Recogniser
+from .report import Report, merged
+from .source.discover import SUFFIXES, discover
+from .source.engine import Audited, Options, audit_each
+from .source.one_file import Texts
+from .source.reading import digest_of_file
+from .source.roots import import_roots
+from .suppressions import without_suppressed
+from .target import STDIN, FunctionTarget, SourceTarget, Target
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Change:
+    """What has changed since a revision, in the repository that all targets lie in."""
+
+    repository: Repository
+    commit: str
+    since: str
+
+
+@dataclass(frozen=True)
+class Before:
+    """Findings of a report that were there before, and since when."""
+
+    findings: frozenset[Finding]
+    since: str
+
+
+def change_since(revision: str, targets: Sequence[Target]) -> Change:
+    """The change since the present work has left the history of a revision.
+
+    Raises:
+        UsageError: There is no such revision, or a target has no earlier version.
+    """
+    option = f"--diff {revision}"
+    folders = [_folder(target, option) for target in targets]
+    repository = Repository.of(folders[0], option)
+    for folder in folders[1:]:
+        if Repository.of(folder, option) != repository:
+            raise UsageError(f"{option}: {folders[0]} and {folder} lie in different repositories")
+    commit = repository.commit(revision)
+    fork = repository.fork(commit)
+    since = revision if fork == commit else f"{fork[:8]}, where {revision} was left"
+    return Change(repository, fork, since)
+
+
+def _folder(target: Target, option: str) -> str:
+    if isinstance(target, FunctionTarget):
+        raise UsageError(
+            f"{option}: {target.text} cannot be traced as it was; audit {target.home} instead, "
+            "which reads it, or trace it without --diff"
+        )
+    if target.text == STDIN:
+        raise UsageError(f"{option}: standard input has no earlier version; name a file")
+    path = str(target.path)
+    return path if os.path.isdir(path) else os.path.dirname(path) or "."
+
+
+def found_before(
+    change: Change, report: Report, audited: Audited, targets: Sequence[Target], options: Options
+) -> Before:
+    """Those findings of a report that were there before a change."""
+    with tempfile.TemporaryDirectory(prefix="verax-") as folder:
+        old = _Old(change.repository, os.path.realpath(folder))
+        change.repository.write(change.commit, old.folder, _is_wanted)
+        old.take_ignored(audited.digests)
+        now = {file: old.changed(digests) for file, digests in audited.digests.items()}
+        same = [audited.reports[file] for file, changed in now.items() if not changed]
+        then = _findings_then(old, now, targets, options)
+        certain = {finding.identity for part in same for finding in part.findings}
+        left = [it for it in report.findings if it.identity not in certain]
+        recogniser = Recogniser(change.repository.top, audited.read)
+        new = set(_unmatched(then, [(recogniser.known(it), it) for it in left]))
+    return Before(frozenset(it for it in report.findings if it not in new), change.since)
+
+
+def _is_wanted(path: str) -> bool:
+    return path.endswith((*SUFFIXES, ".gitignore"))
+
+
+class _Old:
+    """The tree as it was, in a temporary folder."""
+
+    def __init__(self, repository: Repository, folder: str):
+        self._repository = repository
+        self.folder = folder
+        # What searches for files takes this for the top of a repository.
+        os.mkdir(os.path.join(folder, ".git"))
+
+    def path(self, path: str) -> str:
+        """Where a path of the work tree is in the old one; what lies outside stays."""
+        relative = self._relative(path)
+        return path if relative is None else os.path.normpath(os.path.join(self.folder, relative))
+
+    def _relative(self, path: str) -> str | None:
+        folder, name = os.path.split(os.path.abspath(path))
+        real = os.path.join(os.path.realpath(folder), name)
+        top = self._repository.top
+        if os.path.realpath(path) == top:
+            return "."
+        inside = real.startswith(top.rstrip(os.sep) + os.sep)
+        return os.path.relpath(real, top) if inside else None
+
+    def changed(self, digests: Mapping[str, str]) -> bool:
+        """Whether one of some files, each with its present digest, was another one."""
+        return any(
+            digest_of_file(old) != digest
+            for file, digest in digests.items()
+            if (old := self.path(file)) != file
+        )
+
+    def take_ignored(self, digests: Mapping[str, Mapping[str, str]]) -> None:
+        """Take files from the work tree that git ignores: what is generated has no history."""
+        read = {file for depends in digests.values() for file in depends}
+        only_now = {
+            relative: file
+            for file in read
+            if (relative := self._relative(file)) is not None
+            and os.path.exists(file)
+            and not os.path.exists(self.path(file))
+        }
+        for relative in self._repository.ignored(only_now) if only_now else ():
+            copy = os.path.join(self.folder, relative)
+            os.makedirs(os.path.dirname(copy), exist_ok=True)
+            shutil.copyfile(only_now[relative], copy)
+
+
+def _findings_then(
+    old: _Old, now: Mapping[str, bool], targets: Sequence[Target], options: Options
+) -> list[tuple[Known, Finding]]:
+    """Findings of files as they were: of those that would tell something else now, or are gone."""
+    paths = [old.path(str(it.path)) for it in targets if isinstance(it, SourceTarget)]
+    base = old.path(options.base or os.getcwd())
+    found = discover(filter(os.path.exists, paths), options.exclude, base).files
+    same = {old.path(file) for file, changed in now.items() if not changed}
+    texts = Texts(options.max_bytes)
+    outcomes = audit_each(
+        [file for file in found if file not in same],
+        import_roots(found, old.path(os.getcwd())),
+        texts,
+        # A temporary folder is never seen again.
+        replace(options, base=base, cache=False, sections=False),
+    )
+    report = merged(outcome.report for outcome in outcomes.values())
+    commented = [file for file, outcome in outcomes.items() if outcome.has_comments]
+    report = without_suppressed(report, commented, texts.read)
+    recogniser = Recogniser(old.folder, texts.read)
+    return [(recogniser.known(it), it) for it in report.findings]
+
+
+def _unmatched(
+    then: Iterable[tuple[Known, Finding]], now: Iterable[tuple[Known, Finding]]
+) -> list[Finding]:
+    """Findings that are new: neither in the same file before, nor moved from another one."""
+    then, now = _left([(it, it[0]) for it in then], [(it, it[0]) for it in now])
+    _, moved = _left([(it, _moving(*it)) for it in then], [(it, _moving(*it)) for it in now])
+    return [finding for _, finding in moved]
+
+
+def _moving(known: Known, finding: Finding) -> tuple[str, str, str]:
+    """What stays when a function moves to another file, or its file gets another name."""
+    return known.code, finding.place.function, known.text
+
+
+def _left(
+    then: Iterable[tuple[_T, object]], now: Iterable[tuple[_T, object]]
+) -> tuple[list[_T], list[_T]]:
+    """What is left of two lists of things with keys, after each key is paired off."""
+    then, now = list(then), list(now)
+    both = Counter(key for _, key in then) & Counter(key for _, key in now)
+    return _without(then, both), _without(now, both)
+
+
+def _without(pairs: Iterable[tuple[_T, object]], keys: Mapping[object, int]) -> list[_T]:
+    left = Counter(keys)
+    kept: list[_T] = []
+    for thing, key in pairs:
+        left[key] -= 1
+        if left[key] < 0:
+            kept.append(thing)
+    return kept
+
+
+def without_earlier(report: Report, before: Before) -> Report:
+    """The report without findings that were there before, and a note of how many."""
+    issues = tuple(it for it in report.issues if it not in before.findings)
+    warnings = tuple(it for it in report.warnings if it not in before.findings)
+    gone = len(report.findings) - len(issues) - len(warnings)
+    text = f"{gone} finding{'s' * (gone != 1)} {'was' if gone == 1 else 'were'} there already at "
+    notes = (*report.notes, text + before.since) if gone else report.notes
+    return replace(report, issues=issues, warnings=warnings, notes=notes)
