@@ -9,6 +9,7 @@ from html import escape
 from ..finding import Confidence, Finding, Place, Verified
 from ..report import Report
 from ._boundaries import COLUMNS, boundaries
+from ._few import few
 from ._places import with_short_files
 from ._plain import one_line, plain
 from ._summary import SECTIONS, summary
@@ -130,9 +131,11 @@ def _finding(finding: Finding) -> Iterator[str]:
 def _verified(entries: tuple[Verified, ...]) -> Iterator[str]:
     if entries:
         yield "<ul>"
-    for entry in entries:
+    for entry, remark in few(entries):
         claim, reason = _prose(entry.claim), _prose(entry.reason)
         yield f"<li>{_plain(entry.code)} <strong>{claim}</strong>{_at(entry.place)}: {reason}</li>"
+        if remark:
+            yield f'<li class="note">… {_prose(remark)}</li>'
     if entries:
         yield "</ul>"
 

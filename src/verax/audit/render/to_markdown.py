@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from ..finding import Confidence, Evidence, Finding, Place, Verified
 from ..report import Report
 from ._boundaries import COLUMNS, boundaries
+from ._few import few
 from ._places import with_short_files
 from ._plain import one_line, plain
 from ._summary import SECTIONS, summary
@@ -28,7 +29,7 @@ def _report(report: Report) -> Iterator[str]:
         [line for node in stack_trees(report) for line in _list(node)],
         list(_shape_trace(report)),
         [line for finding in report.issues for line in _finding(finding)],
-        [_verified(it) for it in report.verified],
+        [line for it in few(report.verified) for line in _verified(*it)],
         [line for finding in report.warnings for line in _finding(finding)],
     )
     for number, (title, lines) in enumerate(zip(SECTIONS, parts, strict=True), 1):
@@ -97,9 +98,11 @@ def _evidence(steps: Iterable[Evidence]) -> Iterator[str]:
         yield f"    {number}. {_prose(step.text)}{_at(step.place)}"
 
 
-def _verified(verified: Verified) -> str:
+def _verified(verified: Verified, remark: str) -> Iterator[str]:
     claim, reason = _prose(verified.claim), _prose(verified.reason)
-    return f"- {verified.code} **{claim}**{_at(verified.place)}: {reason}"
+    yield f"- {verified.code} **{claim}**{_at(verified.place)}: {reason}"
+    if remark:
+        yield f"- *… {_prose(remark)}*"
 
 
 def _at(place: Place | None) -> str:

@@ -17,6 +17,7 @@ from .. import view
 from ..finding import Confidence, Finding, Severity, Verified
 from ..report import Report
 from ._boundaries import boundaries
+from ._few import few
 from ._places import with_short_files
 from ._plain import one_line, plain
 from ._summary import SECTIONS, summary
@@ -79,7 +80,7 @@ def _report(report: Report, width: int) -> Iterator[RenderableType]:
         _trees(stack_trees(report)),
         list(_shape_trace(report, width)),
         [_finding(it) for it in report.issues],
-        [_verified(it) for it in report.verified],
+        [_verified(*it) for it in few(report.verified)],
         [_finding(it) for it in report.warnings],
     )
     for number, (title, part) in enumerate(zip(SECTIONS, parts, strict=True), 1):
@@ -170,11 +171,13 @@ def _finding(finding: Finding) -> RenderableType:
     return Group(head, Padding(Group(*parts), (0, 0, 1, 2)))
 
 
-def _verified(verified: Verified) -> RenderableType:
+def _verified(verified: Verified, remark: str) -> RenderableType:
     text = Text(one_line(verified.claim))
     if verified.place is not None:
         text.append(f"  {plain(str(verified.place))}", "cyan")
     text.append(f"\n{plain(verified.reason)}", "dim")
+    if remark:
+        text.append(f"\n… {remark}", "dim")
     return _item(f"✓ {verified.code}  ", text)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Evidence, Finding, Severity
+from ...finding import Engine, Evidence, Finding, Severity, Verified
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ _FIX = (
 )
 
 
-def check_source(facts: SourceFacts) -> Iterator[Finding]:
+def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
     """Report rules whose arguments, results or shapes visibly do not fit."""
-    from ...source.queries.custom_derivatives import misfits
+    from ...source.queries.custom_derivatives import fitting, misfits
 
     for it in misfits(facts):
         yield RULE.finding(
@@ -46,6 +46,13 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             "for each result a tangent",
             fix=_FIX,
             engine=Engine.SOURCE,
+        )
+    for place, name, count in fitting(facts):
+        yield RULE.verified(
+            f"the rules of `{name}` return as much as they should",
+            "the forward rule a result and residuals, the backward rule "
+            f"{count} cotangent{'s' * (count != 1)} for {count} argument{'s' * (count != 1)}",
+            place,
         )
 
 

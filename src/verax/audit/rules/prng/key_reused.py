@@ -84,8 +84,30 @@ def _verified(facts: Facts) -> Iterator[Verified]:
             )
 
 
-def check_source(facts: SourceFacts) -> Iterator[Finding]:
-    """Report every use of a key after its first, on a path that the program can take."""
+def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
+    """Report every use of a key after its first; list functions that use each of theirs once."""
+    found = list(_reuses(facts))
+    yield from found
+    yield from _used_once(facts, found)
+
+
+def _used_once(facts: SourceFacts, found: list[Finding]) -> Iterator[Verified]:
+    from ...source.queries.used_once import used_once
+
+    places = [place for it in found for place in (it.place, *(e.place for e in it.evidence))]
+    for it in used_once(facts):
+        if any(place in it for place in places):
+            continue
+        names = ", ".join(f"`{name}`" for name in it.keys)
+        yield RULE.verified(
+            f"each random key is used once in `{it.name}`",
+            f"{names}: drawn from, split or handed on once, on every way through the function",
+            it.place,
+        )
+
+
+def _reuses(facts: SourceFacts) -> Iterator[Finding]:
+    """Every use of a key after its first, on a path that the program can take."""
     from ...source.queries.keys import excluded, is_function_of_object, uses
     from ...source.queries.turns import handed_on_used
 

@@ -42,12 +42,20 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
             )
 
 
-def check_source(facts: SourceFacts) -> Iterator[Finding]:
+def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
     """Classes whose own functions, one after the other, give another object."""
-    from ...source.queries.round_trips import broken_trips
+    from ...source.queries.round_trips import trips
 
-    for trip in broken_trips(facts):
+    for trip in trips(facts):
         name = trip.cls.name
+        if trip.kept:
+            yield RULE.verified(
+                f"`{name}` survives flattening",
+                f"its own functions, one after the other, give back {', '.join(trip.kept)}",
+                trip.cls.frame.place(trip.cls.syntax),
+            )
+        if not trip.problem:
+            continue
         yield RULE.finding(
             trip.unflatten.frame.place(_first_line(trip.unflatten.syntax)),
             current=f"`{name}` is registered as a pytree, but {trip.problem}",

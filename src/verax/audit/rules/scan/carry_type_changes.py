@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...finding import Engine, Evidence, Finding, Place, Severity
+from ...finding import Engine, Evidence, Finding, Place, Severity, Verified
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -139,17 +140,36 @@ def _structures(facts: Facts) -> str:
     return ""
 
 
-def check_source(facts: SourceFacts) -> Iterator[Finding]:
-    """Report carries whose structure, shape or dtype changes for certain."""
+def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
+    """Report carries that change for certain; list those that certainly keep their structure."""
     from ...source.events import Loop
+    from ...source.queries.structure import described
+
+    kept: dict[ast.AST, set[str]] = {}
+    for loop in facts.events(Loop):
+        found = list(_changes(facts, loop))
+        yield from found
+        same = "" if found else described(loop.carry_in, loop.carry_out)
+        kept.setdefault(loop.syntax, set()).add(same)
+    for loop in facts.events(Loop):
+        # However the loop is reached, its carry is known.
+        ways = kept.pop(loop.syntax, {""})
+        if all(ways) and loop.frame.module is facts.module:
+            yield RULE.verified(
+                f"the carry of the {loop.kind} keeps its structure",
+                f"in and out it is {' or '.join(sorted(ways))}",
+                loop.place,
+            )
+
+
+def _changes(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
     from ...source.queries.loops import returned_at
     from ...source.queries.structure import difference
 
-    for loop in facts.events(Loop):
-        changed = difference(loop.carry_in, loop.carry_out)
-        if changed is None:
-            yield from _changed_leaves(facts, loop)
-            continue
+    changed = difference(loop.carry_in, loop.carry_out)
+    if changed is None:
+        yield from _changed_leaves(facts, loop)
+    else:
         yield RULE.finding(
             returned_at(facts, loop) or loop.place,
             current=f"the body of the {loop.kind} returns a carry of another structure than it "

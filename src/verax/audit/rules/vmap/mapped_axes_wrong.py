@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Finding, Severity
+from ...finding import Engine, Finding, Severity, Verified
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -55,9 +55,10 @@ _OF_ARGUMENTS = (
 )
 
 
-def check_source(facts: SourceFacts) -> Iterator[Finding]:
+def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
     """Maps that cannot work, by what is known of the function and its arguments."""
-    from ...source.queries.in_axes import misfits
+    from ...source.queries.in_axes import fits, misfits
+    from ...source.values import Function
 
     for event, reason in misfits(facts):
         expected, fix = _OF_RESULTS if "out_axes" in reason else _OF_ARGUMENTS
@@ -65,6 +66,14 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             expected = "`in_axes` has one entry for each positional argument"
         yield RULE.finding(
             event.place, current=reason, expected=expected, fix=fix, engine=Engine.SOURCE
+        )
+    for event, fit in fits(facts):
+        function = event.transformed.function
+        name = f" of `{function.name}`" if isinstance(function, Function) else ""
+        yield RULE.verified(
+            f"`in_axes` of {event.transformed.kind} has an entry for each argument{name}",
+            fit,
+            event.place,
         )
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Finding, Severity
+from ...finding import Engine, Finding, Severity, Verified
 from .._rule import Rule
 
 if TYPE_CHECKING:
+    from ...source.events import Fact
     from ...source.facts import SourceFacts
     from ...trace.facts import Facts
 
@@ -45,28 +47,62 @@ def _fix(name: str, bound: list[str]) -> str:
     return f"Run it inside of `jax.vmap(..., axis_name={name!r})` or `jax.shard_map`."
 
 
-def check_source(facts: SourceFacts) -> Iterator[Finding]:
+def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
     """Collectives over names that no map around them binds, where all maps are known."""
     from ...source.events import Fact
+
+    collectives = [
+        fact
+        for fact in facts.events(Fact)
+        if fact.kind == "collective" and fact.data["axes"] is not None
+    ]
+    told: set[ast.AST] = set()
+    for fact in collectives:
+        for finding in _unbound(facts, fact):
+            told.add(fact.syntax)
+            yield finding
+    for fact in collectives:
+        if fact.syntax not in told and fact.frame.module is facts.module:
+            for verified in _bound_there(fact):
+                told.add(fact.syntax)
+                yield verified
+
+
+def _unbound(facts: SourceFacts, fact: Fact) -> Iterator[Finding]:
     from ...source.queries.maps import bound_names
 
-    for fact in facts.events(Fact):
-        if fact.kind != "collective" or fact.data["axes"] is None:
+    bound = bound_names(fact.frame)
+    for name in fact.data["axes"] if bound is not None else ():
+        if bound is None or name in bound:
             continue
-        bound = bound_names(fact.frame)
-        for name in fact.data["axes"] if bound is not None else ():
-            if bound is None or name in bound:
-                continue
-            known = f"; what surrounds it binds {', '.join(map(repr, bound))}" if bound else ""
-            yield RULE.finding(
-                fact.place,
-                current=f"`{fact.text}` goes over the axis {name!r}, which nothing around it binds"
-                + known,
-                expected=_EXPECTED,
-                fix=_fix(name, bound),
-                evidence=facts.why_traced(fact.frame, fact.data["result"]),
-                engine=Engine.SOURCE,
-            )
+        known = f"; what surrounds it binds {', '.join(map(repr, bound))}" if bound else ""
+        yield RULE.finding(
+            fact.place,
+            current=f"`{fact.text}` goes over the axis {name!r}, which nothing around it binds"
+            + known,
+            expected=_EXPECTED,
+            fix=_fix(name, bound),
+            evidence=facts.why_traced(fact.frame, fact.data["result"]),
+            engine=Engine.SOURCE,
+        )
+
+
+def _bound_there(fact: Fact) -> Iterator[Verified]:
+    """Say so if maps around a collective bind all the names that it goes over."""
+    region = fact.frame.region
+    around = list(region.chain()) if region is not None else []
+    binding = [
+        next((it for it in around if it.axis_name == name and it.place is not None), None)
+        for name in fact.data["axes"]
+    ]
+    places = [it.place for it in binding if it is not None and it.place is not None]
+    if binding and len(places) == len(binding):
+        names = ", ".join(map(repr, fact.data["axes"]))
+        yield RULE.verified(
+            f"the axis {names} of `{fact.text}` is bound",
+            f"by the map at {', '.join(f'line {place.line}' for place in dict.fromkeys(places))}",
+            fact.place,
+        )
 
 
 def _bound_names(facts: Facts) -> list[str]:

@@ -16,11 +16,16 @@ from ..values import Class, Constant, Data, Function, Instance, Sequence, Value,
 
 
 class Trip(NamedTuple):
-    """A registered class, the function that puts it together, and what goes wrong."""
+    """A registered class, the function that puts it together, and what goes wrong.
+
+    Where nothing does, `kept` are the fields that certainly come back as they were: all of them, or
+    none.
+    """
 
     cls: Class
     unflatten: Function
-    problem: str
+    problem: str = ""
+    kept: tuple[str, ...] = ()
 
 
 _WITH_METHODS = frozenset(
@@ -31,8 +36,8 @@ _WITH_METHODS = frozenset(
 )
 
 
-def broken_trips(facts: SourceFacts) -> Iterator[Trip]:
-    """The classes of a file that do not come back as they were."""
+def trips(facts: SourceFacts) -> Iterator[Trip]:
+    """What becomes of the registered classes of a file."""
     for cls in facts.record.classes:
         if cls.frame.module is not facts.module or cls.registration is None:
             continue
@@ -40,9 +45,8 @@ def broken_trips(facts: SourceFacts) -> Iterator[Trip]:
         function = innermost_function(unflatten)
         if flatten is None or unflatten is None or function is None:
             continue
-        problem = _problem(facts, cls, flatten, unflatten, function)
-        if problem:
-            yield Trip(cls, function, problem)
+        problem, kept = _outcome(facts, cls, flatten, unflatten, function)
+        yield Trip(cls, function, problem, kept)
 
 
 def _functions(cls: Class) -> tuple[Value | None, Value | None]:
@@ -58,28 +62,49 @@ def _functions(cls: Class) -> tuple[Value | None, Value | None]:
     return None, None
 
 
-def _problem(
+def _outcome(
     facts: SourceFacts, cls: Class, flatten: Value, unflatten: Value, function: Function
-) -> str:
+) -> tuple[str, tuple[str, ...]]:
+    """What goes wrong, or which fields are kept."""
     machine = facts.machine
     site = Site(cls.frame, cls.syntax)
     machine.start_root()
     before = opaque_instance(cls, Node("object", (), cls.syntax, cls.frame, label=cls.name), None)
     apart = machine.call(site, flatten, [before], {})
     if not isinstance(before, Instance) or not isinstance(apart, Sequence):
-        return ""
+        return "", ()
     if apart.items is None or len(apart.items) != 2 or not isinstance(apart.items[0], Sequence):
-        return ""
+        return "", ()
     children, auxiliary = apart.items
     fields = {name: nodes_of(value) for name, value in before.attributes.items()}
     after = machine.call(site, unflatten, [auxiliary, children], {})
     count = len(children.items) if isinstance(children, Sequence) and children.items else 0
     wrong = _unpacked_count(function, count)
     if wrong:
-        return f"{count} children are flattened, and {wrong} are unpacked"
+        return f"{count} children are flattened, and {wrong} are unpacked", ()
     if not isinstance(after, Instance) or after.cls is not cls:
-        return ""
-    return _swapped(fields, after) or _forgotten(facts, cls, fields, after)
+        return "", ()
+    problem = _swapped(fields, after) or _forgotten(facts, cls, fields, after)
+    return problem, () if problem else _kept(cls, fields, after)
+
+
+def _kept(cls: Class, fields: dict[str, list[Node]], after: Instance) -> tuple[str, ...]:
+    """All fields of a class, if each of them holds exactly what it held."""
+    names = tuple(dict.fromkeys((*all_fields(cls), *_stored(cls))))
+    same = all(
+        fields.get(name)
+        and (value := after.attributes.get(name)) is not None
+        and nodes_of(value) == fields[name]
+        for name in names
+    )
+    return names if same else ()
+
+
+def _stored(cls: Class) -> Iterator[str]:
+    """Attributes that methods of a class store in some object, whatever it is called."""
+    for node in walked(cls.syntax):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr
 
 
 def _unpacked_count(function: Function, count: int) -> int:
