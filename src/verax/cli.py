@@ -27,6 +27,7 @@ FINE, FOUND, WRONG_CALL, INTERRUPTED = 0, 1, 2, 130
 
 _DEFAULT_FAIL_ON = "error"
 
+_NO_FLOW = "not shown for folders: audit one file, or add --flow"
 # Formats that hold findings alone.
 _LISTS = ("concise", "github", "sarif")
 
@@ -200,6 +201,7 @@ def _depth(text: str) -> int:
 
 def _audit(options: argparse.Namespace) -> int:
     from verax.audit.baseline import without_known
+    from verax.audit.causes import one_a_cause
     from verax.audit.command import fails
     from verax.audit.diff import without_earlier
     from verax.audit.output import write_file, write_stdout
@@ -216,8 +218,7 @@ def _audit(options: argparse.Namespace) -> int:
     sections = _shows_flow(options, format)
     report, before = _report(options, _source_options(options, settings, sections))
     if not sections and format not in _LISTS:
-        note = "how data flows is not shown for folders; audit one file, or use --flow"
-        report = replace(report, notes=(*report.notes, note))
+        report = replace(report, omitted=_NO_FLOW)
     report = selection.apply(report)
     if options.write_baseline:
         return _write_baseline(report, options.write_baseline)
@@ -225,7 +226,7 @@ def _audit(options: argparse.Namespace) -> int:
         report = without_known(report, baseline, _paths(options), selection.keeps)
     if before is not None:
         report = without_earlier(report, before)
-    text = _rendered(options, report, format)
+    text = _rendered(options, one_a_cause(report), format)
     if options.output and options.output != "-":
         write_file(options.output, text)
     else:

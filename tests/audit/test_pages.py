@@ -59,7 +59,7 @@ def test_markdown_has_all_sections_in_order():
     assert in_order(text)
     assert "  - line 12 `h = jnp.tanh(x @ w)`\n" in text
     assert "    - `params['w'][0]` `f32[feat=4,hid=32]`\n" in text
-    assert "| carry | `h` | `f32[batch=8,hid=32]` | `f32[batch=8,hid=32]` |\n" in text
+    assert "| carry | `h` | `f32[batch=8,hid=32]` | `unchanged` |\n" in text
     assert "### AX001 Axes that mean different things meet\n" in text
     assert "**critical** at `train.py:41:12` in `step`\n" in text
     assert "- SC001 **carry of the scan** (`train.py:14`): same structure" in text

@@ -11,7 +11,7 @@ from verax.audit import Report
 from verax.audit.render import to_terminal
 
 from .reports import reports
-from .sample import CARRY, FLOW, ISSUE, REPORT, TANH
+from .sample import CARRY, FLOW, ISSUE, REPORT, SCANNED, TANH, X
 
 EXPECTED = """\
 train.py:step
@@ -44,7 +44,7 @@ train.py:step
 
 3. Shape trace at boundaries
   scan of layer  train.py:14
-    carry    h    f32[batch=8,hid=32]  →  f32[batch=8,hid=32]
+    carry    h    f32[batch=8,hid=32]  →  unchanged
     scanned  x|y  f32[batch=8,feat=4]  →  -
 
 4. Issues found
@@ -97,10 +97,27 @@ def test_no_line_is_wider_than_the_terminal(report: Report):
 
 
 def test_what_does_not_fit_into_columns_goes_below_each_other():
-    text = to_terminal.render(Report("t", shape_trace=(CARRY,)), width=55)
-    assert "    carry  h\n        f32[batch=8,hid=32]  →  f32[batch=8,hid=32]\n" in text
-    text = to_terminal.render(Report("t", shape_trace=(CARRY,)), width=40)
-    assert "    carry  h\n        f32[batch=8,hid=32]\n      → f32[batch=8,hid=32]\n" in text
+    report = Report("t", shape_trace=(replace(CARRY, before=X.tensor),))
+    text = to_terminal.render(report, width=55)
+    assert "    carry  h\n        f32[batch=8,feat=4]  →  f32[batch=8,hid=32]\n" in text
+    text = to_terminal.render(report, width=40)
+    assert "    carry  h\n        f32[batch=8,feat=4]\n      → f32[batch=8,hid=32]\n" in text
+
+
+def test_what_crosses_a_boundary_unchanged_fills_one_row():
+    names = ["p['a']", "p['b']", "q", "r", "s", "t", "u"]
+    same = [replace(CARRY, name=name) for name in names]
+    text = to_terminal.render(Report("t", shape_trace=(*same, SCANNED)), width=80)
+    assert "    carry    p[…] (2), q, r, s and 2 more  7 arrays             →  unchanged\n" in text
+    assert "    scanned  x|y                           f32[batch=8,feat=4]  →  -\n" in text
+
+
+def test_what_was_not_computed_is_not_called_none():
+    text = to_terminal.render(Report("t", omitted="not shown for folders"), width=80)
+    assert text.count("\n  not shown for folders\n") == 3
+    assert text.count("\n  none\n") == 3
+    text = to_terminal.render(replace(REPORT, omitted="not shown for folders"), width=80)
+    assert "└── loss  f32[]\n  not shown for folders\n" in text
 
 
 def test_colour_is_only_written_when_asked_for():

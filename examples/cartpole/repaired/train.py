@@ -70,8 +70,8 @@ def train(updates: int, seed: int = 0) -> list[float]:
 
 
 # What `update` may be called with, and what the axes of that mean, for an audit.
-PARAMS = networks.Params(hidden="feature hidden", policy="hidden action", value="hidden _")
-AXES = {"learner": Learner(PARAMS, optimiser.Adam(PARAMS, PARAMS, ""), states="env feature")}
+PARAMS = {"hidden": "feature hidden", "policy": "hidden action", "value": "hidden _"}
+AXES = {"learner": {"params": PARAMS, "states": "env feature"}}
 
 
 def example() -> tuple[Learner, Array]:

@@ -82,14 +82,19 @@ def serve(request: Request, enter: Callable[[str], None]) -> Report:
     from .run import audit_callable
 
     enter("trace")
-    return audit_callable(
-        function,
-        inputs.args,
-        inputs.kwargs,
-        axes=inputs.axes,
-        ranges=inputs.ranges,
-        target=request["target"],
-    )
+    from .trace.axes.declared import AxesError
+
+    try:
+        return audit_callable(
+            function,
+            inputs.args,
+            inputs.kwargs,
+            axes=inputs.axes,
+            ranges=inputs.ranges,
+            target=request["target"],
+        )
+    except AxesError as error:
+        raise UsageError(f"--axes {request['axes']}: {error}") from None
 
 
 def _inputs(

@@ -45,7 +45,8 @@ class AuditModule(ModuleType):
             function: The function to audit; it may be jitted, mapped, differentiated.
             *args: Example arguments.
             axes: What the axes of a parameter mean: parameter name to `"batch time feat"`, or to a
-                pytree of such strings with the structure of the argument.
+                pytree of such strings with the structure of the argument. A dict from fields may
+                stand for a named tuple or a dataclass.
             ranges: Which values a parameter takes: parameter name to `(low, high)`, nested alike.
             **kwargs: Example keyword arguments. (For one that is called `axes` or `ranges`, audit
                 a lambda that passes it on.)
@@ -54,13 +55,14 @@ class AuditModule(ModuleType):
             The report, without findings that a comment `# verax: ignore[CODE] reason` in their
             line suppresses.
         """
+        from .causes import one_a_cause
         from .run import audit_callable
         from .suppressions import without_suppressed
 
         name = getattr(function, "__qualname__", None) or type(function).__name__
         target = f"{getattr(function, '__module__', None) or '?'}:{name}"
         found = audit_callable(function, args, kwargs, axes=axes, ranges=ranges, target=target)
-        return without_suppressed(found)
+        return one_a_cause(without_suppressed(found))
 
 
 audit: AuditModule = cast(AuditModule, sys.modules["verax.audit"])

@@ -169,7 +169,7 @@ class Report:
     """What an audit found.
 
     `notes` are remarks about the audit itself: a file that could not be read, a rule that failed,
-    a part that could not be followed.
+    a part that could not be followed. `omitted` says why the first three sections do not tell all.
     """
 
     target: str
@@ -180,6 +180,7 @@ class Report:
     verified: tuple[Verified, ...] = ()
     warnings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    omitted: str = ""
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -144,7 +144,7 @@ def test_notebooks_show_cells(planted: Path, capsys):
         assert shown in capsys.readouterr().out
 
 
-NOT_SHOWN = "how data flows is not shown for folders; audit one file, or use --flow"
+NOT_SHOWN = "not shown for folders: audit one file, or add --flow"
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])

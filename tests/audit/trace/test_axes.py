@@ -4,7 +4,9 @@ Every axis has a size of its own, a prime, so that the shape of a result tells w
 its dimensions is: what verax says can be compared with what JAX computes.
 """
 
+from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verax.audit.trace.axes.declared import AxesError
+from verax.audit.trace.axes.declared import AxesError, names_of
 from verax.audit.trace.entry import trace
 from verax.audit.trace.facts import Facts
 
@@ -202,6 +204,47 @@ def test_a_declaration_of_the_wrong_rank_names_the_leaf_and_both_numbers():
         AxesError, match=r"`p\['w'\]` are declared as 'a b c', which names 3.*has 2"
     ):
         _ = Facts(traced, {"p": {"w": "a b c"}}, None).axes
+
+
+class Point(NamedTuple):
+    x: jax.Array
+    y: jax.Array
+
+
+@jax.tree_util.register_dataclass
+@dataclass
+class Pair:
+    first: Point
+    second: jax.Array
+
+
+def test_a_dict_describes_records_by_their_fields():
+    """Also some of the fields only; `['x']` is `.x`."""
+    point = Point(jnp.ones((2, 3)), jnp.ones(4))
+    traced = trace(lambda p, q: p.first.x, [Pair(point, jnp.ones(5)), point], {})
+    declared = {"p": {"first": {"x": "batch feat"}, "second": "time"}, "q": Point("a b", "c")}
+    facts = Facts(traced, declared, None)
+    names = {leaf.name: names_of(leaf, facts.declared_axes) for leaf in traced.inputs}
+    assert names == {
+        "p.first.x": ("batch", "feat"),
+        "p.first.y": (None,),
+        "p.second": ("time",),
+        "q.x": ("a", "b"),
+        "q.y": ("c",),
+    }
+    assert facts.axes.names(facts.program.body.outputs[0]) == ("batch", "feat")
+
+
+def test_a_name_stands_for_a_whole_part_and_not_for_its_namesakes():
+    traced = trace(lambda p: p, [{"w": {"a": jnp.ones(2)}, "w2": jnp.ones(3)}], {})
+    names = [names_of(leaf, {"p": {"w": "batch"}}) for leaf in traced.inputs]
+    assert names == [("batch",), (None,)]
+
+
+def test_a_declaration_of_what_is_not_there():
+    traced = trace(lambda p: p.x, [Point(jnp.ones(2), jnp.ones(2))], {})
+    with pytest.raises(AxesError, match=r"for `p.z`, which is not there; did you mean p.[xy] or p.[xy]"):
+        _ = Facts(traced, {"p": {"z": "batch"}}, None).axes
 
 
 def test_every_primitive_is_followed_or_known_to_be_unknown():

@@ -18,6 +18,9 @@ SECTIONS = (
     "Warnings",
 )
 
+# What `Report.omitted` is about.
+_OF_FLOW = SECTIONS[:3]
+
 SEVERITIES = (Severity.CRITICAL, Severity.ERROR, Severity.MINOR)
 
 
@@ -49,6 +52,13 @@ def summary(report: Report) -> str:
 
 def _plural(count: int, noun: str) -> str:
     return f"{count or 'no'} {noun}{'s' * (count != 1)}"
+
+
+def remark_on(report: Report, section: str, has_entries: bool) -> str:
+    """What to say at the end of a section: why it is empty, or not whole."""
+    if section in _OF_FLOW and report.omitted:
+        return report.omitted
+    return "" if has_entries else "none"
 
 
 def joined(parts: Iterable[str], separator: str = " · ") -> str:

@@ -91,17 +91,17 @@ def _code_line(text: str) -> str:
 
 def _sources(step: FlowStep, names: dict[str, str]) -> Line:
     sources = _unique(names.get(it, it) for it in step.consumes)
-    return (("note", "from"), ("code", ", ".join(_gathered(sources)))) if sources else ()
+    return (("note", "from"), ("code", ", ".join(gathered(sources)))) if sources else ()
 
 
-def _gathered(names: Iterable[str]) -> list[str]:
+def gathered(names: Iterable[str], most: int = _MOST_LEAVES) -> list[str]:
     """Names, with the leaves of a tree together where there are many: `params[…] (64)`."""
     trees: dict[str, list[str]] = {}
     for name in names:
         trees.setdefault(re.split(r"[\[.(]", name, maxsplit=1)[0].strip(), []).append(name)
     found: list[str] = []
     for tree, leaves in trees.items():
-        if len(leaves) > _MOST_LEAVES and tree and not tree.startswith("line "):
+        if len(leaves) > most and tree and not tree.startswith(("line ", "the ", "a ")):
             found.append(f"{tree}[…] ({len(leaves)})")
         else:
             found += leaves

@@ -12,7 +12,7 @@ from ._boundaries import COLUMNS, boundaries
 from ._few import few
 from ._places import with_short_files
 from ._plain import one_line, plain
-from ._summary import SECTIONS, summary
+from ._summary import SECTIONS, remark_on, summary
 from ._tree import Line, Node, flow_tree, stack_trees
 
 # Colours are only added to what the page has, so that dark pages stay readable.
@@ -61,7 +61,9 @@ def _report(report: Report) -> Iterator[str]:
     )
     for number, (title, lines) in enumerate(zip(SECTIONS, parts, strict=True), 1):
         yield f"<details open><summary>{number}. {title}</summary>"
-        yield from lines or ["<p>none</p>"]
+        yield from lines
+        if remark := remark_on(report, title, bool(lines)):
+            yield f"<p>{_prose(remark)}</p>"
         yield "</details>"
     if report.notes:
         yield "<details open><summary>Notes</summary><ul>"

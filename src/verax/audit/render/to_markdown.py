@@ -11,7 +11,7 @@ from ._boundaries import COLUMNS, boundaries
 from ._few import few
 from ._places import with_short_files
 from ._plain import one_line, plain
-from ._summary import SECTIONS, summary
+from ._summary import SECTIONS, remark_on, summary
 from ._tree import Kind, Line, Node, flow_tree, stack_trees
 
 
@@ -34,7 +34,9 @@ def _report(report: Report) -> Iterator[str]:
     )
     for number, (title, lines) in enumerate(zip(SECTIONS, parts, strict=True), 1):
         yield f"\n## {number}. {title}\n"
-        yield from lines or ["none"]
+        yield from lines
+        if remark := remark_on(report, title, bool(lines)):
+            yield _prose(remark)
     if report.notes:
         yield "\n## Notes\n"
         yield from (f"- {_prose(note)}" for note in report.notes)

@@ -20,7 +20,7 @@ from ._boundaries import boundaries
 from ._few import few
 from ._places import with_short_files
 from ._plain import one_line, plain
-from ._summary import SECTIONS, summary
+from ._summary import SECTIONS, remark_on, summary
 from ._tree import Kind, Line, Node, flow_tree, stack_trees
 
 _STYLES: dict[Kind, str] = {
@@ -85,7 +85,9 @@ def _report(report: Report, width: int) -> Iterator[RenderableType]:
     )
     for number, (title, part) in enumerate(zip(SECTIONS, parts, strict=True), 1):
         yield Text(f"\n{number}. {title}", "bold underline")
-        yield Padding(Group(*part) if part else Text("none", "dim"), (0, 0, 0, 2))
+        remark = remark_on(report, title, bool(part))
+        shown = [*part, Text(remark, "dim")] if remark else part
+        yield Padding(Group(*shown), (0, 0, 0, 2))
     if report.notes:
         yield Text("\nNotes", "bold underline")
         for note in report.notes:

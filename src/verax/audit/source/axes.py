@@ -83,7 +83,11 @@ def _leaves_with_names(path: str, value: Value, names: Value) -> list[tuple[Node
         fits = not isinstance(shape, tuple) or len(shape) == len(words)
         return [(value.node, words)] if fits else []
     pairs: list[tuple[str, Value, Value]] = []
-    if isinstance(names, Mapping) and isinstance(value, Mapping):
+    if isinstance(names, Mapping) and not isinstance(value, Mapping):
+        # A dict from the fields of a named tuple or of a dataclass.
+        own = _fields(value)
+        pairs = [(f".{key}", own[key], it) for key, it in names.items.items() if key in own]
+    elif isinstance(names, Mapping) and isinstance(value, Mapping):
         own = value.items
         pairs = [(f"[{key!r}]", own[key], it) for key, it in names.items.items() if key in own]
     elif isinstance(names, Sequence) and isinstance(value, Sequence):
@@ -101,6 +105,14 @@ def _leaves_with_names(path: str, value: Value, names: Value) -> list[tuple[Node
     return [
         found for step, one, other in pairs for found in _leaves_with_names(path + step, one, other)
     ]
+
+
+def _fields(value: Value) -> dict[Any, Value]:
+    if isinstance(value, Instance):
+        return dict(value.attributes)
+    if isinstance(value, Sequence) and value.type is not None:
+        return dict(zip(all_fields(value.type), value.items or (), strict=False))
+    return {}
 
 
 # --- annotations

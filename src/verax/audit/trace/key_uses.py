@@ -280,6 +280,8 @@ def name_of(facts: Facts, key: Key) -> str:
     if key.kind == "input" and key.value is not None:
         index = "" if key.index is None else f"[{', '.join(map(str, key.index))}]"
         return (key.value.name or "a key") + index
+    if key.kind == "each" and (inside := _name_inside(key)):
+        return inside
     if key.kind in ("carry", "each", "final") and key.value is not None:
         return _plain(key.value.name) or (name_of(facts, key.parents[0]) if key.parents else "")
     if key.kind == "child":
@@ -292,6 +294,22 @@ def name_of(facts: Facts, key: Key) -> str:
     if key.kind == "constant":
         return "a captured key"
     return (_assigned(facts, key) or name_of(facts, key.parents[0])) if key.parents else "a key"
+
+
+def _name_inside(key: Key) -> str:
+    """What the body of a loop or a mapped function calls its share of an array of keys."""
+    detail = key.step.detail if key.step is not None else None
+    shares: list[tuple[Value, Value]] = []
+    if isinstance(detail, Loop):
+        shares = list(zip(detail.scanned, detail.slices, strict=True))
+    elif isinstance(detail, Mapping):
+        shares = [(outer, inner) for outer, inner, _ in detail.mapped]
+    return next((_plain(inner.name) for outer, inner in shares if outer is key.value), "")
+
+
+def has_name(facts: Facts, key: Key) -> bool:
+    """Whether a key that a split makes has a name of its own."""
+    return bool(_assigned(facts, key))
 
 
 def _plain(name: str) -> str:

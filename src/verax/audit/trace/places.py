@@ -106,8 +106,13 @@ def _place(file: str, code: Any, offset: int) -> Place:
         file=file,
         line=line or code.co_firstlineno,
         column=(column or 0) + 1,
-        function=code.co_qualname,
+        function=_function(code),
     )
+
+
+def _function(code: Any) -> str:
+    """The name of a function, inside of others as the source engine writes it."""
+    return code.co_qualname.replace("<locals>.", "")
 
 
 _JAX = (
@@ -131,4 +136,4 @@ def place_of_function(function: Any) -> Place | None:
     code = getattr(_unwrapped(getattr(function, "func", function)), "__code__", None)
     if code is None:
         return None
-    return Place(code.co_filename, code.co_firstlineno, 1, code.co_qualname)
+    return Place(code.co_filename, code.co_firstlineno, 1, _function(code))

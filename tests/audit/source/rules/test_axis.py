@@ -401,3 +401,23 @@ def test_layers_of_an_example_are_gone_through_one_by_one():
         return CRITIC.init(jax.random.key(0)), jnp.ones((6, 4)), jnp.ones(6)
     """
     assert found("AX002", program) == [18]
+
+
+def test_a_dict_describes_records_by_their_fields():
+    program = """
+    from typing import NamedTuple
+
+    class Batch(NamedTuple):
+        x: object
+        mask: object
+
+    AXES = {"batch": {"x": "batch time", "mask": "time batch"}}
+
+    def entry(batch):
+        return (batch.x * batch.mask).sum()
+
+    def inputs():
+        return (Batch(jnp.ones((4, 4)), jnp.ones((4, 4))),)
+    """
+    assert found("AX001", program) == [10]
+    assert found("AX001", program.replace("time batch", "batch time")) == []

@@ -31,13 +31,13 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         if not regions:
             continue
         if change.value is not None and _holds_tracer(change.value):
-            yield _finding(change, regions[-1], "stores a tracer in")
+            yield _finding(change, regions[-1], is_tracer=True)
         elif _counts(change) and any(region.kind in REPEATED for region in regions):
-            yield _finding(change, regions[-1], "changes")
+            yield _finding(change, regions[-1], is_tracer=False)
     for call in facts.calls(filter(_stores, facts.calls_by_name)):
         regions = _regions_of_store(call)
         if regions and any(_holds_tracer(value) for value in call.args[1:]):
-            yield _finding(call, regions[-1], "stores a tracer in")
+            yield _finding(call, regions[-1], is_tracer=True)
 
 
 def _holds_tracer(value: object) -> bool:
@@ -119,17 +119,15 @@ def _counts(change: Mutation) -> bool:
     return False
 
 
-def _finding(event: Mutation | Call, region: Region, what: str) -> Finding:
-    text = event.text
-    is_tracer = what.startswith("stores")
+def _finding(event: Mutation | Call, region: Region, is_tracer: bool) -> Finding:
+    text, kind = event.text, region.kind
     return RULE.finding(
         event.place,
-        current=f"`{text}` {what} something from outside of the `{region.kind}`"
-        + (
-            ", where it has no value"
-            if is_tracer
-            else "; that happens once, while tracing, and not each time the code runs"
-        ),
+        current=f"`{text}` keeps a traced value outside of the `{kind}` that traces it, where it "
+        "has no value"
+        if is_tracer
+        else f"`{text}`, which lives outside of the `{kind}`, is changed while Python traces the "
+        "function: once, and not each time it runs",
         expected="a traced function changes nothing but its own local values",
         fix="Return the value, and store it where the function is called; what changes from one "
         "turn to the next belongs in the carry or in the arguments.",

@@ -36,7 +36,7 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
 
 
 def _finding(facts: Facts, reuse: Reuse) -> Finding:
-    from ...trace.key_uses import name_of, unused_children
+    from ...trace.key_uses import has_name, name_of, unused_children
 
     name = name_of(facts, reuse.key)
     first, second = _DONE[reuse.first.kind], _DONE[reuse.second.kind]
@@ -48,7 +48,7 @@ def _finding(facts: Facts, reuse: Reuse) -> Finding:
         current = f"`{name}` is {second} here more than once, in every turn of a Python loop"
     if reuse.first.kind == reuse.second.kind == "split":
         current += ", which gives the same children"
-    unused = unused_children(facts, reuse.key)
+    unused = [it for it in unused_children(facts, reuse.key) if has_name(facts, it)]
     fix = f"split `{name}` once, into as many keys as there are uses, and give each use its own"
     if unused and "split" in (reuse.first.kind, reuse.second.kind):
         spare = name_of(facts, unused[0])

@@ -2,16 +2,19 @@
 
 A declaration is a tree like the arguments with names at the leaves: `{"x": "batch time feat"}`. An
 array may be described by a string for its whole subtree where all leaves agree; "" and "_" mean
-that an axis (or all of them) has no name.
+that an axis (or all of them) has no name. A named tuple or a dataclass may be described by a dict
+from its fields, of which some may be left out.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
 
+from ...close import did_you_mean
 from ..entry import Input
 from ..facts import Facts
 from .analysis import AxisAnalysis
@@ -24,8 +27,28 @@ class AxesError(ValueError):
 def axes_of(facts: Facts) -> AxisAnalysis:
     """Follow the axes of a program from the declarations of its inputs."""
     analysis = AxisAnalysis(facts.program)
+    check_declared(facts.traced.inputs, facts.declared_axes)
     analysis.run([names_of(leaf, facts.declared_axes) for leaf in facts.traced.inputs])
     return analysis
+
+
+def check_declared(leaves: Sequence[Input], declared: Mapping[str, Any]) -> None:
+    """Complain of names for parts that an argument does not have.
+
+    Raises:
+        AxesError: There are such names.
+    """
+    for parameter, entry in declared.items():
+        own = [_dotted(leaf.name) for leaf in leaves if leaf.parameter == parameter]
+        for path, text in _paths(parameter, entry).items():
+            if not own or not text or any(_leads_to(path, name) for name in own):
+                continue
+            hint = did_you_mean(path, dict.fromkeys((*own, *map(_parent, own))))
+            raise AxesError(f"axes are declared for `{path}`, which is not there{hint}")
+
+
+def _parent(name: str) -> str:
+    return re.sub(r"(\.\w+|\[[^\[]*\])$", "", name)
 
 
 def names_of(leaf: Input, declared: Mapping[str, Any]) -> tuple[str | None, ...]:
@@ -49,7 +72,8 @@ def _described(leaf: Input, declared: Mapping[str, Any]) -> str:
         return ""
     found = _paths(leaf.parameter, entry)
     # The longest path that leads to the leaf: a string may stand for a whole subtree.
-    best = max((path for path in found if leaf.name.startswith(path)), key=len, default="")
+    name = _dotted(leaf.name)
+    best = max((path for path in found if _leads_to(path, name)), key=len, default="")
     text = found.get(best, "")
     return text if isinstance(text, str) else ""
 
@@ -57,7 +81,15 @@ def _described(leaf: Input, declared: Mapping[str, Any]) -> str:
 def _paths(parameter: str, entry: Any) -> dict[str, Any]:
     if isinstance(entry, str):
         return {parameter: entry}
-    if isinstance(entry, Sequence) and all(isinstance(it, str) for it in entry):  # pyright: ignore[reportUnknownVariableType]
-        pass  # A tuple of strings is a tree, one string a leaf.
     leaves = jax.tree.leaves_with_path(entry, is_leaf=lambda it: isinstance(it, str))
-    return {parameter + jax.tree_util.keystr(path): leaf for path, leaf in leaves}
+    return {_dotted(parameter + jax.tree_util.keystr(path)): leaf for path, leaf in leaves}
+
+
+def _dotted(name: str) -> str:
+    """A path in which `['w']` and `.w` are the same: a dict may describe a named tuple."""
+    return re.sub(r"\['([A-Za-z_]\w*)'\]", r".\1", name)
+
+
+def _leads_to(path: str, name: str) -> bool:
+    """Whether a path is a leaf, or something that holds it."""
+    return name == path or name.startswith((f"{path}.", f"{path}["))
