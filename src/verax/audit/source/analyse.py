@@ -205,18 +205,21 @@ def _call_generic(machine: Interpreter, transformed: Transformed, function: Func
             names = names[1:]
         value = value.function
     args = [given[name] for name in names if name not in taken]
-    is_method = function.cls is not None and not _is_static(function.cls, function)
-    if function.cls is not None and is_method and names and names[0] == next(iter(given)):
-        node = Node("object", (), function.cls.syntax, function.frame, label=names[0])
-        args[0] = opaque_instance(function.cls, node, None)
+    cls = function.cls if _is_method(function) else None
+    if cls is not None and names and names[0] == next(iter(given)):
+        node = Node("object", (), cls.syntax, function.frame, label=names[0])
+        args[0] = opaque_instance(cls, node, None)
     by_name = {name: given[name] for name in needed if name in keyword_only - taken}
     is_open = function.syntax.args.vararg is not None
     apply(machine, Site(frame, transformed.syntax, is_open), transformed, args, by_name)
 
 
-def _is_static(cls: Class, function: Function) -> bool:
-    """Whether a function in a class takes no object."""
-    return any(
+def _is_method(function: Function) -> bool:
+    """Whether a function in a class takes an object: a lambda need not, in `C.f(x)`."""
+    cls = function.cls
+    if cls is None or isinstance(function.syntax, ast.Lambda):
+        return False
+    return not any(
         isinstance(it, Partial)
         and getattr(it.function, "name", "") == "builtins.staticmethod"
         and innermost_function(it) is function

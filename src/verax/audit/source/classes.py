@@ -145,6 +145,37 @@ def is_named_tuple(cls: Class) -> bool:
     return "typing.NamedTuple" in base_names(cls)
 
 
+def field_of(cls: Class, name: str) -> ast.AnnAssign | None:
+    """A field of a class, or of one that it derives from and that no method has replaced."""
+    for it in cls.lineage():
+        if isinstance(it, Class):
+            if name in it.fields:
+                return it.fields[name]
+            if name in it.attributes:
+                return None
+    return None
+
+
+def is_abstract(cls: Class) -> bool:
+    """Whether a class leaves methods to those that derive from it: there are no objects of it."""
+    seen: set[str] = set()
+    for it in cls.lineage():
+        for statement in it.syntax.body if isinstance(it, Class) else ():
+            if isinstance(statement, ast.FunctionDef) and statement.name not in seen:
+                seen.add(statement.name)
+                if _is_left_open(statement):
+                    return True
+    return False
+
+
+def _is_left_open(method: ast.FunctionDef) -> bool:
+    if any("abstract" in ast.unparse(it) for it in method.decorator_list):
+        return True
+    last = method.body[-1]
+    is_bare = len(method.body) <= 2 and isinstance(last, ast.Raise) and last.exc is not None
+    return is_bare and "NotImplemented" in ast.unparse(last)
+
+
 def all_fields(cls: Class) -> dict[str, ast.AnnAssign]:
     """The fields of a class and of those that it derives from, in the constructor's order."""
     found: dict[str, ast.AnnAssign] = {}

@@ -37,9 +37,9 @@ class Region:
         self.place: Place | None = place
         self.axis_name: Any = axis_name
         self.details: dict[str, Any] = details
-        # A callback leaves the traced world.
+        # A callback leaves the traced world, and so does what is evaluated while tracing.
         self.is_staged: bool = kind in STAGING or (
-            kind != "callback" and outer is not None and outer.is_staged
+            kind not in ("callback", "eager") and outer is not None and outer.is_staged
         )
 
     def chain(self) -> Iterator[Region]:
@@ -97,7 +97,8 @@ class Frame:
         self.given: dict[str, Value] = {}  # the parameters, as the call gave them
         self.global_names: dict[str, str] = {}  # name -> "global" or "nonlocal"
         self.returns: list[tuple[ast.AST, Value]] = []
-        self.breaks: list[dict[str, Value]] = []
+        # The names at each way out of a loop's turn, with the keys consumed on it.
+        self.breaks: list[tuple[dict[str, Value], dict[Any, Any]]] = []
         self.yields: bool = False
         # The keys that were consumed on each way that has ended in a return.
         self.used_at_returns: list[dict[Any, Any]] = []

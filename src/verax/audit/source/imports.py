@@ -24,10 +24,13 @@ class Pending(Value):
         self.is_found: bool = False
 
     def resolve(self, machine: Interpreter) -> Value | None:
-        """What the name stands for, `None` if it turns out to be bound to nothing."""
+        """What the name stands for, `None` if it turns out to be bound to nothing.
+
+        In a circle of imports it is asked for once more before it is known: then it is nothing yet.
+        """
         if not self.is_found:
-            self.found = self.find(machine)
             self.is_found = True
+            self.found = self.find(machine)
         return self.found
 
     def find(self, machine: Interpreter) -> Value | None:
@@ -45,10 +48,6 @@ class PendingImport(Pending):
         self.module: str = module
         self.attribute: str | None = attribute
         self.importer: Module = importer
-
-    def names(self, module: Module, name: str) -> bool:
-        """Whether it is a name of a module."""
-        return self.module == module.name and self.attribute == name
 
     def find(self, machine: Interpreter) -> Value:
         """The module, or what has the name in it."""
@@ -68,13 +67,10 @@ def attribute_of_module(machine: Interpreter, module: Module, name: str) -> Valu
     """A name of a module of the project: its own, one that it imports, or a module in it."""
     frame = machine.names_of(module)
     value = frame.environment.get(name)
+    if isinstance(value, Pending):
+        value = value.resolve(machine)
     if value is not None:
-        if isinstance(value, PendingImport) and value.names(module, name):
-            value = None  # a package that imports its own module by name
-        elif isinstance(value, Pending):
-            value = value.resolve(machine)
-        if value is not None:
-            return value
+        return value
     inner = machine.project.find(f"{module.name}.{name}", module)
     if inner is not None:
         return Imported(inner)

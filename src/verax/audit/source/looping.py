@@ -7,8 +7,8 @@ vary is the same in each turn: a random key that is drawn from, for instance.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from . import parts
 from .events import Fact
@@ -16,7 +16,7 @@ from .frame import Frame, Region, Site
 from .graph import Node
 from .joining import join
 from .remember import children, remembered
-from .values import Constant, Data, Instance, Mapping, Sequence, Value, mapped
+from .values import Constant, Data, Sequence, Value, mapped
 
 if TYPE_CHECKING:
     from .machine import Interpreter
@@ -109,14 +109,15 @@ def _loop(
     machine.control += 1
     state = after = before
     entered: dict[str, Value] = {}
+    ends: list[tuple[dict[str, Value], dict[Any, Any]]] = []
     for turn in range(2):
         frame.environment, machine.used, frame.breaks = dict(state), dict(used), []
         entered = {name: varying(state[name], region, syntax, frame) for name in names}
         frame.environment.update(entered)
         start(region)
         live = machine.execute(frame, syntax.body)
-        ends = [*frame.breaks, *([frame.environment] if live else [])]
-        after = _after(before, ends)
+        ends = [*frame.breaks, *([(frame.environment, machine.used)] if live else [])]
+        after = _after(before, [end for end, _ in ends])
         if (
             turn == 1
             or machine.control > 2
@@ -128,10 +129,18 @@ def _loop(
     frame.region, frame.breaks = outer_region, outer_breaks
     frame.environment = after
     carried = {name: (entered[name], after[name]) for name in names}
-    data = {"region": region, "iterated": iterated, "carried": carried}
+    spent = {node for end, used_up in ends for node in _held_by(end, names) if node in used_up}
+    data = {"region": region, "iterated": iterated, "carried": carried, "spent": spent}
     machine.note(Fact(syntax, frame, "loop", data))
     machine.used = {**used, **machine.used}
     machine.execute(frame, syntax.orelse)
+
+
+def _held_by(end: dict[str, Value], names: list[str]) -> Iterator[Node]:
+    for name in names:
+        value = end.get(name)
+        if isinstance(value, Data):
+            yield value.node
 
 
 def _after(before: dict[str, Value], ends: list[dict[str, Value]]) -> dict[str, Value]:
@@ -169,8 +178,4 @@ def varying(value: Value, region: Region, syntax: ast.AST, frame: Frame) -> Valu
             return value
         node = Node("turn", (), syntax, frame, frozenset((region,)))
         return Data(node, False, True)
-    if isinstance(value, (Data, Sequence, Mapping)):
-        return mapped(value, change, is_same=True)
-    if isinstance(value, Instance):
-        return value
-    return value
+    return mapped(value, change, is_same=True)

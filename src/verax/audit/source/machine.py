@@ -199,9 +199,10 @@ class Interpreter:
                 return bool(value.value)
             except Exception:
                 return None
-        if isinstance(value, (Function, External)):
-            return True
-        return None
+        if isinstance(value, External):
+            # It may be a function or a setting.
+            return False if value.name == "typing.TYPE_CHECKING" else None
+        return True if isinstance(value, Function) else None
 
     def convert(self, site: Site, kind: str, value: Value) -> None:
         """A value has to be one of Python's."""

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from .axes import annotated_shape
-from .classes import all_fields, base_names
+from .classes import all_fields, base_names, field_of
 from .events import Fact
 from .imports import attribute_of_module
 from .joining import element_of, join
@@ -28,6 +28,7 @@ from .values import (
     Value,
     leaves,
     mapped,
+    nodes_of,
 )
 
 if TYPE_CHECKING:
@@ -68,8 +69,11 @@ def named_attribute(machine: Interpreter, site: Site, base: Value, name: str) ->
             return found
     elif isinstance(base, (Transformed, Function)) and name in ("__wrapped__", "func"):
         return base.function if isinstance(base, Transformed) else base
-    elif isinstance(base, Partial) and name == "func":
-        return base.function
+    elif isinstance(base, Partial):
+        if name == "func":
+            return base.function
+        if is_property(base):
+            return Partial(External(f"builtins.property.{name}"), [base], {})
     elif isinstance(base, Bound) and _is_called(base, "ndarray.at[]"):
         return Bound(External(f"ndarray.at[].{name}"), base.owner)
     return Bound(External(f"{_kind(base)}.{name}"), base)
@@ -120,20 +124,17 @@ def _of_instance(machine: Interpreter, site: Site, base: Instance, name: str) ->
     found = base.attributes.get(name)
     if found is not None:
         return found
-    inherited = base.cls.find(name)
-    if inherited is not None and name not in base.cls.fields:
+    inherited, field = base.cls.find(name), field_of(base.cls, name)
+    if inherited is not None and field is None:
         return _read(machine, site, unwrapped_method(inherited, base))
-    is_method = name in ("replace", "_replace") and name not in base.cls.fields
+    is_method = name in ("replace", "_replace") and field is None
     if name in STATIC_ATTRIBUTES or name.startswith("__") or is_method:
         return Bound(External(f"object.{name}"), base)
     if name == "apply" and "flax.linen.Module" in base_names(base.cls):
         return Bound(External("flax.linen.Module.apply"), base)
     child = base.node.child("field", name, site.syntax, site.frame)
-    traced = (
-        base.traced if name in base.cls.fields and not _is_static_field(base.cls, name) else None
-    )
-    value = Data(child, traced)
-    field = base.cls.fields.get(name)
+    is_static = field is None or isinstance(field.value, ast.Call)
+    value = Data(child, None if is_static else base.traced)
     told = annotated_shape(field.annotation, id(base.cls), id(base.node)) if field else None
     if told is not None:
         child.shape, child.dtype = told
@@ -151,9 +152,10 @@ def _read(machine: Interpreter, site: Site, found: Value) -> Value:
     return found
 
 
-def _is_static_field(cls: Class, name: str) -> bool:
-    syntax = cls.fields.get(name)
-    return syntax is not None and isinstance(syntax.value, ast.Call)
+def is_property(value: Value | None) -> bool:
+    """Whether an attribute of a class is computed when an object is asked for it."""
+    marker = value.function if isinstance(value, Partial) else None
+    return isinstance(marker, External) and marker.name == "builtins.property"
 
 
 def unwrapped_method(found: Value, owner: Value, is_class: bool = False) -> Value:
@@ -286,7 +288,9 @@ def _item_of_sequence(machine: Interpreter, site: Site, base: Sequence, index: V
     found = element_of(base)
     if found is None:
         return machine.opaque("item", site, (base, index))
-    return _at_position(site, found, _key(index)) if items is None else found
+    # What is put into an empty list has to be found there again: no copy of it.
+    is_one = items is not None or not nodes_of(found)
+    return found if is_one else _at_position(site, found, _key(index))
 
 
 def _at_position(site: Site, found: Value, position: Any) -> Value:

@@ -48,8 +48,11 @@ def described(value: Value) -> Described:
 
 
 def _told(machine: Interpreter, site: Site, error: Mismatch, operands: list[Value]) -> None:
-    """Note that an operation cannot work, if it is certain to run: conditions may depend on it."""
-    if machine.choices:
+    """Note that an operation cannot work, if it is certain to run: conditions may depend on it.
+
+    Of keys nothing is certain: an old one is an array of words, with one more axis than a new one.
+    """
+    if machine.choices or any(isinstance(it, Data) and it.node.is_key for it in operands):
         return
     data = {"reason": str(error), "operands": operands}
     machine.note(Fact(site.syntax, site.frame, "mismatch", data))

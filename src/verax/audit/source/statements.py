@@ -11,12 +11,24 @@ from .binding import function_value
 from .classes import class_statement
 from .events import Fact, Mutation
 from .expressions import binary, condition
-from .frame import Site
+from .frame import Region, Site
 from .imports import import_from, import_statement
 from .joining import join
 from .looping import for_statement, while_statement
 from .shaping import unpacked_shape
-from .values import Class, Constant, Data, Function, Instance, Mapping, Sequence, Value, leaves
+from .values import (
+    Bound,
+    Class,
+    Constant,
+    Data,
+    Function,
+    Instance,
+    Mapping,
+    Partial,
+    Sequence,
+    Value,
+    leaves,
+)
 
 if TYPE_CHECKING:
     from .frame import Frame
@@ -136,7 +148,11 @@ def _assign_attribute(
     before = _held(owner, "field", target.attr)
     name = ast.unparse(target)
     machine.note(Mutation(target, frame, owner, name, "attribute", value, before))
-    if isinstance(owner, (Instance, Class)):
+    found = owner.cls.find(target.attr) if isinstance(owner, Instance) else None
+    setter = found.keywords.get("setter") if isinstance(found, Partial) else None
+    if setter is not None:
+        machine.call(Site(frame, target), Bound(setter, owner), [value], {})
+    elif isinstance(owner, (Instance, Class)):
         sure = before is None or machine.control == 0
         owner.attributes[target.attr] = value if sure else join(before, value)  # type: ignore[arg-type]
     elif isinstance(owner, Data) and owner.node.children is not None:
@@ -210,7 +226,7 @@ def _raise(machine: Interpreter, frame: Frame, syntax: ast.Raise) -> bool:
 
 
 def _leave_loop(machine: Interpreter, frame: Frame, syntax: ast.Break | ast.Continue) -> bool:
-    frame.breaks.append(frame.environment)
+    frame.breaks.append((frame.environment, machine.used))
     return False
 
 
@@ -284,15 +300,20 @@ def _try(machine: Interpreter, frame: Frame, syntax: ast.Try) -> bool:
 
 
 def _with(machine: Interpreter, frame: Frame, syntax: ast.With | ast.AsyncWith) -> bool:
+    region = frame.region
     for it in syntax.items:
         value = machine.evaluate(frame, it.context_expr)
+        if isinstance(value, Data) and value.type == "jax.ensure_compile_time_eval":
+            frame.region = Region("eager", region, frame.place(syntax))
         if it.optional_vars is not None:
             site = Site(frame, it.context_expr)
             type_name = value.type if isinstance(value, Data) else ""
             entered = machine.opaque("with", site, leaves(value), type=type_name)
             assign(machine, frame, it.optional_vars, entered)
     if not any(_expects_failure(it.context_expr) for it in syntax.items):
-        return machine.execute(frame, syntax.body)
+        live = machine.execute(frame, syntax.body)
+        frame.region = region
+        return live
     # What is expected to fail is wrong on purpose.
     marks = machine.record.marks()
     machine.execute(frame, syntax.body)

@@ -116,9 +116,11 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Choices by "any" of several flags between what these judge and something else."""
     for event, choice, sides in _choices(facts):
         flags = _joined_flags(facts, choice)
-        if flags is None or _is_mapped(facts, event) or not _are_of_elements(facts, event, flags):
+        if flags is None or _is_mapped(facts, event):
             continue
-        if not any(_replaces(facts, event, flags, *pair) for pair in (sides, sides[::-1])):
+        ways = (sides, sides[::-1])
+        kept = [it[0] for it in ways if _replaces(facts, event, flags, *it)]
+        if not kept or not _are_of_elements(facts, event, flags, kept[0]):
             continue
         name = facts.name_of(_data(flags))
         yield RULE.finding(
@@ -189,20 +191,32 @@ def _is_mapped(facts: SourceFacts, event: Event) -> bool:
 _REDUCTIONS = frozenset("max min sum mean any all norm amax".split())
 
 
-def _are_of_elements(facts: SourceFacts, event: Event, flags: Node) -> bool:
+def _are_of_elements(facts: SourceFacts, event: Event, flags: Node, kept: SourceValue) -> bool:
     """Whether flags are one for each of several environments, not for the parts of one.
 
-    They are called so, or what they judge was reduced along an axis of its own.
+    They are called so, or what they judge was reduced along an axis of its own, and holds nothing
+    but what is kept: a comparison with others has their axes.
     """
     import ast
 
+    from ...source.queries.loops import behind
     from ...source.queries.names import names_of
 
     if any(map(is_episode_end, names_of(facts, flags, event.frame))):
         return True
     reduced = [it for it in flags.ancestors() if it.operation.rpartition(".")[2] in _REDUCTIONS]
-    calls = [it.syntax for it in reduced if isinstance(it.syntax, ast.Call)]
-    return any(keyword.arg == "axis" for call in calls for keyword in call.keywords)
+    own = {it for it in behind(kept) if not it.inputs}
+    return any(
+        keyword.arg == "axis"
+        for it in reduced
+        if isinstance(it.syntax, ast.Call) and _starts(it) <= own
+        for keyword in it.syntax.keywords
+    )
+
+
+def _starts(node: Node) -> set[Node]:
+    """What something is made from in the end."""
+    return {it for it in node.ancestors() if not it.inputs}
 
 
 def _replaces(

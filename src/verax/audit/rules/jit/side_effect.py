@@ -106,6 +106,8 @@ def _counts(change: Mutation) -> bool:
 
     if any(word in change.name.lower() for word in ("trace", "compil", "cache")):
         return False  # It is meant to count how often Python comes by.
+    if change.frame.yields or change.frame.name.endswith(("__enter__", "__exit__")):
+        return False  # A context says where tracing is, and takes it back.
     statement = statement_around(change.frame, change.syntax)
     if isinstance(statement, ast.AugAssign):
         return statement.target is change.syntax

@@ -9,6 +9,7 @@ from ...finding import Confidence, Engine, Evidence, Severity
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
+    from ...source.events import Loop
     from ...source.facts import SourceFacts
     from ...source.frame import Region
     from ...source.graph import Node
@@ -28,7 +29,7 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
             if carry.node in used or carry.node.is_key or initial.node in scanned:
                 continue
             reader = _reader(used, initial.node, loop.region)
-            if reader is None or reader.place is None:
+            if reader is None or reader.place is None or _is_only_result(loop, carry.node):
                 continue
             name = facts.name_of(initial)
             yield RULE.finding(
@@ -40,6 +41,21 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
                 evidence=(Evidence("the loop is here", loop.place),),
                 engine=Engine.SOURCE,
             )
+
+
+def _is_only_result(loop: Loop, carry: Node) -> bool:
+    """Whether it is the result of a search that the rest of the carry goes on with.
+
+    A line search begins at one point in each iteration; its step size is what changes.
+    """
+    from ...source.queries.loops import behind, paired_leaves
+
+    if loop.kind != "while_loop":
+        return False
+    pairs = list(paired_leaves(loop.carry_in, loop.carry_out))
+    new = next((after for before, after in pairs if before.node is carry), None)
+    others = {before.node for before, after in pairs if before.node in behind(after)}
+    return new is not None and not others.isdisjoint(behind(new))
 
 
 def _reader(used: set[Node], initial: Node, region: Region) -> Node | None:

@@ -276,6 +276,18 @@ def _marker(
     return Partial(External(name), args[:1], {})
 
 
+@handles("builtins.property.setter", "builtins.property.getter", "builtins.property.deleter")
+def _changed_property(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    kept, how = args[0], name.rpartition(".")[2]
+    if not isinstance(kept, Partial) or len(args) < 2:
+        return kept
+    getter = args[1:2] if how == "getter" else kept.args
+    setter = {"setter": args[1]} if how == "setter" else kept.keywords
+    return Partial(kept.function, getter, setter)
+
+
 @handles("builtins.next")
 def _next(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]

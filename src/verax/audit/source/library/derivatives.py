@@ -9,10 +9,10 @@ from ..graph import NOWHERE, Node
 from ..values import (
     Constant,
     Data,
-    Instance,
     Sequence,
     Transformed,
     Value,
+    leaves,
     mapped,
     nodes_of,
 )
@@ -68,8 +68,9 @@ def derivatives(
     numbers = argument_numbers(transformed)
     single = transformed.options.get("argnums")
     is_single = single is None or isinstance(single, Constant)
+    rule = _gradient if transformed.kind in ("grad", "value_and_grad") else _jacobian
     gradients = [
-        _gradient(site, args[number], value)
+        rule(site, args[number], value)
         for number in numbers or ()
         if -len(args) <= number < len(args)
     ]
@@ -97,9 +98,24 @@ def _gradient(site: Site, argument: Value, value: Value) -> Value:
 
     if isinstance(argument, Constant):
         return Data(Node("gradient", sources, site.syntax, site.frame), None, True)
-    if isinstance(argument, Instance):
-        return mapped(argument, change)
     return mapped(argument, change)
+
+
+def _jacobian(site: Site, argument: Value, value: Value) -> Value:
+    """All derivatives: in place of each output, a tree like the argument."""
+
+    def change(output: Data) -> Value:
+        if not output.is_array:
+            # It may be a tree, whose structure would come first.
+            return Data(
+                Node("gradient", (output.node, *nodes_of(argument)), site.syntax, site.frame)
+            )
+        gradient = _gradient(site, argument, output)
+        for leaf in leaves(gradient):
+            leaf.node.shape = None
+        return gradient
+
+    return mapped(value, change)
 
 
 @handles("jax.lax.stop_gradient")

@@ -42,6 +42,9 @@ def _map(
                 for i in range(len(first.items))
             ]
             return Sequence(first.kind, items, None, site.frame, type=first.type)
+        if depth < 8 and isinstance(first, Sequence) and first.element is not None:
+            element = at_leaves([_element(machine, site, p) for p in parts], depth + 1)
+            return Sequence(first.kind, None, element, site.frame, length=first.length)
         if depth < 8 and isinstance(first, Mapping):
             found = {
                 key: at_leaves([_part(machine, site, p, key) for p in parts], depth + 1)
@@ -73,6 +76,12 @@ def _part(machine: Interpreter, site: Site, value: Value, key: object) -> Value:
     from .. import parts
 
     return parts.item(machine, site, value, Constant(key))
+
+
+def _element(machine: Interpreter, site: Site, value: Value) -> Value:
+    if isinstance(value, Sequence) and value.element is not None:
+        return value.element
+    return _part(machine, site, value, 0)
 
 
 def _any_leaf(machine: Interpreter, site: Site, tree: Value) -> Value:

@@ -38,6 +38,7 @@ def handed_on_used(facts: SourceFacts) -> Iterator[tuple[Place, str, KeyUse]]:
                 if (
                     before.node in first
                     and used is not None
+                    and node in fact.data["spent"]
                     and node.is_made_in(fact.data["region"])
                 ):
                     yield used.place, name, used

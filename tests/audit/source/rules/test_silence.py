@@ -1,0 +1,277 @@
+"""Right programs of well-tested packages that were taken for wrong, and wrong ones beside them."""
+
+from .reading import found
+
+
+def test_a_jacobian_has_the_structure_of_the_outputs():
+    program = """
+    def moments(f):
+        p = jax.nn.softmax(f)
+        return p, jnp.diag(p)
+
+    def residual(f, chol):
+        return jnp.linalg.inv(chol) @ jax.jacrev(moments)(f.reshape(-1))[0]
+    """
+    assert found("AX201", program) == []
+
+
+def test_the_words_of_an_old_key_are_numbers():
+    program = """
+    key = jax.random.PRNGKey(3)
+    first, second = key[0], key[1]
+    wrong = jnp.float32(3)[0]
+    """
+    assert found("AX201", program) == [3]
+
+
+def test_leaves_of_lists_of_lists_are_mapped_one_by_one():
+    program = """
+    def spread(x, count):
+        rows = [[x[0], x[1]], [x[2], x[3]]]
+        for _ in range(count):
+            rows = jax.tree.map(jnp.expand_dims, rows)
+        return rows
+
+    def means(tables):
+        return jax.tree.map(jnp.mean, [it * 2 for it in tables])
+    """
+    assert found("JT204", program) == []
+
+
+def test_a_lambda_in_a_class_is_not_a_method():
+    program = """
+    class Devices:
+        mean = jax.pmap(lambda x: lax.pmean(x, "x"), "x")
+
+        def synchronised(self, state):
+            return Devices.mean(state)
+
+        @jax.jit
+        def kept(self, state):
+            return state
+    """
+    assert found("PT201", program) == [7]
+
+
+def test_what_is_evaluated_while_tracing_is_no_tracer():
+    program = """
+    @jax.jit
+    def states(x):
+        with jax.ensure_compile_time_eval():
+            seen = jnp.unique(jnp.arange(4) // 2)
+            if seen.sum() > 0:
+                seen = seen + 1
+        return x + seen.sum(), jnp.unique(x)
+    """
+    assert found("JT203", program) == [7]
+    assert found("JT201", program) == []
+
+
+def test_a_turn_that_ends_early_hands_on_its_own_key():
+    program = """
+    def batches(x, count):
+        key = jax.random.key(0)
+        start = 0
+        while start < count:
+            if start > 5:
+                key, sub = jax.random.split(key)
+                x = jax.random.permutation(sub, x)
+                start = 0
+                continue
+            yield x
+            start += 1
+    """
+    assert found("RK001", program) == []
+    again = program.replace("key, sub", "rest, sub").replace("permutation(sub", "permutation(key")
+    assert found("RK001", again) == [7]
+
+
+def test_a_state_of_a_class_is_another_one_in_each_turn():
+    program = """
+    from flax import struct
+
+    @struct.dataclass
+    class State:
+        rng: jax.Array
+        params: jax.Array
+
+    def train(rng, params, xs):
+        state = State(rng=rng, params=params)
+        for x in range(3):
+            rng, sub = jax.random.split(state.rng)
+            state = state.replace(rng=rng)
+            order = jax.random.permutation(sub, 10)
+            state, _ = lax.scan(lambda it, i: (it.replace(params=i), None), state, order)
+        return state
+    """
+    assert found("RK002", program) == []
+
+
+def test_a_field_of_a_base_class_is_one_of_the_object():
+    program = """
+    from flax import struct
+
+    @struct.dataclass
+    class Base:
+        rng: jax.Array = struct.field(default=None)
+
+    @struct.dataclass
+    class Chains(Base):
+        beta: jax.Array = struct.field(default=None)
+
+    def sample(state: Chains):
+        def body(i, state: Chains):
+            rng, sub = jax.random.split(state.rng)
+            return state.replace(rng=rng, beta=state.beta + jax.random.normal(sub))
+
+        return lax.fori_loop(0, 8, body, state)
+    """
+    assert found("RK002", program) == []
+
+
+def test_a_property_is_set_through_its_setter():
+    program = """
+    class Variable:
+        def __init__(self, value):
+            self._value = value
+
+        @property
+        def value(self):
+            return self._value
+
+        @value.setter
+        def value(self, value):
+            self._value = value
+
+    class Generator:
+        def __init__(self, seed):
+            self.seed, self._key = seed, None
+
+        @property
+        def key(self):
+            if self._key is None:
+                self._key = Variable(jax.random.PRNGKey(self.seed))
+            return self._key
+
+        def __call__(self):
+            self.key.value, key = jax.random.split(self.key.value)
+            return key
+
+    GENERATOR = Generator(0)
+
+    def layers(count):
+        a = jax.random.normal(GENERATOR(), (3,))
+        b = jax.random.normal(GENERATOR(), (3,))
+        return a, b, [jax.random.normal(GENERATOR()) for _ in range(count)]
+    """
+    assert found("RK001", program) == []
+    assert found("RK002", program) == []
+
+
+def test_a_name_for_checkers_only_is_not_there_when_the_program_runs():
+    program = """
+    import dataclasses
+    import typing
+    from flax import struct
+
+    dataclass = struct.dataclass if not typing.TYPE_CHECKING else dataclasses.dataclass
+
+    @dataclass
+    class Settings:
+        width: int
+
+    @functools.partial(jax.jit, static_argnums=1)
+    def model(x, settings):
+        return x * settings.width
+
+    def run(x):
+        return model(x, Settings(3))
+    """
+    assert found("JT105", program) == []
+    assert found("JT105", program.replace("if not typing", "if typing")) == [16]
+
+
+def test_a_context_that_says_where_tracing_is():
+    program = """
+    import contextlib
+
+    LEVEL = 0
+
+    @contextlib.contextmanager
+    def deeper():
+        global LEVEL
+        LEVEL += 1
+        try:
+            yield
+        finally:
+            LEVEL -= 1
+
+    @jax.jit
+    def step(x):
+        global LEVEL
+        with deeper():
+            LEVEL += 1
+            return x * 2
+    """
+    assert found("JT101", program) == [18]
+
+
+def test_an_abstract_class_has_no_objects():
+    program = """
+    import abc
+
+    class Operator(abc.ABC):
+        @abc.abstractmethod
+        def connected(self, x):
+            pass
+
+        @jax.jit
+        def count(self, x):
+            return self.connected(x).sum()
+    """
+    assert found("PT201", program) == []
+    assert found("PT201", program.replace("@abc.abstractmethod", "")) == [8]
+
+
+def test_lists_that_are_filled_by_a_position():
+    program = """
+    def gather(parts, names):
+        columns = tuple([] for _ in range(len(names)))
+        for part in parts:
+            for i, name in enumerate(names):
+                columns[i].append(part[name])
+        joined = tuple(jnp.concatenate(it) for it in columns)
+        return joined, jnp.concatenate([])
+    """
+    assert found("AX201", program) == [7]
+
+
+def test_a_line_search_begins_at_one_point():
+    program = """
+    def search(f, pos, direction):
+        def body(val):
+            scale, _, energy = val["scale"], val["new"], val["energy"]
+            new = pos - scale * direction
+            return {"scale": scale / 2, "new": new, "energy": f(new)}
+
+        start = {"scale": 1.0, "new": pos, "energy": jnp.inf}
+        return lax.while_loop(lambda val: val["energy"] > 1.0, body, start)["new"]
+
+    def stuck(f, pos):
+        def body(val):
+            energy, _ = val
+            return f(pos), pos - 0.1 * jax.grad(f)(pos)
+
+        return lax.while_loop(lambda val: val[0] > 1.0, body, (jnp.inf, pos))
+    """
+    assert found("SC005", program) == [13]
+
+
+def test_one_element_is_compared_with_all_that_are_there():
+    program = """
+    def amended(known, new):
+        is_close = jnp.all(jnp.abs(known - new) < 1e-3, axis=1)
+        return jnp.where(jnp.any(is_close), jnp.full_like(new, jnp.nan), new)
+    """
+    assert found("EN001", program) == []
+    assert found("EN001", program.replace("known - new", "new")) == [3]
