@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from .axes import named_arguments
 from .binding import default_of, generic_arguments, positional_names
 from .calls import run_frame
 from .classes import innermost_function, opaque_instance
-from .events import Made
+from .events import Applied, Made
 from .facts import SourceFacts
 from .frame import Frame, Site
 from .graph import Node
@@ -23,7 +24,7 @@ from .machine import STATEMENTS_ON_HOST, Interpreter
 from .project import Module, Project
 from .reading import Problem, SourceText, UnreadableError
 from .sections import sections_of
-from .values import Bound, Class, Function, Mapping, Partial, Sequence, Transformed, Value
+from .values import Bound, Class, Function, Instance, Mapping, Partial, Sequence, Transformed, Value
 
 if TYPE_CHECKING:
     from ..rules._rule import Rule
@@ -141,6 +142,10 @@ def _run_class(machine: Interpreter, cls: Class) -> None:
     init = innermost_function(cls.attributes.get("__init__"))
     if init is not None:
         _run_generic(machine, init, owner)
+    for held in owner.attributes.values() if isinstance(owner, Instance) else ():
+        # What a constructor leaves empty is there to be filled.
+        if isinstance(held, Sequence) and held.kind == "list" and held.items == []:
+            held.items = held.length = None
     for name, value in list(cls.attributes.items()):
         function = innermost_function(value)
         if function is None or function.cls is not cls or name == "__init__" or _is_jitted(value):
@@ -172,6 +177,9 @@ def _run_generic(machine: Interpreter, function: Function, owner: Value | None =
 def _run_transformed(machine: Interpreter, module: Module) -> None:
     """Call every transformed function with unknown arguments: as somebody elsewhere will."""
     done: set[tuple[ast.AST, ast.AST]] = set()
+    calls: dict[ast.AST, list[Applied]] = defaultdict(list)
+    for applied in machine.record.of(Applied):
+        calls[applied.transformed.syntax].append(applied)
     for made in list(machine.record.of(Made)):
         transformed = made.transformed
         function = innermost_function(transformed.function)
@@ -183,18 +191,22 @@ def _run_transformed(machine: Interpreter, module: Module) -> None:
             continue
         done.add(what)
         machine.start_root()
-        _call_generic(machine, transformed, function)
+        _call_generic(machine, transformed, function, calls.get(transformed.syntax, []))
 
 
-def _call_generic(machine: Interpreter, transformed: Transformed, function: Function) -> None:
-    """Call a transformed function with what it needs; what has a default keeps it."""
+def _call_generic(
+    machine: Interpreter, transformed: Transformed, function: Function, calls: list[Applied]
+) -> None:
+    """Call a transformed function with what it needs.
+
+    What has a default keeps it, unless the program gives something else there.
+    """
     made_in = transformed.frame
     frame = Frame(made_in.module, made_in.name, None, made_in.outer, made_in.region)
     frame.environment = made_in.environment
     given = generic_arguments(machine, function, frame, None)
-    needed = [name for name in given if default_of(function, name) is None]
     keyword_only = {it.arg for it in function.syntax.args.kwonlyargs}
-    names = [name for name in needed if name not in keyword_only]
+    names = [name for name in given if name not in keyword_only]
     taken = set[str]()
     value = transformed.function
     while isinstance(value, (Bound, Partial, Transformed)):
@@ -204,6 +216,10 @@ def _call_generic(machine: Interpreter, transformed: Transformed, function: Func
         elif isinstance(value, Bound):
             names = names[1:]
         value = value.function
+    told = _given_elsewhere(transformed, calls, names)
+    needed = [it for it in given if it in told or default_of(function, it) is None]
+    last = max((names.index(it) for it in needed if it in names), default=-1)
+    names = names[: last + 1]
     args = [given[name] for name in names if name not in taken]
     cls = function.cls if _is_method(function) else None
     if cls is not None and names and names[0] == next(iter(given)):
@@ -212,6 +228,16 @@ def _call_generic(machine: Interpreter, transformed: Transformed, function: Func
     by_name = {name: given[name] for name in needed if name in keyword_only - taken}
     is_open = function.syntax.args.vararg is not None
     apply(machine, Site(frame, transformed.syntax, is_open), transformed, args, by_name)
+
+
+def _given_elsewhere(transformed: Transformed, calls: list[Applied], names: list[str]) -> set[str]:
+    """The parameters that calls in the program, or `in_axes`, tell to be given."""
+    axes = transformed.options.get("in_axes")
+    count = axes.length if isinstance(axes, Sequence) else None
+    told = set(names[:count] if isinstance(count, int) else ())
+    for applied in calls:
+        told |= {*names[: len(applied.args)], *applied.keywords}
+    return told
 
 
 def _is_method(function: Function) -> bool:

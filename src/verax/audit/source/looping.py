@@ -159,7 +159,8 @@ def _changed(one: Value, other: Value) -> bool:
     if isinstance(one, Data) and isinstance(other, Data):
         return one.traced != other.traced
     if isinstance(one, Constant) and isinstance(other, Data):
-        return other.traced is not False
+        # Flags are known in the first turn; numbers are not even then.
+        return other.traced is not False or isinstance(one.value, (bool, str, type(None)))
     return type(one) is not type(other)
 
 

@@ -116,7 +116,9 @@ def of_index(machine: Interpreter, site: Site, base: Data, position: Value, resu
     try:
         node.shape = index(base.node.shape, items)
     except Mismatch as error:
-        _told(machine, site, error, [base, position])
+        # A record of NumPy has no axes, and parts all the same.
+        if base.node.shape or base.node.dtype is not None:
+            _told(machine, site, error, [base, position])
 
 
 def _index_item(value: Value) -> Any:

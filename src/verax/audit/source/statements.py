@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import parts
 from .binding import function_value
 from .classes import class_statement
-from .events import Fact, Mutation
+from .events import Conversion, Fact, Mutation
 from .expressions import binary, condition
 from .frame import Region, Site
 from .imports import import_from, import_statement
@@ -200,6 +200,8 @@ def _assign_item(machine: Interpreter, frame: Frame, target: ast.Subscript, valu
                 owner.items[index.value] = value
         else:
             owner.items = [join(item, value) for item in owner.items]
+    elif isinstance(owner, Sequence):
+        owner.element = value if owner.element is None else join(owner.element, value)
     elif isinstance(owner, Data):
         owner.node.writes += 1
         owner.node.children = None
@@ -281,7 +283,11 @@ def _met(ends: list[dict[str, Value]]) -> dict[str, Value]:
 
 def _try(machine: Interpreter, frame: Frame, syntax: ast.Try) -> bool:
     def plainly() -> bool:
-        return machine.execute(frame, syntax.body) and machine.execute(frame, syntax.orelse)
+        before = len(machine.record.of(Conversion))
+        live = machine.execute(frame, syntax.body)
+        if len(machine.record.of(Conversion)) > before:
+            return False  # A tracer has no value to convert: this raises.
+        return live and machine.execute(frame, syntax.orelse)
 
     def handled(handler: ast.ExceptHandler) -> Callable[[], bool]:
         def run() -> bool:

@@ -199,13 +199,13 @@ def _are_of_elements(facts: SourceFacts, event: Event, flags: Node, kept: Source
     """
     import ast
 
-    from ...source.queries.loops import behind
     from ...source.queries.names import names_of
+    from ...source.values import leaves
 
     if any(map(is_episode_end, names_of(facts, flags, event.frame))):
         return True
     reduced = [it for it in flags.ancestors() if it.operation.rpartition(".")[2] in _REDUCTIONS]
-    own = {it for it in behind(kept) if not it.inputs}
+    own = _starts(*(leaf.node for leaf in leaves(kept)))
     return any(
         keyword.arg == "axis"
         for it in reduced
@@ -214,9 +214,15 @@ def _are_of_elements(facts: SourceFacts, event: Event, flags: Node, kept: Source
     )
 
 
-def _starts(node: Node) -> set[Node]:
-    """What something is made from in the end."""
-    return {it for it in node.ancestors() if not it.inputs}
+def _starts(*nodes: Node) -> set[Node]:
+    """What values are made from in the end; a shape alone is none of them."""
+    seen, pending = set(nodes), list(nodes)
+    while pending:
+        node = pending.pop()
+        new = [it for it in node.inputs if it not in seen and it.operation != "static"]
+        seen.update(new)
+        pending += new
+    return {it for it in seen if not it.inputs}
 
 
 def _replaces(

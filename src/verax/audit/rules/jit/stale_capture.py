@@ -119,9 +119,11 @@ def _is_filled_later(facts: SourceFacts, change: Mutation) -> bool:
 def _is_later(facts: SourceFacts, change: Mutation) -> bool:
     """Whether a method changes an object that is in use: not while it is made or set up."""
     from ...source.events import Made
-    from ...source.values import Constant
+    from ...source.values import Constant, Instance
 
     frame = change.frame
+    if isinstance(change.target, Instance) and change.target.made_in is frame:
+        return False
     setters = [it.function for it in frame.callers() if it.function is not None]
     names = [getattr(it, "name", "") for it in setters]
     if frame.is_staged or any(it in ("__init__", "setup", "__post_init__") for it in names):

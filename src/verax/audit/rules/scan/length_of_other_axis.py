@@ -76,11 +76,12 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
         if fact.kind != "indexed":
             continue
         array = fact.data["base"].node
+        taken = {axis for axis, _ in indexed_axes(fact.data["index"])}
         for axis, index in indexed_axes(fact.data["index"]):
             bound = known.get(index)
             other = _other_axis(array, axis, bound.limit) if bound is not None else None
-            if bound is None or other is None:
-                continue
+            if bound is None or other is None or other in taken:
+                continue  # `a[i, j]` of a square matrix: it has one size.
             name = facts.name_of(fact.data["base"])
             yield RULE.finding(
                 bound.place,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..values import Constant, Data, External, Sequence, Value
+from ..values import Constant, Data, External, Mapping, Sequence, Value
 from .registry import handles
 
 if TYPE_CHECKING:
@@ -31,9 +31,10 @@ _OF_ARRAYS = frozenset("shape dtype ndim size astype at T reshape".split())
 def _isinstance(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
-    if len(args) == 2 and isinstance(args[0], Data) and args[0].traced:
+    value = args[0] if len(args) == 2 else None
+    if isinstance(value, (Sequence, Mapping)) or (isinstance(value, Data) and value.traced):
         types = args[1].items if isinstance(args[1], Sequence) else [args[1]]
-        answers = [_is_one(args[0], it) for it in types or ()]
+        answers = [_is_one(value, it) for it in types or ()]
         if True in answers:
             return Constant(True)
         if answers and None not in answers:
@@ -41,12 +42,14 @@ def _isinstance(
     return machine.opaque(name, site, (), traced=False)
 
 
-def _is_one(value: Data, kind: Value) -> bool | None:
-    """Whether a tracer is of a type; `None` if that is not known."""
+def _is_one(value: Data | Sequence | Mapping, kind: Value) -> bool | None:
+    """Whether a tracer or a container is of a type; `None` if that is not known."""
     if not isinstance(kind, External):
         return None
     if kind.name in _OTHERS:
         return False
+    if not isinstance(value, Data):
+        return False if kind.name in _ARRAYS else None
     if not value.is_array:
         return None
     if kind.name in _ARRAYS:

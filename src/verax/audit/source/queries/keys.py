@@ -106,7 +106,7 @@ def is_argument(facts: SourceFacts, key: Node, region: Region) -> bool:
 
 
 def runs_once(use: KeyUse, region: Region) -> bool:
-    """Whether a loop of Python's is left right after the use."""
+    """Whether a loop of Python's is left right after the use, or gets there in one turn only."""
     loop: ast.AST | None = region.details.get("syntax")
     if not isinstance(loop, (ast.For, ast.While)):
         return False
@@ -128,7 +128,17 @@ def runs_once(use: KeyUse, region: Region) -> bool:
         )
         if not found or isinstance(inner, (ast.FunctionDef, ast.Lambda)):
             return False
+        if isinstance(inner, ast.If) and found is inner.body and _asks_for_turn(inner.test, loop):
+            return True
         body = found
+
+
+def _asks_for_turn(test: ast.expr, loop: ast.For | ast.While) -> bool:
+    """Whether a condition holds in one turn of a loop: `i == 0`."""
+    turn = ast.unparse(loop.target) if isinstance(loop, ast.For) else ""
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq):
+        return False
+    return turn in (ast.unparse(test.left), ast.unparse(test.comparators[0]))
 
 
 def is_abstract(region: Region | None) -> bool:

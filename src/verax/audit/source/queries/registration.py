@@ -18,8 +18,6 @@ _PLAIN_BASES = frozenset(
         "builtins.object",
         "typing.Generic",
         "abc.ABC",
-        "typing.Protocol",
-        "typing_extensions.Protocol",
     )
 )
 _PLAIN_DECORATORS = frozenset(
