@@ -243,7 +243,8 @@ def test_a_name_stands_for_a_whole_part_and_not_for_its_namesakes():
 
 def test_a_declaration_of_what_is_not_there():
     traced = trace(lambda p: p.x, [Point(jnp.ones(2), jnp.ones(2))], {})
-    with pytest.raises(AxesError, match=r"for `p.z`, which is not there; did you mean p.[xy] or p.[xy]"):
+    there = r"for `p.z`, which is not there; did you mean p.[xy] or p.[xy]"
+    with pytest.raises(AxesError, match=there):
         _ = Facts(traced, {"p": {"z": "batch"}}, None).axes
 
 
