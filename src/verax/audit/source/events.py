@@ -12,9 +12,12 @@ from .frame import Frame, Region
 from .values import Class, Data, Function, Transformed, Value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Event:
-    """Something that happens at a piece of syntax."""
+    """Something that happens at a piece of syntax.
+
+    Nobody changes one; they are not frozen since so many are made, which that makes slow.
+    """
 
     syntax: ast.AST
     frame: Frame
@@ -30,7 +33,7 @@ class Event:
         return ast.unparse(self.syntax)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Test(Event):
     """A value decides what Python does next: in `if`, `while`, `assert`, `and` or `not`."""
 
@@ -38,7 +41,7 @@ class Test(Event):
     value: Data
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Conversion(Event):
     """A value is needed as one of Python's: `float(x)`, `x.item()`, `range(n)`, `np.sum(x)`."""
 
@@ -46,7 +49,7 @@ class Conversion(Event):
     value: Value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Mutation(Event):
     """Something is changed in place: a container, an attribute, a global, an array.
 
@@ -62,7 +65,7 @@ class Mutation(Event):
     before: Value | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class KeyUse(Event):
     """A random key is consumed.
 
@@ -78,7 +81,7 @@ class KeyUse(Event):
     is_certain: bool = True
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Call(Event):
     """A call of something outside of the project, by its full name."""
 
@@ -88,7 +91,7 @@ class Call(Event):
     result: Value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Applied(Event):
     """A transformed function is called: the boundary of a transformation.
 
@@ -105,7 +108,7 @@ class Applied(Event):
     region: Region
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Loop(Event):
     """A `scan`, `while_loop`, `fori_loop` or `map` runs its body.
 
@@ -128,7 +131,7 @@ class Loop(Event):
     options: dict[str, Value] = field(default_factory=dict[str, Value])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Made(Event):
     """A transformation is applied to a function, which gives another function."""
 
@@ -136,7 +139,7 @@ class Made(Event):
     in_loop: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Fact(Event):
     """Anything else that a part of the library wants to tell, by its kind."""
 

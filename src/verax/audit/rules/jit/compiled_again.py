@@ -59,10 +59,14 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     from ...source.events import Applied
     from ...source.queries import recompiling
 
-    growing, names = recompiling.growing_arrays(facts), recompiling.growing_names(facts)
-    for applied in facts.events(Applied):
-        if applied.transformed.kind != "jit" or applied.frame.is_staged:
-            continue
+    calls = [
+        it
+        for it in facts.events(Applied)
+        if it.transformed.kind == "jit" and not it.frame.is_staged
+    ]
+    growing = recompiling.growing_arrays(facts) if calls else {}
+    names = recompiling.growing_names(facts) if calls else []
+    for applied in calls:
         found = recompiling.another_shape(applied, growing, names)
         if found is not None:
             yield _found(applied, f"an argument, {found}, has another shape in each turn", _SHAPE)

@@ -45,17 +45,18 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     for fact in facts.events(Fact):
         if fact.kind != "tree map":
             continue
-        statement = statement_around(fact.frame, fact.syntax)
-        tree = fact.data["trees"][0]
+        tree, results = fact.data["trees"][0], fact.data["results"]
         is_leaf = isinstance(tree, Data) and tree.is_array
-        if not isinstance(statement, ast.Assign) or statement.value is not fact.syntax or is_leaf:
-            continue
-        names = _names_of_trees(ast.unparse(statement))
-        results = fact.data["results"]
         is_tuples = bool(results) and all(
             isinstance(it, Sequence) and it.kind == "tuple" and it.type is None for it in results
         )
-        if names is None or not is_tuples or any(it.length != len(names) for it in results):
+        if is_leaf or not is_tuples:
+            continue
+        statement = statement_around(fact.frame, fact.syntax)
+        if not isinstance(statement, ast.Assign) or statement.value is not fact.syntax:
+            continue
+        names = _names_of_trees(ast.unparse(statement))
+        if names is None or any(it.length != len(names) for it in results):
             continue
         yield RULE.finding(
             fact.place,

@@ -15,6 +15,7 @@ from ..remember import remembered, walked
 from ..values import Sequence, nodes_of
 from .exclusion import exclude_each_other
 from .loops import calls, is_within
+from .syntax import statements_in
 
 if TYPE_CHECKING:
     from ..facts import SourceFacts
@@ -163,10 +164,10 @@ def constant_in(node: Node) -> str | None:
 
 @remembered
 def in_defaults(module: ast.AST) -> set[ast.AST]:
-    """All syntax in the defaults of parameters."""
+    """All syntax in the defaults of parameters of a module's functions."""
     found: set[ast.AST] = set()
-    for node in walked(module):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+    for node in statements_in(module):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             for default in (*node.args.defaults, *node.args.kw_defaults):
                 if default is not None:
                     found.update(walked(default))
