@@ -70,8 +70,8 @@ class Texts:
 
 
 @contextmanager
-def _few_collections() -> Generator[None]:
-    """Hardly look for garbage: what an analysis makes lives until its end."""
+def few_collections() -> Generator[None]:
+    """Hardly look for garbage inside: what the audit of a file makes lives until its end."""
     before = gc.get_threshold()
     gc.set_threshold(200_000, *before[1:])
     try:
@@ -92,8 +92,7 @@ class Auditor:
         consulted: frozenset[str] = frozenset()
         failed = False
         try:
-            with _few_collections():
-                analysis = analyse(path, self._project)
+            analysis = analyse(path, self._project)
             report, consulted = analysis.report, analysis.consulted
         except UnreadableError as error:
             report = Report(path, notes=(str(error),))
@@ -107,7 +106,9 @@ class Auditor:
         problems = tuple(str(problem) for problem in source.problems)
         report = replace(report, notes=tuple(dict.fromkeys((*report.notes, *problems))))
         digests = {file: self._texts.digest(file) for file in sorted({path, *consulted})}
-        return Outcome(self._with_cells(report), digests, "verax:" in source.text, failed)
+        if path.endswith(".ipynb"):
+            report = self._with_cells(report)
+        return Outcome(report, digests, "verax:" in source.text, failed)
 
     def _with_cells(self, report: Report) -> Report:
         """The report with places in notebooks by cell, instead of by line of the joined text."""

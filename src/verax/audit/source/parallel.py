@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ..report import Report
 from . import stored
-from .one_file import Auditor, Outcome, Texts
+from .one_file import Auditor, Outcome, Texts, few_collections
 from .stored import NO_SECTIONS, Stored
 
 # The package that runs is the one that runs there; see `verax.audit.child`.
@@ -69,8 +69,9 @@ def audit_all(
     else:
         left = list(files)
     auditor = Auditor(roots, texts)
-    for path in left:
-        yield Done(path, auditor.audit(path))
+    with few_collections():
+        for path in left:
+            yield Done(path, auditor.audit(path))
 
 
 def _process_count(files: Sequence[str], jobs: int | None) -> int:

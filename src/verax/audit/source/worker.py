@@ -12,7 +12,7 @@ import os
 import sys
 
 from . import stored
-from .one_file import Auditor, Texts
+from .one_file import Auditor, Texts, few_collections
 
 
 def main() -> None:
@@ -22,6 +22,7 @@ def main() -> None:
     start = json.loads(sys.stdin.readline())
     auditor = Auditor(start["roots"], Texts(start["max_bytes"]))
     print("ready", file=answers, flush=True)
-    for line in sys.stdin:
-        outcome = stored.encode(auditor.audit(json.loads(line)))
-        print(outcome.findings, outcome.sections, sep="\n", file=answers, flush=True)
+    with few_collections():
+        for line in sys.stdin:
+            outcome = stored.encode(auditor.audit(json.loads(line)))
+            print(outcome.findings, outcome.sections, sep="\n", file=answers, flush=True)
