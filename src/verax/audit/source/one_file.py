@@ -73,7 +73,7 @@ class Texts:
 def few_collections() -> Generator[None]:
     """Hardly look for garbage inside: what the audit of a file makes lives until its end."""
     before = gc.get_threshold()
-    gc.set_threshold(200_000, *before[1:])
+    gc.set_threshold(500_000, *before[1:])
     try:
         yield
     finally:

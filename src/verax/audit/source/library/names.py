@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 # Longest first; a prefix is replaced by the name that the tables use.
 _PREFIXES = (
     ("jax.experimental.shard_map.shard_map", "jax.shard_map"),
@@ -45,6 +47,7 @@ _ACTIVATIONS = frozenset(
 )
 
 
+@lru_cache(maxsize=4096)
 def canonical(name: str) -> str:
     """The name under which the tables know a thing."""
     if name.startswith(("jax", "flax", "equinox", "numpy")):
