@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 import os
+import sys
 from collections import defaultdict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from ..finding import Engine
 from ..report import Report
@@ -47,8 +50,8 @@ def analyse(path: str, project: Project, rules: tuple[Rule, ...] | None = None) 
     module = project.module(path)
     if isinstance(module, Problem):
         return Analysis(Report(path, notes=(str(module),)), frozenset())
-    machine = interpret(module, project)
-    report = _judged(machine, module, rules)
+    with _deep_recursion():
+        report = _judged(interpret(module, project), module, rules)
     return Analysis(report, frozenset(project.consulted - {path}))
 
 
@@ -61,7 +64,23 @@ def audit_text(
     module = project.module(path)
     if isinstance(module, Problem):
         return Report(name, notes=(str(module),))
-    return _judged(interpret(module, project), module, rules, strict)
+    with _deep_recursion():
+        return _judged(interpret(module, project), module, rules, strict)
+
+
+# Python's own parser takes expressions that are nested some thousand times: `a + b + c + …`.
+_DEEPEST = 6000
+
+
+@contextmanager
+def _deep_recursion() -> Generator[None]:
+    """Let functions call themselves more often than Python does as a rule."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _DEEPEST))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 def _only(file: str, path: str, text: str) -> SourceText:
@@ -191,7 +210,10 @@ def _run_transformed(machine: Interpreter, module: Module) -> None:
             continue
         done.add(what)
         machine.start_root()
-        _call_generic(machine, transformed, function, calls.get(transformed.syntax, []))
+        try:
+            _call_generic(machine, transformed, function, calls.get(transformed.syntax, []))
+        except RecursionError:
+            machine.leave_off(made.place)
 
 
 def _call_generic(
@@ -259,4 +281,16 @@ def _judged(
     from ..rules.judging import judged
 
     facts = SourceFacts(machine, module)
-    return Report(module.path, **sections_of(facts), **judged(facts, Engine.SOURCE, rules, strict))
+    verdicts = judged(facts, Engine.SOURCE, rules, strict)
+    notes = [
+        f"{place}: this statement is nested too deeply to be gone through"
+        for place in machine.record.too_deep
+        if place.file == module.path
+    ]
+    sections: dict[str, Any] = {}
+    try:
+        sections = sections_of(facts)
+    except RecursionError:
+        notes.append(f"{module.path}: what is nested too deeply has no data flow to show")
+    report = Report(module.path, **sections, **verdicts)
+    return replace(report, notes=(*report.notes, *notes))

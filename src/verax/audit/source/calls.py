@@ -68,10 +68,10 @@ def arguments(
                 site.is_open = True
                 args.append(parts.element(machine, Site(frame, argument), value))
         else:
-            args.append(machine.evaluate(frame, argument))
+            args.append(machine.bounded(site, machine.evaluate(frame, argument)))
     keywords: dict[str, Value] = {}
     for keyword in syntax.keywords:
-        value = machine.evaluate(frame, keyword.value)
+        value = machine.bounded(site, machine.evaluate(frame, keyword.value))
         if keyword.arg is not None:
             keywords[keyword.arg] = value
         elif isinstance(value, Mapping):
@@ -181,7 +181,9 @@ def run_frame(machine: Interpreter, function: Function, inner: Frame) -> Value:
     machine.record.runs[function.syntax].append(inner)
     inner.given = dict(inner.environment)
     if isinstance(function.syntax, ast.Lambda):
-        result = machine.evaluate(inner, function.syntax.body)
+        result = machine.bounded(
+            Site(inner, function.syntax), machine.evaluate(inner, function.syntax.body)
+        )
         inner.returns.append((function.syntax.body, result))
         return result
     reaches_end = machine.execute(inner, function.syntax.body)
@@ -196,7 +198,7 @@ def run_frame(machine: Interpreter, function: Function, inner: Frame) -> Value:
     if inner.yields:
         return Sequence("generator", None, result, inner)
     if result is not None:
-        return result
+        return machine.bounded(Site(inner, function.syntax), result)
     if not reaches_end or _is_stub(function.syntax):
         # Somebody else's version of the method gives something.
         return machine.opaque("call", Site(inner, function.syntax), inner.environment.values())

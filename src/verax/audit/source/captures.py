@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # Functions within functions whose reads count as the outer one's.
 _DEPTH = 3
+# Attributes and keys that one read takes.
+_LONGEST = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,8 @@ def _read(node: ast.AST) -> Read | None:
     path: list[tuple[str, object]] = []
     base: ast.expr = node
     while not isinstance(base, ast.Name):
+        if len(path) == _LONGEST:
+            return None
         if isinstance(base, ast.Attribute):
             path.append(("attribute", base.attr))
         elif isinstance(base, ast.Subscript) and isinstance(base.slice, ast.Constant):

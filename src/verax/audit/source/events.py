@@ -161,6 +161,8 @@ class Record:
         self.quiet: set[ast.AST] = set()
         # Functions that were run, by their syntax, with the frames of their runs.
         self.runs: dict[ast.AST, list[Frame]] = defaultdict(list)
+        # Statements that were left in the middle.
+        self.too_deep: dict[Place, None] = {}
         self.classes: list[Class] = []
         self.defined: list[Function] = []
 

@@ -12,10 +12,10 @@ from . import parts
 from .binding import function_value
 from .comprehensions import comprehension, dict_comprehension
 from .frame import Site
-from .joining import join
+from .joining import element_of, join
 from .shapes import Size, dims
 from .shaping import of_operator
-from .values import Constant, Data, External, Mapping, Sequence, Value
+from .values import LARGEST, Constant, Data, External, Mapping, Sequence, Value
 
 if TYPE_CHECKING:
     from .frame import Frame
@@ -45,8 +45,10 @@ _OPERATORS: dict[type[ast.AST], tuple[str, Callable[..., Any]]] = {
     ast.UAdd: ("+", operator.pos),
     ast.Invert: ("~", operator.invert),
 }
-# Numbers beyond are not worth the time to compute them.
+# Numbers and texts beyond are not worth the time and the memory to compute them.
 _LARGE = 2**40
+_LONG = 10_000
+_STEEP = 64
 
 
 def _name(machine: Interpreter, frame: Frame, syntax: ast.Name) -> Value:
@@ -112,16 +114,30 @@ def _computed(
     a, b = left.value, right.value
     if isinstance(a, Size) or isinstance(b, Size):
         return _of_sizes(machine, site, symbol, a, b)
-    if symbol in ("**", "<<", "*") and any(
-        isinstance(it, int) and abs(it) > _LARGE for it in (a, b)
-    ):
-        return machine.opaque(symbol, site, (), traced=False)
-    if symbol == "**" and isinstance(b, int) and b > 64:
+    if _is_costly(symbol, a, b):
         return machine.opaque(symbol, site, (), traced=False)
     try:
         return Constant(compute(a, b))
     except Exception:
         return machine.opaque(symbol, site, (), traced=False)
+
+
+def _is_costly(symbol: str, a: Any, b: Any) -> bool:
+    """Whether what an operator gives may be out of proportion to its operands."""
+    if symbol in ("**", "<<"):
+        return any(isinstance(it, int) and abs(it) > _LARGE for it in (a, b)) or (
+            isinstance(b, int) and b > _STEEP
+        )
+    if symbol == "%":
+        # A template can ask for any width, also by a number: "%*d".
+        return isinstance(a, (str, bytes)) and re.search(r"\d{4}|\*", str(a)) is not None
+    if symbol in ("*", "+"):
+        lengths = [len(it) for it in (a, b) if isinstance(it, (str, bytes, tuple))]
+        numbers = [abs(it) for it in (a, b) if isinstance(it, int)]
+        if symbol == "*" and lengths:
+            return lengths[0] * max(numbers, default=1) > _LONG
+        return sum(lengths) > _LONG or any(it > _LARGE**4 for it in numbers)
+    return False
 
 
 def _of_sizes(machine: Interpreter, site: Site, symbol: str, a: Any, b: Any) -> Value:
@@ -138,11 +154,10 @@ def _of_sizes(machine: Interpreter, site: Site, symbol: str, a: Any, b: Any) -> 
 
 def _of_sequences(symbol: str, left: Value, right: Value) -> Value | None:
     if symbol == "+" and isinstance(left, Sequence) and isinstance(right, Sequence):
-        if left.items is not None and right.items is not None:
-            return Sequence(left.kind, [*left.items, *right.items], made_in=left.made_in)
-        a, b = left.element, right.element
-        a = a if left.items is None else (left.items[0] if left.items else None)
-        b = b if right.items is None else (right.items[0] if right.items else None)
+        items = [*(left.items or ()), *(right.items or ())]
+        if left.items is not None and right.items is not None and len(items) <= LARGEST:
+            return Sequence(left.kind, items, made_in=left.made_in)
+        a, b = element_of(left), element_of(right)
         element = b if a is None else a if b is None else join(a, b)
         return Sequence(left.kind, None, element, left.made_in)
     if symbol == "*":

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from .graph import Node, variation
-from .values import Bound, Constant, Data, Instance, Mapping, Sequence, Value, nodes_of
+from .values import Bound, Constant, Data, Instance, Mapping, Sequence, Value, is_bounded, nodes_of
+
+# Of more values than these nothing is known together: a table may be read very often.
+_MANY = 64
 
 
 def join(one: Value, other: Value, depth: int = 0) -> Value:
     """A value that stands for either of two, with what holds for both."""
     if one is other:
         return one
+    if depth == 0 and not (is_bounded(one) and is_bounded(other)):
+        return _data(one, other)
     if isinstance(one, Constant) and isinstance(other, Constant):
         if type(one.value) is type(other.value) and one.value == other.value:
             return one
@@ -54,11 +61,17 @@ def _instances(one: Instance, other: Instance, depth: int) -> Value:
 
 def element_of(sequence: Sequence) -> Value | None:
     """One value for all elements of a sequence; `None` if it has none."""
-    if sequence.items is None:
-        return sequence.element
+    return sequence.element if sequence.items is None else one_of(sequence.items)
+
+
+def one_of(values: Collection[Value]) -> Value | None:
+    """One value for all of several; `None` if there are none."""
     found: Value | None = None
-    for item in sequence.items:
-        found = item if found is None else join(found, item)
+    if len(values) > _MANY:
+        inputs = tuple(nodes_of(Sequence("tuple", list(values))))[:32]
+        return Data(Node("join", inputs, varies=variation(inputs)))
+    for value in values:
+        found = value if found is None else join(found, value)
     return found
 
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ..finding import Place
 from .calls import CALLS, call_expression
 from .demand import defer
 from .events import Conversion, Event, KeyUse, Record, Test
@@ -20,8 +21,19 @@ from .frame import Frame, Site
 from .graph import Node, variation
 from .imports import Pending
 from .project import Module, Project
+from .remember import size_of
 from .statements import STATEMENTS
-from .values import Constant, Data, External, Function, Sequence, Value, leaves, nodes_of
+from .values import (
+    Constant,
+    Data,
+    External,
+    Function,
+    Sequence,
+    Value,
+    is_bounded,
+    leaves,
+    nodes_of,
+)
 
 # Runs of one function for one root, calls within calls, and statements that callees may run: for
 # one root, and for all roots of a file by its number of lines.
@@ -29,6 +41,8 @@ RUNS = 8
 DEPTH = 20
 STATEMENTS_OF_ROOT = 600
 STATEMENTS_OF_LINE = 3
+# Syntax that counts as a further statement where it runs again: one line can hold very much.
+NODES_OF_STATEMENT = 32
 # Outside of transformations there is less to find.
 STATEMENTS_ON_HOST = 60
 
@@ -94,16 +108,29 @@ class Interpreter:
 
     def evaluate(self, frame: Frame, syntax: ast.expr) -> Value:
         """The value of an expression."""
-        return _EXPRESSIONS[syntax.__class__](self, frame, syntax)
+        handler = _EXPRESSIONS.get(syntax.__class__)
+        if handler is None:
+            return self.opaque("expression", Site(frame, syntax), ())  # of a later Python
+        return handler(self, frame, syntax)
 
     def execute(self, frame: Frame, body: Iterable[ast.stmt]) -> bool:
         """Run statements; false if they never reach their end."""
+        around = (self.control, self.choices, frame.region, frame.breaks)
         for statement in body:
             self._statements += 1
             handler = STATEMENTS.get(statement.__class__)
-            if handler is not None and handler(self, frame, statement) is False:
-                return False
+            try:
+                if handler is not None and handler(self, frame, statement) is False:
+                    return False
+            except RecursionError:
+                control, choices, frame.region, frame.breaks = around
+                self.leave_off(frame.place(statement), control, choices)
         return True
+
+    def leave_off(self, place: Place, control: int = 0, choices: int = 0) -> None:
+        """Go on after something that is nested too deeply to be gone through."""
+        self.control, self.choices = control, choices
+        self.record.too_deep[place] = None
 
     def call(
         self, site: Site, callee: Value, args: list[Value], keywords: dict[str, Value]
@@ -124,6 +151,9 @@ class Interpreter:
         if any(frame.function is syntax for frame in site.frame.callers()):
             return False
         self._runs[syntax] += 1
+        if syntax in self.record.runs:
+            # The first run is in proportion to the file, further ones are not.
+            self._statements += size_of(syntax) // NODES_OF_STATEMENT
         return True
 
     # --- names
@@ -181,6 +211,10 @@ class Interpreter:
         node.dtype = dtype
         node.operands = given
         return Data(node, traced, True)
+
+    def bounded(self, site: Site, value: Value) -> Value:
+        """A value as it is, or only its origin if it is too large to go through its parts."""
+        return value if is_bounded(value) else self.opaque("container", site, (value,))
 
     def tuple_of(self, *items: Value) -> Sequence:
         """A tuple of Python's."""

@@ -9,7 +9,7 @@ from .axes import annotated_shape
 from .classes import all_fields, base_names, field_of
 from .events import Fact
 from .imports import attribute_of_module
-from .joining import element_of, join
+from .joining import element_of, one_of
 from .library.names import canonical
 from .shaping import of_index, size_symbol
 from .values import (
@@ -329,12 +329,8 @@ def _item_of_mapping(machine: Interpreter, site: Site, base: Mapping, index: Val
             return found
     elif isinstance(index, Data):
         machine.convert(site, "key", index)
-    joined: Value | None = None
-    for value in base.items.values():
-        joined = value if joined is None else join(joined, value)
-    if joined is None or base.is_open:
-        return machine.opaque("item", site, (base, index))
-    return joined
+    joined = None if base.is_open else one_of(base.items.values())
+    return machine.opaque("item", site, (base, index)) if joined is None else joined
 
 
 # --- elements

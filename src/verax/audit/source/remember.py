@@ -56,6 +56,16 @@ def children(node: ast.AST) -> list[ast.AST]:
 
 
 @remembered
+def size_of(node: ast.AST) -> int:
+    """How many nodes a piece of syntax has."""
+    count, pending = 0, [node]
+    while pending:
+        count += 1
+        pending.extend(children(pending.pop()))
+    return count
+
+
+@remembered
 def walked(node: ast.AST) -> list[ast.AST]:
     """All code in a piece of syntax, itself first: as `ast.walk`, for when it is asked often."""
     found = [node]

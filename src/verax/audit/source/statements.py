@@ -27,6 +27,7 @@ from .values import (
     Partial,
     Sequence,
     Value,
+    is_bounded,
     leaves,
 )
 
@@ -198,8 +199,10 @@ def _assign_item(machine: Interpreter, frame: Frame, target: ast.Subscript, valu
         if isinstance(index, Constant) and isinstance(index.value, int) and same:
             if -len(owner.items) <= index.value < len(owner.items):
                 owner.items[index.value] = value
-        else:
+        elif is_bounded(owner):
             owner.items = [join(item, value) for item in owner.items]
+        else:
+            owner.element, owner.items, owner.length = join(owner, value), None, None
     elif isinstance(owner, Sequence):
         owner.element = value if owner.element is None else join(owner.element, value)
     elif isinstance(owner, Data):

@@ -221,6 +221,10 @@ class Imported(Value):
         self.module: Module = module
 
 
+# Classes that a class derives from, as far as they are gone through.
+_ANCESTORS = 64
+
+
 class Class(Value):
     """A class of the project.
 
@@ -251,13 +255,16 @@ class Class(Value):
         self.derived: list[Class] = []  # the classes of the project that derive from it
 
     def lineage(self) -> Iterator[Class | External]:
-        """The class and what it derives from, as far as that is known."""
-        yield self
-        for base in self.bases:
-            if isinstance(base, Class):
-                yield from base.lineage()
-            elif isinstance(base, External):
-                yield base
+        """The class and what it derives from, as far as that is known, each once."""
+        pending: list[Value] = [self]
+        seen: set[Value] = set()
+        while pending and len(seen) < _ANCESTORS:
+            it = pending.pop()
+            if isinstance(it, (Class, External)) and it not in seen:
+                seen.add(it)
+                yield it
+                if isinstance(it, Class):
+                    pending.extend(reversed(it.bases))
 
     def find(self, name: str) -> Value | None:
         """An attribute of the class or of the classes that it derives from."""
@@ -320,6 +327,34 @@ def leaves(value: Value, limit: int = 200) -> list[Data]:
         elif isinstance(item, Bound):
             pending.append(item.owner)
     return found
+
+
+# Containers of more parts are not gone through part by part.
+LARGEST = 1000
+
+
+def is_bounded(value: Value) -> bool:
+    """Whether a container has few parts, counting those again that several containers share.
+
+    To go through one by recursion may otherwise never end: `a = (a, a)`, sixty times.
+    """
+    if not isinstance(value, (Sequence, Mapping)):
+        return True
+    count = 0
+    pending: list[Value] = [value]
+    while pending:
+        item = pending.pop()
+        count += 1
+        if isinstance(item, Sequence):
+            if item.items is not None:
+                pending.extend(item.items)
+            elif item.element is not None:
+                pending.append(item.element)
+        elif isinstance(item, Mapping):
+            pending.extend(item.items.values())
+        if count + len(pending) > LARGEST:
+            return False
+    return True
 
 
 def nodes_of(value: Value) -> list[Node]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from .. import parts
 from ..events import Mutation
-from ..joining import element_of, join
+from ..joining import element_of, join, one_of
 from ..values import (
     Constant,
     Instance,
@@ -141,10 +141,7 @@ def _views(
     if not isinstance(owner, Mapping):
         return machine.opaque(how, site, (owner,))
     if owner.is_open:
-        joined: Value | None = None
-        for value in owner.items.values():
-            joined = value if joined is None else join(joined, value)
-        joined = joined or machine.opaque(how, site, (owner,))
+        joined = one_of(owner.items.values()) or machine.opaque(how, site, (owner,))
         key = machine.opaque("key", site, (), traced=False)
         element = {"items": machine.tuple_of(key, joined), "keys": key, "values": joined}[how]
         return Sequence("list", None, element)

@@ -14,15 +14,15 @@ from ..events import Applied
 from ..facts import SourceFacts
 from ..frame import Frame
 from .boundaries import crossings
-from .flow import flow_of
+from .flow import calls_of, flow_of
 from .stack import transformations
 
 
 def sections_of(facts: SourceFacts) -> dict[str, Any]:
     """Data flow, transformation stack and shape trace of a file."""
-    frames = _entry_points(facts)
+    frames, calls = _entry_points(facts), calls_of(facts)
     return {
-        "data_flow": tuple(flow_of(facts, frame) for frame in frames),
+        "data_flow": tuple(flow_of(frame, calls) for frame in frames),
         "transformation_stack": transformations(facts),
         "shape_trace": crossings(facts),
     }

@@ -5,26 +5,47 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import islice
 
 from ...report import Flow, FlowStep, FlowValue
 from ..facts import SourceFacts
 from ..frame import Frame
 from ..graph import Node
-from ..values import Data, Instance, Mapping, Sequence, Value, leaves
+from ..values import Data, Instance, Mapping, Sequence, Value, is_bounded, leaves
 from .tensors import tensor_of
 
 # Calls within calls that are shown.
 _DEPTH = 3
 _LONGEST = 100
+# Objects within objects whose parts are named.
+_DEEPEST = 6
+# Parts of one argument that are shown.
+_MOST = 200
 
 
-def flow_of(facts: SourceFacts, frame: Frame) -> Flow:
+Calls = dict[Frame, list[Frame]]
+
+
+def calls_of(facts: SourceFacts) -> Calls:
+    """The frames that each frame calls."""
+    found: Calls = defaultdict(list)
+    for frames in facts.record.runs.values():
+        for frame in frames:
+            if frame.caller is not None:
+                found[frame.caller].append(frame)
+                if frame.caller.function is None and frame.caller.caller is not None:
+                    # A boundary has a frame of its own.
+                    found[frame.caller.caller].append(frame)
+    return found
+
+
+def flow_of(frame: Frame, calls: Calls) -> Flow:
     """The data flow of one run of a function, from its parameters to what it returns."""
-    writer = _Writer(facts)
+    writer = _Writer(calls)
     inputs = tuple(
         writer.value(leaf.node, path)
         for name, value in frame.given.items()
-        for path, leaf in _leaves(name, value)
+        for path, leaf in islice(_leaves(name, value), _MOST)
     )
     steps = writer.steps(frame, 0)
     outputs = tuple(
@@ -38,21 +59,33 @@ def flow_of(facts: SourceFacts, frame: Frame) -> Flow:
 
 
 def _leaves(path: str, value: Value) -> Iterator[tuple[str, Data]]:
-    """The data in a value, each with the way to it."""
+    """The data in a value, each with the way to it; without the way where there is very much."""
+    if is_bounded(value):
+        yield from _parts(path, value, 0)
+    else:
+        for leaf in leaves(value):
+            yield path, leaf
+
+
+def _parts(path: str, value: Value, depth: int) -> Iterator[tuple[str, Data]]:
     if isinstance(value, Data):
         yield path, value
+    elif depth == _DEEPEST:
+        for leaf in leaves(value):
+            yield path, leaf
     elif isinstance(value, Sequence) and value.items is not None:
         names = list(value.type.fields) if value.type is not None else []
         for number, item in enumerate(value.items):
             named = number < len(names)
-            yield from _leaves(f"{path}.{names[number]}" if named else f"{path}[{number}]", item)
+            inside = f"{path}.{names[number]}" if named else f"{path}[{number}]"
+            yield from _parts(inside, item, depth + 1)
     elif isinstance(value, Mapping):
         for key, item in value.items.items():
             shown = repr(key) if isinstance(key, (str, int)) else "…"
-            yield from _leaves(f"{path}[{shown}]", item)
+            yield from _parts(f"{path}[{shown}]", item, depth + 1)
     elif isinstance(value, Instance) and value.attributes:
         for name, item in value.attributes.items():
-            yield from _leaves(f"{path}.{name}", item)
+            yield from _parts(f"{path}.{name}", item, depth + 1)
     else:
         for leaf in leaves(value):
             yield path, leaf
@@ -65,17 +98,10 @@ def _unique(values: tuple[FlowValue, ...]) -> tuple[FlowValue, ...]:
 class _Writer:
     """Numbers values as they come up."""
 
-    def __init__(self, facts: SourceFacts):
+    def __init__(self, calls: Calls):
         self._ids: dict[Node, str] = {}
         self._nodes: dict[str, Node] = {}
-        self._inner: dict[Frame, list[Frame]] = defaultdict(list)
-        for frames in facts.record.runs.values():
-            for frame in frames:
-                if frame.caller is not None:
-                    self._inner[frame.caller].append(frame)
-                    if frame.caller.function is None and frame.caller.caller is not None:
-                        # A boundary has a frame of its own.
-                        self._inner[frame.caller.caller].append(frame)
+        self._calls = calls
 
     def value(self, node: Node, name: str) -> FlowValue:
         identity = self._ids.get(node)
@@ -104,7 +130,7 @@ class _Writer:
         if depth >= _DEPTH:
             return ()
         inside = {id(node) for node in ast.walk(statement)}
-        for inner in self._inner[frame]:
+        for inner in self._calls.get(frame, ()):
             called = inner.called_at
             if called is not None and id(called) in inside and inner.module is frame.module:
                 return self.steps(inner, depth + 1)
