@@ -53,15 +53,34 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="verax", description="A safety net for JAX programs.")
+    parser = _Parser(
+        prog="verax",
+        description="A safety net for JAX programs.",
+        epilog="A first look at a codebase, without importing or running any of it: "
+        "verax audit src/",
+    )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     _add_audit(commands)
-    explain = commands.add_parser("explain", help="everything about one rule")
-    explain.add_argument("rule", metavar="CODE", help="its code or its name")
+    explain = commands.add_parser(
+        "explain",
+        help="everything about one rule",
+        description="What a rule finds and why that matters, with a wrong and a right program.",
+    )
+    explain.add_argument(
+        "rule",
+        metavar="CODE",
+        help="its code (RK001) or its name (key-reused); the rules of a family for RK or prng",
+    )
     explain.set_defaults(run=_explain)
-    rules = commands.add_parser("rules", help="what the auditor looks for")
-    rules.add_argument("--format", choices=("text", "json", "markdown"), default="text")
+    rules = commands.add_parser(
+        "rules",
+        help="what the auditor looks for",
+        description="All rules: code, name, severity and what they find.",
+    )
+    rules.add_argument(
+        "--format", choices=("text", "json", "markdown"), default="text", help="(default: text)"
+    )
     rules.set_defaults(run=_rules)
     return parser
 
@@ -74,14 +93,26 @@ class _Version(argparse.Action):
         parser.exit()
 
 
+_EPILOG = """\
+examples:
+  verax audit src/                            read a folder; nothing of it runs
+  verax audit src/ --format concise           one line a finding
+  verax audit train.py:step --inputs example  also trace step(*example())
+  verax audit --diff main                     only what a change breaks
+
+Exit code: 0 if there is no issue at or above --fail-on, 1 if there is, 2 if
+the call or the target is wrong. Settings can also stand in [tool.verax] of
+pyproject.toml."""
+
+
 def _add_audit(commands: argparse._SubParsersAction[_Parser]) -> None:
     audit = commands.add_parser(
         "audit",
         help="audit files, folders and functions",
-        description="Read files without importing them, trace functions on example inputs, and "
+        description="Read files without importing them, trace functions on example inputs, and\n"
         "report what they do, what is wrong with them, and what was proved right.",
-        epilog="Exit code: 0 if there is no issue at or above --fail-on, 1 if there is, 2 if the "
-        "call or the target is wrong. Settings can also stand in [tool.verax] of pyproject.toml.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     audit.add_argument(
         "targets",
@@ -104,7 +135,8 @@ def _add_audit(commands: argparse._SubParsersAction[_Parser]) -> None:
         "--no-cache", dest="cache", action="store_false", help="read everything anew"
     )
     inputs = audit.add_argument_group(
-        "inputs", "without these, inputs come from jaxtyping's annotations"
+        "inputs of a function",
+        "a parameter without one has its default, or what jaxtyping says of it",
     )
     inputs.add_argument(
         "--in",
@@ -141,12 +173,28 @@ def _add_audit(commands: argparse._SubParsersAction[_Parser]) -> None:
         help="seconds that the import, and the making of inputs, may take (default: 60)",
     )
     output = audit.add_argument_group("output")
-    output.add_argument("--format", choices=FORMATS, help="(default: text)")
-    output.add_argument("-o", dest="output", metavar="FILE", help="write to a file")
+    output.add_argument(
+        "--format",
+        choices=FORMATS,
+        help="text (the default) for people, concise for one line a finding, json for all there "
+        "is, sarif and github for hosts of code",
+    )
+    output.add_argument(
+        "-o", dest="output", metavar="FILE", help="write to a file instead of to stdout"
+    )
     output.add_argument("--flow", action="store_true", help="show how data flows, also for folders")
-    output.add_argument("--depth", metavar="N", type=_depth, help="show only N levels of steps")
-    output.add_argument("--focus", metavar="NAME", help="show only the data flow around a name")
-    output.add_argument("--color", choices=("auto", "always", "never"), default="auto")
+    output.add_argument(
+        "--depth", metavar="N", type=_depth, help="show only N levels of steps inside of steps"
+    )
+    output.add_argument(
+        "--focus", metavar="NAME", help="show only the data flow around a variable or function"
+    )
+    output.add_argument(
+        "--color",
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="auto (the default): on a terminal, unless NO_COLOR is set",
+    )
     findings = audit.add_argument_group("findings")
     findings.add_argument(
         "--select",
@@ -247,6 +295,22 @@ def _complete(options: argparse.Namespace) -> None:
                 "name a file or a folder to audit, as in `verax audit src/`; see verax audit --help"
             )
         options.targets = ["."]
+    _need_function(options)
+
+
+def _need_function(options: argparse.Namespace) -> None:
+    """Complain of inputs for which there is no function."""
+    from verax.audit.target import FunctionTarget, parse_target
+
+    given = {"--in": options.specs, "--dim": options.dims}
+    given |= {"--inputs": options.inputs, "--axes": options.axes}
+    named = next((option for option, value in given.items() if value), None)
+    if named is None:
+        return
+    targets = [parse_target(target) for target in options.targets]
+    if not any(isinstance(target, FunctionTarget) for target in targets):
+        file = next((it.text for it in targets if it.text.endswith(".py")), "file.py")
+        raise UsageError(f"{named} is for a function that is traced; name it, as in {file}:step")
 
 
 def _report(options: argparse.Namespace, source: Options) -> tuple[Report, Before | None]:
@@ -323,7 +387,7 @@ def _rendered(options: argparse.Namespace, report: Report, format: str) -> str:
 
     from verax.audit import view
 
-    if options.focus is not None:
+    if options.focus is not None and format not in _LISTS:
         report = view.focus(report, options.focus)
     if options.depth is not None:
         report = view.to_depth(report, options.depth)
@@ -344,13 +408,14 @@ def _in_color(options: argparse.Namespace) -> bool:
 def _explain(options: argparse.Namespace) -> int:
     from verax.audit.output import write_stdout
     from verax.audit.render import rules
-    from verax.audit.rules.registry import UnknownRuleError, find
+    from verax.audit.rules.registry import UnknownRuleError, all_rules, code_prefix
 
     try:
-        rule = find(options.rule)
+        prefix = code_prefix(options.rule)
     except UnknownRuleError as error:
         raise UsageError(str(error)) from None
-    write_stdout(rules.explain(rule))
+    found = [rule for rule in all_rules() if rule.code.startswith(prefix)]
+    write_stdout(rules.explain(found[0]) if prefix == found[0].code else rules.to_text(found))
     return FINE
 
 

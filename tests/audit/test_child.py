@@ -198,13 +198,18 @@ def broken():
         5]
 def leaves(): sys.exit()
 AXES = {"x": "n"}
+WRONG_RANK = {"x": "n m"}
+WRONG_PART = {"x": {"w": "n"}}
+OTHERS = {"weights": "n", "bias": "n"}
+MISSPELT = {"y": "", "xs": "n"}
+SHARED = {"x": "n", "weights": "n"}
 def axes(): return AXES
 single = jnp.ones(3)
 """
 
 
 @pytest.mark.parametrize("name", ["tupled", "given"])
-@pytest.mark.parametrize("axes", ["AXES", "axes"])
+@pytest.mark.parametrize("axes", ["AXES", "axes", "SHARED"])
 def test_examples_of_the_module(name: str, axes: str):
     write("train.py", INPUTS)
     audit("train.py:step", inputs=name, axes=axes)
@@ -227,6 +232,23 @@ def test_examples_of_the_module(name: str, axes: str):
         (
             {"inputs": "tupled", "axes": "AXIS"},
             "train.py has no 'AXIS'; did you mean AXES or axes?",
+        ),
+        (
+            {"inputs": "tupled", "axes": "WRONG_RANK"},
+            "--axes WRONG_RANK: axes of `x` are declared as 'n m', which names 2, but it has 1: "
+            "shape (3,)",
+        ),
+        (
+            {"inputs": "tupled", "axes": "WRONG_PART"},
+            "--axes WRONG_PART: axes are declared for `x.w`, which is not there",
+        ),
+        (
+            {"inputs": "tupled", "axes": "OTHERS"},
+            "--axes OTHERS: there is no parameter 'weights'; there are x, y",
+        ),
+        (
+            {"inputs": "tupled", "axes": "MISSPELT"},
+            "--axes MISSPELT: there is no parameter 'xs'; did you mean x?",
         ),
         (
             {},

@@ -227,6 +227,14 @@ def test_a_file_that_cannot_be_written(asked, capsys, project: Path):
             "--inputs gives all arguments; leave out --in, or --inputs",
         ),
         ("audit gone.py", "target 'gone.py': there is no such file or folder"),
+        (
+            "audit train.py --in x=3",
+            "--in is for a function that is traced; name it, as in train.py:",
+        ),
+        (
+            "audit . --inputs f",
+            "--inputs is for a function that is traced; name it, as in file.py:",
+        ),
         ("audit train.py --jobs 0", "argument --jobs: '0' is no number of processes"),
         ("audit gone.py:step", "target 'gone.py:step': there is no file gone.py"),
         ("explain AX009", "there is no rule 'AX009'; did you mean AX001?"),
@@ -285,8 +293,27 @@ def test_explain(capsys, name: str):
         "# AX001 axes-mixed\n\nTitle of axes-mixed.\n\n*axis, critical, certain*\n\n"
         "Finds `axes-mixed`, which\nmatters.\n\n"
         "Wrong:\n\n```py\ndef entry(x):\n    return wrong(x)\n```\n\n"
-        "Right:\n\n```py\ndef entry(x):\n    return right(x)\n```\n"
+        "Right:\n\n```py\ndef entry(x):\n    return right(x)\n```\n\n"
+        "`# verax: ignore[AX001] reason` in its line answers a finding that is fine.\n"
     )
+
+
+@pytest.mark.parametrize("name", ["axis", "AX", "ax0"])
+def test_explain_a_family(capsys, name: str):
+    assert main(["explain", name]) == 0
+    assert capsys.readouterr().out == "AX001  axes-mixed  critical  Title of axes-mixed\n"
+
+
+def test_explain_says_which_engine_finds_it(capsys, monkeypatch):
+    both = replace(example_rule("AX001", "axes-mixed"), trace=iter, source=iter)
+    monkeypatch.setattr(registry, "_RULES", (both,))
+    main(["explain", "AX001"])
+    assert "*axis, critical, certain; found by reading and tracing*" in capsys.readouterr().out
+
+
+def test_a_focus_is_nothing_to_a_list_of_findings(capsys):
+    assert main("audit train.py --focus nothing --format concise".split()) == 0
+    assert capsys.readouterr().out == "no issues, no warnings, 0 verified\n"
 
 
 def run(*arguments: str, **options) -> subprocess.CompletedProcess[str]:

@@ -99,3 +99,15 @@ def test_what_is_no_target(text: str, message: str):
     with pytest.raises(UsageError) as error:
         parse_target(text)
     assert str(error.value) == message
+
+
+def test_a_file_by_another_name(project: Path):
+    """A script may be called anything; what is no program at all is no target."""
+    (project / "script").write_text("#!/usr/bin/env python3\nx = 1\n")
+    assert parse_target("script") == SourceTarget("script", Path("script"))
+    (project / "notes.md").write_text("# Notes\n\nNot a program.\n")
+    with pytest.raises(UsageError, match=r"'notes.md': is neither a Python file nor a notebook"):
+        parse_target("notes.md")
+    # One that is called a program, and has an error, is named in the report.
+    (project / "wrong.py").write_text("def\n")
+    assert parse_target("wrong.py") == SourceTarget("wrong.py", Path("wrong.py"))

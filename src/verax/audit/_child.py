@@ -112,6 +112,7 @@ def _inputs(
         inputs = inputs_of.inputs_from_specs(function, specs, request["dims"])
     if request["axes"]:
         axes = inputs_of.axes_from_example(_example(module, request["axes"], home), request["axes"])
+        inputs_of.check_parameters(function, axes, request["axes"])
         inputs.axes.update(axes)
     return inputs
 

@@ -64,8 +64,8 @@ def _audited(
     homes = {home for target in functions if (home := _home(target)) is not None}
     audited = audit_files(paths, options, stdin, sorted(homes))
     read = [
-        # How data flows in a traced function is what the trace shows.
-        findings_only(report) if file in audited.beside else report
+        # How data flows in a traced function, and what is right there, is what the trace shows.
+        replace(findings_only(report), verified=()) if file in audited.beside else report
         for file, report in audited.reports.items()
     ]
     report = merged([*read, *traced])

@@ -54,6 +54,27 @@ def axes_from_example(example: object, name: str) -> Mapping[str, Any]:
     return cast(Mapping[str, Any], example)
 
 
+def check_parameters(function: Callable[..., object], axes: Mapping[str, Any], name: str) -> None:
+    """Complain of names that are meant for parameters, and are none.
+
+    A dict may serve several functions, so that a name which only another one has is fine.
+    """
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return
+    if any(it.kind is it.VAR_KEYWORD for it in parameters.values()):
+        return
+    known = [it for it in parameters if it not in axes]
+    is_other = len(known) == len(parameters)
+    for key in axes:
+        if key in parameters or not (is_other or close_names(str(key), known)):
+            continue
+        close = close_names(str(key), known, 1)
+        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(parameters)}"
+        raise UsageError(f"--axes {name}: there is no parameter {key!r}; {hint}")
+
+
 def _kind(value: object) -> str:
     return "None" if value is None else f"a value of type {type(value).__name__}"
 

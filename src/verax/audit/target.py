@@ -85,6 +85,8 @@ def _in_file(text: str, home: str, attribute: str) -> FunctionTarget:
 def _source(text: str) -> SourceTarget:
     path = Path(text)
     if text == STDIN or (text and path.exists()):
+        if path.is_file() and path.suffix not in (".py", ".ipynb") and not _is_python(path):
+            raise UsageError(f"target {text!r}: is neither a Python file nor a notebook")
         return SourceTarget(text, path)
     if text.endswith((".py", ".ipynb")) or "/" in text or os.sep in text:
         raise UsageError(f"target {text!r}: there is no such file or folder")
@@ -94,6 +96,15 @@ def _source(text: str) -> SourceTarget:
             return SourceTarget(text, Path(found))
         raise UsageError(f"target {text!r}: there is no such file or folder, and no such module")
     raise UsageError(f"target {text!r}: write a file, a folder, {FORMS}")
+
+
+def _is_python(path: Path) -> bool:
+    """Whether a file that is not called one is a program, as scripts are."""
+    try:
+        ast.parse(path.read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
 
 
 def _suggestion(home: str) -> str:

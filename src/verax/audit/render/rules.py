@@ -11,7 +11,8 @@ from ..rules._rule import FAMILIES, Rule
 
 def explain(rule: Rule) -> str:
     """Everything about one rule, as text that is also Markdown."""
-    return "\n".join(_rule(rule, level=1)) + "\n"
+    answer = f"`# verax: ignore[{rule.code}] reason` in its line answers a finding that is fine"
+    return "\n".join((*_rule(rule, level=1), f"\n{answer}.")) + "\n"
 
 
 def to_text(rules: Iterable[Rule]) -> str:
@@ -51,10 +52,16 @@ def to_markdown(rules: Iterable[Rule]) -> str:
 def _rule(rule: Rule, level: int) -> Iterator[str]:
     yield f"{'#' * level} {rule.code} {rule.name}"
     yield f"\n{rule.title}."
-    yield f"\n*{rule.family}, {_weight(rule)}, {rule.confidence}*"
+    yield f"\n*{rule.family}, {_weight(rule)}, {rule.confidence}{_engines(rule)}*"
     yield f"\n{rule.explanation.strip()}"
     yield f"\nWrong:\n\n```py\n{rule.wrong.strip()}\n```"
     yield f"\nRight:\n\n```py\n{rule.right.strip()}\n```"
+
+
+def _engines(rule: Rule) -> str:
+    by = {"reading": rule.source, "tracing": rule.trace}
+    names = [name for name, check in by.items() if check is not None]
+    return f"; found by {' and '.join(names)}" if names else ""
 
 
 def _weight(rule: Rule) -> str:

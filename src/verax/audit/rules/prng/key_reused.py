@@ -101,7 +101,7 @@ def _used_once(facts: SourceFacts, found: list[Finding]) -> Iterator[Verified]:
         names = ", ".join(f"`{name}`" for name in it.keys)
         yield RULE.verified(
             f"each random key is used once in `{it.name}`",
-            f"{names}: drawn from, split or handed on once, on every way through the function",
+            f"{names}: each is drawn from, split or handed on once, on every way through it",
             it.place,
         )
 

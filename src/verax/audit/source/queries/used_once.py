@@ -57,10 +57,12 @@ def used_once(facts: SourceFacts) -> Iterator[OwnKeys]:
         if not isinstance(syntax, (ast.FunctionDef, ast.AsyncFunctionDef)) or syntax in again:
             continue
         keys = _names(events)
-        if keys and names_once(syntax, {*keys, *_holders(events, facts.record.runs[syntax])}):
+        holders = _holders(events, facts.record.runs[syntax]) if keys else {}
+        if keys and names_once(syntax, {*keys, *holders}):
             frame = events[0].frame
             last_line = syntax.end_lineno or syntax.lineno
-            yield OwnKeys(frame.name, frame.place(syntax), last_line, tuple(keys))
+            named = dict.fromkeys((*keys, *(name for name, is_key in holders.items() if is_key)))
+            yield OwnKeys(frame.name, frame.place(syntax), last_line, tuple(named))
 
 
 def _names(uses: list[KeyUse]) -> list[str]:
@@ -102,15 +104,18 @@ def _sources(node: Node) -> Iterator[Node]:
             pending += node.inputs if node.operation == "join" else node.inputs[:1]
 
 
-def _holders(uses: Iterable[KeyUse], frames: Iterable[Frame]) -> set[str]:
-    """Other names under which a function has a key, or something that holds one."""
+def _holders(uses: Iterable[KeyUse], frames: Iterable[Frame]) -> dict[str, bool]:
+    """All names under which a function has a key, or something that holds one.
+
+    Each comes with whether it is a key itself.
+    """
     sources = {node for use in uses for node in _sources(use.key.node)}
-    found: set[str] = set()
+    found: dict[str, bool] = {}
     for frame in frames:
         for name, value in (*frame.environment.items(), *frame.given.items()):
             if isinstance(value, Function):
                 continue
             nodes = [value.node] if isinstance(value, Data) else nodes_of(value)
             if any(node.is_key or node in sources for node in nodes):
-                found.add(name)
+                found[name] = isinstance(value, Data) and value.node.is_key
     return found
