@@ -319,10 +319,10 @@ def _report(options: argparse.Namespace, source: Options) -> tuple[Report, Befor
     from verax.audit.command import audit_change, audit_targets
     from verax.audit.specs import parse_dims
 
-    if options.diff is not None:
-        return audit_change(options.targets, options.diff, source)
     given = Given(options.specs, parse_dims(options.dims), options.inputs, options.axes)
     timeout = options.timeout or DEFAULT_TIMEOUT
+    if options.diff is not None:
+        return audit_change(options.targets, options.diff, given, timeout, source)
     return audit_targets(options.targets, given, timeout, source), None
 
 

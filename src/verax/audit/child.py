@@ -39,13 +39,24 @@ class Given:
     axes: str | None = None
 
 
+@dataclass(frozen=True)
+class Where:
+    """A folder to run in, and the folders to import from."""
+
+    folder: str
+    python_path: str
+
+
 def audit_in_child(
-    target: FunctionTarget, given: Given, timeout: float = DEFAULT_TIMEOUT
+    target: FunctionTarget,
+    given: Given,
+    timeout: float = DEFAULT_TIMEOUT,
+    where: Where | None = None,
 ) -> Report:
     """Import and trace a function in a process of its own.
 
     `timeout` limits, in seconds, the import and the making of inputs, each; tracing takes as long
-    as it takes.
+    as it takes. `where` says in which folder it runs, if not in this one.
 
     Raises:
         UsageError: There is nothing to audit.
@@ -67,6 +78,8 @@ def audit_in_child(
         stdout=subprocess.PIPE,
         text=True,
         encoding="utf-8",
+        cwd=where.folder if where is not None else None,
+        env=os.environ | {"PYTHONPATH": where.python_path} if where is not None else None,
         # Its own group, so that what it starts ends with it.
         start_new_session=os.name == "posix",
     )

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from .child import DEFAULT_TIMEOUT, Given, audit_in_child
-from .diff import Before, change_since, found_before
+from .diff import Asked, Before, change_since, found_before
 from .errors import UsageError
 from .finding import Severity
 from .report import Report, findings_only, merged, worst
 from .source.engine import Audited, Options, audit_files
-from .source.locate import module_path
 from .specs import parse_inputs
 from .suppressions import without_suppressed
-from .target import STDIN, FunctionTarget, SourceTarget, Target, parse_target
+from .target import STDIN, FunctionTarget, SourceTarget, Target, home_of, parse_target
 
 
 def audit_targets(
@@ -38,18 +36,21 @@ def audit_targets(
 
 
 def audit_change(
-    targets: Iterable[str], revision: str, options: Options | None = None
+    targets: Iterable[str],
+    revision: str,
+    given: Given,
+    timeout: float = DEFAULT_TIMEOUT,
+    options: Options | None = None,
 ) -> tuple[Report, Before]:
-    """A report about files and folders, and which of its findings were there at a revision.
+    """The same report, and which of its findings were there at a revision.
 
     Raises:
-        UsageError: A target is wrong, or has no version at that revision.
+        UsageError: A target or what was said about it is wrong, or it has no earlier version.
     """
-    parsed = [parse_target(target) for target in targets]
-    change = change_since(revision, parsed)
-    options = options or Options()
-    report, audited = _audited(parsed, Given([], {}), DEFAULT_TIMEOUT, options)
-    return report, found_before(change, report, audited, parsed, options)
+    asked = Asked([parse_target(it) for it in targets], given, timeout, options or Options())
+    change = change_since(revision, asked.targets)
+    report, audited = _audited(asked.targets, given, timeout, asked.options)
+    return report, found_before(change, report, audited, asked)
 
 
 def _audited(
@@ -61,7 +62,7 @@ def _audited(
     asked = [it for it in parsed if isinstance(it, SourceTarget)]
     stdin = sys.stdin.buffer.read() if any(it.text == STDIN for it in asked) else None
     paths = [str(it.path) for it in asked if it.text != STDIN]
-    homes = {home for target in functions if (home := _home(target)) is not None}
+    homes = {home for target in functions if (home := home_of(target)) is not None}
     audited = audit_files(paths, options, stdin, sorted(homes))
     read = [
         # How data flows in a traced function, and what is right there, is what the trace shows.
@@ -90,14 +91,6 @@ def _traced(target: FunctionTarget, given: Given, timeout: float, alone: bool) -
         if alone or target.text in str(error):
             raise
         raise UsageError(f"{target.text}: {error}") from None
-
-
-def _home(target: FunctionTarget) -> str | None:
-    """The file of a function, as the trace engine names it."""
-    found = target.file if target.file is not None else module_path(target.module or "")
-    if found is not None and os.path.isdir(found):
-        found = os.path.join(found, "__init__.py")
-    return None if found is None or not os.path.exists(found) else os.path.realpath(found)
 
 
 def fails(report: Report, fail_on: str) -> bool:

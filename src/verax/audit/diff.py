@@ -14,9 +14,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from .child import Given, Where, audit_in_child
 from .errors import UsageError
 from .finding import Finding
 from .git import Repository
+from .places import map_places
 from .recognise import Known, Recogniser
 from .report import Report, merged
 from .source.discover import SUFFIXES, discover
@@ -25,7 +27,7 @@ from .source.one_file import Texts
 from .source.reading import digest_of_file
 from .source.roots import import_roots
 from .suppressions import without_suppressed
-from .target import STDIN, FunctionTarget, SourceTarget, Target
+from .target import STDIN, FunctionTarget, SourceTarget, Target, home_of
 
 _T = TypeVar("_T")
 
@@ -40,11 +42,25 @@ class Change:
 
 
 @dataclass(frozen=True)
+class Asked:
+    """What is audited now, and is to be audited as it was."""
+
+    targets: Sequence[Target]
+    given: Given
+    timeout: float
+    options: Options
+
+
+@dataclass(frozen=True)
 class Before:
-    """Findings of a report that were there before, and since when."""
+    """Findings of a report that were there before, and since when.
+
+    `notes` tell what could not be audited as it was.
+    """
 
     findings: frozenset[Finding]
     since: str
+    notes: tuple[str, ...] = ()
 
 
 def change_since(revision: str, targets: Sequence[Target]) -> Change:
@@ -66,33 +82,33 @@ def change_since(revision: str, targets: Sequence[Target]) -> Change:
 
 
 def _folder(target: Target, option: str) -> str:
+    """The folder that a target lies in."""
     if isinstance(target, FunctionTarget):
-        raise UsageError(
-            f"{option}: {target.text} cannot be traced as it was; audit {target.home} instead, "
-            "which reads it, or trace it without --diff"
-        )
-    if target.text == STDIN:
+        path = home_of(target)
+        if path is None:
+            raise UsageError(f"{option}: target {target.text!r}: there is no module {target.home}")
+    elif target.text == STDIN:
         raise UsageError(f"{option}: standard input has no earlier version; name a file")
-    path = str(target.path)
+    else:
+        path = str(target.path)
     return path if os.path.isdir(path) else os.path.dirname(path) or "."
 
 
-def found_before(
-    change: Change, report: Report, audited: Audited, targets: Sequence[Target], options: Options
-) -> Before:
+def found_before(change: Change, report: Report, audited: Audited, asked: Asked) -> Before:
     """Those findings of a report that were there before a change."""
     with tempfile.TemporaryDirectory(prefix="verax-") as folder:
         old = _Old(change.repository, os.path.realpath(folder))
         change.repository.write(change.commit, old.folder, _is_wanted)
         old.take_ignored(audited.digests)
-        now = {file: old.changed(digests) for file, digests in audited.digests.items()}
-        same = [audited.reports[file] for file, changed in now.items() if not changed]
-        then = _findings_then(old, now, targets, options)
-        certain = {finding.identity for part in same for finding in part.findings}
-        left = [it for it in report.findings if it.identity not in certain]
-        recogniser = Recogniser(change.repository.top, audited.read)
-        new = set(_unmatched(then, [(recogniser.known(it), it) for it in left]))
-    return Before(frozenset(it for it in report.findings if it not in new), change.since)
+        changed = {file: old.changed(digests) for file, digests in audited.digests.items()}
+        then, notes = _findings_then(old, changed, audited, asked)
+    same = [audited.reports[file] for file, is_changed in changed.items() if not is_changed]
+    certain = {finding.identity for part in same for finding in part.findings}
+    left = [it for it in report.findings if it.identity not in certain]
+    recogniser = Recogniser(change.repository.top, audited.read)
+    new = set(_unmatched(then, [(recogniser.known(it), it) for it in left]))
+    known = frozenset(it for it in report.findings if it not in new)
+    return Before(known, change.since, tuple(f"{note} at {change.since}" for note in notes))
 
 
 def _is_wanted(path: str) -> bool:
@@ -147,13 +163,18 @@ class _Old:
 
 
 def _findings_then(
-    old: _Old, now: Mapping[str, bool], targets: Sequence[Target], options: Options
-) -> list[tuple[Known, Finding]]:
-    """Findings of files as they were: of those that would tell something else now, or are gone."""
-    paths = [old.path(str(it.path)) for it in targets if isinstance(it, SourceTarget)]
+    old: _Old, changed: Mapping[str, bool], audited: Audited, asked: Asked
+) -> tuple[list[tuple[Known, Finding]], list[str]]:
+    """Findings of targets as they were, and notes of what could not be traced.
+
+    Of files only those are read that would tell something else now, or are gone.
+    """
+    options = asked.options
+    sources = [str(it.path) for it in asked.targets if isinstance(it, SourceTarget)]
+    paths = filter(os.path.exists, map(old.path, (*sources, *sorted(audited.beside))))
     base = old.path(options.base or os.getcwd())
-    found = discover(filter(os.path.exists, paths), options.exclude, base).files
-    same = {old.path(file) for file, changed in now.items() if not changed}
+    found = discover(paths, options.exclude, base).files
+    same = {old.path(file) for file, is_changed in changed.items() if not is_changed}
     texts = Texts(options.max_bytes)
     outcomes = audit_each(
         [file for file in found if file not in same],
@@ -162,11 +183,39 @@ def _findings_then(
         # A temporary folder is never seen again.
         replace(options, base=base, cache=False, sections=False),
     )
-    report = merged(outcome.report for outcome in outcomes.values())
+    reports = [outcome.report for outcome in outcomes.values()]
+    notes: list[str] = []
+    for target in asked.targets:
+        if isinstance(target, FunctionTarget):
+            try:
+                reports.append(_traced_then(old, target, asked))
+            except UsageError as error:
+                why = str(error).replace(old.folder + os.sep, "")
+                notes.append(f"{target.text} could not be traced as it was ({why})")
     commented = [file for file, outcome in outcomes.items() if outcome.has_comments]
-    report = without_suppressed(report, commented, texts.read)
+    report = without_suppressed(merged(reports), commented, texts.read)
     recogniser = Recogniser(old.folder, texts.read)
-    return [(recogniser.known(it), it) for it in report.findings]
+    return [(recogniser.known(it), it) for it in report.findings], notes
+
+
+def _traced_then(old: _Old, target: FunctionTarget, asked: Asked) -> Report:
+    """What the trace of a function tells as it was.
+
+    Raises:
+        UsageError: It was not there, or the present one would be imported in its place.
+    """
+    file = None if target.file is None else old.path(os.path.abspath(target.file))
+    if file is not None and not os.path.exists(file):
+        raise UsageError("it was not there")
+    search = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    where = Where(old.path(os.getcwd()), os.pathsep.join(old.path(it) for it in search if it))
+    os.makedirs(where.folder, exist_ok=True)
+    report = audit_in_child(replace(target, file=file), asked.given, asked.timeout, where)
+    files: set[str] = set()
+    map_places(report, lambda place: files.add(place.file) or place)
+    if any(old.path(file) != file for file in files):
+        raise UsageError("parts of it are installed from the work tree, as they are now")
+    return report
 
 
 def _unmatched(
@@ -208,5 +257,6 @@ def without_earlier(report: Report, before: Before) -> Report:
     warnings = tuple(it for it in report.warnings if it not in before.findings)
     gone = len(report.findings) - len(issues) - len(warnings)
     text = f"{gone} finding{'s' * (gone != 1)} {'was' if gone == 1 else 'were'} there already at "
-    notes = (*report.notes, text + before.since) if gone else report.notes
+    told = (text + before.since,) if gone else ()
+    notes = (*report.notes, *before.notes, *told)
     return replace(report, issues=issues, warnings=warnings, notes=notes)

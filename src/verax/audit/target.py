@@ -67,6 +67,14 @@ def parse_target(text: str) -> Target:
     raise UsageError(f"target {text!r}: {home!r} is neither a file nor a module; write {FORMS}")
 
 
+def home_of(target: FunctionTarget) -> str | None:
+    """The file of a function, as the trace engine names it."""
+    found = target.file if target.file is not None else module_path(target.module or "")
+    if found is not None and os.path.isdir(found):
+        found = os.path.join(found, "__init__.py")
+    return None if found is None or not os.path.exists(found) else os.path.realpath(found)
+
+
 def _is_file_name(home: str) -> bool:
     return home.endswith((".py", ".ipynb")) or "/" in home or os.sep in home or Path(home).exists()
 

@@ -368,14 +368,78 @@ def test_a_clone_without_history(repository: Path, tmp_path: Path, capsys, monke
     )
 
 
+TRACED = """\
+import jax.numpy as jnp
+import helper
+
+
+def step(x):
+    return helper.centre(x)
+
+
+def example():
+    return (jnp.ones((4, 4)),)
+"""
+HELPER = """\
+def centre(x):
+    return x - x.mean(axis=1, keepdims=True)
+"""
+# Each row minus every row's mean, which only a trace sees.
+BROADCASTS = HELPER.replace("(axis=1, keepdims=True)", "(axis=1)")
+STEP = ("train.py:step", "--inputs", "example", "--axes", "AXES", "--diff", "main")
+
+
+def test_functions_are_traced_as_they_were(repository: Path, capsys):
+    axes = 'AXES = {"x": "batch feat"}\n'
+    write(train=TRACED + axes, helper=HELPER)
+    commit()
+    assert new(capsys, *STEP) == ([], [])
+    write(helper=BROADCASTS)
+    found, notes = new(capsys, *STEP)
+    assert found
+    assert {it.partition(":")[0] for it in found} == {"helper.py"}
+    assert notes == []
+    commit()
+    write(helper=f"# moved\n{BROADCASTS}")
+    assert new(capsys, *STEP) == ([], already(len(found)))
+
+
+def test_functions_that_cannot_be_traced_as_they_were(repository: Path, capsys):
+    write(train=TRACED.replace("step", "stop") + "AXES = {}\n", helper=BROADCASTS)
+    commit()
+    write(train=TRACED + "AXES = {}\n")
+    assert new(capsys, *STEP)[1] == [
+        "train.py:step could not be traced as it was (train.py has no 'step'; did you mean stop?) "
+        "at main"
+    ]
+    Path("train.py").rename("other.py")
+    assert new(capsys, "other.py:step", *STEP[1:])[1] == [
+        "other.py:step could not be traced as it was (it was not there) at main"
+    ]
+
+
+def test_the_present_version_is_not_taken_for_the_earlier_one(
+    repository: Path, capsys, monkeypatch
+):
+    """As where a package is installed from the work tree."""
+    Path("lib").mkdir()
+    Path("lib", "helper.py").write_text(HELPER)
+    insert = f"import sys\nsys.path.insert(0, {str(repository / 'lib')!r})\n"
+    write(train=insert + TRACED + "AXES = {}\n")
+    commit()
+    Path("lib", "helper.py").write_text(f"# moved\n{HELPER}")
+    assert new(capsys, *STEP)[1] == [
+        "train.py:step could not be traced as it was (parts of it are installed from the work "
+        "tree, as they are now) at main"
+    ]
+
+
 def test_what_has_no_earlier_version(repository: Path, tmp_path: Path, capsys, monkeypatch):
-    write(train="def step(x):\n    return x\n")
-    assert error_of(capsys, "train.py:step", "--diff", "main") == (
-        "--diff main: train.py:step cannot be traced as it was; audit train.py instead, which "
-        "reads it, or trace it without --diff"
-    )
     assert error_of(capsys, "-", "--diff", "main") == (
         "--diff main: standard input has no earlier version; name a file"
+    )
+    assert error_of(capsys, "nowhere:step", "--diff", "main") == (
+        "--diff main: target 'nowhere:step': there is no module nowhere"
     )
     assert error_of(capsys, ".", "--diff", "main", "--write-baseline", "known.json") == (
         "--write-baseline writes all findings; leave out --diff"
