@@ -99,9 +99,10 @@ def _used_once(facts: SourceFacts, found: list[Finding]) -> Iterator[Verified]:
         if any(place in it for place in places):
             continue
         names = ", ".join(f"`{name}`" for name in it.keys)
+        each = "are each" if len(it.keys) > 1 else "is"
         yield RULE.verified(
             f"each random key is used once in `{it.name}`",
-            f"{names}: each is drawn from, split or handed on once, on every way through it",
+            f"{names} {each} drawn from, split or handed on once, whatever way it takes",
             it.place,
         )
 
