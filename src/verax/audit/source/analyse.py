@@ -27,7 +27,18 @@ from .machine import STATEMENTS_ON_HOST, Interpreter
 from .project import Module, Project
 from .reading import Problem, SourceText, UnreadableError
 from .sections import sections_of
-from .values import Bound, Class, Function, Instance, Mapping, Partial, Sequence, Transformed, Value
+from .values import (
+    Bound,
+    Class,
+    Constant,
+    Function,
+    Instance,
+    Mapping,
+    Partial,
+    Sequence,
+    Transformed,
+    Value,
+)
 
 if TYPE_CHECKING:
     from ..rules._rule import Rule
@@ -161,10 +172,8 @@ def _run_class(machine: Interpreter, cls: Class) -> None:
     init = innermost_function(cls.attributes.get("__init__"))
     if init is not None:
         _run_generic(machine, init, owner)
-    for held in owner.attributes.values() if isinstance(owner, Instance) else ():
-        # What a constructor leaves empty is there to be filled.
-        if isinstance(held, Sequence) and held.kind == "list" and held.items == []:
-            held.items = held.length = None
+    if isinstance(owner, Instance):
+        _leave_open(owner)
     for name, value in list(cls.attributes.items()):
         function = innermost_function(value)
         if function is None or function.cls is not cls or name == "__init__" or _is_jitted(value):
@@ -173,7 +182,17 @@ def _run_class(machine: Interpreter, cls: Class) -> None:
             "builtins.staticmethod",
             "builtins.classmethod",
         )
-        _run_generic(machine, function, None if is_static else owner)
+        is_method = _names_object(function) and not is_static
+        _run_generic(machine, function, owner if is_method else None)
+
+
+def _leave_open(owner: Instance) -> None:
+    """What a constructor leaves empty is there to be filled."""
+    for name, held in list(owner.attributes.items()):
+        if isinstance(held, Sequence) and held.kind == "list" and held.items == []:
+            held.items = held.length = None
+        elif isinstance(held, Constant) and held.value is None:
+            del owner.attributes[name]
 
 
 def _run_generic(machine: Interpreter, function: Function, owner: Value | None = None) -> None:
@@ -262,10 +281,16 @@ def _given_elsewhere(transformed: Transformed, calls: list[Applied], names: list
     return told
 
 
+def _names_object(function: Function) -> bool:
+    """Whether the first parameter is called as an object is: others are called as `C.f(x)`."""
+    names = positional_names(function)
+    return bool(names) and names[0].strip("_") in ("self", "cls", "this", "module", "")
+
+
 def _is_method(function: Function) -> bool:
     """Whether a function in a class takes an object: a lambda need not, in `C.f(x)`."""
     cls = function.cls
-    if cls is None or isinstance(function.syntax, ast.Lambda):
+    if cls is None or isinstance(function.syntax, ast.Lambda) or not _names_object(function):
         return False
     return not any(
         isinstance(it, Partial)

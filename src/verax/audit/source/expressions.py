@@ -160,6 +160,10 @@ def _of_sequences(symbol: str, left: Value, right: Value) -> Value | None:
         a, b = element_of(left), element_of(right)
         element = b if a is None else a if b is None else join(a, b)
         return Sequence(left.kind, None, element, left.made_in)
+    if symbol in ("-", "&", "|", "^"):
+        for it in (left, right):
+            if isinstance(it, Sequence) and it.kind == "set":
+                return Sequence("set", None, element_of(it), it.made_in)
     if symbol == "*":
         sequence, times = (left, right) if isinstance(left, Sequence) else (right, left)
         if isinstance(sequence, Sequence) and sequence.items is not None:
@@ -259,6 +263,8 @@ def _comparison(
         return _identity(machine, site, kind, left, right)
     if isinstance(kind, (ast.In, ast.NotIn)):
         return _membership(machine, site, kind, left, right)
+    if any(isinstance(it, Sequence) and it.kind == "slice" for it in (left, right)):
+        return machine.opaque("==", site, (left, right), traced=False)
     if isinstance(left, Data) or isinstance(right, Data):
         strings = [it for it in (left, right) if isinstance(it, Constant)]
         if any(isinstance(it.value, str) or it.value is None for it in strings):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # Under these, every operation of JAX gives a tracer, also one on constants.
 STAGING = frozenset(
     "jit pmap shard_map scan while_loop fori_loop cond switch map associative_scan checkpoint "
-    "eval_shape make_jaxpr custom_vjp custom_jvp".split()
+    "eval_shape make_jaxpr".split()
 )
 
 

@@ -236,6 +236,8 @@ class Interpreter:
         if isinstance(value, External):
             # It may be a function or a setting.
             return False if value.name == "typing.TYPE_CHECKING" else None
+        if isinstance(value, Sequence) and value.items is not None and value.kind != "slice":
+            return bool(value.items)
         return True if isinstance(value, Function) else None
 
     def convert(self, site: Site, kind: str, value: Value) -> None:

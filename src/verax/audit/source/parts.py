@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .axes import annotated_shape
 from .classes import all_fields, base_names, field_of
 from .events import Fact
+from .graph import variation
 from .imports import attribute_of_module
 from .joining import element_of, one_of
 from .library.names import canonical
@@ -290,15 +291,17 @@ def _item_of_sequence(machine: Interpreter, site: Site, base: Sequence, index: V
         return machine.opaque("item", site, (base, index))
     # What is put into an empty list has to be found there again: no copy of it.
     is_one = items is not None or not nodes_of(found)
-    return found if is_one else _at_position(site, found, _key(index))
+    return found if is_one else _at_position(site, found, index)
 
 
-def _at_position(site: Site, found: Value, position: Any) -> Value:
+def _at_position(site: Site, found: Value, index: Value) -> Value:
     """One element of many for which a single value stands: other positions hold other things."""
+    position, varies = _key(index), variation(nodes_of(index))
 
     def change(leaf: Data) -> Data:
         key = id(site.syntax) if position is None else position
         node = leaf.node.child("item", key, site.syntax, site.frame)
+        node.varies = leaf.node.varies | varies
         node.shape, node.dtype = leaf.node.shape, leaf.node.dtype
         node.is_key = leaf.node.is_key
         return Data(node, leaf.traced, leaf.is_array, leaf.type, leaf.limit)
@@ -315,7 +318,7 @@ def _sliced(site: Site, base: Sequence, index: Sequence) -> Sequence:
             pass
     found = element_of(base)
     if found is not None:
-        found = _at_position(site, found, _key(index))
+        found = _at_position(site, found, index)
     return Sequence(base.kind, None, found, base.made_in)
 
 

@@ -158,7 +158,7 @@ def array_method(
     result = machine.array(f"ndarray.{name}", site, operands, is_jax=False)
     # Modules and transforms have methods of these names too.
     is_certain = owner.is_array or owner.node.shape is not None
-    if is_certain or name not in ("flatten", "view", "trace", "sort"):
+    if is_certain or name not in ("flatten", "view", "trace", "sort", "mean", "var", "std"):
         _describe(machine, site, f"ndarray.{name}", [owner, *args], keywords, result)
     return result
 

@@ -22,7 +22,7 @@ _APPLY_GRADIENTS = ".apply_gradients"  # of a state that holds an optimiser
 # They are called for the error that they raise, or for what they write.
 _FOR_EFFECT = frozenset(
     "save savez savez_compressed set_printoptions broadcast_shapes result_type promote_types "
-    "array_repr array_str printoptions bool_ shape ndim size".split()
+    "array_repr array_str printoptions bool_ shape ndim size store".split()
 )
 
 

@@ -107,7 +107,7 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
         if loop.kind != "scan" or not forward or trains(loop) or not _estimates(facts, loop):
             continue
         for before, after in paired_leaves(loop.carry_in, loop.carry_out):
-            if not _feeds_back_discounted(after.node, before.node):
+            if not _feeds_back_discounted(after.node, before.node) or _is_average(after.node):
                 continue
             name = local_name(facts, body_frame(facts, loop), before, after)
             yield RULE.finding(
@@ -162,6 +162,18 @@ def _feeds_back_discounted(after: Node, before: Node) -> bool:
                 return True
             factors.append(next((it for it in product.inputs if it.depends_on(before)), product))
     return False
+
+
+def _is_average(node: Node) -> bool:
+    """Whether a sum is of parts whose factors make one: `(1 - tau) * a + tau * b`."""
+    return any(
+        isinstance(it.syntax, ast.BinOp)
+        and isinstance(it.syntax.op, ast.Sub)
+        and isinstance(it.syntax.left, ast.Constant)
+        and it.syntax.left.value == 1
+        for part in node.inputs
+        for it in (part, *part.inputs)
+    )
 
 
 RULE = Rule(

@@ -205,24 +205,37 @@ def _are_of_elements(facts: SourceFacts, event: Event, flags: Node, kept: Source
     if any(map(is_episode_end, names_of(facts, flags, event.frame))):
         return True
     reduced = [it for it in flags.ancestors() if it.operation.rpartition(".")[2] in _REDUCTIONS]
+    if any(it.operation.rpartition(".")[2] in _FAILURES for it in flags.ancestors()):
+        return False  # Where a computation has failed, all of its result is void.
     own = _starts(*(leaf.node for leaf in leaves(kept)))
     return any(
         keyword.arg == "axis"
         for it in reduced
-        if isinstance(it.syntax, ast.Call) and _starts(it) <= own
+        if isinstance(it.syntax, ast.Call) and all(_is_part_of(one, own) for one in _starts(it))
         for keyword in it.syntax.keywords
     )
 
 
+_FAILURES = frozenset(("isnan", "isinf", "isfinite"))
+
+
+def _is_part_of(node: Node, whole: set[Node]) -> bool:
+    while node not in whole and node.operation in ("field", "item") and node.inputs:
+        node = node.inputs[0]
+    return node in whole
+
+
 def _starts(*nodes: Node) -> set[Node]:
-    """What values are made from in the end; a shape alone is none of them."""
+    """The values and fields that others are made from; a shape alone is none of them."""
     seen, pending = set(nodes), list(nodes)
     while pending:
         node = pending.pop()
+        if node.operation == "field":
+            continue
         new = [it for it in node.inputs if it not in seen and it.operation != "static"]
         seen.update(new)
         pending += new
-    return {it for it in seen if not it.inputs}
+    return {it for it in seen if not it.inputs or it.operation == "field"}
 
 
 def _replaces(

@@ -11,6 +11,7 @@ from .._rule import Rule
 if TYPE_CHECKING:
     from ...source.events import Applied
     from ...source.facts import SourceFacts
+    from ...source.shapes import Shape
     from ...trace.facts import Facts
 
 
@@ -81,8 +82,9 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _problem(event: Applied) -> tuple[str, dict[str, str]] | None:
     from ...source.queries.flatness import is_integer
+    from ...source.queries.loops import shown_shape
     from ...source.queries.losses import has_auxiliary, is_several
-    from ...source.shapes.shape import least_rank, show_shape
+    from ...source.shapes.shape import least_rank
     from ...source.values import Data, Sequence
 
     result, auxiliary = event.result, has_auxiliary(event.transformed)
@@ -99,11 +101,23 @@ def _problem(event: Applied) -> tuple[str, dict[str, str]] | None:
         return "tuple loss", {}
     if not isinstance(result, Data):
         return None
-    if least_rank(result.node.shape) > 0:
-        return "vector loss", {"shape": show_shape(result.node.shape)}
+    if least_rank(result.node.shape) > 0 and not _is_only_annotated(result.node.shape):
+        return "vector loss", {"shape": shown_shape(result.node.shape)}
     if result.node.shape is not None and is_integer(result.node):
         return "integer loss", {"dtype": str(result.node.dtype).rstrip("*")}
     return None
+
+
+def _is_only_annotated(shape: Shape) -> bool:
+    """Whether nothing but names in annotations says that there are axes.
+
+    Functions that are written for arrays are differentiated at single numbers.
+    """
+    from ...source.shapes.names import is_declared
+    from ...source.shapes.shape import Partial
+
+    dims = (*shape.lead, *shape.trail) if isinstance(shape, Partial) else shape or ()
+    return all(map(is_declared, dims))
 
 
 RULE = Rule(

@@ -21,7 +21,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     from ...source.queries.syntax import body_of, statement_around
 
     for applied in facts.events(Applied):
-        if applied.transformed.kind != "jit" or applied.frame.is_staged:
+        is_decorator = applied.syntax is applied.transformed.syntax
+        if applied.transformed.kind != "jit" or applied.frame.is_staged or is_decorator:
             continue
         for name, syntax in _donated(applied):
             statement = statement_around(applied.frame, applied.syntax)

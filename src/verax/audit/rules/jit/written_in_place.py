@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         target = change.target
         if change.how != "item" or not isinstance(target, Data) or not _is_jax_array(target):
             continue
+        if isinstance(change.syntax, ast.Subscript) and _is_word(change.syntax.slice):
+            continue  # A dict, whatever it was made by.
         yield RULE.finding(
             change.place,
             current=f"`{change.text}` is written to, an element of an array of JAX",
@@ -56,6 +59,10 @@ _PASS_ON = frozenset(
 
 # They give lists of arrays, whose items may be set.
 _LISTS = ("split", "meshgrid", "broadcast_arrays")
+
+
+def _is_word(syntax: ast.expr) -> bool:
+    return isinstance(syntax, ast.Constant) and isinstance(syntax.value, str)
 
 
 def _is_jax_array(value: Data) -> bool:

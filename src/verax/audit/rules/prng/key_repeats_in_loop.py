@@ -67,10 +67,18 @@ def _inside(it: Repetition, step: object) -> Place | None:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Report keys that come from outside of a loop that uses them, or go through it unchanged."""
     from ...source.events import Loop
-    from ...source.queries.keys import LOOPS, is_stored_anew, repeated, runs_once
+    from ...source.queries.keys import (
+        LOOPS,
+        is_stored_anew,
+        repeated,
+        runs_once,
+        selects_from,
+    )
 
     for use, region in repeated(facts, LOOPS):
         if region.kind == "loop" and (is_stored_anew(facts, use, region) or runs_once(use, region)):
+            continue
+        if selects_from(use, region):
             continue
         yield _closed_over(facts, use, region)
     for loop in facts.events(Loop):

@@ -47,7 +47,7 @@ def check(facts: Facts) -> Iterator[Finding]:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Objects with arrays in trees that are taken apart, of classes that are not registered."""
     from ...source.events import Fact
-    from ...source.queries.registration import holds_arrays, opaque_objects
+    from ...source.queries.registration import holds_arrays, may_be_derived, opaque_objects
 
     for fact in facts.events(Fact):
         if fact.kind not in ("leaves", "tree map") or _has_own_leaves(fact.syntax):
@@ -55,7 +55,9 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         trees = fact.data["trees"] if fact.kind == "tree map" else [fact.data["tree"]]
         for path, leaf in [found for tree in trees for found in opaque_objects(tree)]:
             fields = holds_arrays(facts, leaf)
-            if not fields or _takes_apart(fact.data.get("function"), leaf.cls.name, fields):
+            if not fields or may_be_derived(leaf):
+                continue
+            if _takes_apart(fact.data.get("function"), leaf.cls.name, fields):
                 continue
             name = leaf.cls.name
             listed = ", ".join(f"`{field}`" for field in fields)

@@ -50,15 +50,14 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Objects that cross the boundary of a transformation, of classes that are not registered."""
-    from ...source.classes import is_abstract
     from ...source.queries.crossing import crossing
-    from ...source.queries.registration import opaque_objects
+    from ...source.queries.registration import may_be_derived, opaque_objects
 
     for event, what, value in crossing(facts):
         for path, found in opaque_objects(value):
             cls = found.cls
-            if cls.derived or is_abstract(cls) or found.node.operation == "parameter":
-                continue  # It may be of a class that derives from this one, and is registered.
+            if may_be_derived(found):
+                continue
             methods = cls.find("tree_flatten") is not None
             yield RULE.finding(
                 event.place,

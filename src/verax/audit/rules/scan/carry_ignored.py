@@ -29,7 +29,11 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
             if carry.node in used or carry.node.is_key or initial.node in scanned:
                 continue
             reader = _reader(used, initial.node, loop.region)
-            if reader is None or reader.place is None or _is_only_result(loop, carry.node):
+            if (
+                reader is None
+                or reader.place is None
+                or _is_only_result(loop, carry.node, initial.node)
+            ):
                 continue
             name = facts.name_of(initial)
             yield RULE.finding(
@@ -43,19 +47,19 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
             )
 
 
-def _is_only_result(loop: Loop, carry: Node) -> bool:
-    """Whether it is the result of a search that the rest of the carry goes on with.
+def _is_only_result(loop: Loop, carry: Node, initial: Node) -> bool:
+    """Whether it is not made from the initial value, or the result of a search.
 
     A line search begins at one point in each iteration; its step size is what changes.
     """
     from ...source.queries.loops import behind, paired_leaves
 
-    if loop.kind != "while_loop":
-        return False
     pairs = list(paired_leaves(loop.carry_in, loop.carry_out))
     new = next((after for before, after in pairs if before.node is carry), None)
+    if new is None or initial not in behind(new):
+        return True  # It is made of something else.
     others = {before.node for before, after in pairs if before.node in behind(after)}
-    return new is not None and not others.isdisjoint(behind(new))
+    return loop.kind == "while_loop" and not others.isdisjoint(behind(new))
 
 
 def _reader(used: set[Node], initial: Node, region: Region) -> Node | None:

@@ -18,6 +18,10 @@ _STATIC = frozenset(
     "shape ndim size result_type promote_types issubdtype iinfo finfo dtype isscalar "
     "iterable can_cast broadcast_shapes iscomplexobj isrealobj".split()
 )
+_METHODS = frozenset(
+    "sum mean min max prod std var all any argmax argmin cumsum cumprod reshape transpose squeeze "
+    "repeat argsort round swapaxes amin amax searchsorted split moveaxis flip".split()
+)
 # `jnp.float32(x)` is an array too.
 _CASTS = {
     f"jax.numpy.{name}": name.rstrip("_")
@@ -44,7 +48,12 @@ def _jax(
 def _numpy(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
-    if name.rpartition(".")[2] not in _STATIC:
+    last = name.rpartition(".")[2]
+    first = args[0] if args else None
+    if last in _METHODS and isinstance(first, Data) and first.traced:
+        # NumPy leaves these to the method of this name, which a tracer has.
+        return array_function(machine, site, f"jax.numpy.{last}", args, keywords)
+    if last not in _STATIC:
         for value in (*args, *keywords.values()):
             machine.convert(site, "numpy", value)
     result = array_function(machine, site, name, args, keywords)

@@ -141,6 +141,8 @@ def _same_elements(
     if not args:
         return Sequence("set", [], None, site.frame, machine.control)
     element = parts.element(machine, site, value)
+    if name.endswith("set"):
+        return Sequence("set", None, element, site.frame, machine.control)
     return Sequence("list", None, element, site.frame, machine.control, length_of(value))
 
 

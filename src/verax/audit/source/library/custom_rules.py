@@ -31,17 +31,26 @@ def _define(
     return rules[0] if rules and names == ("jvp",) else Constant(None)
 
 
-def nondifferentiable(transformed: Transformed, count: int) -> list[int] | None:
+def nondifferentiable(transformed: Transformed, names: list[str]) -> list[int] | None:
     """The positions of the arguments that a rule gets as they are; `None` if not known."""
     from .options import constants
 
-    value = transformed.options.get("nondiff_argnums")
-    if value is None:
-        return []
-    numbers = [it for it in constants(value) if isinstance(it, int)]
-    if not numbers and not (isinstance(value, Sequence) and value.items == []):
-        return None
-    return sorted(it + count if it < 0 else it for it in numbers)
+    found: set[int] = set()
+    for option in ("nondiff_argnums", "nondiff_argnames"):
+        value = transformed.options.get(option)
+        if value is None:
+            continue
+        given = constants(value)
+        if not given and not (isinstance(value, Sequence) and value.items == []):
+            return None
+        for it in given:
+            if isinstance(it, int):
+                found.add(it + len(names) if it < 0 else it)
+            elif isinstance(it, str) and it in names:
+                found.add(names.index(it))
+            else:
+                return None
+    return sorted(found)
 
 
 def run_rules(
@@ -63,7 +72,7 @@ def run_rules(
     names = positional_names(function)
     given = dict(zip(names, args, strict=False)) | keywords
     values = [given.get(name) or default_of(function, name) for name in names]
-    static = nondifferentiable(transformed, len(names))
+    static = nondifferentiable(transformed, names)
     if static is None or any(it is None for it in values):
         return
     inside = Region(

@@ -33,6 +33,8 @@ def consumed_outside(
 ) -> None:
     """Note the keys that a call of something unknown consumes."""
     method = name.rpartition(".")[2]
+    if name == "equinox.nn.Lambda":
+        return  # It takes a key and leaves it alone.
     given: list[Value] = []
     if method in _NAMED or name.startswith(_LAYERS):
         given += [keywords[it] for it in _NAMES if it in keywords]

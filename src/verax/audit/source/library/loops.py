@@ -180,10 +180,11 @@ def _associative_scan(
     if combine is None or elements is None:
         return machine.opaque(name, site, (*args, *keywords.values()))
     region = Region("associative_scan", site.frame.region, site.frame.place(site.syntax))
-    one = turned(elements, "slice", site, region)
-    other = turned(elements, "slice", site, region)
+    # The function gets many elements at a time, along the axis that they have anyway.
+    one = turned(elements, "carry", site, region)
+    other = turned(elements, "carry", site, region)
     result = machine.call(site.inside(region), combine, [one, other], {})
-    return stacked(as_result(result, site), region, site)
+    return _settled(as_result(result, site), region, site)
 
 
 def turned(value: Value, operation: str, site: Site, region: Region) -> Value:

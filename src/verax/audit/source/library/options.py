@@ -28,6 +28,7 @@ def static_names(transformed: Transformed, function: Function | None) -> set[obj
         "static_argnums",
         "static_argnames",
         "nondiff_argnums",
+        "nondiff_argnames",
         "static_broadcasted_argnums",
     ):
         for value in constants(transformed.options.get(option)):

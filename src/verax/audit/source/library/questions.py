@@ -32,7 +32,9 @@ def _isinstance(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     value = args[0] if len(args) == 2 else None
-    if isinstance(value, (Sequence, Mapping)) or (isinstance(value, Data) and value.traced):
+    if isinstance(value, (Sequence, Mapping)) or (
+        isinstance(value, Data) and (value.traced or value.is_array)
+    ):
         types = args[1].items if isinstance(args[1], Sequence) else [args[1]]
         answers = [_is_one(value, it) for it in types or ()]
         if True in answers:
@@ -46,6 +48,8 @@ def _is_one(value: Data | Sequence | Mapping, kind: Value) -> bool | None:
     """Whether a tracer or a container is of a type; `None` if that is not known."""
     if not isinstance(kind, External):
         return None
+    if isinstance(value, Data) and not value.traced:
+        return False if kind.name in _CONTAINERS else None  # a number, or an array of any kind
     if kind.name in _OTHERS:
         return False
     if not isinstance(value, Data):

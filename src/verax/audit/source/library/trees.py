@@ -100,14 +100,17 @@ def _leaves(
 ) -> Value:
     tree = args[0] if args else Constant(None)
     found = leaves(tree)
-    known = _is_known(tree)
+    # With leaves of its own kind, anything may be one.
+    is_open = "is_leaf" in keywords
+    known = _is_known(tree) and not is_open
     ordered: list[Value] = list(_in_order(tree)) if known else []
     machine.note(Fact(site.syntax, site.frame, "leaves", {"tree": tree, "name": name}))
     if known and ordered:
         result = Sequence("list", ordered, None, site.frame, machine.control)
     else:
-        leaf = machine.opaque("leaf", site, (tree,), traced=found[0].traced if found else None)
-        leaf.is_array = True
+        traced = found[0].traced if found and not is_open else None
+        leaf = machine.opaque("leaf", site, (tree,), traced=traced)
+        leaf.is_array = not is_open
         result = Sequence("list", None, leaf, site.frame, machine.control)
     if name.endswith("with_path"):
         path = machine.opaque("path", site, (), traced=False)

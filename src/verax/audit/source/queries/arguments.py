@@ -61,6 +61,8 @@ def ordinary_arguments(applied: Applied) -> Iterator[tuple[str, Value]]:
     is_told = "static_argnums" in options or "static_argnames" in options
     if is_told and (not static or any(isinstance(it, Data) for it in options.values())):
         return
+    if "static_argnames" in options and innermost_function(applied.transformed.function) is None:
+        return
     for position, name, value in _named(applied):
         if position not in static and name not in static:
             yield name, value

@@ -13,7 +13,7 @@ from ..events import Fact
 from ..frame import Frame
 from ..library.custom_rules import nondifferentiable
 from ..shapes.shape import show_shape
-from ..values import Constant, Data, Function, Sequence, Transformed, Value
+from ..values import Bound, Constant, Data, Function, Partial, Sequence, Transformed, Value
 
 if TYPE_CHECKING:
     from ..facts import SourceFacts
@@ -71,8 +71,10 @@ def _signatures(fact: Fact) -> Iterator[Misfit]:
     function = innermost_function(transformed.function)
     if function is None or function.syntax.args.vararg is not None:
         return
-    count = len(positional_names(function))
-    static = nondifferentiable(transformed, count)
+    if isinstance(transformed.function, (Bound, Partial)):
+        return  # Some of its arguments are given.
+    names = positional_names(function)
+    count, static = len(names), nondifferentiable(transformed, names)
     if static is None:
         return
     for name, rule in transformed.rules.items():

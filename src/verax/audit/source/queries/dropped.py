@@ -153,11 +153,19 @@ def _main_operands(node: Node) -> list[Node]:
 
 def _fits(value: Node, source: Node) -> bool:
     """Whether a value could stand where its source does."""
-    if source.is_key:
+    if source.is_key or _is_size(source):
         return False
     if isinstance(value.shape, tuple) and isinstance(source.shape, tuple):
         return bool(value.shape == source.shape and value.shape)
     return True
+
+
+def _is_size(node: Node) -> bool:
+    """Whether something is the size of an array, here or as an annotation says."""
+    while node.operation in ("item", "turn") and node.inputs:
+        node = node.inputs[0]
+    syntax = node.syntax.annotation if isinstance(node.syntax, ast.arg) else None
+    return node.operation == "static" or (isinstance(syntax, ast.Name) and syntax.id == "int")
 
 
 def _used_after(frame: Frame, live: set[Node], source: Node, statement: ast.stmt) -> Place | None:

@@ -14,8 +14,24 @@ def exclude_each_other(frame: Frame, one: ast.AST, other: ast.AST) -> bool:
     `if train: … draw …` and, later, `if not train: … draw …` never run both.
     """
     function = frame.function or frame.module.syntax
+    if any(_chooses(node, one, other) for node in walked(function)):
+        return True
     first, second = _conditions(function, one), _conditions(function, other)
     return any(_contradict(a, b) for a in first for b in second)
+
+
+_CHOICES = ("where", "select", "cond")
+
+
+def _chooses(node: ast.AST, one: ast.AST, other: ast.AST) -> bool:
+    """Whether a call chooses between two places: `where(flag, f(key), g(key))`."""
+    if not isinstance(node, ast.Call) or len(node.args) != 3:
+        return False
+    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+    if name not in _CHOICES:
+        return False
+    sides = [set(map(id, walked(it))) for it in node.args[1:]]
+    return any(id(one) in a and id(other) in b for a, b in (sides, sides[::-1]))
 
 
 def _conditions(function: ast.AST, wanted: ast.AST) -> list[tuple[ast.expr, bool]]:
@@ -25,8 +41,14 @@ def _conditions(function: ast.AST, wanted: ast.AST) -> list[tuple[ast.expr, bool
         if isinstance(node, ast.If):
             for branch, holds in ((node.body, True), (node.orelse, False)):
                 if any(inner is wanted for it in branch for inner in walked(it)):
-                    found.append((node.test, holds))
+                    found += [(it, holds) for it in _parts(node.test, holds)]
     return found
+
+
+def _parts(test: ast.expr, holds: bool) -> list[ast.expr]:
+    """What holds if a test does: each part of `a and b`."""
+    is_joined = isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) and holds
+    return [test, *test.values] if is_joined else [test]  # type: ignore[union-attr]
 
 
 def _contradict(one: tuple[ast.expr, bool], other: tuple[ast.expr, bool]) -> bool:

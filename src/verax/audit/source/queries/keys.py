@@ -203,6 +203,39 @@ def is_function_of_object(facts: SourceFacts, use: KeyUse, before: KeyUse) -> bo
     return cls is not None and not _FROZEN.isdisjoint(base_names(cls))
 
 
+def is_meant(before: KeyUse, use: KeyUse) -> bool:
+    """Whether two uses of a key are to give the same: one selection from several arrays, or a copy.
+
+    `permutation(key, x)` and `permutation(key, y)` keep the pairs together; two equal calls of
+    `init` give a network and its target.
+    """
+    one, other = before.syntax, use.syntax
+    if not isinstance(one, ast.Call) or not isinstance(other, ast.Call) or before.by != use.by:
+        return False
+    if before.by in ("jax.random.permutation", "jax.random.choice", "jax.random.shuffle"):
+        chosen = [_without_array(it) for it in (one, other)]
+        return chosen[0] == chosen[1] and (one is other or ast.dump(one) != ast.dump(other))
+    return before.by.endswith("init") and ast.dump(one) == ast.dump(other)
+
+
+def selects_from(use: KeyUse, region: Region) -> bool:
+    """Whether each turn makes the same selection from another array, to keep rows together."""
+    if use.by not in ("jax.random.permutation", "jax.random.choice", "jax.random.shuffle"):
+        return False
+    call, loop = use.syntax, region.details.get("syntax")
+    array = call.args[1] if isinstance(call, ast.Call) and len(call.args) > 1 else None
+    targets = [loop.target] if isinstance(loop, (ast.For, ast.comprehension)) else []
+    targets += [it.target for it in getattr(loop, "generators", ())]
+    names = {it.id for target in targets for it in ast.walk(target) if isinstance(it, ast.Name)}
+    return isinstance(array, ast.Name) and array.id in names
+
+
+def _without_array(call: ast.Call) -> list[str]:
+    """How a call selects, without what it selects from."""
+    named = [it for it in call.keywords if it.arg not in ("a", "x")]
+    return [ast.dump(it) for it in (*call.args[:1], *call.args[2:], *named)]
+
+
 def excluded(before: KeyUse, use: KeyUse) -> bool:
     """Whether conditions keep two uses from happening both."""
     others = dict(calls(use))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ..classes import all_fields, base_names, decorator_names
+from ..classes import all_fields, base_names, decorator_names, is_abstract
 from ..facts import SourceFacts
 from ..project import Module
 from ..remember import remembered, walked
@@ -51,6 +51,12 @@ def is_tree(cls: Class) -> bool | None:
     if cls.find("__jax_array__") is not None or cls.find("__array__") is not None:
         return None
     return None if _registers_unseen(cls.frame.module) else False
+
+
+def may_be_derived(value: Instance) -> bool:
+    """Whether an object may be of a class that derives from its own, and is registered."""
+    is_given = value.node.operation == "parameter"
+    return is_given or bool(value.cls.derived) or is_abstract(value.cls)
 
 
 def _registers_unseen(module: Module) -> bool:

@@ -78,10 +78,15 @@ def loops_of(node: Node) -> list[Region]:
     return [region for region in node.varies if region.kind == "loop"]
 
 
+_FEW = frozenset(("builtins.min", "builtins.max", "builtins.bool", "is", "in", "=="))
+
+
 def counts(node: Node, depth: int = 0) -> bool:
     """Whether a value is a number that Python counts: of `range`, or of `i += 1`."""
     if node.operation == "counter" or (node.operation == "turn" and not node.inputs):
         return True
+    if node.dtype == "bool" or node.operation in _FEW:
+        return False  # There are few of them.
     return depth < 6 and any(counts(it, depth + 1) for it in node.inputs)
 
 

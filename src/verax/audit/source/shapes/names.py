@@ -40,6 +40,12 @@ def name_of(dim: Dim) -> str:
     return "" if found is None else found.name
 
 
+def is_declared(dim: Dim) -> bool:
+    """Whether an annotation gives the axis its name, or another declaration."""
+    found = _named(dim)
+    return found is not None and not found.scope.startswith(PASSING)
+
+
 def _named(dim: Dim) -> Named | None:
     if isinstance(dim, Size) and len(dim.terms) == 1:
         monomial, factor = dim.terms[0]

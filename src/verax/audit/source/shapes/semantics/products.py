@@ -18,6 +18,8 @@ def product(shape: Callable[[Shape, Shape], Shape]) -> Rule:
     """A rule for products of the first two arguments."""
 
     def rule(args: Arguments) -> Value:
+        if len(args.bound) < 2:
+            return ANYTHING
         a, b = [*args.bound.values()][:2]
         dtype = args.dtype("preferred_element_type", promote(a.dtype, b.dtype))
         return Value(shape(a.shape, b.shape), dtype)
