@@ -258,6 +258,7 @@ def _call_generic(
             names = names[1:]
         value = value.function
     told = _given_elsewhere(transformed, calls, names)
+    given.update({it: value for it, value in told.items() if value is not None and it in given})
     needed = [it for it in given if it in told or default_of(function, it) is None]
     last = max((names.index(it) for it in needed if it in names), default=-1)
     names = names[: last + 1]
@@ -271,13 +272,23 @@ def _call_generic(
     apply(machine, Site(frame, transformed.syntax, is_open), transformed, args, by_name)
 
 
-def _given_elsewhere(transformed: Transformed, calls: list[Applied], names: list[str]) -> set[str]:
-    """The parameters that calls in the program, or `in_axes`, tell to be given."""
-    axes = transformed.options.get("in_axes")
-    count = axes.length if isinstance(axes, Sequence) else None
-    told = set(names[:count] if isinstance(count, int) else ())
+def _given_elsewhere(
+    transformed: Transformed, calls: list[Applied], names: list[str]
+) -> dict[str, Constant | None]:
+    """The parameters that calls in the program, or else `in_axes`, tell to be given.
+
+    Where all give the same constant, that is what is given; otherwise it is not known.
+    """
+    told: dict[str, Constant | None] = {}
     for applied in calls:
-        told |= {*names[: len(applied.args)], *applied.keywords}
+        for name, value in (*zip(names, applied.args, strict=False), *applied.keywords.items()):
+            constant = value if isinstance(value, Constant) else None
+            before = told.setdefault(name, constant)
+            if before is None or constant is None or before.value != constant.value:
+                told[name] = None
+    axes = transformed.options.get("in_axes")
+    if not calls and isinstance(axes, Sequence) and axes.items is not None:
+        told.update(dict.fromkeys(names[: len(axes.items)]))
     return told
 
 

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from .axes import annotated_shape
+from .classes import is_typed_dict
 from .graph import Node
 from .remember import remembered
 from .values import (
@@ -141,7 +142,7 @@ def generic(
     default = default_of(function, argument.arg)
     is_array = isinstance(default, Constant) and isinstance(default.value, (int, float))
     annotation = _annotation(machine, function, argument)
-    if isinstance(annotation, Class):
+    if isinstance(annotation, Class) and not is_typed_dict(annotation):
         return Instance(annotation, node, None, traced)
     if isinstance(annotation, External):
         name = annotation.name

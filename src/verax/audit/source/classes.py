@@ -15,6 +15,7 @@ from .values import (
     External,
     Function,
     Instance,
+    Mapping,
     Partial,
     Sequence,
     Transformed,
@@ -145,6 +146,11 @@ def is_named_tuple(cls: Class) -> bool:
     return "typing.NamedTuple" in base_names(cls)
 
 
+def is_typed_dict(cls: Class) -> bool:
+    """Whether a class only says which keys a dict has."""
+    return any(name.endswith(".TypedDict") for name in base_names(cls))
+
+
 def field_of(cls: Class, name: str) -> ast.AnnAssign | None:
     """A field of a class, or of one that it derives from and that no method has replaced."""
     for it in cls.lineage():
@@ -191,6 +197,8 @@ def construct(
     """A new object of a class."""
     if any(name.startswith("enum.") for name in base_names(cls)):
         return machine.opaque("enum", site, (), traced=False)
+    if is_typed_dict(cls):
+        return Mapping(dict(keywords), bool(args), site.frame, machine.control, site.syntax)
     if has_fields_as_parameters(cls) and cls.find("__init__") is None:
         return _from_fields(machine, site, cls, args, keywords)
     inputs = tuple(node for value in (*args, *keywords.values()) for node in nodes_of(value))

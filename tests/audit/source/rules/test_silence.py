@@ -484,7 +484,7 @@ def test_a_custom_derivative_runs_as_it_is():
     program = """
     @jax.custom_vjp
     def solve(a, b):
-        x = np.linalg.solve(np.asarray(a), np.asarray(b))
+        x = np.linalg.solve(np.asarray(a), np.asarray(jnp.negative(b)))
         return x
 
     solve.defvjp(lambda a, b: (solve(a, b), a), lambda a, g: (None, g))
@@ -697,3 +697,72 @@ def test_a_field_of_the_start_is_read_for_another_part():
         return lax.fori_loop(0, steps, body, (tree.root, 0.0))
     """
     assert found("SC005", program) == []
+
+
+def test_a_typed_dict_is_a_dict():
+    program = """
+    from typing import TypedDict
+
+    class Sampler(TypedDict):
+        count: jax.Array
+
+    def insert(sampler: Sampler, xs):
+        def body(sampler, x):
+            return {**sampler, "count": sampler["count"] + x}, x
+
+        return lax.scan(body, sampler, xs)
+
+    def fresh(xs):
+        return insert(Sampler(count=jnp.zeros(3)), xs)
+    """
+    assert found("SC201", program) == []
+
+
+def test_trees_of_which_one_is_known():
+    program = """
+    def added(left, right):
+        return jax.tree.map(jnp.add, left, right)
+
+    def run(params):
+        return added(params, {"w": jnp.ones(3), "b": jnp.ones(2)})
+    """
+    assert found("JT204", program) == []
+
+
+def test_all_devices_have_what_was_gathered():
+    program = """
+    from somewhere import AXIS
+
+    @functools.partial(jax.pmap, axis_name=AXIS, out_axes=None)
+    def gathered(x):
+        return lax.all_gather(x, AXIS, tiled=True)
+
+    @functools.partial(jax.pmap, axis_name=AXIS, out_axes=None)
+    def apart(x):
+        return x * 2
+    """
+    assert found("VM202", program) == [7]
+
+
+def test_bounds_have_a_part_in_the_shape_of_a_draw():
+    program = """
+    def sample(keys, low, high):
+        drawn = jax.vmap(jax.random.uniform, in_axes=(0, None, None, 0, 0))(
+            keys, (), jnp.float32, low[:, None], high[:, None]
+        )
+        return jax.vmap(jnp.exp)(drawn.squeeze(axis=-1))
+    """
+    assert found("VM202", program) == []
+
+
+def test_a_key_that_is_passed_as_none():
+    program = """
+    def sample(state, key=None, query=None):
+        if key is not None:
+            query = jax.random.uniform(key)
+        return state * query
+
+    def batch(state, queries):
+        return jax.vmap(sample, in_axes=(None, None, 0))(state, None, queries)
+    """
+    assert found("RK003", program) == []

@@ -57,11 +57,13 @@ def _collective(
     names = names_given(axis)
     short = name.rpartition(".")[2]
     over = frozenset(binding(site.frame.region, names or []))
+    # A name that is not known may be that of any map around.
+    meant = over if names is not None else frozenset(_maps_around(site.frame.region))
     function = lookup(name)
     whole = "axis_index_groups" not in keywords
 
     def change(leaf: Data) -> Data:
-        united = over if short in _UNITING and whole else NOWHERE
+        united = meant if short in _UNITING and whole else NOWHERE
         varies = leaf.node.varies - united
         node = Node(name, (leaf.node,), site.syntax, site.frame, varies)
         if function is not None and axis is not None and not site.is_open:

@@ -51,9 +51,7 @@ def _map(
                 for key in first.items
             }
             return Mapping(found, first.is_open, site.frame)
-        given = [
-            Data(leaf.node, leaf.traced, True) if isinstance(leaf, Data) else leaf for leaf in parts
-        ]
+        given = [_leaf(machine, site, it, first) for it in parts]
         result = machine.call(site, function, [*path, *given], {})
         results.append(result)
         is_leaf = isinstance(first, Data) and first.is_array
@@ -76,6 +74,13 @@ def _part(machine: Interpreter, site: Site, value: Value, key: object) -> Value:
     from .. import parts
 
     return parts.item(machine, site, value, Constant(key))
+
+
+def _leaf(machine: Interpreter, site: Site, value: Value, first: Value) -> Value:
+    """What a function gets of a tree that is walked by the structure of another one."""
+    if isinstance(first, Data) and not first.is_array and isinstance(value, (Sequence, Mapping)):
+        value = _any_leaf(machine, site, value)
+    return Data(value.node, value.traced, True) if isinstance(value, Data) else value
 
 
 def _element(machine: Interpreter, site: Site, value: Value) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..binding import positional_names
+from ..binding import all_names, positional_names
 from ..classes import innermost_function
 from ..events import Applied
 from ..library.options import constants, static_names
@@ -61,8 +61,10 @@ def ordinary_arguments(applied: Applied) -> Iterator[tuple[str, Value]]:
     is_told = "static_argnums" in options or "static_argnames" in options
     if is_told and (not static or any(isinstance(it, Data) for it in options.values())):
         return
-    if "static_argnames" in options and innermost_function(applied.transformed.function) is None:
-        return
+    function = innermost_function(applied.transformed.function)
+    own = all_names(function) if function is not None else []
+    if any(it not in own for it in constants(options.get("static_argnames"))):
+        return  # It is called with a signature that is not known here.
     for position, name, value in _named(applied):
         if position not in static and name not in static:
             yield name, value

@@ -25,7 +25,8 @@ def draw(*parameters: str, dtype: DType = "float32") -> Rule:
 
 def _drawn(args: Arguments, parameters: tuple[str, ...]) -> Shape:
     if args.given("shape"):
-        return args.sizes("shape")
+        bounds = [args[name].shape for name in ("minval", "maxval") if args.given(name)]
+        return args.sizes("shape") if all(it == () for it in bounds) else None
     return broadcast(*[args[name].shape for name in parameters if args.given(name)])
 
 
