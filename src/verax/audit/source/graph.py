@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from .values import Value
 
 NOWHERE: frozenset[Region] = frozenset()
+# What a turn or a lane gets of something outside.
+_SHARES = frozenset(("lane", "slice", "element", "turn", "carry"))
 
 
 class Node:
@@ -106,7 +108,7 @@ class Node:
     def whole(self) -> Node:
         """What the turns of a loop or the lanes of a map go through or start from: often itself."""
         node = self
-        while node.operation in ("lane", "slice", "element", "turn") and node.inputs:
+        while node.operation in _SHARES and node.inputs:
             node = node.inputs[0]
         return node
 

@@ -255,7 +255,16 @@ class Interpreter:
             node, region = leaf.node, site.frame.region
             node.is_key = node.is_key or is_certain
             whole = node.whole()
-            before = self.used.get(node) or self.used.get(whole)
+            before = self.used.get(node) or self.used.get(whole) or self._used_in_part(node, whole)
             use = KeyUse(site.syntax, site.frame, leaf, by, before, region, is_certain)
             self.used[node] = self.used[whole] = use
             self.record.add(use)
+
+    def _used_in_part(self, node: Node, whole: Node) -> KeyUse | None:
+        """The use of one of some keys before that of all of them, or of all before that of one."""
+        if node is not whole and node.operation != "carry":
+            items = (it for it in (whole.children or {}).values() if it.operation == "item")
+            return next((self.used[it] for it in items if it in self.used), None)
+        keys = node.inputs[0] if node.operation == "item" and node.inputs else None
+        use = self.used.get(keys) if keys is not None else None
+        return use if use is not None and use.key.node is not keys else None

@@ -254,6 +254,26 @@ CHANGED = {
         "SC002",
         4,
     ),
+    "a filter that predicts from its prior, in a function of its own": (
+        """
+        class Belief(NamedTuple):
+            mean: jax.Array
+            cov: jax.Array
+
+        def predict(a, belief):
+            return Belief(a @ belief.mean, a @ belief.cov @ a.T)
+
+        def run(a, prior: Belief, ys):
+            def step(belief, y):
+                guess = predict(a, prior)
+                new = Belief(guess.mean + y, guess.cov)
+                return new, new.mean
+
+            return lax.scan(step, Belief(prior.mean, prior.cov), ys)
+        """,
+        "SC005",
+        10,
+    ),
     "a model that always starts at the start": (
         """
         class Model:

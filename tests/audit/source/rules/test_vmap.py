@@ -171,7 +171,7 @@ def test_a_collective_over_another_name_than_that_of_the_pmap():
     def step(x):
         return average({"x": x}, "batch"), average(x, "devices"), lax.axis_index("devices")
     """
-    assert found("VM201", program) == [2]
+    assert found("VM201", program) == [6]
 
 
 def test_a_helper_for_callers_that_bind_the_name():

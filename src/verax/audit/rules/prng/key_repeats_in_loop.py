@@ -86,10 +86,10 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 
 def _closed_over(facts: SourceFacts, use: KeyUse, region: Region) -> Finding:
+    from ...source.queries.handing import handed_in_at, is_key
     from ...source.queries.keys import name_at
-    from ...source.queries.loops import place_inside
 
-    place = place_inside(use, region)
+    place = handed_in_at(use, is_key(use.key), region)
     name = name_at(facts, use, place)
     loop = "Python loop" if region.kind == "loop" else region.kind.replace("_", " ")
     return RULE.finding(
@@ -114,21 +114,25 @@ def _closed_over(facts: SourceFacts, use: KeyUse, region: Region) -> Finding:
 def _handed_on(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
     """Keys in a carry that the body consumes, and returns as they came."""
     from ...source.events import KeyUse
-    from ...source.queries.loops import paired_leaves, returned_at
+    from ...source.queries.handing import handed_back_at
+    from ...source.queries.keys import comes_from_outside
+    from ...source.queries.loops import body_frame, paired_leaves, returned_at
 
     uses: dict[object, KeyUse] = {}
     for use in facts.events(KeyUse):
         uses.setdefault(use.key.node, use)
     for before, after in paired_leaves(loop.carry_in, loop.carry_out):
         use = uses.get(before.node)
-        if after.node is not before.node or use is None:
+        is_same = after.node is before.node
+        if use is None or not (is_same or comes_from_outside(after.node, loop.region)):
             continue
-        name = facts.name_of(before)
-        kind = loop.kind.replace("_", " ")
+        kind, name = loop.kind.replace("_", " "), facts.name_of(before if is_same else after)
+        how = "on as it came" if is_same else "of outside on"
+        within = handed_back_at(use, after.node, body_frame(facts, loop))
         yield RULE.finding(
-            returned_at(facts, loop) or loop.place,
-            current=f"the {kind} hands `{name}` on as it came, so that every iteration draws the "
-            "same numbers",
+            within or returned_at(facts, loop) or loop.place,
+            current=f"the {kind} hands `{name}` {how}, so that every iteration draws the same "
+            "numbers",
             expected="each iteration draws from a key of its own",
             fix="return a child of the split as the carried key: "
             "`key, sub = jax.random.split(key)`",

@@ -131,9 +131,10 @@ def _reuses(facts: SourceFacts) -> Iterator[Finding]:
 
 
 def _used_again(facts: SourceFacts, before: KeyUse, use: KeyUse) -> Finding:
+    from ...source.queries.handing import entered
     from ...source.queries.keys import name_at
 
-    earlier, later = facts.places_apart(before, use)
+    earlier, later = facts.places_apart(entered(before, use), entered(use, before))
     name = name_at(facts, use, later)
     first, second = facts.key_use_in_words(before), facts.key_use_in_words(use)
     again = f"{second} again" if first == second else second

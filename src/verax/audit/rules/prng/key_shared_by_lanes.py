@@ -70,18 +70,19 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 
 def _shared(facts: SourceFacts, use: KeyUse, region: Region) -> Finding:
+    from ...source.queries.handing import handed_in_at, is_key
     from ...source.queries.keys import is_argument
-    from ...source.queries.loops import place_inside
 
     name = facts.name_of(use.key)
-    passed = is_argument(facts, use.key.node, region)
-    place = region.place if passed else None
-    how = "is passed with in_axes=None" if passed else "is closed over"
+    how = "is closed over"
     if region in use.key.node.varies:
         how = "is one key several times"
+    elif is_argument(facts, use.key.node, region):
+        how = "is passed with in_axes=None"
+    place = handed_in_at(use, is_key(use.key), region) if how == "is closed over" else region.place
     lanes = "devices" if region.kind == "pmap" else f"lanes of the {region.kind}"
     return RULE.finding(
-        place or place_inside(use, region),
+        place or use.place,
         current=f"`{name}` {how}, so that all {lanes} draw the same numbers",
         expected="each element of the mapped axis draws from a key of its own",
         fix=f"{region.kind} with in_axes=0 over `jax.random.split({name}, n)`; numbers that all "

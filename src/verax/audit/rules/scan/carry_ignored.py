@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Parts of a carry that nothing reads, while the body reads what they started from."""
-    from ...source.events import Loop
+    from ...source.events import Event, Loop
+    from ...source.queries.handing import handed_in_at
     from ...source.queries.loops import behind, paired_leaves
+    from ...source.values import nodes_of
 
     for loop in facts.events(Loop):
         if loop.carry_in is None or loop.returned is None:
@@ -29,15 +31,14 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
             if carry.node in used or carry.node.is_key or initial.node in scanned:
                 continue
             reader = _reader(used, initial.node, loop.region)
-            if (
-                reader is None
-                or reader.place is None
-                or _is_only_result(loop, carry.node, initial.node)
-            ):
+            if reader is None or reader.syntax is None or reader.frame is None:
                 continue
-            name = facts.name_of(initial)
+            if _is_only_result(loop, carry.node, initial.node):
+                continue
+            name, node = facts.name_of(initial), initial.node
+            reading = Event(reader.syntax, reader.frame)
             yield RULE.finding(
-                reader.place,
+                handed_in_at(reading, lambda it, node=node: node in nodes_of(it), loop.region),
                 current=f"the body ignores its carry and reads `{name}`, from which the carry "
                 "starts: every iteration begins there again",
                 expected="an iteration goes on from the carry that it gets",

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Finding, Severity, Verified
+from ...finding import Engine, Evidence, Finding, Severity, Verified
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -69,7 +69,9 @@ def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
 
 
 def _unbound(facts: SourceFacts, fact: Fact) -> Iterator[Finding]:
+    from ...source.queries.handing import handed_in_at
     from ...source.queries.maps import bound_names
+    from ...source.values import Constant
 
     bound = bound_names(fact.frame)
     for name in fact.data["axes"] if bound is not None else ():
@@ -77,12 +79,17 @@ def _unbound(facts: SourceFacts, fact: Fact) -> Iterator[Finding]:
             continue
         known = f"; what surrounds it binds {', '.join(map(repr, bound))}" if bound else ""
         yield RULE.finding(
-            fact.place,
+            handed_in_at(
+                fact, lambda it, name=name: isinstance(it, Constant) and it.value == name
+            ),
             current=f"`{fact.text}` goes over the axis {name!r}, which nothing around it binds"
             + known,
             expected=_EXPECTED,
             fix=_fix(name, bound),
-            evidence=facts.why_traced(fact.frame, fact.data["result"]),
+            evidence=(
+                Evidence("the collective", fact.place),
+                *facts.why_traced(fact.frame, fact.data["result"]),
+            ),
             engine=Engine.SOURCE,
         )
 

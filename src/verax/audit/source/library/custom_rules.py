@@ -78,8 +78,8 @@ def run_rules(
     inside = Region(
         "custom_rule", region, site.frame.place(transformed.syntax), rules_of=transformed
     )
-    used = machine.used
-    machine.used = dict(used)
+    # A rule runs in place of the function, and may draw again what that has drawn.
+    used, machine.used = machine.used, {}
     _run(machine, site.inside(inside), transformed, [it for it in values if it], static, result)
     machine.used = used
 

@@ -139,9 +139,10 @@ def apply(
     entered, entered_keywords = _entered(machine, site, transformed, args, keywords, region)
     if kind == "jit" and not site.frame.is_staged:
         _note_captures(machine, site, transformed, args, entered)
-    before = machine.used
+    # What is only asked for its shapes draws nothing.
+    before = dict(machine.used) if kind in ("eval_shape", "make_jaxpr") else None
     result, inner = _run_inside(machine, site, transformed, entered, entered_keywords, region)
-    if kind == "eval_shape":
+    if before is not None:
         machine.used = before
     if kind in ("custom_vjp", "custom_jvp"):
         run_rules(machine, site, transformed, args, keywords, result)

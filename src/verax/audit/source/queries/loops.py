@@ -83,24 +83,6 @@ def is_within(event: Event, region: Region) -> bool:
     return any(id(syntax) in inside for _, syntax in calls(event))
 
 
-def place_inside(event: Event, region: Region) -> Place:
-    """The line of a loop's own function, or of a mapped function, that leads to an event."""
-    found = event.place
-    loop: ast.AST | None = region.details.get("syntax")
-    inside = set(map(id, walked(loop))) if loop is not None else set[int]()
-    for frame, syntax in calls(event):
-        if loop is not None:
-            if id(syntax) in inside:
-                return frame.place(syntax)
-        elif frame.function is not None and _is_around(frame, region):
-            found = frame.place(syntax)
-    return found
-
-
-def _is_around(frame: Frame, region: Region) -> bool:
-    return frame.region is not None and any(it is region for it in frame.region.chain())
-
-
 def shown_shape(shape: Shape) -> str:
     """A shape for a reader: names of symbols without what keeps them apart."""
     return re.sub(r"#[~\d.]+", "", show_shape(shape)).replace("'", "")

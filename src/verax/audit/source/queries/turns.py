@@ -9,7 +9,7 @@ from ...finding import Place
 from ..events import Fact, KeyUse, Loop
 from ..graph import Node
 from ..values import Data
-from .keys import uses
+from .keys import comes_from_outside, uses
 from .loops import body_frame, paired_leaves, returned_at
 from .names import local_name
 
@@ -22,9 +22,12 @@ def handed_on_used(facts: SourceFacts) -> Iterator[tuple[Place, str, KeyUse]]:
     first: dict[Node, KeyUse] = {}
     for use in uses(facts):
         first.setdefault(use.key.node, use)
+        first.setdefault(use.key.node.whole(), use)
     for loop in facts.events(Loop):
         for before, after in paired_leaves(loop.carry_in, loop.carry_out):
-            if before.node is not after.node and before.node in first and after.node in first:
+            if comes_from_outside(after.node, loop.region) or before.node is after.node:
+                continue  # The same key in every turn, which is another mistake.
+            if before.node in first and after.node in first:
                 name = local_name(facts, body_frame(facts, loop), after)
                 yield returned_at(facts, loop) or loop.place, name, first[after.node]
     for fact in facts.events(Fact):

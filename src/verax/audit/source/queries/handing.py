@@ -1,0 +1,98 @@
+"""Where what is wrong inside of a function was handed to it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ..events import Event, KeyUse
+from ..frame import Frame, Region
+from ..graph import Node
+from ..remember import walked
+from ..values import Data, Value, nodes_of
+
+if TYPE_CHECKING:
+    from ...finding import Place
+
+_SHARES = frozenset(("lane", "slice", "carry"))
+
+
+def handed_in_at(
+    event: Event, is_it: Callable[[Value], bool], region: Region | None = None
+) -> Place:
+    """The call that hands in what an event is about, through however many functions.
+
+    A helper that uses what it is given does nothing wrong; who gives it the wrong thing does. Where
+    a function gets the thing by other means, from an object, say, it is told there. With a region,
+    nothing outside of that is told.
+    """
+    frame, syntax = event.frame, event.syntax
+    inside = _inside_of(region)
+    while id(syntax) not in inside:
+        taker = _taker(frame, is_it)
+        caller, called_at = (taker.caller, taker.called_at) if taker is not None else (None, None)
+        if caller is None or called_at is None:
+            break
+        if region is not None and not inside and not _is_around(caller, region):
+            break
+        if caller.function is None and caller.caller is not None and region is None:
+            # The frame of a transformation's boundary, which stands for the call of the function.
+            caller = caller.caller
+        frame, syntax = caller, called_at
+    return frame.place(syntax)
+
+
+def _inside_of(region: Region | None) -> set[int]:
+    """All syntax of a loop of Python's."""
+    loop: ast.AST | None = region.details.get("syntax") if region is not None else None
+    return set(map(id, walked(loop))) if loop is not None else set()
+
+
+def _taker(frame: Frame, is_it: Callable[[Value], bool]) -> Frame | None:
+    """The call that has something as a parameter: this one, or one that its function is within."""
+    scope: Frame | None = frame
+    while scope is not None:
+        if any(map(is_it, scope.given.values())):
+            return scope if frame.is_inside(scope) else None
+        scope = scope.outer
+    return None
+
+
+def _is_around(frame: Frame, region: Region) -> bool:
+    return frame.region is not None and any(it is region for it in frame.region.chain())
+
+
+def is_key(key: Data) -> Callable[[Value], bool]:
+    """Whether a value is a key, by itself or as what is differentiated."""
+    node = _plain(key.node)
+    return lambda value: isinstance(value, Data) and _plain(value.node) is node
+
+
+def _plain(node: Node) -> Node:
+    while node.operation == "primal" and node.inputs:
+        node = node.inputs[0]
+    return node
+
+
+def handed_back_at(use: KeyUse, key: Node, body: Frame | None) -> Place | None:
+    """Where a function that a body calls to use a key gives this key back, as in its state."""
+    for frame in use.frame.callers():
+        if frame is body:
+            return None
+        for syntax, value in reversed(frame.returns):
+            if key in nodes_of(value):
+                return frame.place(syntax)
+    return None
+
+
+def entered(use: KeyUse, other: KeyUse) -> Event:
+    """Where a key enters the loop or map that uses it, if another use of it is outside of that."""
+    node, found = use.key.node, Event(use.syntax, use.frame)
+    around = set(other.region.chain()) if other.region is not None else set[Region]()
+    while node.operation in _SHARES and node.inputs:
+        own = node.varies - node.inputs[0].varies
+        if own.isdisjoint(around) and node.syntax is not None and node.frame is not None:
+            found = Event(node.syntax, node.frame)
+        node = node.inputs[0]
+    return found

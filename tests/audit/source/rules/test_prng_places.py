@@ -1,0 +1,167 @@
+"""Random keys that go through loops, maps, states and helpers: where they are told, and whether."""
+
+import pytest
+
+from .claims import claimed_and_found
+
+PROGRAMS = {
+    "a loop that carries a key which is drawn from before": """
+        def f(key, x):
+            x = x + jax.random.normal(key, x.shape)
+
+            def body(carry, _):
+                x, key = carry
+                key, sub = jax.random.split(key)
+                return (x * jax.random.uniform(sub), key), None
+
+            return lax.scan(body, (x, key), None, length=3)  # RK001
+    """,
+    "a loop that carries a key which is drawn from afterwards": """
+        def retry(key, x):
+            def body(carry):
+                key, x = carry
+                key, sub = jax.random.split(key)
+                return key, jax.random.normal(sub, x.shape)
+
+            _, x = lax.while_loop(lambda carry: carry[1].max() > 1.0, body, (key, x))
+            return x + jax.random.normal(key, x.shape)  # RK001
+    """,
+    "one of the keys that all lanes have used": """
+        def f(key, xs):
+            keys = jax.random.split(key, 8)
+            ys = jax.vmap(lambda k, x: x + jax.random.normal(k))(keys, xs)
+            return ys * jax.random.uniform(keys[0])  # RK001
+    """,
+    "all keys, after one of them": """
+        def f(key, xs):
+            keys = jax.random.split(key, 8)
+            scale = jax.random.uniform(keys[0])
+            return jax.vmap(lambda k, x: x + scale * jax.random.normal(k))(keys, xs)  # RK001
+    """,
+    "the other keys, after one of them": """
+        def f(key, xs):
+            keys = jax.random.split(key, 9)
+            scale = jax.random.uniform(keys[0])
+            return jax.vmap(lambda k, x: x + scale * jax.random.normal(k))(keys[1:], xs)
+    """,
+    "a key that is lent to an inner loop, and carried on": """
+        def walk(key, x, n):
+            def step(carry, _):
+                x, key = carry
+                key, sub = jax.random.split(key)
+                return (x + jax.random.normal(sub), key), x
+
+            return lax.scan(step, (x, key), None, length=n)
+
+        def search(key, xs):
+            def body(key, x):
+                key, start = jax.random.split(key)
+                x = x + jax.random.normal(start)
+                _, path = walk(key, x, 5)
+                return key, path  # RK001
+
+            return lax.scan(body, key, xs)
+    """,
+    "a carried key that the loop replaces by the first one": """
+        def shuffle(state, xs):
+            def epoch(carry, _):
+                rng, xs = carry
+                rng, sub = jax.random.split(rng)
+                return (state["rng"], jax.random.permutation(sub, xs)), None  # RK002
+
+            return lax.scan(epoch, (state["rng"], xs), None, length=4)
+    """,
+    "a state whose new key a function of the body forgets": """
+        def kick(state):
+            key, sub = jax.random.split(state["key"])
+            moved = state["x"] + jax.random.normal(sub, state["x"].shape)
+            return {"x": moved, "key": state["key"]}  # RK002
+
+        def drift(state):
+            return {**state, "x": state["x"] * 0.9}
+
+        def run(key, x):
+            def body(state, _):
+                state = drift(kick(state))
+                return state, state["x"]
+
+            return lax.scan(body, {"key": key, "x": x}, None, length=5)
+    """,
+    "an object that never moves its key on": """
+        class Buffer:
+            def __init__(self, seed):
+                self.key = jax.random.PRNGKey(seed)
+
+            def sample(self, xs):
+                _, key = jax.random.split(self.key)  # RK002
+                return jax.random.choice(key, xs)
+
+        def train(xs):
+            buffer = Buffer(0)
+            total = 0.0
+            for _ in range(10):
+                total = total + buffer.sample(xs)
+            return total
+    """,
+    "a key that goes through two helpers, from a loop": """
+        def noise(key, x):
+            return x + jax.random.normal(key, x.shape)
+
+        def step(key, x):
+            return noise(key, 2 * x)
+
+        def train(key, x):
+            for _ in range(10):
+                x = step(key, x)  # RK002
+            return x
+    """,
+    "lanes over copies of one key": """
+        class Env:
+            def reset(self, key):
+                return jax.random.normal(key, (2,))
+
+        class Many:
+            def __init__(self, env, n):
+                self.env, self.n = env, n
+
+            def reset(self, key):
+                keys = jnp.tile(key[None], (self.n, 1))
+                return jax.vmap(self.env.reset)(keys)  # RK003
+
+        def start(key):
+            return Many(Env(), 4).reset(key)
+    """,
+    "shapes are asked for before anything is drawn": """
+        def init(key, n):
+            w_key, b_key = jax.random.split(key)
+            return jax.random.normal(w_key, (n, n)), jax.random.normal(b_key, (n,))
+
+        def f(key):
+            shapes = jax.eval_shape(lambda k: init(k, 3), key)
+            return init(key, 3), shapes
+    """,
+    "a rule of derivatives that draws again what its function drew": """
+        @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+        def sample(key, rate):
+            def body(carry):
+                key, x = carry
+                key, sub = jax.random.split(key)
+                return key, x + jax.random.exponential(sub)
+
+            return lax.while_loop(lambda carry: carry[1] < rate, body, (key, 0.0))[1]
+
+        @sample.defjvp
+        def sample_jvp(key, primals, tangents):
+            (rate,), (dot,) = primals, tangents
+            return sample(key, rate), dot
+
+        def f(key, rate):
+            return sample(key, rate)
+    """,
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_keys_are_told_where_the_mistake_is(name: str):
+    claimed, found = claimed_and_found(PROGRAMS[name], "prng")
+    assert found == claimed
