@@ -76,6 +76,9 @@ def comprehension(kind: str) -> Callable[[Interpreter, Frame, Any], Value]:
         element, length = _inside(
             machine, frame, syntax, first, lambda: machine.evaluate(frame, syntax.elt)
         )
+        if isinstance(syntax.elt, ast.Name) and element is frame.environment.get(syntax.elt.id):
+            # A variable of the function, not one of the comprehension.
+            element = parts.copy_of(Site(frame, syntax), element)
         return Sequence(kind, None, element, frame, machine.control, length=length, syntax=syntax)
 
     return evaluate

@@ -80,7 +80,7 @@ def binary(
     if isinstance(left, Constant) and isinstance(right, Constant):
         return _computed(machine, site, symbol, compute, left, right)
     if isinstance(left, Sequence) or isinstance(right, Sequence):
-        found = _of_sequences(symbol, left, right)
+        found = _of_sequences(site, symbol, left, right)
         if found is not None:
             return found
     if symbol == "%" and isinstance(left, Constant) and isinstance(left.value, str):
@@ -152,7 +152,7 @@ def _of_sizes(machine: Interpreter, site: Site, symbol: str, a: Any, b: Any) -> 
     return Constant(found)
 
 
-def _of_sequences(symbol: str, left: Value, right: Value) -> Value | None:
+def _of_sequences(site: Site, symbol: str, left: Value, right: Value) -> Value | None:
     if symbol == "+" and isinstance(left, Sequence) and isinstance(right, Sequence):
         items = [*(left.items or ()), *(right.items or ())]
         if left.items is not None and right.items is not None and len(items) <= LARGEST:
@@ -175,6 +175,8 @@ def _of_sequences(symbol: str, left: Value, right: Value) -> Value | None:
         if isinstance(sequence, Sequence):
             items = sequence.items
             element = sequence.element if items is None else (items[0] if items else None)
+            if element is not None and items is not None and len(items) == 1:
+                element = parts.copy_of(site, element)
             return Sequence(sequence.kind, None, element, sequence.made_in)
     return None
 

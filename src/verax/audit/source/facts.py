@@ -74,7 +74,10 @@ class SourceFacts:
         """How a key is consumed."""
         if use.by == "jax.random.split":
             return "split"
-        return "drawn from" if use.is_certain else f"given to `{use.by.rpartition('.')[2]}`"
+        if use.is_certain:
+            return "drawn from"
+        name = use.by.rpartition(".")[2]
+        return f"given to `{name}`" if name else "given to another function"
 
     def places_apart(self, first: Event, second: Event) -> tuple[Place, Place]:
         """Where two events are, in the innermost call that holds them both.

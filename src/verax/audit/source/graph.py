@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 NOWHERE: frozenset[Region] = frozenset()
 # What a turn or a lane gets of something outside.
-_SHARES = frozenset(("lane", "slice", "element", "turn", "carry"))
+_SHARES = frozenset(("lane", "slice", "element", "turn", "carry", "copy"))
 
 
 class Node:

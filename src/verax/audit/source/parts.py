@@ -366,3 +366,14 @@ def as_text(machine: Interpreter, site: Site, values: list[Value]) -> Data:
         data = {"values": values, "text": text}
         machine.note(Fact(site.syntax, site.frame, "format", data))
     return text
+
+
+def copy_of(site: Site, value: Value) -> Value:
+    """One of several copies of a random key; anything else may as well be shared."""
+    from .library.keys import may_be_key
+
+    if not isinstance(value, Data) or not may_be_key(value):
+        return value
+    node = value.node.child("copy", "", site.syntax, site.frame)
+    node.shape, node.dtype, node.is_key = value.node.shape, value.node.dtype, value.node.is_key
+    return Data(node, value.traced, value.is_array, value.type)

@@ -27,6 +27,22 @@ WRONG = {
             both = jnp.concatenate([seen, seen], axis=-1)  # DF101
             return both @ params["out"]
         """,
+    "a new version of an object that never changes": """
+        from flax import struct
+
+        @struct.dataclass
+        class Stats:
+            mean: jax.Array
+            count: jax.Array
+
+            def update(self, x):
+                return self.replace(mean=self.mean + (x - self.mean) / self.count)
+
+        def collect(stats: Stats, xs):
+            stats = Stats(mean=stats.mean, count=stats.count + 1.0)
+            stats.update(xs.mean())  # DF104
+            return stats
+        """,
     "probabilities for logits": """
         import flax.linen as nn
         import distrax
@@ -128,6 +144,20 @@ WRONG = {
 }
 
 RIGHT = {
+    "an object that is changed, and returns itself": """
+        class Builder:
+            def __init__(self):
+                self.layers = []
+
+            def add(self, layer):
+                self.layers.append(layer)
+                return self
+
+        def build(layer):
+            builder = Builder()
+            builder.add(layer)
+            return builder
+        """,
     "values that are not needed": """
         def report(x, mean):
             centred = x - mean

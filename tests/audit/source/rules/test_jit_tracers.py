@@ -195,6 +195,31 @@ def test_branches_that_differ():
     assert found("JT206", program) == [2, 3, 4, 5]
 
 
+def test_conditions_that_are_arrays():
+    program = """
+    def iterate(x):
+        def changing(state):
+            new, old = state
+            return jnp.abs(new - old) > 1e-3
+
+        return lax.while_loop(changing, lambda state: (0.5 * state[0], state[0]), (x, x + 1))
+
+    def entry(x):
+        done = x > 0
+        return iterate(x), lax.cond(done, lambda x: x, lambda x: -x, x)
+
+    def fine(x):
+        def changing(state):
+            return jnp.abs(state[0] - state[1]).max() > 1e-3
+
+        return lax.while_loop(changing, lambda state: (0.5 * state[0], state[0]), (x, x + 1))
+
+    def inputs():
+        return (jnp.ones(3),)
+    """
+    assert found("JT206", program) == [4, 9]
+
+
 def test_arrays_written_in_place():
     program = """
     @jax.jit

@@ -115,6 +115,18 @@ PROGRAMS = {
                 x = step(key, x)  # RK002
             return x
     """,
+    "a key that a function in the loop's own function closes over": """
+        def train(key, x):
+            def step(x):
+                return x + jax.random.normal(key, x.shape)  # RK002
+
+            for _ in range(10):
+                x = step(x)
+            return x
+
+        def entry(key, x):
+            return train(key, x)
+    """,
     "lanes over copies of one key": """
         class Env:
             def reset(self, key):
@@ -130,6 +142,73 @@ PROGRAMS = {
 
         def start(key):
             return Many(Env(), 4).reset(key)
+    """,
+    "lanes over a list of one key": """
+        def f(key, xs, n):
+            keys = jnp.stack([key] * n)
+            return jax.vmap(lambda k, x: x + jax.random.normal(k))(keys, xs)  # RK003
+    """,
+    "a list that holds one key again and again": """
+        def f(key, leaves):
+            keys = [key for _ in range(len(leaves))]
+            return [x + jax.random.normal(k, x.shape) for x, k in zip(leaves, keys)]  # RK002
+    """,
+    "a list of children": """
+        def f(key, leaves):
+            keys = [k for k in jax.random.split(key, len(leaves))]
+            return [x + jax.random.normal(k, x.shape) for x, k in zip(leaves, keys)]
+    """,
+    "one key for all leaves of a tree, through a helper": """
+        def noisy(key, x):
+            return x + jax.random.normal(key, x.shape)
+
+        def perturb(key, params):
+            return jax.tree.map(lambda x: noisy(key, x), params)  # RK002
+
+        def entry(key, params):
+            return perturb(key, params)
+    """,
+    "a key for each leaf of a tree": """
+        def perturb(key, params):
+            leaves, treedef = jax.tree.flatten(params)
+            keys = jax.tree.unflatten(treedef, list(jax.random.split(key, len(leaves))))
+            return jax.tree.map(lambda x, k: x + jax.random.normal(k, x.shape), params, keys)
+
+        def by_path(key, params):
+            def noisy(path, x):
+                return x + jax.random.normal(jax.random.fold_in(key, hash(path)), x.shape)
+
+            return jax.tree.map_with_path(noisy, params)
+
+        def by_iterator(key, params):
+            keys = iter(jax.random.split(key, 100))
+            return jax.tree.map(lambda x: x + jax.random.normal(next(keys), x.shape), params)
+    """,
+    "arrays that are shuffled alike": """
+        def of_tree(key, batch):
+            return jax.tree.map(lambda x: jax.random.permutation(key, x), batch)
+
+        def of_known_tree(key, x, y):
+            return jax.tree.map(lambda it: jax.random.permutation(key, it), {"x": x, "y": y})
+
+        def of_two(key, x, y):
+            return jax.random.permutation(key, x), jax.random.permutation(key, y)
+
+        def of_all(key, *arrays):
+            return [jax.random.permutation(key, x) for x in arrays]
+    """,
+    "indices that are drawn twice": """
+        def minibatch(key, xs):
+            return xs[jax.random.permutation(key, 10)]
+
+        def epochs(key, xs):
+            return minibatch(key, xs), minibatch(key, xs)  # RK001
+    """,
+    "an array that is shuffled in each epoch": """
+        def epochs(key, xs):
+            for _ in range(10):
+                xs = jax.random.permutation(key, xs)  # RK002
+            return xs
     """,
     "shapes are asked for before anything is drawn": """
         def init(key, n):

@@ -274,6 +274,44 @@ CHANGED = {
         "SC005",
         10,
     ),
+    "branches of which one takes less": (
+        """
+        def move(grid, step):
+            return grid + step
+
+        def rest(grid):
+            return grid
+
+        ACTIONS = (move, rest)
+
+        def act(action, grid, step):
+            return lax.switch(action, ACTIONS, grid, step)
+        """,
+        "SC203",
+        10,
+    ),
+    "a conditional with two operands, and a branch for three": (
+        """
+        def f(done, reset, state, key):
+            def keep(state, key, time):
+                return state
+
+            return lax.cond(done, lambda state, key: reset, keep, state, key)
+        """,
+        "SC203",
+        5,
+    ),
+    "a long loop that counts down": (
+        """
+        @jax.jit
+        def denoise(x):
+            for t in reversed(range(1000)):
+                x = x - 0.01 * x / (t + 1)
+            return x
+        """,
+        "SC302",
+        3,
+    ),
     "a model that always starts at the start": (
         """
         class Model:
@@ -321,6 +359,11 @@ def test_what_is_wrong_with_a_loop_is_found(case: str):
 
 
 FINE = {
+    "a conditional with two operands, and the older form with one for each branch": """
+        def f(done, start, state, key):
+            new = lax.cond(done, lambda state, key: start, lambda state, key: state, state, key)
+            return lax.cond(done, state, lambda x: x + 1, new, lambda x: x - 1)
+        """,
     "a carry of fixed size": """
         def f(xs):
             def step(window, x):

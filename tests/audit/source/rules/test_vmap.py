@@ -162,6 +162,24 @@ def test_a_mean_of_masked_means():
     assert found("VM006", program) == [5]
 
 
+def test_in_axes_of_a_filtered_map():
+    program = """
+    import equinox as eqx
+
+    @eqx.filter_vmap(in_axes=(eqx.if_array(0), None, None))
+    def evaluate(member, xs):
+        return member(xs)
+
+    def both(member, xs):
+        return member(xs)
+
+    def entry(members, xs):
+        mapped = eqx.filter_vmap(both, in_axes=(eqx.if_array(0), None))
+        return evaluate(members, xs), mapped(members, xs)
+    """
+    assert found("VM202", program) == [3, 12]
+
+
 def test_a_collective_over_another_name_than_that_of_the_pmap():
     program = """
     def average(tree, name):

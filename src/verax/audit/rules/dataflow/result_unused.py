@@ -10,7 +10,7 @@ from ...finding import Engine, Finding, Severity
 from .._rule import Rule
 
 if TYPE_CHECKING:
-    from ...source.events import Call
+    from ...source.events import Call, Event
     from ...source.facts import SourceFacts
 
 _PURE = ("jax.numpy.", "jax.nn.", "jax.random.", "jax.scipy.", "ndarray.at[].")
@@ -28,17 +28,25 @@ _FOR_EFFECT = frozenset(
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Statements that are such a call, inside of a function."""
+    from ...source.queries.dropped_states import dropped_versions
+
+    for event, name in dropped_versions(facts):
+        if _is_dropped(event):
+            yield _finding(event, name)
     pure = [name for name in facts.calls_by_name if _may_be_pure(name)]
     for call in facts.calls(pure):
         if _is_pure(call) and _is_dropped(call):
-            yield RULE.finding(
-                call.place,
-                current=f"`{_shown(call)}` returns a new value, and nothing takes it",
-                expected="the result is assigned, returned, or passed on",
-                fix=f"Assign it: `{_target(call)} = ...`; arrays and states are never changed "
-                "in place.",
-                engine=Engine.SOURCE,
-            )
+            yield _finding(call, _target(call))
+
+
+def _finding(event: Event, target: str) -> Finding:
+    return RULE.finding(
+        event.place,
+        current=f"`{_shown(event)}` returns a new value, and nothing takes it",
+        expected="the result is assigned, returned, or passed on",
+        fix=f"Assign it: `{target} = ...`; arrays and states are never changed in place.",
+        engine=Engine.SOURCE,
+    )
 
 
 def _may_be_pure(name: str) -> bool:
@@ -51,7 +59,7 @@ def _is_pure(call: Call) -> bool:
     return not call.name.endswith(_APPLY_GRADIENTS) or "grads" in call.keywords
 
 
-def _is_dropped(call: Call) -> bool:
+def _is_dropped(call: Event) -> bool:
     from ...source.queries.syntax import call_statements, handlers_around, holds, statements_in
 
     frame = call.frame
@@ -72,7 +80,7 @@ def _is_dropped(call: Call) -> bool:
     )
 
 
-def _shown(call: Call) -> str:
+def _shown(call: Event) -> str:
     text = call.text
     return text if len(text) <= 60 else text[:57] + "..."
 

@@ -6,12 +6,14 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Finding, Severity
+from ...finding import Engine, Evidence, Finding, Severity
 from ...trace.facts import Facts
 from .._rule import Rule
 
 if TYPE_CHECKING:
+    from ...source.events import Fact, Loop
     from ...source.facts import SourceFacts
+    from ...source.values import Value
 
 _TYPES = re.compile(
     r"output(?:\[?[^\s]*\]?)? of (?P<a>[\w ]+?) has type (?P<left>\S+\]) but the corresponding "
@@ -44,12 +46,17 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Results of branches whose structure, shape or kind of number differs for certain."""
-    from ...source.events import Fact
+    from ...source.events import Fact, Loop
     from ...source.queries.trees import difference, types_differ
+
+    for loop in facts.events(Loop):
+        if loop.kind == "while_loop":
+            yield from _conditions(loop, loop.options["condition"])
 
     for fact in facts.events(Fact):
         if fact.kind not in ("cond", "switch"):
             continue
+        yield from _conditions(fact, fact.data["predicate"])
         first, *others = fact.data["results"]
         for other in others:
             how = difference(first, other, types_differ)
@@ -64,6 +71,26 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                     engine=Engine.SOURCE,
                 )
                 break
+
+
+def _conditions(event: Fact | Loop, condition: Value | None) -> Iterator[Finding]:
+    """Conditions that are an array of several for certain."""
+    from ...source.queries.loops import shown_shape
+    from ...source.values import Data
+
+    shape = condition.node.shape if isinstance(condition, Data) else None
+    if not isinstance(condition, Data) or not isinstance(shape, tuple) or not shape:
+        return
+    kind = event.kind
+    what = "index" if kind == "switch" else "condition"
+    yield RULE.finding(
+        condition.node.place or event.place,
+        current=f"the {what} of the {kind} is an array {shown_shape(shape)}",
+        expected="one boolean decides" if what == "condition" else "one integer chooses",
+        fix="Reduce it by `.any()` or `.all()`; to choose element by element use `jnp.where`.",
+        evidence=(Evidence(f"the {kind}", event.place),),
+        engine=Engine.SOURCE,
+    )
 
 
 RULE = Rule(

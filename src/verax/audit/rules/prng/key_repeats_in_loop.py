@@ -67,22 +67,36 @@ def _inside(it: Repetition, step: object) -> Place | None:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Report keys that come from outside of a loop that uses them, or go through it unchanged."""
     from ...source.events import Loop
-    from ...source.queries.keys import (
-        LOOPS,
-        is_stored_anew,
-        repeated,
-        runs_once,
-        selects_from,
-    )
+    from ...source.queries.keys import LOOPS, is_stored_anew, repeated, runs_once
+    from ...source.queries.reordering import goes_through_arrays
 
     for use, region in repeated(facts, LOOPS):
         if region.kind == "loop" and (is_stored_anew(facts, use, region) or runs_once(use, region)):
             continue
-        if selects_from(use, region):
+        if goes_through_arrays(use, region):
             continue
         yield _closed_over(facts, use, region)
     for loop in facts.events(Loop):
         yield from _handed_on(facts, loop)
+    yield from _over_leaves(facts)
+
+
+def _over_leaves(facts: SourceFacts) -> Iterator[Finding]:
+    """Draws from one key for all leaves of a tree."""
+    from ...source.queries.leaves import drawn_for_leaves
+
+    for use, place in drawn_for_leaves(facts):
+        name = facts.name_of(use.key)
+        yield RULE.finding(
+            place,
+            current=f"`{name}` is the same for every leaf of the tree: all draw the same numbers",
+            expected="each leaf draws from a key of its own",
+            fix=f"split `{name}` into as many keys as the tree has leaves, bring these into its "
+            "structure (`jax.tree.unflatten`), and map over both",
+            evidence=(Evidence("the use", use.place),),
+            engine=Engine.SOURCE,
+            confidence=Confidence.LIKELY,
+        )
 
 
 def _closed_over(facts: SourceFacts, use: KeyUse, region: Region) -> Finding:

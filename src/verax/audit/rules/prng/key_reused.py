@@ -109,14 +109,15 @@ def _used_once(facts: SourceFacts, found: list[Finding]) -> Iterator[Verified]:
 
 def _reuses(facts: SourceFacts) -> Iterator[Finding]:
     """Every use of a key after its first, on a path that the program can take."""
-    from ...source.queries.keys import excluded, is_function_of_object, is_meant, uses
+    from ...source.queries.keys import excluded, is_copied, is_function_of_object, uses
+    from ...source.queries.reordering import moves_along
     from ...source.queries.turns import handed_on_used
 
     for use in uses(facts):
         before = use.before
-        if before is None or is_function_of_object(facts, use, before) or is_meant(before, use):
+        if before is None or is_function_of_object(facts, use, before) or is_copied(before, use):
             continue
-        if not excluded(before, use):
+        if not excluded(before, use) and not moves_along(facts, before, use):
             yield _used_again(facts, before, use)
     for place, name, use in handed_on_used(facts):
         yield RULE.finding(

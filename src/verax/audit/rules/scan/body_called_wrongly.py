@@ -39,6 +39,29 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             )
         elif loop.kind == "fori_loop":
             yield from _swapped(facts, loop)
+    yield from _branches(facts)
+
+
+def _branches(facts: SourceFacts) -> Iterator[Finding]:
+    """Branches of conditionals that do not take the operands."""
+    from ...source.events import Fact
+    from ...source.queries.signatures import cannot_take
+
+    for fact in facts.events(Fact):
+        if fact.kind not in ("cond", "switch") or fact.data["given"] is None:
+            continue
+        for branch, count in zip(fact.data["branches"], fact.data["given"], strict=True):
+            reason = cannot_take(branch, count)
+            if reason is not None:
+                what = f"{count} operand{'' if count == 1 else 's'}"
+                yield RULE.finding(
+                    fact.place,
+                    current=f"{fact.kind} gives each branch {what}; one of them {reason}",
+                    expected=f"branches that take {what}",
+                    fix="give all branches the same parameters, also those that need fewer",
+                    engine=Engine.SOURCE,
+                )
+                break
 
 
 def _swapped(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:

@@ -79,9 +79,7 @@ def _unbound(facts: SourceFacts, fact: Fact) -> Iterator[Finding]:
             continue
         known = f"; what surrounds it binds {', '.join(map(repr, bound))}" if bound else ""
         yield RULE.finding(
-            handed_in_at(
-                fact, lambda it, name=name: isinstance(it, Constant) and it.value == name
-            ),
+            handed_in_at(fact, lambda it, name=name: isinstance(it, Constant) and it.value == name),
             current=f"`{fact.text}` goes over the axis {name!r}, which nothing around it binds"
             + known,
             expected=_EXPECTED,

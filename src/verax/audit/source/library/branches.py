@@ -9,8 +9,12 @@ from ..frame import Region
 from ..graph import Node
 from ..joining import join
 from ..values import (
+    Bound,
     Data,
+    Function,
+    Partial,
     Sequence,
+    Transformed,
     Value,
     mapped,
 )
@@ -28,8 +32,9 @@ def _cond(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     predicate = argument(args, keywords, 0, "pred")
-    if len(args) == 5 and not keywords:  # the older form with an operand for each branch
-        branches, operands = [args[1], args[3]], [[args[2]], [args[4]]]
+    if len(args) == 5 and not keywords and _is_function(args[2]) and _is_function(args[4]):
+        # The older form, with an operand before each branch.
+        branches, operands = [args[2], args[4]], [[args[1]], [args[3]]]
     else:
         true = argument(args, keywords, 1, "true_fun")
         false = argument(args, keywords, 2, "false_fun")
@@ -38,6 +43,10 @@ def _cond(
         rest = args[3:] + ([keywords["operand"]] if "operand" in keywords else [])
         branches, operands = [true, false], [rest, rest]
     return _branches(machine, site, "cond", predicate, branches, operands)
+
+
+def _is_function(value: Value) -> bool:
+    return isinstance(value, (Function, Bound, Partial, Transformed))
 
 
 @handles("jax.lax.switch")
@@ -72,7 +81,14 @@ def _branches(
         all_used |= machine.used
     machine.control -= 1
     machine.used = all_used
-    data = {"predicate": predicate, "branches": branches, "results": results, "region": region}
+    data = {
+        "predicate": predicate,
+        "branches": branches,
+        "results": results,
+        "region": region,
+        # How many arguments each branch gets.
+        "given": None if site.is_open else [len(it) for it in operands],
+    }
     machine.note(Fact(site.syntax, site.frame, kind, data))
     if not results:
         return machine.opaque(kind, site, ())

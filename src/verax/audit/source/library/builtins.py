@@ -91,6 +91,8 @@ def _range(
     elif len(bounds) == len(args) == 2 and all(isinstance(it, int) for it in bounds):
         length = max(bounds[1] - bounds[0], 0)
         counter.limit = bounds[1]
+    elif len(bounds) == len(args) == 3 and all(isinstance(it, int) for it in bounds) and bounds[2]:
+        length = len(range(*bounds))
     return Sequence("range", None, counter, length=length)
 
 
@@ -134,6 +136,8 @@ def _same_elements(
     value = _first(args)
     if name.endswith("reversed") and isinstance(value, Sequence) and value.items is not None:
         return Sequence("list", value.items[::-1], None, site.frame, machine.control)
+    if name.endswith("reversed") and isinstance(value, Sequence) and value.kind == "range":
+        return value
     if name.endswith("sorted"):
         machine.convert(site, "sorted", value)
     if isinstance(value, Mapping):

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ...finding import Place
+from ..classes import fields_are_leaves
+from ..events import Event
 from ..facts import SourceFacts
 from ..frame import Frame
 from ..remember import walked
-from ..values import Instance, Mapping, Sequence, Value, nodes_of
+from ..values import Class, Instance, Mapping, Sequence, Value, nodes_of
 from .flow import next_use
 from .syntax import body_of
 
@@ -45,6 +47,37 @@ def dropped_states(facts: SourceFacts) -> Iterator[DroppedState]:
                 )
                 if found is not None:
                     yield found
+
+
+def dropped_versions(facts: SourceFacts) -> Iterator[tuple[Event, str]]:
+    """Statements that only call for a new version of a state, `stats.update(x)`, and its name."""
+    for frames in facts.record.runs.values():
+        for frame in frames:
+            if frame.module is not facts.module:
+                continue
+            for statement, value in frame.steps:
+                call = statement.value if isinstance(statement, ast.Expr) else None
+                if isinstance(call, ast.Call) and _is_state(value):
+                    yield from (
+                        (Event(call, frame), it) for it in _old_versions(frame, call, value)
+                    )
+
+
+def _is_state(value: Value) -> bool:
+    """Whether it is an object that JAX takes for a tree, which methods do not change."""
+    cls = value.cls if isinstance(value, Instance) else getattr(value, "type", None)
+    return isinstance(cls, Class) and fields_are_leaves(cls)
+
+
+def _old_versions(frame: Frame, call: ast.Call, new: Value) -> list[str]:
+    owner = [call.func.value] if isinstance(call.func, ast.Attribute) else []
+    names = [it.id for it in (*owner, *call.args) if isinstance(it, ast.Name)]
+    olds = [(name, frame.environment.get(name)) for name in names]
+    return [
+        name
+        for name, old in olds
+        if old is not None and old is not new and _is_version_of(new, old)
+    ][:1]
 
 
 def _is_dropped(target: ast.expr) -> bool:

@@ -11,6 +11,7 @@ from ..frame import Frame, Region
 from ..graph import Node
 from ..remember import walked
 from ..values import Data, Value, nodes_of
+from .loops import calls
 
 if TYPE_CHECKING:
     from ...finding import Place
@@ -19,34 +20,42 @@ _SHARES = frozenset(("lane", "slice", "carry"))
 
 
 def handed_in_at(
-    event: Event, is_it: Callable[[Value], bool], region: Region | None = None
+    event: Event,
+    is_it: Callable[[Value], bool],
+    region: Region | None = None,
+    within: Frame | None = None,
 ) -> Place:
     """The call that hands in what an event is about, through however many functions.
 
     A helper that uses what it is given does nothing wrong; who gives it the wrong thing does. Where
-    a function gets the thing by other means, from an object, say, it is told there. With a region,
-    nothing outside of that is told.
+    a function gets the thing by other means, from an object, say, it is told there. Nothing
+    is told outside of a region, or of a call, that is given.
     """
-    frame, syntax = event.frame, event.syntax
-    inside = _inside_of(region)
-    while id(syntax) not in inside:
-        taker = _taker(frame, is_it)
-        caller, called_at = (taker.caller, taker.called_at) if taker is not None else (None, None)
-        if caller is None or called_at is None:
-            break
-        if region is not None and not inside and not _is_around(caller, region):
-            break
-        if caller.function is None and caller.caller is not None and region is None:
-            # The frame of a transformation's boundary, which stands for the call of the function.
-            caller = caller.caller
-        frame, syntax = caller, called_at
-    return frame.place(syntax)
+    chain = list(calls(event))
+    last = _last_within(chain, region, within)
+    at = 0
+    while True:
+        taker = _taker(chain[at][0], is_it)
+        after = next((i + 1 for i, (frame, _) in enumerate(chain) if frame is taker), len(chain))
+        if after > last:
+            frame, syntax = chain[at]
+            return frame.place(syntax)
+        at = after
 
 
-def _inside_of(region: Region | None) -> set[int]:
-    """All syntax of a loop of Python's."""
+def _last_within(
+    chain: list[tuple[Frame, ast.AST]], region: Region | None, within: Frame | None
+) -> int:
+    """How far out a chain of calls stays inside of a region and a call."""
     loop: ast.AST | None = region.details.get("syntax") if region is not None else None
-    return set(map(id, walked(loop))) if loop is not None else set()
+    inside = set(map(id, walked(loop))) if loop is not None else set[int]()
+    last = len(chain) - 1
+    for number, (frame, syntax) in enumerate(chain):
+        if frame is within or id(syntax) in inside:
+            return number
+        if region is not None and loop is None and not _is_around(frame, region):
+            return number - 1
+    return last
 
 
 def _taker(frame: Frame, is_it: Callable[[Value], bool]) -> Frame | None:
@@ -54,7 +63,7 @@ def _taker(frame: Frame, is_it: Callable[[Value], bool]) -> Frame | None:
     scope: Frame | None = frame
     while scope is not None:
         if any(map(is_it, scope.given.values())):
-            return scope if frame.is_inside(scope) else None
+            return scope
         scope = scope.outer
     return None
 

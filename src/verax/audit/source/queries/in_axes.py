@@ -34,11 +34,13 @@ if TYPE_CHECKING:
 def misfits(facts: SourceFacts) -> Iterator[tuple[Event, str]]:
     """Maps that fail: where, and what does not fit."""
     for made in facts.events(Made):
-        if made.transformed.kind in ("vmap", "pmap") and not made.transformed.is_filtered:
+        if made.transformed.kind in ("vmap", "pmap"):
             for reason in _too_many(made.transformed):
                 yield made, reason
     for event in applied_maps(facts):
         if event.transformed.is_filtered:
+            for reason in _wrong_count(event) if _is_direct(event) else ():
+                yield event, reason
             continue
         reasons = _wrong_calls(facts, event) if _is_direct(event) else iter(())
         for reason in (*reasons, *_wrong_results(event)):
@@ -115,17 +117,24 @@ def _too_many(transformed: Transformed) -> Iterator[str]:
 
 
 def _wrong_calls(facts: SourceFacts, event: Applied) -> Iterator[str]:
-    axes = event.transformed.options.get("in_axes")
-    count = len(axes.items) if isinstance(axes, Sequence) and axes.items is not None else None
-    if count is not None and count != len(event.args):
-        yield f"`in_axes` has {count} entries for {len(event.args)} arguments"
+    wrong = list(_wrong_count(event))
+    if wrong:
+        yield from wrong
         return
+    axes = event.transformed.options.get("in_axes")
     is_told = event.keywords or "axis_size" in event.transformed.options
     if _maps_nothing(axes) and event.args and not is_told:
         yield "`in_axes` maps no argument at all"
     for value, axis in zip(event.args, axes_of(event.transformed, len(event.args)), strict=True):
         yield from _wrong_nesting(value, axis)
     yield from _wrong_axes(facts, event)
+
+
+def _wrong_count(event: Applied) -> Iterator[str]:
+    axes = event.transformed.options.get("in_axes")
+    count = len(axes.items) if isinstance(axes, Sequence) and axes.items is not None else None
+    if count is not None and count != len(event.args):
+        yield f"`in_axes` has {count} entries for {len(event.args)} arguments"
 
 
 def _maps_nothing(axes: Value | None) -> bool:

@@ -64,7 +64,7 @@ def counts(region: Region) -> bool:
 def comes_from_outside(node: Node, region: Region) -> bool:
     """Whether a key is known to be the same in all turns or lanes of a region."""
     if region in node.varies:
-        return node.operation in ("lane", "slice") and _are_copies(node.inputs[0])
+        return node.operation in ("lane", "slice", "turn") and _are_copies(node.inputs[0])
     if node.operation == "join":
         return bool(node.inputs) and all(comes_from_outside(it, region) for it in node.inputs)
     if not node.is_made_in(region):
@@ -80,9 +80,14 @@ _STACKS = frozenset(("jax.numpy.stack", "jax.numpy.asarray"))
 
 def _are_copies(node: Node) -> bool:
     """Whether an array of keys is one key several times."""
+    if node.operation == "copy":
+        return True
     if node.operation in _COPIES:
         return bool(node.inputs) and node.inputs[0].operation not in ("jax.random.split", "stack")
-    return node.operation in _STACKS and len(node.inputs) > 1 and len(set(node.inputs)) == 1
+    inputs = node.inputs
+    if node.operation not in _STACKS or not inputs or len(set(inputs)) != 1:
+        return False
+    return len(inputs) > 1 or all(it.operation == "copy" for it in inputs)
 
 
 def is_stored_anew(facts: SourceFacts, use: KeyUse, region: Region) -> bool:
@@ -203,37 +208,12 @@ def is_function_of_object(facts: SourceFacts, use: KeyUse, before: KeyUse) -> bo
     return cls is not None and not _FROZEN.isdisjoint(base_names(cls))
 
 
-def is_meant(before: KeyUse, use: KeyUse) -> bool:
-    """Whether two uses of a key are to give the same: one selection from several arrays, or a copy.
-
-    `permutation(key, x)` and `permutation(key, y)` keep the pairs together; two equal calls of
-    `init` give a network and its target.
-    """
+def is_copied(before: KeyUse, use: KeyUse) -> bool:
+    """Whether two equal calls of `init` give a network and its copy, a target say, on purpose."""
     one, other = before.syntax, use.syntax
     if not isinstance(one, ast.Call) or not isinstance(other, ast.Call) or before.by != use.by:
         return False
-    if before.by in ("jax.random.permutation", "jax.random.choice", "jax.random.shuffle"):
-        chosen = [_without_array(it) for it in (one, other)]
-        return chosen[0] == chosen[1] and (one is other or ast.dump(one) != ast.dump(other))
     return before.by.endswith("init") and ast.dump(one) == ast.dump(other)
-
-
-def selects_from(use: KeyUse, region: Region) -> bool:
-    """Whether each turn makes the same selection from another array, to keep rows together."""
-    if use.by not in ("jax.random.permutation", "jax.random.choice", "jax.random.shuffle"):
-        return False
-    call, loop = use.syntax, region.details.get("syntax")
-    array = call.args[1] if isinstance(call, ast.Call) and len(call.args) > 1 else None
-    targets = [loop.target] if isinstance(loop, (ast.For, ast.comprehension)) else []
-    targets += [it.target for it in getattr(loop, "generators", ())]
-    names = {it.id for target in targets for it in ast.walk(target) if isinstance(it, ast.Name)}
-    return isinstance(array, ast.Name) and array.id in names
-
-
-def _without_array(call: ast.Call) -> list[str]:
-    """How a call selects, without what it selects from."""
-    named = [it for it in call.keywords if it.arg not in ("a", "x")]
-    return [ast.dump(it) for it in (*call.args[:1], *call.args[2:], *named)]
 
 
 def excluded(before: KeyUse, use: KeyUse) -> bool:
