@@ -19,10 +19,12 @@ from .calls import run_frame
 from .classes import innermost_function, opaque_instance
 from .events import Applied, Made
 from .facts import SourceFacts
-from .frame import Frame, Site
+from .frame import Frame, Region, Site
 from .graph import Node
 from .library import registry
+from .library.staging import as_traced
 from .library.transforms import apply
+from .library.trees import tree_functions
 from .machine import STATEMENTS_ON_HOST, Interpreter
 from .project import Module, Project
 from .reading import Problem, SourceText, UnreadableError
@@ -110,6 +112,7 @@ def interpret(module: Module, project: Project) -> Interpreter:
         _run_definition(machine, value, module)
     _run_transformed(machine, module)
     _run_returned(machine, module)
+    _run_unflatten(machine, module)
     _run_example(machine, frame)
     return machine
 
@@ -122,6 +125,22 @@ def _run_returned(machine: Interpreter, module: Module) -> None:
     for function in reversed(machine.record.defined):
         if function.frame.module is module and function.syntax not in machine.record.runs:
             _run_generic(machine, function)
+
+
+def _run_unflatten(machine: Interpreter, module: Module) -> None:
+    """Put objects of registered classes together from tracers, as every transformation does."""
+    for cls in machine.record.classes:
+        flatten, unflatten = tree_functions(cls)
+        if cls.frame.module is not module or flatten is None or unflatten is None:
+            continue
+        machine.start_root()
+        site = Site(cls.frame, cls.syntax)
+        node = Node("object", (), cls.syntax, cls.frame, label=cls.name)
+        apart = machine.call(site, flatten, [opaque_instance(cls, node, None)], {})
+        if isinstance(apart, Sequence) and apart.items is not None and len(apart.items) == 2:
+            children, auxiliary = apart.items
+            inside = site.inside(Region("jit", None, cls.registration.place))
+            machine.call(inside, unflatten, [auxiliary, as_traced(children)], {})
 
 
 def _run_example(machine: Interpreter, frame: Frame) -> None:

@@ -90,7 +90,7 @@ def innermost_function(value: Value | None) -> Function | None:
         elif isinstance(value, Partial):
             # `partial(jax.lax.scan, step)` is another function than `step`.
             marker = value.function.name if isinstance(value.function, External) else ""
-            is_marker = marker.startswith("builtins.") and value.args
+            is_marker = marker.startswith(("builtins.", "verax.")) and value.args
             value = value.args[0] if is_marker else value.function
         else:
             return None
@@ -139,6 +139,32 @@ def fields_are_leaves(cls: Class) -> bool:
         return True
     own = [it for it in cls.lineage() if isinstance(it, Class)]
     return any(not _LEAF_DECORATORS.isdisjoint(decorator_names(it)) for it in own)
+
+
+def is_static_field(cls: Class, name: str) -> bool:
+    """Whether a field is marked as no part of the tree."""
+    for it in cls.lineage():
+        syntax = it.fields.get(name) if isinstance(it, Class) else None
+        if syntax is not None:
+            return is_marked_static(syntax.value)
+    return False
+
+
+def is_marked_static(value: ast.expr | None) -> bool:
+    """Whether a default is `field(static=True)`, `field(pytree_node=False)` or the like."""
+    if not isinstance(value, ast.Call):
+        return False
+    if ast.unparse(value.func).endswith(("static_field", "static")):
+        return True
+    for keyword in value.keywords:
+        text = ast.unparse(keyword.value)
+        if keyword.arg == "static" and text == "True":
+            return True
+        if keyword.arg == "pytree_node" and text == "False":
+            return True
+        if keyword.arg == "metadata" and "static" in text and "True" in text:
+            return True
+    return False
 
 
 def is_named_tuple(cls: Class) -> bool:

@@ -15,7 +15,17 @@ from .frame import Site
 from .joining import element_of, join
 from .shapes import Size, dims
 from .shaping import of_operator
-from .values import LARGEST, Constant, Data, External, Mapping, Sequence, Value
+from .values import (
+    LARGEST,
+    Bound,
+    Constant,
+    Data,
+    External,
+    Instance,
+    Mapping,
+    Sequence,
+    Value,
+)
 
 if TYPE_CHECKING:
     from .frame import Frame
@@ -44,6 +54,26 @@ _OPERATORS: dict[type[ast.AST], tuple[str, Callable[..., Any]]] = {
     ast.USub: ("-", operator.neg),
     ast.UAdd: ("+", operator.pos),
     ast.Invert: ("~", operator.invert),
+}
+# The method that an operator calls, without its underscores; `r` in front for the right operand.
+_METHODS = {
+    "+": "add",
+    "-": "sub",
+    "*": "mul",
+    "/": "truediv",
+    "//": "floordiv",
+    "%": "mod",
+    "**": "pow",
+    "@": "matmul",
+    "|": "or",
+    "^": "xor",
+    "&": "and",
+    "<": "lt",
+    "<=": "le",
+    ">": "gt",
+    ">=": "ge",
+    "==": "eq",
+    "!=": "ne",
 }
 # Numbers and texts beyond are not worth the time and the memory to compute them.
 _LARGE = 2**40
@@ -79,6 +109,10 @@ def binary(
     symbol, compute = _OPERATORS[kind]
     if isinstance(left, Constant) and isinstance(right, Constant):
         return _computed(machine, site, symbol, compute, left, right)
+    if isinstance(left, Instance) or isinstance(right, Instance):
+        found = _of_objects(machine, site, symbol, left, right)
+        if found is not None:
+            return found
     if isinstance(left, Sequence) or isinstance(right, Sequence):
         found = _of_sequences(site, symbol, left, right)
         if found is not None:
@@ -95,6 +129,18 @@ def binary(
         result.is_array = _is_number(left) or _is_number(right)
     of_operator(machine, site, symbol, left, right, result)
     return result
+
+
+def _of_objects(
+    machine: Interpreter, site: Site, symbol: str, left: Value, right: Value
+) -> Value | None:
+    """What an object's own method makes of an operator."""
+    name = _METHODS.get(symbol, "")
+    method = left.cls.find(f"__{name}__") if isinstance(left, Instance) else None
+    if method is not None:
+        return machine.call(site, Bound(method, left), [right], {})
+    method = right.cls.find(f"__r{name}__") if isinstance(right, Instance) else None
+    return None if method is None else machine.call(site, Bound(method, right), [left], {})
 
 
 def _is_number(value: Value) -> bool:
@@ -201,6 +247,11 @@ def _unary(machine: Interpreter, frame: Frame, syntax: ast.UnaryOp) -> Value:
             return Constant(compute(operand.value))
         except Exception:
             return machine.opaque(symbol, site, (), traced=False)
+    if isinstance(operand, Instance):
+        name = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}[symbol]
+        method = operand.cls.find(name)
+        if method is not None:
+            return machine.call(site, Bound(method, operand), [], {})
     result = machine.array(symbol + "x", site, (operand,), is_jax=False)
     if isinstance(operand, Data):
         result.node.shape, result.node.dtype = operand.node.shape, operand.node.dtype
@@ -267,6 +318,11 @@ def _comparison(
         return _membership(machine, site, kind, left, right)
     if any(isinstance(it, Sequence) and it.kind == "slice" for it in (left, right)):
         return machine.opaque("==", site, (left, right), traced=False)
+    if isinstance(left, Instance) or isinstance(right, Instance):
+        symbol = _OPERATORS[kind.__class__][0]
+        found = _of_objects(machine, site, symbol, left, right)
+        if found is not None:
+            return found
     if isinstance(left, Data) or isinstance(right, Data):
         strings = [it for it in (left, right) if isinstance(it, Constant)]
         if any(isinstance(it.value, str) or it.value is None for it in strings):

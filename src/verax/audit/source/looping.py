@@ -124,7 +124,9 @@ def _loop(
             or not any(_changed(state[name], after[name]) for name in names)
         ):
             break
-        state = after
+        # A second turn starts where the first one ended, if it ever gets there.
+        first, *others = [end for end, _ in ends] or [after]
+        state = before | _after(first, others)
     machine.control -= 1
     frame.region, frame.breaks = outer_region, outer_breaks
     frame.environment = after

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 STATIC_ATTRIBUTES = frozenset(
     "shape ndim dtype size itemsize nbytes weak_type aval sharding device committed".split()
 )
+_PROPERTIES = frozenset(("builtins.property", "builtins.cached_property"))
 _VIEWS = frozenset(("T", "mT", "real", "imag"))
 
 
@@ -134,8 +135,7 @@ def _of_instance(machine: Interpreter, site: Site, base: Instance, name: str) ->
     if name == "apply" and "flax.linen.Module" in base_names(base.cls):
         return Bound(External("flax.linen.Module.apply"), base)
     child = base.node.child("field", name, site.syntax, site.frame)
-    is_static = field is None or isinstance(field.value, ast.Call)
-    value = Data(child, None if is_static else base.traced)
+    value = Data(child, base.traced if _is_leaf(base.cls, name) else None)
     told = annotated_shape(field.annotation, id(base.cls), id(base.node)) if field else None
     if told is not None:
         child.shape, child.dtype = told
@@ -148,15 +148,28 @@ def _read(machine: Interpreter, site: Site, found: Value) -> Value:
     """The value of a property, or what was found itself."""
     if isinstance(found, Bound) and _is_called(found, "builtins.property"):
         return machine.call(site, found.owner, [], {})
+    if isinstance(found, Bound) and _is_called(found, "builtins.cached_property"):
+        result = machine.call(site, found.owner, [], {})
+        if site.frame.is_staged:
+            data = {"function": found.owner, "args": [], "result": result}
+            machine.note(Fact(site.syntax, site.frame, "cached", data))
+        return result
     if isinstance(found, Instance) and found.cls.find("__get__") is not None:
         return machine.opaque("descriptor", site, (found,))
     return found
 
 
+def _is_leaf(cls: Class, name: str) -> bool:
+    if cls.leaf_names is not None:
+        return name in cls.leaf_names
+    field = all_fields(cls).get(name)
+    return field is not None and not isinstance(field.value, ast.Call)
+
+
 def is_property(value: Value | None) -> bool:
     """Whether an attribute of a class is computed when an object is asked for it."""
     marker = value.function if isinstance(value, Partial) else None
-    return isinstance(marker, External) and marker.name == "builtins.property"
+    return isinstance(marker, External) and marker.name in _PROPERTIES
 
 
 def unwrapped_method(found: Value, owner: Value, is_class: bool = False) -> Value:
@@ -168,8 +181,8 @@ def unwrapped_method(found: Value, owner: Value, is_class: bool = False) -> Valu
         if marker == "builtins.classmethod":
             cls = owner.cls if isinstance(owner, Instance) else owner
             return Bound(found.args[0], cls)
-        if marker == "builtins.property" and not is_class:
-            return Bound(External("builtins.property"), Bound(found.args[0], owner))
+        if marker in _PROPERTIES and not is_class:
+            return Bound(External(marker), Bound(found.args[0], owner))
     if isinstance(found, (Function, Transformed, Partial)) and not is_class:
         return Bound(found, owner)
     return found

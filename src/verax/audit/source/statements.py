@@ -14,6 +14,7 @@ from .expressions import binary, condition
 from .frame import Region, Site
 from .imports import import_from, import_statement
 from .joining import join
+from .library.containers import adopted, extend_list
 from .looping import for_statement, while_statement
 from .shaping import unpacked_shape
 from .values import (
@@ -62,8 +63,6 @@ def _augmented(machine: Interpreter, frame: Frame, syntax: ast.AugAssign) -> Non
     value = machine.evaluate(frame, syntax.value)
     site = Site(frame, syntax)
     if isinstance(before, Sequence) and before.kind == "list" and isinstance(syntax.op, ast.Add):
-        from .library.containers import extend_list
-
         extend_list(machine, site, before, value, ast.unparse(target))
         return
     result = binary(machine, site, syntax.op.__class__, before, value)
@@ -148,6 +147,7 @@ def _assign_attribute(
     owner = machine.evaluate(frame, target.value)
     before = _held(owner, "field", target.attr)
     name = ast.unparse(target)
+    value = adopted(owner, value)
     machine.note(Mutation(target, frame, owner, name, "attribute", value, before))
     found = owner.cls.find(target.attr) if isinstance(owner, Instance) else None
     setter = found.keywords.get("setter") if isinstance(found, Partial) else None
@@ -179,6 +179,7 @@ def _assign_item(machine: Interpreter, frame: Frame, target: ast.Subscript, valu
     known = index.value if isinstance(index, Constant) else None
     before = _held(owner, "item", known)
     name = ast.unparse(target.value)
+    value = adopted(owner, value)
     machine.note(Mutation(target, frame, owner, name, "item", value, before))
     if isinstance(owner, Mapping):
         if isinstance(index, Constant) and owner.made_at == machine.control:

@@ -238,6 +238,7 @@ class Class(Value):
         "derived",
         "fields",
         "frame",
+        "leaf_names",
         "name",
         "registration",
         "syntax",
@@ -252,6 +253,8 @@ class Class(Value):
         self.attributes: dict[str, Value] = {}
         self.fields: dict[str, ast.AnnAssign] = {}
         self.registration: Any = None  # the fact that it is registered as a tree
+        # The attributes that it is flattened to, if that is known.
+        self.leaf_names: frozenset[str] | None = None
         self.derived: list[Class] = []  # the classes of the project that derive from it
 
     def lineage(self) -> Iterator[Class | External]:

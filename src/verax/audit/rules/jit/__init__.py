@@ -5,6 +5,7 @@ from __future__ import annotations
 from .._rule import Rule
 from . import (
     branches_differ,
+    cached_tracer,
     callback_in_loop,
     cannot_be_traced,
     captured_constant,
@@ -34,6 +35,7 @@ RULES: tuple[Rule, ...] = (
     static_arguments.RULE,
     donated_used.RULE,
     error_never_raised.RULE,
+    cached_tracer.RULE,
     traced_condition.RULE,
     traced_python_value.RULE,
     traced_size.RULE,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .._rule import Rule
 from . import (
     changed_copy,
+    frozen_assigned,
     leaf_not_differentiable,
     leaves_in_other_order,
     map_returns_tuples,
@@ -27,4 +28,5 @@ RULES: tuple[Rule, ...] = (
     unregistered_class.RULE,
     leaf_not_differentiable.RULE,
     trees_do_not_fit.RULE,
+    frozen_assigned.RULE,
 )

@@ -19,6 +19,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     from ...source.events import Applied, Mutation
     from ...source.values import Bound, Instance, Mapping
 
+    yield from _lost_updates(facts)
     changes = [it for it in facts.events(Mutation) if it.how in ("attribute", "item")]
     for applied in facts.events(Applied):
         transformed = applied.transformed
@@ -45,6 +46,43 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                     )
 
 
+# Methods that change objects of flax's, and what these are.
+_CHANGES = {
+    f"flax.nnx.{name}.{method}"
+    for name in ("Optimizer", "ModelAndOptimizer", "MultiMetric", "metrics.Average")
+    for method in ("update", "reset")
+}
+
+
+def _lost_updates(facts: SourceFacts) -> Iterator[Finding]:
+    """Objects of flax that a method changes, under a transformation that knows only copies."""
+    from ...source.events import Applied, Call
+    from ...source.values import Data, nodes_of
+
+    calls = [it for it in facts.events(Call) if it.name in _CHANGES]
+    for applied in facts.events(Applied) if calls else ():
+        transformed = applied.transformed
+        if transformed.kind not in ("jit", "vmap", "pmap") or transformed.is_filtered:
+            continue
+        given = {it.node for it in applied.inner.values() if isinstance(it, Data)}
+        kept = set(nodes_of(applied.result))
+        for call in calls:
+            region, owner = call.frame.region, call.args[0]
+            if region is None or applied.region not in region.chain():
+                continue
+            if isinstance(owner, Data) and owner.node in given - kept:
+                yield RULE.finding(
+                    call.place,
+                    current=f"`{call.text}` changes a copy: `{facts.name_of(owner)}` was taken "
+                    f"apart and put together for the `{transformed.kind}`, and is not returned",
+                    expected="a traced function returns what it has changed",
+                    fix=f"Use `nnx.{transformed.kind}`, which brings changes of modules and "
+                    "optimisers back to the caller.",
+                    evidence=(Evidence("it is called here", applied.place),),
+                    engine=Engine.SOURCE,
+                )
+
+
 def _is_lost(change: Mutation, name: str) -> bool:
     """Whether nothing in the function reads what was set, nor the whole argument, after it."""
     function = change.frame.function
@@ -65,10 +103,28 @@ def _is_lost(change: Mutation, name: str) -> bool:
         if not isinstance(node, ast.Name) or node.id != name or node.lineno <= syntax.lineno:
             continue
         parent = parents.get(node)
-        is_part = isinstance(parent, (ast.Attribute, ast.Subscript)) and parent.value is node
-        if not is_part or not isinstance(getattr(parent, "ctx", None), ast.Store):
-            return False  # A method, or a key that is computed, may read it.
+        if not isinstance(parent, (ast.Attribute, ast.Subscript)) or parent.value is not node:
+            return False
+        is_stored = isinstance(parent.ctx, ast.Store)
+        if not is_stored and not _is_another_field(syntax, parent, parents.get(parent)):
+            return False
     return True
+
+
+def _is_another_field(
+    changed: ast.Attribute | ast.Subscript,
+    read: ast.Attribute | ast.Subscript,
+    around: ast.AST | None,
+) -> bool:
+    """Whether a field is read that was not changed; a method, or a computed key, may read any."""
+    is_called = isinstance(around, ast.Call) and around.func is read
+    if isinstance(changed, ast.Attribute) and isinstance(read, ast.Attribute):
+        return changed.attr != read.attr and not is_called
+    if isinstance(changed, ast.Subscript) and isinstance(read, ast.Subscript):
+        one, other = changed.slice, read.slice
+        if isinstance(one, ast.Constant) and isinstance(other, ast.Constant):
+            return one.value != other.value
+    return False
 
 
 RULE = Rule(

@@ -6,12 +6,13 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Engine, Finding, Severity
+from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...trace.facts import Facts
 from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
+    from ...source.values import Function
 
 
 def check(facts: Facts) -> Iterator[Finding]:
@@ -42,6 +43,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     from ...source.queries.syntax import statement_around
     from ...source.values import Data, Sequence
 
+    yield from _taken_at_leaves(facts)
     for fact in facts.events(Fact):
         if fact.kind != "tree map":
             continue
@@ -68,6 +70,55 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             "jax.tree.structure((0,) * n), pairs)`, or map once for each result.",
             engine=Engine.SOURCE,
         )
+
+
+def _taken_at_leaves(facts: SourceFacts) -> Iterator[Finding]:
+    """Maps that take the first of each pair, over pairs that are trees of their own."""
+    from ...source.events import Fact
+    from ...source.values import Function, Mapping, Sequence
+
+    maps = [it for it in facts.events(Fact) if it.kind == "tree map"]
+    made = {id(tree): fact for fact in maps for tree in fact.data["results"]}
+    for fact in maps:
+        function, tree = fact.data["function"], fact.data["trees"][0]
+        call = fact.syntax
+        if not isinstance(function, Function) or not isinstance(call, ast.Call):
+            continue
+        if any(it.arg == "is_leaf" for it in call.keywords) or isinstance(tree, Sequence):
+            continue
+        items = list(tree.items.values()) if isinstance(tree, Mapping) else []
+        before = [made.get(id(it)) for it in items if _is_plain_tuple(it)]
+        number = _item_taken(function)
+        if number is None or not items or len(before) != len(items) or before[0] is None:
+            continue
+        yield RULE.finding(
+            fact.place,
+            current=f"`{fact.text}` takes item {number} of each leaf; the tuples that were mapped "
+            "to are no leaves, so it is an item of each array in them",
+            expected="what is taken apart tuple by tuple has tuples for leaves",
+            fix="Say what a leaf is: `is_leaf=lambda it: isinstance(it, tuple)`, or turn the tree "
+            "inside out by `jax.tree.transpose`.",
+            evidence=(Evidence("the tuples are made here", before[0].place),),
+            engine=Engine.SOURCE,
+        )
+
+
+def _is_plain_tuple(value: object) -> bool:
+    from ...source.values import Sequence
+
+    return isinstance(value, Sequence) and value.kind == "tuple" and value.type is None
+
+
+def _item_taken(function: Function) -> int | None:
+    """The item that a function of one parameter takes of it: `lambda t: t[0]`."""
+    syntax = function.syntax
+    body = syntax.body if isinstance(syntax, ast.Lambda) else None
+    if not isinstance(body, ast.Subscript) or not isinstance(body.value, ast.Name):
+        return None
+    if len(syntax.args.args) != 1 or syntax.args.args[0].arg != body.value.id:
+        return None
+    number = body.slice.value if isinstance(body.slice, ast.Constant) else None
+    return number if isinstance(number, int) else None
 
 
 def _names_of_trees(text: str) -> list[str] | None:

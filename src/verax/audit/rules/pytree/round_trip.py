@@ -57,7 +57,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
         if not trip.problem:
             continue
         yield RULE.finding(
-            trip.unflatten.frame.place(_first_line(trip.unflatten.syntax)),
+            trip.function.frame.place(_first_line(trip.function.syntax)),
             current=f"`{name}` is registered as a pytree, but {trip.problem}",
             expected="taken apart and put together, an instance is what it was",
             fix="Let `tree_flatten` and `tree_unflatten` name the same fields in the same order, "
@@ -75,7 +75,8 @@ def _first_line(function: FunctionSyntax) -> ast.AST:
         return function
     body = function.body
     is_text = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
-    return body[1] if is_text and len(body) > 1 else body[0]
+    rest = body[1:] if is_text and len(body) > 1 else body
+    return rest[0]
 
 
 RULE = Rule(

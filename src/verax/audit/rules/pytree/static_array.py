@@ -6,17 +6,20 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Finding, Severity
+from ...finding import Engine, Evidence, Finding, Place, Severity
 from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
-    from ...source.values import Class
+    from ...source.values import Class, Function
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Fields that are annotated as arrays and marked, or registered, as static."""
-    from ...source.queries.registration import is_array_annotation, is_marked_static, is_tree
+    from ...source.classes import is_marked_static
+    from ...source.queries.crossing import crossing
+    from ...source.queries.registration import is_array_annotation, is_tree
+    from ...source.queries.round_trips import static_arrays
 
     for cls in facts.record.classes:
         if cls.frame.module is not facts.module or not is_tree(cls):
@@ -27,16 +30,46 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 continue
             if not is_marked_static(field.value) and name not in static:
                 continue
-            yield RULE.finding(
-                cls.frame.place(field),
-                current=f"`{cls.name}.{name}` is an array ({ast.unparse(field.annotation)}), and "
-                "static",
-                expected="static fields have a hash and are compared with `==`: numbers, strings, "
-                "tuples, functions",
-                fix=f"Make `{name}` an ordinary field; to keep it from being trained, use "
-                "`jax.lax.stop_gradient` or mask its update.",
-                engine=Engine.SOURCE,
-            )
+            what = f"is an array ({ast.unparse(field.annotation)}), and static"
+            yield _found(cls, name, what, cls.frame.place(_said_at(cls, name) or field))
+    told: set[tuple[Class, str]] = set()
+    for _, _, value, place in crossing(facts):
+        for cls, flatten, name in static_arrays(facts, value):
+            if (cls, name) not in told and name not in cls.fields:
+                told.add((cls, name))
+                what = "is an array, and part of the static data that `tree_flatten` gives"
+                yield _found(cls, name, what, flatten.frame.place(_return(flatten)), place)
+
+
+def _found(cls: Class, name: str, what: str, place: Place, used: Place | None = None) -> Finding:
+    return RULE.finding(
+        place,
+        current=f"`{cls.name}.{name}` {what}",
+        expected="static fields have a hash and are compared with `==`: numbers, strings, tuples, "
+        "functions",
+        fix=f"Make `{name}` an ordinary field; to keep it from being trained, use "
+        "`jax.lax.stop_gradient` or mask its update.",
+        evidence=(Evidence("an object of it is passed on here", used),) if used else (),
+        engine=Engine.SOURCE,
+    )
+
+
+def _return(function: Function) -> ast.AST:
+    """The statement that says what a function gives."""
+    found = [it for it in ast.walk(function.syntax) if isinstance(it, ast.Return)]
+    return found[-1] if found else function.syntax
+
+
+def _said_at(cls: Class, name: str) -> ast.AST | None:
+    """Where a registration names a field as static, if it is in the file of the class."""
+    fact = cls.registration
+    if fact is None or fact.frame.module is not cls.frame.module:
+        return None
+    for node in ast.walk(fact.syntax):
+        if isinstance(node, ast.keyword) and node.arg == "meta_fields":
+            words = (it for it in ast.walk(node.value) if isinstance(it, ast.Constant))
+            return next((it for it in words if it.value == name), None)
+    return None
 
 
 def _registered_as_static(cls: Class) -> list[object]:

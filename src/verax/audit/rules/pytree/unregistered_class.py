@@ -53,14 +53,14 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     from ...source.queries.crossing import crossing
     from ...source.queries.registration import may_be_derived, opaque_objects
 
-    for event, what, value in crossing(facts):
+    for _, what, value, place in crossing(facts):
         for path, found in opaque_objects(value):
             cls = found.cls
             if may_be_derived(found):
                 continue
             methods = cls.find("tree_flatten") is not None
             yield RULE.finding(
-                event.place,
+                place,
                 current=f"an instance of `{cls.name}`, a class that is not registered as a pytree, "
                 f"is {what}{path}",
                 expected="what crosses a transformation is an array or a tree of registered "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,23 @@ def _number(
         try:
             return Constant({"int": int, "float": float, "bool": bool}[name[9:]](value.value))
         except Exception:
+            pass
+    result = machine.opaque(name, site, args, traced=False)
+    result.is_array = True
+    return result
+
+
+@handles("math.*")
+def _math(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    for value in args:
+        machine.convert(site, "float", value)
+    numbers = [it.value for it in args if isinstance(it, Constant)]
+    if len(numbers) == len(args):
+        try:
+            return Constant(getattr(math, name.removeprefix("math."))(*numbers))
+        except (AttributeError, TypeError, ValueError, OverflowError):
             pass
     result = machine.opaque(name, site, args, traced=False)
     result.is_array = True
@@ -278,8 +296,7 @@ def _type(
 def _marker(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
-    name = "builtins.property" if name.endswith("property") else name
-    return Partial(External(name), args[:1], {})
+    return Partial(External(name.replace("functools", "builtins")), args[:1], {})
 
 
 @handles("builtins.property.setter", "builtins.property.getter", "builtins.property.deleter")
@@ -319,7 +336,28 @@ def _wraps(
     return External("verax.identity")
 
 
-@handles("verax.identity", "functools.lru_cache", "functools.cache", "contextlib.contextmanager")
+@handles("functools.lru_cache", "functools.cache")
+def _cache(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    if args and isinstance(args[0], (Function, Transformed, Partial, Bound)):
+        return Partial(External("verax.cached"), args[:1], {})
+    return External("functools.cache")
+
+
+@handles("verax.cached")
+def _cached(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    function, *given = args
+    result = machine.call(site, function, given, keywords)
+    if site.frame.is_staged:
+        data = {"function": function, "args": [*given, *keywords.values()], "result": result}
+        machine.note(Fact(site.syntax, site.frame, "cached", data))
+    return result
+
+
+@handles("verax.identity", "contextlib.contextmanager")
 @handles("typing.cast", "jax.named_scope", "jax.named_call", "typing.no_type_check")
 @handles("abc.abstractmethod", "typing.override", "typing_extensions.override", "typing.final")
 @handles("typing.overload", "jaxtyping.jaxtyped", "chex.assert_max_traces")

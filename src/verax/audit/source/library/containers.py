@@ -21,12 +21,25 @@ if TYPE_CHECKING:
     from ..machine import Interpreter
 
 
+def adopted(owner: Value, value: Value) -> Value:
+    """A container or an object that is kept from now on by another one, and lives as long."""
+    kinds = (Sequence, Mapping, Instance)
+    if not isinstance(owner, kinds) or not isinstance(value, kinds):
+        return value
+    outside, inside = owner.made_in, value.made_in
+    if outside is not None and inside is not None and outside.region is not inside.region:
+        around = inside.region.chain() if inside.region is not None else ()
+        if outside.region is None or outside.region in around:
+            value.made_in = outside
+    return value
+
+
 @handles("list.append", "set.add", "list.insert")
 def _append(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     owner = args[0]
-    value = args[-1] if len(args) > 1 else Constant(None)
+    value = adopted(owner, args[-1]) if len(args) > 1 else Constant(None)
     how = name.rpartition(".")[2]
     machine.note(Mutation(site.syntax, site.frame, owner, how, how, value))
     if isinstance(owner, Sequence):
@@ -70,14 +83,13 @@ def _extend(
 
 
 @handles("list.pop", "list.remove", "list.clear", "list.sort", "list.reverse", "dict.pop")
-@handles("dict.clear", "dict.popitem", "dict.setdefault", "set.discard", "set.remove")
+@handles("dict.clear", "dict.popitem", "set.discard", "set.remove")
 def _change(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     owner = args[0]
     how = name.rpartition(".")[2]
-    stored = args[2] if how == "setdefault" and len(args) > 2 else None
-    machine.note(Mutation(site.syntax, site.frame, owner, how, how, stored))
+    machine.note(Mutation(site.syntax, site.frame, owner, how, how))
     element: Value | None = None
     if isinstance(owner, Sequence):
         element = element_of(owner)
@@ -90,6 +102,23 @@ def _change(
     if element is None:
         return machine.opaque(how, site, (owner,))
     return element
+
+
+@handles("dict.setdefault")
+def _setdefault(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    owner = args[0]
+    key = args[1].value if len(args) > 1 and isinstance(args[1], Constant) else object()
+    value = adopted(owner, args[2]) if len(args) > 2 else Constant(None)
+    machine.note(Mutation(site.syntax, site.frame, owner, "setdefault", "setdefault", value))
+    if not isinstance(owner, Mapping):
+        return machine.opaque("setdefault", site, (owner, value))
+    found = owner.items.get(key)
+    if found is None:
+        owner.items[key] = value
+        owner.is_open = True
+    return value if found is None else found
 
 
 @handles("dict.update")

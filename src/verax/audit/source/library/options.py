@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..binding import positional_names
+from ..classes import innermost_function
 from ..values import (
+    Bound,
     Constant,
-    Function,
+    Partial,
     Sequence,
     Transformed,
     Value,
 )
 
-if TYPE_CHECKING:
-    pass
-
-
 DERIVATIVES = frozenset("grad value_and_grad jacrev jacfwd hessian".split())
 
 
-def static_names(transformed: Transformed, function: Function | None) -> set[object]:
+def free_names(transformed: Transformed) -> list[str]:
+    """The positional parameters that a call fills: not an object's method or a partial."""
+    function = innermost_function(transformed.function)
+    names = positional_names(function) if function is not None else []
+    value = transformed.function
+    while isinstance(value, (Bound, Partial, Transformed)):
+        if isinstance(value, Bound):
+            names = names[1:]
+        elif isinstance(value, Partial):
+            names = names[len(value.args) :]
+        value = value.function
+    return names
+
+
+def static_names(transformed: Transformed) -> set[object]:
     """Positions and names of the arguments that a jitted function takes as they are."""
     found: set[object] = set()
-    names = positional_names(function) if function is not None else []
+    names = free_names(transformed)
     for option in (
         "static_argnums",
         "static_argnames",

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..binding import positional_names
-from ..classes import fields_are_leaves, innermost_function
+from ..classes import fields_are_leaves, is_static_field
 from ..graph import Node
 from ..values import (
-    Bound,
     Constant,
     Data,
     Instance,
@@ -18,10 +16,7 @@ from ..values import (
     Value,
     mapped,
 )
-from .options import (
-    options_unknown,
-    static_names,
-)
+from .options import free_names, options_unknown, static_names
 
 if TYPE_CHECKING:
     from ..frame import Site
@@ -31,22 +26,18 @@ def staged_arguments(
     transformed: Transformed, args: list[Value], keywords: dict[str, Value]
 ) -> tuple[list[Value], dict[str, Value]]:
     """The arguments as they are inside of what is staged: tracers, unless they are static."""
-    function = innermost_function(transformed.function)
-    static = static_names(transformed, function)
+    static = static_names(transformed)
     uncertain = options_unknown(transformed)
-    offset = 1 if isinstance(transformed.function, Bound) else 0
 
     def entered(value: Value) -> Value:
         if uncertain:
             return value
         return as_traced(value, transformed.is_filtered)
 
-    names = positional_names(function) if function is not None else []
+    names = free_names(transformed)
     new_args: list[Value] = []
     for position, value in enumerate(args):
-        number = position + offset
-        name = names[number] if number < len(names) else None
-        is_static = position in static or (name is not None and name in static)
+        is_static = position in static or (position < len(names) and names[position] in static)
         new_args.append(value if is_static else entered(value))
     new_keywords = {
         name: value if name in static else entered(value) for name, value in keywords.items()
@@ -74,15 +65,32 @@ def as_traced(value: Value, is_filtered: bool = False) -> Value:
 
     if isinstance(value, (Sequence, Mapping)):
         return _containers_traced(value, is_filtered)
-    if isinstance(value, Instance) and not fields_are_leaves(value.cls):
-        return _object_traced(value)
+    if isinstance(value, Instance):
+        if fields_are_leaves(value.cls):
+            return _fields_traced(value, is_filtered)
+        return _object_traced(value, is_filtered)
     return mapped(value, change)
 
 
-def _object_traced(value: Instance) -> Instance:
-    """An object of which it is not known what JAX takes for its leaves."""
-    inside = Instance(value.cls, value.node, None, None)
+def _fields_traced(value: Instance, is_filtered: bool) -> Instance:
+    """An object whose fields are leaves, numbers of Python's among them, unless they are static."""
+    inside = Instance(value.cls, value.node, None, value.traced if is_filtered else True)
     for name, item in value.attributes.items():
+        if is_static_field(value.cls, name):
+            inside.attributes[name] = item
+        else:
+            inside.attributes[name] = as_traced(item, is_filtered)
+    return inside
+
+
+def _object_traced(value: Instance, is_filtered: bool) -> Instance:
+    """An object of which only its registration, if anything, says what its leaves are."""
+    leaves = value.cls.leaf_names or frozenset()
+    inside = Instance(value.cls, value.node, None, True if leaves and not is_filtered else None)
+    for name, item in value.attributes.items():
+        if name in leaves:
+            inside.attributes[name] = as_traced(item, is_filtered)
+            continue
         if isinstance(item, Constant) and isinstance(item.value, (int, float)):
             item = Data(Node("field", (value.node,), label=name), None)
         inside.attributes[name] = mapped(item, lambda leaf: Data(leaf.node, None, leaf.is_array))

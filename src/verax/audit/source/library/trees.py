@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .. import parts
+from ..classes import opaque_instance
 from ..events import Fact
+from ..graph import Node
 from ..joining import join
 from ..values import (
     Class,
     Constant,
     Data,
     External,
+    Instance,
     Mapping,
     Partial,
     Sequence,
     Value,
     leaves,
 )
+from .options import constants
 from .registry import handles
 
 if TYPE_CHECKING:
@@ -34,25 +39,25 @@ def _map(
     path = [machine.opaque("path", site, (), traced=False)] if name.endswith("with_path") else []
     results: list[Value] = []
 
-    def at_leaves(parts: list[Value], depth: int) -> Value:
-        first = parts[0]
+    def at_leaves(given: list[Value], depth: int) -> Value:
+        first = given[0]
         if depth < 8 and isinstance(first, Sequence) and first.items is not None:
             items = [
-                at_leaves([_part(machine, site, p, i) for p in parts], depth + 1)
+                at_leaves([_part(machine, site, it, i) for it in given], depth + 1)
                 for i in range(len(first.items))
             ]
             return Sequence(first.kind, items, None, site.frame, type=first.type)
         if depth < 8 and isinstance(first, Sequence) and first.element is not None:
-            element = at_leaves([_element(machine, site, p) for p in parts], depth + 1)
+            element = at_leaves([_element(machine, site, it) for it in given], depth + 1)
             return Sequence(first.kind, None, element, site.frame, length=first.length)
         if depth < 8 and isinstance(first, Mapping):
             found = {
-                key: at_leaves([_part(machine, site, p, key) for p in parts], depth + 1)
+                key: at_leaves([_part(machine, site, it, key) for it in given], depth + 1)
                 for key in first.items
             }
             return Mapping(found, first.is_open, site.frame)
-        given = [_leaf(machine, site, it, first) for it in parts]
-        result = machine.call(site, function, [*path, *given], {})
+        arrays = [_leaf(machine, site, it, first) for it in given]
+        result = machine.call(site, function, [*path, *arrays], {})
         results.append(result)
         is_leaf = isinstance(first, Data) and first.is_array
         if isinstance(result, Data) and not is_leaf:
@@ -71,8 +76,6 @@ def _map(
 
 
 def _part(machine: Interpreter, site: Site, value: Value, key: object) -> Value:
-    from .. import parts
-
     return parts.item(machine, site, value, Constant(key))
 
 
@@ -190,4 +193,55 @@ def _register(
         fact = Fact(site.syntax, site.frame, "registered", data)
         if name != "dataclasses.dataclass":
             cls.registration = cls.registration or fact
+            cls.leaf_names = _leaf_names(machine, site, cls, name, args, keywords)
     return cls
+
+
+_WITH_METHODS = frozenset(
+    (
+        "jax.tree_util.register_pytree_node_class",
+        "jax.tree_util.register_pytree_with_keys_class",
+    )
+)
+
+
+def tree_functions(cls: Class) -> tuple[Value | None, Value | None]:
+    """The functions that take an object apart and put it together, by the class's registration."""
+    if cls.registration is None:
+        return None, None
+    data = cls.registration.data
+    if data["name"] in _WITH_METHODS:
+        found = cls.find("tree_unflatten")
+        bound = None if found is None else parts.unwrapped_method(found, cls, is_class=True)
+        return cls.find("tree_flatten"), bound
+    if data["name"] == "jax.tree_util.register_pytree_node":
+        given = [*data["args"], None, None, None]
+        named = data["keywords"]
+        return given[1] or named.get("flatten_func"), given[2] or named.get("unflatten_func")
+    return None, None
+
+
+def _leaf_names(
+    machine: Interpreter,
+    site: Site,
+    cls: Class,
+    name: str,
+    args: list[Value],
+    keywords: dict[str, Value],
+) -> frozenset[str] | None:
+    """The attributes of a class that its registration takes for leaves, or trees of them."""
+    if name == "jax.tree_util.register_dataclass":
+        fields = args[1] if len(args) > 1 else keywords.get("data_fields")
+        return None if fields is None else frozenset(map(str, constants(fields)))
+    flatten, _ = tree_functions(cls)
+    if flatten is None:
+        return None
+    node = Node("object", (), cls.syntax, cls.frame, label=cls.name)
+    before = opaque_instance(cls, node, None)
+    apart = machine.call(site, flatten, [before], {})
+    children = apart.items[0] if isinstance(apart, Sequence) and apart.items else None
+    if not isinstance(before, Instance) or not isinstance(children, Sequence):
+        return None
+    kept = {id(child) for child in children.items or ()}
+    found = [name for name, value in before.attributes.items() if id(value) in kept]
+    return frozenset(found) if len(found) == len(children.items or ()) else None

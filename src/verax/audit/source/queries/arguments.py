@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..binding import all_names, positional_names
+from ..binding import all_names
 from ..classes import innermost_function
 from ..events import Applied
-from ..library.options import constants, static_names
-from ..values import Bound, Data, Partial, Transformed, Value
+from ..library.options import constants, free_names, static_names
+from ..values import Data, Transformed, Value
 
 
 def _named(applied: Applied) -> Iterator[tuple[object, str, Value]]:
     """Each argument with its position and its parameter's name."""
-    transformed = applied.transformed
-    function = innermost_function(transformed.function)
-    names = positional_names(function) if function is not None else []
-    offset = 1 if isinstance(transformed.function, Bound) else 0
-    if isinstance(transformed.function, Partial):
-        offset += len(transformed.function.args)
+    names = free_names(applied.transformed)
     for position, value in enumerate(applied.args):
-        number = position + offset
-        yield position, names[number] if number < len(names) else str(position), value
+        yield position, names[position] if position < len(names) else str(position), value
     for name, value in applied.keywords.items():
         yield name, name, value
 
@@ -29,7 +23,7 @@ def _named(applied: Applied) -> Iterator[tuple[object, str, Value]]:
 def static_arguments(applied: Applied) -> Iterator[tuple[str, Value]]:
     """The arguments that a jitted function takes as they are, by their names."""
     if applied.transformed.kind == "jit":
-        static = static_names(applied.transformed, innermost_function(applied.transformed.function))
+        static = static_names(applied.transformed)
         for position, name, value in _named(applied):
             if position in static or name in static:
                 yield name, value
@@ -37,10 +31,7 @@ def static_arguments(applied: Applied) -> Iterator[tuple[str, Value]]:
 
 def donated_positions(transformed: Transformed) -> dict[object, str]:
     """The positions and names of the arguments whose memory is given away, with their names."""
-    function = innermost_function(transformed.function)
-    names = positional_names(function) if function is not None else []
-    if isinstance(transformed.function, Bound):
-        names = names[1:]
+    names = free_names(transformed)
     found: dict[object, str] = {}
     for option in ("donate_argnums", "donate_argnames"):
         for value in constants(transformed.options.get(option)):
@@ -57,7 +48,7 @@ def donated_positions(transformed: Transformed) -> dict[object, str]:
 def ordinary_arguments(applied: Applied) -> Iterator[tuple[str, Value]]:
     """The arguments that are traced; none if it is not known which are."""
     options = applied.transformed.options
-    static = static_names(applied.transformed, innermost_function(applied.transformed.function))
+    static = static_names(applied.transformed)
     is_told = "static_argnums" in options or "static_argnames" in options
     if is_told and (not static or any(isinstance(it, Data) for it in options.values())):
         return

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...finding import Place
+from ..classes import innermost_function
 from ..events import Applied, Event, Loop
 from ..facts import SourceFacts
 from ..library.options import DERIVATIVES, argument_numbers, axes_of
@@ -11,21 +13,34 @@ from ..values import Constant, Value
 from .arguments import ordinary_arguments
 
 
-def crossing(facts: SourceFacts) -> Iterator[tuple[Event, str, Value]]:
-    """Each tree that enters or leaves a transformation, with how it does, in words."""
+def crossing(facts: SourceFacts) -> Iterator[tuple[Event, str, Value, Place]]:
+    """Each tree that enters or leaves a transformation, with how it does, in words, and where."""
     for applied in facts.events(Applied):
         transformed = applied.transformed
         if transformed.is_filtered:
             continue
         kind = transformed.kind
         for name, value in _entering(applied):
-            yield applied, f"passed to the `{kind}` as `{name}`", value
+            yield applied, f"passed to the `{kind}` as `{name}`", value, applied.place
         if kind == "jit":
-            yield applied, "returned from the `jit`", applied.result
+            for place, value in _returned(facts, applied):
+                yield applied, "returned from the `jit`", value, place
     for loop in facts.events(Loop):
         for value, what in ((loop.initial, "the carry"), (loop.xs, "scanned over")):
             if value is not None:
-                yield loop, f"{what} of the `{loop.kind}`", value
+                yield loop, f"{what} of the `{loop.kind}`", value, loop.place
+
+
+def _returned(facts: SourceFacts, applied: Applied) -> Iterator[tuple[Place, Value]]:
+    """What a jitted function gives, where it says so."""
+    function = innermost_function(applied.transformed.function)
+    runs = facts.record.runs.get(function.syntax, []) if function is not None else []
+    own = [frame for frame in runs if frame.region is applied.region]
+    for frame in own:
+        for syntax, value in frame.returns:
+            yield frame.place(syntax), value
+    if not own:
+        yield applied.place, applied.result
 
 
 def _entering(applied: Applied) -> Iterator[tuple[str, Value]]:

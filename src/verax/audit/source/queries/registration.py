@@ -92,38 +92,12 @@ def opaque_objects(value: Value, path: str = "", depth: int = 0) -> list[tuple[s
     return found
 
 
-def is_static_field(cls: Class, name: str) -> bool:
-    """Whether a field is marked as no part of the tree."""
-    for it in cls.lineage():
-        syntax = it.fields.get(name) if isinstance(it, Class) else None
-        if syntax is not None:
-            return is_marked_static(syntax.value)
-    return False
-
-
-def is_marked_static(value: ast.expr | None) -> bool:
-    """Whether a default is `field(static=True)`, `field(pytree_node=False)` or the like."""
-    if not isinstance(value, ast.Call):
-        return False
-    if ast.unparse(value.func).endswith(("static_field", "static")):
-        return True
-    for keyword in value.keywords:
-        text = ast.unparse(keyword.value)
-        if keyword.arg == "static" and text == "True":
-            return True
-        if keyword.arg == "pytree_node" and text == "False":
-            return True
-        if keyword.arg == "metadata" and "static" in text and "True" in text:
-            return True
-    return False
-
-
 def holds_arrays(facts: SourceFacts, value: Instance) -> list[str]:
     """The fields of an object that are arrays, by what is in them or by their annotations."""
     found = [
         name
         for name, item in value.attributes.items()
-        if not name.startswith("__") and any(map(_is_array, leaves(item)))
+        if not name.startswith("__") and any(map(is_certain_array, leaves(item)))
     ]
     for name, syntax in all_fields(value.cls).items():
         if name not in found and is_array_annotation(syntax.annotation):
@@ -131,7 +105,7 @@ def holds_arrays(facts: SourceFacts, value: Instance) -> list[str]:
     return found
 
 
-def _is_array(leaf: Data) -> bool:
+def is_certain_array(leaf: Data) -> bool:
     """Whether something is certainly an array, and not a number of Python's."""
     is_made = leaf.node.operation.startswith(("jax.numpy.", "jax.random.", "numpy."))
     return leaf.is_array and (is_made or bool(leaf.traced) or bool(leaf.node.shape))

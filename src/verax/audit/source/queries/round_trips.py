@@ -6,34 +6,37 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .. import parts
 from ..classes import all_fields, innermost_function, opaque_instance
 from ..facts import SourceFacts
 from ..frame import Site
 from ..graph import Node
+from ..library.trees import tree_functions
 from ..remember import walked
-from ..values import Class, Constant, Data, Function, Instance, Sequence, Value, nodes_of
+from ..values import (
+    Class,
+    Constant,
+    Data,
+    Function,
+    Instance,
+    Sequence,
+    Value,
+    leaves,
+    nodes_of,
+)
+from .registration import is_certain_array
 
 
 class Trip(NamedTuple):
-    """A registered class, the function that puts it together, and what goes wrong.
+    """A registered class, the one of its functions that is wrong, and how it is.
 
-    Where nothing does, `kept` are the fields that certainly come back as they were: all of them, or
+    Where neither is, `kept` are the fields that certainly come back as they were: all of them, or
     none.
     """
 
     cls: Class
-    unflatten: Function
+    function: Function
     problem: str = ""
     kept: tuple[str, ...] = ()
-
-
-_WITH_METHODS = frozenset(
-    (
-        "jax.tree_util.register_pytree_node_class",
-        "jax.tree_util.register_pytree_with_keys_class",
-    )
-)
 
 
 def trips(facts: SourceFacts) -> Iterator[Trip]:
@@ -41,51 +44,51 @@ def trips(facts: SourceFacts) -> Iterator[Trip]:
     for cls in facts.record.classes:
         if cls.frame.module is not facts.module or cls.registration is None:
             continue
-        flatten, unflatten = _functions(cls)
+        flatten, unflatten = tree_functions(cls)
         function = innermost_function(unflatten)
         if flatten is None or unflatten is None or function is None:
             continue
-        problem, kept = _outcome(facts, cls, flatten, unflatten, function)
-        yield Trip(cls, function, problem, kept)
+        trip = _trip(facts, cls, flatten, unflatten, function)
+        if trip is not None:
+            yield trip
 
 
-def _functions(cls: Class) -> tuple[Value | None, Value | None]:
-    data = cls.registration.data
-    if data["name"] in _WITH_METHODS:
-        found = cls.find("tree_unflatten")
-        bound = None if found is None else parts.unwrapped_method(found, cls, is_class=True)
-        return cls.find("tree_flatten"), bound
-    if data["name"] == "jax.tree_util.register_pytree_node":
-        given = [*data["args"], None, None, None]
-        named = data["keywords"]
-        return given[1] or named.get("flatten_func"), given[2] or named.get("unflatten_func")
-    return None, None
-
-
-def _outcome(
+def _trip(
     facts: SourceFacts, cls: Class, flatten: Value, unflatten: Value, function: Function
-) -> tuple[str, tuple[str, ...]]:
-    """What goes wrong, or which fields are kept."""
+) -> Trip | None:
     machine = facts.machine
     site = Site(cls.frame, cls.syntax)
     machine.start_root()
     before = opaque_instance(cls, Node("object", (), cls.syntax, cls.frame, label=cls.name), None)
     apart = machine.call(site, flatten, [before], {})
     if not isinstance(before, Instance) or not isinstance(apart, Sequence):
-        return "", ()
+        return None
     if apart.items is None or len(apart.items) != 2 or not isinstance(apart.items[0], Sequence):
-        return "", ()
+        return None
     children, auxiliary = apart.items
     fields = {name: nodes_of(value) for name, value in before.attributes.items()}
     after = machine.call(site, unflatten, [auxiliary, children], {})
     count = len(children.items) if isinstance(children, Sequence) and children.items else 0
     wrong = _unpacked_count(function, count)
     if wrong:
-        return f"{count} children are flattened, and {wrong} are unpacked", ()
+        return Trip(cls, function, f"{count} children are flattened, and {wrong} are unpacked")
     if not isinstance(after, Instance) or after.cls is not cls:
-        return "", ()
-    problem = _swapped(fields, after) or _forgotten(facts, cls, fields, after)
-    return problem, () if problem else _kept(cls, fields, after)
+        return None
+    problem = _missing(count, after) or _swapped(fields, after)
+    if problem:
+        return Trip(cls, function, problem)
+    forgotten = _forgotten(facts, cls, fields, after)
+    if forgotten:
+        return Trip(cls, innermost_function(flatten) or function, forgotten)
+    return Trip(cls, function, "", _kept(cls, fields, after))
+
+
+def _missing(count: int, after: Instance) -> str:
+    """A parameter of the constructor that was given nothing."""
+    for name, value in after.attributes.items() if count else ():
+        if isinstance(value, Data) and value.node.operation == "argument":
+            return f"{count} children are flattened, and its constructor needs `{name}` too"
+    return ""
 
 
 def _kept(cls: Class, fields: dict[str, list[Node]], after: Instance) -> tuple[str, ...]:
@@ -155,7 +158,37 @@ def _kept_parameters(init: Function) -> Iterator[str]:
     """Parameters with a default that a constructor keeps under their own names."""
     names = {it.arg for it in init.syntax.args.args}
     for node in walked(init.syntax):
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
-            for target in node.targets:
-                if isinstance(target, ast.Attribute) and target.attr == node.value.id in names:
-                    yield target.attr
+        if not isinstance(node, ast.Assign):
+            continue
+        for kept, value in _pairs(node.targets[0], node.value):
+            name = value.id if isinstance(value, ast.Name) else ""
+            if isinstance(kept, ast.Attribute) and kept.attr == name in names:
+                yield kept.attr
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What is assigned to what, also in `a, b = c, d`."""
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        yield from zip(target.elts, value.elts, strict=False)
+    else:
+        yield target, value
+
+
+def static_arrays(facts: SourceFacts, value: Value) -> Iterator[tuple[Class, Function, str]]:
+    """Objects in a tree whose class keeps arrays as static data: class, function, attribute."""
+    items = value.items if isinstance(value, Sequence) else None
+    for it in [value, *(items or ())]:
+        if not isinstance(it, Instance):
+            continue
+        flatten, _ = tree_functions(it.cls)
+        function = innermost_function(flatten)
+        if flatten is None or function is None:
+            continue
+        facts.machine.start_root()
+        apart = facts.machine.call(Site(it.cls.frame, it.cls.syntax), flatten, [it], {})
+        if not isinstance(apart, Sequence) or apart.items is None or len(apart.items) != 2:
+            continue
+        static = {leaf.node for leaf in leaves(apart.items[1]) if is_certain_array(leaf)}
+        for name, attribute in it.attributes.items():
+            if isinstance(attribute, Data) and attribute.node in static:
+                yield it.cls, function, name

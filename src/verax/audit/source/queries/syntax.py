@@ -81,8 +81,29 @@ def is_guarded(frame: Frame, syntax: ast.AST) -> bool:
                 text = "" if handler.type is None else ast.unparse(handler.type)
                 if not text or any(word in text for word in _OF_TRACING):
                     return True
+            if _asks_for_tracing(caller, position):
+                return True
         position = caller.called_at
     return False
 
 
+def _asks_for_tracing(frame: Frame, syntax: ast.AST) -> bool:
+    """Whether a condition around a piece of syntax asks if the code is jitted or traced at all."""
+    line: int = getattr(syntax, "lineno", 0)
+    for node in statements_in(body_of(frame)):
+        if not isinstance(node, ast.If) or not node.lineno < line <= (node.end_lineno or 0):
+            continue
+        words = (it.attr if isinstance(it, ast.Attribute) else it.id for it in _names(node.test))
+        if any(word.rpartition("_")[2] in _SETTINGS for word in words):
+            return True
+    return False
+
+
+def _names(syntax: ast.AST) -> Iterator[ast.Attribute | ast.Name]:
+    for node in ast.walk(syntax):
+        if isinstance(node, (ast.Attribute, ast.Name)):
+            yield node
+
+
+_SETTINGS = frozenset(("jit", "jitted", "traced", "tracing", "tracer", "Tracer", "eager"))
 _OF_TRACING = ("Exception", "TypeError", "Tracer", "Concretization", "JAXTypeError")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ..classes import all_fields, base_names
+from ..classes import all_fields, base_names, is_static_field
 from ..shapes import lookup
 from ..shapes.dims import differ
 from ..shapes.dtypes import of_literal
@@ -22,7 +22,6 @@ from ..values import (
     Transformed,
     Value,
 )
-from .registration import is_static_field
 
 Compare = Callable[[Value, Value], str]
 _DEPTH = 10

@@ -1,0 +1,86 @@
+"""Which classes have objects that cannot be changed, and until when they can."""
+
+from __future__ import annotations
+
+import ast
+
+from ..classes import base_names, innermost_function
+from ..events import Mutation
+from ..remember import walked
+from ..values import Class, Constant, External, Instance, Partial, Sequence, Value
+
+_FROZEN_BASES = {
+    "equinox.Module": "`eqx.tree_at(lambda it: it.field, module, value)`",
+    "flax.struct.PyTreeNode": "`object.replace(field=value)`",
+    "typing.NamedTuple": "`object._replace(field=value)`",
+}
+_FROZEN_DECORATORS = {
+    "flax.struct.dataclass": "`object.replace(field=value)`",
+    "jax_dataclasses.pytree_dataclass": "`dataclasses.replace(object, field=value)`",
+    "verax.dataclass": "`dataclasses.replace(object, field=value)`",
+    "verax.state.dataclass": "`dataclasses.replace(object, field=value)`",
+    "attrs.frozen": "`attrs.evolve(object, field=value)`",
+}
+# Frozen if they are told so.
+_BY_OPTION = {
+    "dataclasses.dataclass": "`dataclasses.replace(object, field=value)`",
+    "chex.dataclass": "`object.replace(field=value)`",
+}
+# While these run, an object is not finished.
+_MAKING = frozenset(
+    "__init__ __post_init__ __new__ __setattr__ __setstate__ __init_subclass__ setup "
+    "tree_unflatten __check_init__".split()
+)
+
+
+def frozen_class(value: Value) -> tuple[Class | None, str]:
+    """The class of an object that cannot be changed, and how to make another one instead."""
+    cls = value.cls if isinstance(value, Instance) else None
+    if isinstance(value, Sequence) and value.type is not None:
+        cls = value.type
+    if cls is None or cls.find("__setattr__") is not None:
+        return None, ""
+    for name in base_names(cls):
+        if name in _FROZEN_BASES:
+            return cls, _FROZEN_BASES[name]
+    for it in cls.lineage():
+        for decorator in it.decorators if isinstance(it, Class) else ():
+            found = _replacing(decorator)
+            if found:
+                return cls, found
+    return None, ""
+
+
+def _replacing(decorator: Value) -> str:
+    """How to replace objects of a class that a decorator freezes; empty if it does not."""
+    options = decorator.keywords if isinstance(decorator, Partial) else {}
+    value = decorator.function if isinstance(decorator, Partial) else decorator
+    name = value.name if isinstance(value, External) else ""
+    told = options.get("frozen")
+    is_frozen = isinstance(told, Constant) and told.value is True
+    is_open = told is not None and not is_frozen
+    if name in _FROZEN_DECORATORS:
+        return "" if is_open else _FROZEN_DECORATORS[name]
+    return _BY_OPTION.get(name, "") if is_frozen else ""
+
+
+def is_still_made(change: Mutation, cls: Class) -> bool:
+    """Whether an attribute is set while the object is made, or by a setter of its own."""
+    attribute = getattr(change.syntax, "attr", "")
+    if attribute.startswith("__") or (attribute in cls.attributes and attribute not in cls.fields):
+        return True
+    names = {getattr(frame.function, "name", "") for frame in change.frame.callers()}
+    if not _MAKING.isdisjoint(names):
+        return True
+    return any(name in _called_while_made(cls) for name in names)
+
+
+def _called_while_made(cls: Class) -> set[str]:
+    """The methods that a constructor calls to fill in the object."""
+    found: set[str] = set()
+    for name in _MAKING:
+        function = innermost_function(cls.find(name))
+        for node in walked(function.syntax) if function is not None else ():
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                found.add(node.func.attr)
+    return found

@@ -1,0 +1,285 @@
+"""Classes as trees: what they keep apart, what may be changed, and what is a copy."""
+
+from .reading import found
+
+
+def test_an_attribute_of_a_frozen_object_is_set():
+    program = """
+    import dataclasses
+    from typing import NamedTuple
+    import chex
+    import equinox as eqx
+
+    @dataclasses.dataclass(frozen=True)
+    class Config:
+        rate: float
+
+    @chex.dataclass(frozen=True)
+    class Carry:
+        x: jax.Array
+
+    class Pair(NamedTuple):
+        a: jax.Array
+        b: jax.Array
+
+    class Layer(eqx.Module):
+        w: jax.Array
+
+        def scaled(self, by):
+            self.w = self.w * by
+            return self
+
+    def change(config: Config, carry: Carry, x):
+        config.rate = 0.5
+        carry.x = x
+        pair = Pair(x, x)
+        pair.a = 2 * x
+        return pair
+    """
+    assert found("PT204", program) == [22, 26, 27, 29]
+
+
+def test_objects_may_be_filled_in_while_they_are_made_and_others_changed():
+    program = """
+    import dataclasses
+    import chex
+    import equinox as eqx
+
+    class Layer(eqx.Module):
+        w: jax.Array
+        b: jax.Array
+
+        def __init__(self, n):
+            self.w = jnp.zeros(n)
+            self._finish(n)
+
+        def _finish(self, n):
+            self.b = jnp.ones(n)
+
+    @dataclasses.dataclass
+    class Counter:
+        n: int = 0
+
+    @chex.dataclass
+    class Carry:
+        x: jax.Array
+
+    @dataclasses.dataclass(frozen=True)
+    class Tuned:
+        rate: float
+
+        def __setattr__(self, name, value):
+            object.__setattr__(self, name, value)
+
+    def change(counter: Counter, carry: Carry, tuned: Tuned):
+        counter.n += 1
+        carry.x = carry.x + 1
+        tuned.rate = 0.1
+        return carry
+    """
+    assert found("PT204", program) == []
+
+
+def test_a_copy_is_changed_though_another_field_is_read_after():
+    program = """
+    import chex
+
+    @chex.dataclass
+    class Body:
+        x: jax.Array
+        v: jax.Array
+
+        def energy(self):
+            return (self.x ** 2).sum()
+
+    @jax.jit
+    def lost(body, dt):
+        body.x = body.x + dt * body.v
+        return jnp.sum(body.v)
+
+    @jax.jit
+    def asked(body, dt):
+        body.x = body.x + dt * body.v
+        return body.energy()
+
+    @jax.jit
+    def returned(body, dt):
+        body.x = body.x + dt * body.v
+        return body
+
+    def run(x):
+        body = Body(x=x, v=x)
+        lost(body, 0.1)
+        asked(body, 0.1)
+        return returned(body, 0.1)
+    """
+    assert found("PT107", program) == [13]
+
+
+def test_an_optimiser_of_flax_changes_a_copy_under_plain_jit():
+    program = """
+    import optax
+    from flax import nnx
+
+    def loss(model, x):
+        return (model(x) ** 2).mean()
+
+    {decorator}
+    def step(model, optimizer, x):
+        grads = nnx.grad(loss)(model, x)
+        optimizer.update(model, grads)
+        return {result}
+
+    def run(x):
+        model = nnx.Linear(3, 1, rngs=nnx.Rngs(0))
+        optimizer = nnx.Optimizer(model, optax.sgd(0.1), wrt=nnx.Param)
+        return step(model, optimizer, x)
+    """
+    assert found("PT107", program.format(decorator="@jax.jit", result="x")) == [10]
+    assert found("PT107", program.format(decorator="@nnx.jit", result="x")) == []
+    kept = program.format(decorator="@jax.jit", result="model, optimizer")
+    assert found("PT107", kept) == []
+
+
+def test_static_data_that_holds_arrays():
+    program = """
+    @jax.tree_util.register_pytree_node_class
+    class Sparse:
+        def __init__(self, rows, data, size):
+            self.rows, self.data, self.size = rows, data, size
+
+        def tree_flatten(self):
+            return (self.data,), (self.rows, self.size)
+
+        @classmethod
+        def tree_unflatten(cls, aux, children):
+            return cls(aux[0], children[0], aux[1])
+
+    @jax.jit
+    def total(matrix):
+        return matrix.data.sum()
+
+    def run(data):
+        return total(Sparse(jnp.arange(3), data, 3))
+    """
+    assert found("PT106", program) == [7]
+    assert found("PT106", program.replace("jnp.arange(3)", "(0, 1, 2)")) == []
+
+
+def test_fields_that_a_registration_names_as_static():
+    program = """
+    import dataclasses
+
+    @functools.partial(
+        jax.tree_util.register_dataclass,
+        data_fields=["x"],
+        meta_fields=["scale", "mask"],
+    )
+    @dataclasses.dataclass
+    class Batch:
+        x: jax.Array
+        mask: jax.Array
+        scale: float
+    """
+    assert found("PT106", program) == [6]
+
+
+def test_constructors_that_need_more_than_was_flattened():
+    program = """
+    class Band:
+        def __init__(self, main, upper, lower):
+            self.main, self.upper, self.lower = main, upper, lower
+
+    jax.tree_util.register_pytree_node(
+        Band,
+        lambda it: ((it.main, it.upper), None),
+        lambda _, parts: Band(*parts),
+    )
+
+    class Full:
+        def __init__(self, main, upper, lower=0.0):
+            self.main, self.upper, self.lower = main, upper, lower
+
+    jax.tree_util.register_pytree_node(
+        Full,
+        lambda it: ((it.main, it.upper, it.lower), None),
+        lambda _, parts: Full(*parts),
+    )
+    """
+    assert found("PT101", program) == [8]
+
+
+def test_what_is_forgotten_is_missing_where_the_object_is_taken_apart():
+    program = """
+    @jax.tree_util.register_pytree_node_class
+    class Track:
+        def __init__(self, x, rate=0.9):
+            self.x, self.rate = x, rate
+
+        def tree_flatten(self):
+            return (self.x,), None
+
+        @classmethod
+        def tree_unflatten(cls, aux, children):
+            return cls(*children)
+    """
+    assert found("PT101", program) == [7]
+
+
+def test_a_result_of_an_unknown_class_is_told_where_it_is_returned():
+    program = """
+    class Result:
+        def __init__(self, value):
+            self.value = value
+
+    @jax.jit
+    def f(x):
+        if x.ndim > 1:
+            return x.sum()
+        y = 2 * x
+        return Result(y)
+    """
+    assert found("PT201", program) == [10]
+
+
+def test_tuples_that_a_map_has_made_are_no_leaves_of_the_next():
+    program = """
+    def both(p, g):
+        return p - g, g
+
+    def update(params, grads):
+        pairs = jax.tree.map(both, {"w": params, "b": params}, {"w": grads, "b": grads})
+        wrong = jax.tree.map(lambda it: it[0], pairs)
+        right = jax.tree.map(lambda it: it[0], pairs, is_leaf=lambda it: isinstance(it, tuple))
+        rows = jax.tree.map(lambda it: it[0], {"w": params})
+        return wrong, right, rows
+    """
+    assert found("PT103", program) == [6]
+
+
+def test_an_object_that_the_mapped_function_takes_apart_is_a_leaf_on_purpose():
+    program = """
+    import dataclasses
+
+    @dataclasses.dataclass
+    class Out:
+        update: jax.Array
+        state: jax.Array
+
+    def run(x, y):
+        outs = {"a": Out(x, y)}
+        updates = jax.tree.map(lambda it: it.update, outs)
+        return updates, jax.tree.map(jnp.zeros_like, outs)
+    """
+    assert found("PT104", program) == [11]
+
+
+def test_a_list_of_any_length_is_mapped_element_by_element():
+    program = """
+    def front(xs, axis):
+        def move(x):
+            return jnp.transpose(x, (axis, *range(axis)))
+
+        return jax.tree.map(move, tuple(x for x in xs))
+    """
+    assert found("JT204", program) == []
