@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _ARRAY_TYPES = frozenset(("jax.Array", "jax.numpy.ndarray", "chex.Array", "jax.typing.ArrayLike"))
 _JAXTYPING = ("jaxtyping.",)
+# Parameters of these names are true or false.
+_FLAGS = frozenset("train training is_training is_train deterministic train_mode is_eval".split())
 _NUMBERS = frozenset(("builtins.int", "builtins.float", "builtins.bool", "builtins.complex"))
 
 
@@ -141,6 +143,7 @@ def generic(
     node = Node("parameter", (), argument, frame, label=argument.arg)
     default = default_of(function, argument.arg)
     is_array = isinstance(default, Constant) and isinstance(default.value, (int, float))
+    is_array = is_array or (default is None and argument.arg in _FLAGS)
     annotation = _annotation(machine, function, argument)
     if isinstance(annotation, Class) and not is_typed_dict(annotation):
         return Instance(annotation, node, None, traced)

@@ -254,6 +254,10 @@ def _from_fields(
     inputs = tuple(node for value in values.values() for node in nodes_of(value))
     instance = Instance(cls, Node("object", inputs, site.syntax, site.frame), site.frame)
     instance.attributes = values
+    for name in ("__post_init__", "__check_init__"):
+        method = cls.find(name)
+        if method is not None:
+            machine.call(site, Bound(method, instance), [], {})
     return instance
 
 

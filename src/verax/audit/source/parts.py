@@ -209,6 +209,8 @@ def item(machine: Interpreter, site: Site, base: Value, index: Value) -> Value:
     if isinstance(base, Mapping):
         return _item_of_mapping(machine, site, base, index)
     if isinstance(base, Bound) and _is_called(base, "ndarray.at"):
+        if isinstance(base.owner, Data):
+            _note_index(machine, site, base.owner, index, base.owner)
         return Bound(External("ndarray.at[]"), machine.tuple_of(base.owner, index))
     if isinstance(base, (External, Class)):
         return base  # a generic type

@@ -301,3 +301,113 @@ def test_code_that_asks_whether_it_is_traced_knows_what_it_does():
     """
     assert found("JT201", program) == []
     assert found("JT201", program.replace("not self.jit", "not self.quiet")) == [9]
+
+
+def test_objects_check_themselves_after_they_were_made():
+    program = """
+    import dataclasses
+    import equinox as eqx
+
+    class Halo(eqx.Module):
+        mass: jax.Array
+        axes: tuple = eqx.field(static=True, default=(1.0, 1.0))
+
+        def __check_init__(self):
+            if len(self.axes) != 2 or self.mass <= 0:
+                raise ValueError("no halo")
+
+    @dataclasses.dataclass
+    class Step:
+        size: float
+
+        def __post_init__(self):
+            if self.size <= 0:
+                raise ValueError("no step")
+
+    @jax.jit
+    def inside(x):
+        return Halo(jnp.exp(x)).mass + Step(x).size
+
+    def outside():
+        return Step(0.5)
+    """
+    assert found("JT201", program) == [9, 17]
+
+
+def test_a_mask_in_an_update_needs_to_be_known():
+    program = """
+    @jax.jit
+    def f(scores, lengths):
+        valid = jnp.arange(scores.shape[-1])[None] < lengths[:, None]
+        scores = scores.at[~valid].set(-1e6)
+        return scores.at[lengths].add(1.0).at[:2].set(0.0)
+    """
+    assert found("JT203", program) == [4]
+
+
+def test_an_array_is_donated_and_given_a_second_time():
+    program = """
+    @functools.partial(jax.jit, donate_argnums=(0, 1))
+    def update(params, target, batch):
+        return params - batch, 0.9 * target + 0.1 * params
+
+    def train(batches):
+        params = jnp.ones(3)
+        target = params
+        for batch in batches:
+            params, target = update(params, target, batch)
+        return params
+
+    def apart(batches):
+        params = jnp.ones(3)
+        target = jnp.copy(params)
+        for batch in batches:
+            params, target = update(params, target, batch)
+        return params
+
+    def plain(params):
+        return jax.jit(lambda a, b: a + b)(params, params)
+    """
+    assert found("JT106", program) == [9]
+
+
+def test_static_numbers_of_a_partial_count_what_is_left():
+    program = """
+    def loss(config, params, kind):
+        return params.sum() if kind == "sum" else params.mean()
+
+    def build(config):
+        bound = functools.partial(loss, config)
+        return jax.jit(bound, static_argnums=1), jax.jit(bound, static_argnums=2)
+    """
+    assert found("JT105", program) == [6]
+
+
+def test_a_flag_of_training_is_traced():
+    program = """
+    from flax import linen as nn
+
+    class Net(nn.Module):
+        @nn.compact
+        def __call__(self, x, deterministic):
+            return nn.Dropout(0.5, deterministic=deterministic)(x)
+
+    net = Net()
+
+    @jax.jit
+    def apply(variables, x, train):
+        if train:
+            x = x + 1
+        return x
+
+    @jax.jit
+    def predict(variables, x, deterministic):
+        return net.apply(variables, x, deterministic)
+
+    @functools.partial(jax.jit, static_argnames="train")
+    def chosen(variables, x, train):
+        if train:
+            x = x + 1
+        return net.apply(variables, x, True)
+    """
+    assert found("JT201", program) == [6, 12]

@@ -115,7 +115,7 @@ def test_sizes_that_are_known():
     def f(x, i, n):
         b, t = x.shape
         a = x[:n], x[:t], jnp.zeros(b), jnp.arange(len(x)), x[MASK]
-        c = jnp.where(x > 0, x, 0), jnp.nonzero(x, size=n), x[i], x.at[x > 0].set(0.0)
+        c = jnp.where(x > 0, x, 0), jnp.nonzero(x, size=n), x[i], x.at[i].set(0.0)
         d = lax.dynamic_slice(x, (i, 0), (n, t)), lax.dynamic_slice_in_dim(x, i, n)
         return a, c, d, jnp.unique(x, size=3), jnp.where(x > 0, size=4)
 

@@ -283,3 +283,49 @@ def test_a_list_of_any_length_is_mapped_element_by_element():
         return jax.tree.map(move, tuple(x for x in xs))
     """
     assert found("JT204", program) == []
+
+
+def test_containers_of_arrays_are_as_little_static_as_arrays():
+    program = """
+    from typing import Callable, Optional
+    import equinox as eqx
+
+    class Net(eqx.Module):
+        weights: list[jax.Array] = eqx.field(static=True)
+        table: "dict[str, jax.Array] | None" = eqx.field(static=True)
+        act: Callable[[jax.Array], jax.Array] = eqx.field(static=True)
+        sizes: tuple[int, ...] = eqx.field(static=True)
+        biases: Optional[list[jax.Array]]
+    """
+    assert found("PT106", program) == [5, 6]
+
+
+def test_a_decorator_of_the_projects_own_registers_what_it_stands_above():
+    program = """
+    def tree(cls):
+        jax.tree_util.register_pytree_node(
+            cls, lambda it: (tuple(vars(it).values()), None), lambda _, parts: cls(*parts)
+        )
+        return cls
+
+    @tree
+    class Known:
+        def __init__(self, x):
+            self.x = x
+
+    class Unknown:
+        def __init__(self, x):
+            self.x = x
+
+    @jax.jit
+    def f(thing):
+        return thing.x
+
+    def run(x):
+        return f(Known(x)) + f(Unknown(x))
+    """
+    assert found("PT201", program) == [21]
+    looped = program.replace("    @tree\n    class Known", "    class Known") + (
+        "    for it in (Known, Unknown):\n        tree(it)\n"
+    )
+    assert found("PT201", looped) == []

@@ -12,6 +12,7 @@ from .._rule import Rule
 if TYPE_CHECKING:
     from ...source.events import Applied
     from ...source.facts import SourceFacts
+    from ...source.graph import Node
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
@@ -24,6 +25,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         is_decorator = applied.syntax is applied.transformed.syntax
         if applied.transformed.kind != "jit" or applied.frame.is_staged or is_decorator:
             continue
+        yield from _given_twice(applied)
         for name, syntax in _donated(applied):
             statement = statement_around(applied.frame, applied.syntax)
             text = ast.unparse(syntax)
@@ -44,6 +46,37 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 evidence=(Evidence(f"`{text}` is donated here", applied.place),),
                 engine=Engine.SOURCE,
             )
+
+
+def _given_twice(applied: Applied) -> Iterator[Finding]:
+    """An array whose memory is given away, and which the call gets a second time."""
+    from ...source.queries.arguments import donated_positions, ordinary_arguments
+    from ...source.values import leaves
+
+    donated = set(donated_positions(applied.transformed).values())
+    seen: dict[Node, str] = {}
+    for name, value in ordinary_arguments(applied) if donated else ():
+        for leaf in leaves(value):
+            node = _before_the_loop(leaf.node)
+            other = seen.setdefault(node, name)
+            if other == name or donated.isdisjoint((name, other)) or not leaf.is_array:
+                continue
+            yield RULE.finding(
+                applied.place,
+                current=f"`{applied.text}` gets the same array as `{other}` and as `{name}`, and "
+                f"takes its memory: `{other if other in donated else name}` is donated",
+                expected="what is donated is given once",
+                fix="Copy it first: `jax.tree.map(jnp.copy, tree)`.",
+                engine=Engine.SOURCE,
+            )
+            return
+
+
+def _before_the_loop(node: Node) -> Node:
+    """What a value is in the first turn of the loops around it."""
+    while node.operation == "turn" and node.inputs:
+        node = node.inputs[0]
+    return node
 
 
 def _donated(applied: Applied) -> Iterator[tuple[str, ast.Name | ast.Attribute]]:

@@ -44,17 +44,17 @@ def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
 
 
 def _missing(made: Made) -> Iterator[Finding]:
-    from ...source.binding import all_names, positional_names
-    from ...source.library.options import constants
-    from ...source.values import Bound, Function
+    from ...source.binding import all_names
+    from ...source.library.options import constants, free_names
+    from ...source.values import Bound, Function, Partial
 
     value = made.transformed.function
-    is_bound = isinstance(value, Bound)
-    function = value.function if isinstance(value, Bound) else value
+    function = value.function if isinstance(value, (Bound, Partial)) else value
     if not isinstance(function, Function):
         return
-    positions = positional_names(function)[is_bound:]
-    names = all_names(function)[is_bound:]
+    positions = free_names(made.transformed)
+    taken = len(function.syntax.args.posonlyargs + function.syntax.args.args) - len(positions)
+    names = all_names(function)[taken:]
     arguments = function.syntax.args
     for option in _OPTIONS:
         for given in constants(made.transformed.options.get(option)):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
-from ...source.events import Conversion, Event, Test
+from ...source.events import Call, Conversion, Event, Test
 from ...source.values import Data, Sequence, Value
 from ...trace.facts import Facts
 from .._rule import Rule
@@ -45,12 +45,37 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             continue
         if not is_guarded(test.frame, test.syntax):
             yield _found(facts, test, value, f"{test.kind} {test.text}")
+    yield from _flags(facts)
     for conversion in facts.events(Conversion):
         if conversion.kind not in ("max", "min", "sorted", "in"):
             continue
         compared = _compared(conversion)
         if compared is not None and not is_guarded(conversion.frame, conversion.syntax):
             yield _found(facts, conversion, compared, conversion.text)
+
+
+# Layers of flax that decide by these what they do.
+_FLAGS = frozenset(("deterministic", "use_running_average"))
+
+
+def _flags(facts: SourceFacts) -> Iterator[Finding]:
+    """Tracers that say how a layer behaves: whether it drops anything, say."""
+    for call in facts.events(Call):
+        if _FLAGS.isdisjoint(call.keywords) or not call.name.startswith(("flax.", "object.")):
+            continue
+        for name in _FLAGS & call.keywords.keys():
+            value = call.keywords[name]
+            if isinstance(value, Data) and value.traced and value.is_array:
+                yield RULE.finding(
+                    call.place,
+                    current=f"`{call.text}` decides by `{name}`, which is traced here",
+                    expected="Python decides only by what is known while tracing: shapes, dtypes, "
+                    "static arguments",
+                    fix="Name the flag in `static_argnames`, or jit one function for training and "
+                    "one for evaluation.",
+                    evidence=facts.why_traced(call.frame, value),
+                    engine=Engine.SOURCE,
+                )
 
 
 def _found(facts: SourceFacts, event: Event, value: Value, text: str) -> Finding:

@@ -27,6 +27,15 @@ def _same(
     return args[0] if args else External("verax.identity")
 
 
+@handles("dataclasses.field", "flax.struct.field", "equinox.field", "flax.struct.static_field")
+def _field(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """A field of a class is its default, as far as its objects are concerned."""
+    default = keywords.get("default")
+    return machine.opaque("call", site, args, type=name) if default is None else default
+
+
 _LOSSES = (
     "l2_loss squared_error huber_loss log_cosh absolute_error sigmoid_binary_cross_entropy "
     "hinge_loss perceptron_loss poly_loss_cross_entropy smooth_labels"

@@ -60,19 +60,26 @@ def may_be_derived(value: Instance) -> bool:
 
 
 def _registers_unseen(module: Module) -> bool:
-    """Whether a module registers classes in a way that is not followed: in a loop, by a helper."""
-    return "register" in module.text and _registers_unknown(module.syntax)
+    """Whether a module registers classes in a way that is not followed: in a loop, say."""
+    if "register" not in module.text:
+        return False
+    unknown = _unknown_registrations(module.syntax)
+    known = module.frame.environment.values() if unknown and module.frame is not None else ()
+    # A decorator of the project's own was followed for the classes that it stands above.
+    followed = [it.registration for it in known if isinstance(it, Class)]
+    return any(all(it is None or it.syntax is not call for it in followed) for call in unknown)
 
 
 @remembered
-def _registers_unknown(module: ast.Module) -> bool:
+def _unknown_registrations(module: ast.Module) -> list[ast.Call]:
+    """The calls that register something else than a class by its own name."""
+    found: list[ast.Call] = []
     for node in walked(module):
         if isinstance(node, ast.Call) and "register" in ast.unparse(node.func):
             first = node.args[0] if node.args else None
-            # A class's own name is followed; a loop's variable is not.
             if not (isinstance(first, ast.Name) and first.id[:1].isupper()):
-                return True
-    return False
+                found.append(node)
+    return found
 
 
 def opaque_objects(value: Value, path: str = "", depth: int = 0) -> list[tuple[str, Instance]]:
@@ -111,9 +118,24 @@ def is_certain_array(leaf: Data) -> bool:
     return leaf.is_array and (is_made or bool(leaf.traced) or bool(leaf.node.shape))
 
 
+_ARRAYS = frozenset("Array ndarray ArrayLike Float Int PRNGKeyArray".split())
+_CONTAINERS = frozenset("list tuple dict List Tuple Dict Sequence Mapping Optional Union".split())
+
+
 def is_array_annotation(syntax: ast.expr) -> bool:
-    """Whether an annotation says that something is an array of JAX or NumPy."""
-    text = syntax.value if isinstance(syntax, ast.Constant) else ast.unparse(syntax)
-    words = str(text).replace("[", " ").replace("|", " ").split()
-    first = words[0].rpartition(".")[2] if words else ""
-    return first in ("Array", "ndarray", "ArrayLike", "Float", "Int", "PRNGKeyArray")
+    """Whether an annotation says that something is an array of JAX or NumPy, or holds such."""
+    if isinstance(syntax, ast.Constant) and isinstance(syntax.value, str):
+        try:
+            syntax = ast.parse(syntax.value, mode="eval").body
+        except (SyntaxError, ValueError):
+            return False
+    if isinstance(syntax, ast.BinOp):
+        return is_array_annotation(syntax.left) or is_array_annotation(syntax.right)
+    outer = syntax.value if isinstance(syntax, ast.Subscript) else syntax
+    name = ast.unparse(outer).rpartition(".")[2]
+    if isinstance(syntax, ast.Subscript) and name in _CONTAINERS:
+        inner = syntax.slice
+        return any(
+            map(is_array_annotation, inner.elts if isinstance(inner, ast.Tuple) else [inner])
+        )
+    return name in _ARRAYS
