@@ -56,6 +56,7 @@ def _numpy(
     if last not in _STATIC:
         for value in (*args, *keywords.values()):
             machine.convert(site, "numpy", value)
+    result = array_function(machine, site, name, args, keywords)
     result.traced = False
     return result
 
