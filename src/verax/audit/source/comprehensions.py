@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import parts
 from .frame import Region, Site
-from .looping import known_turns, varying
+from .looping import known_turns, one_by_one, varying
 from .values import Mapping, Sequence, Value
 
 if TYPE_CHECKING:
@@ -57,10 +57,11 @@ def _one_by_one(
         return None
     outer = frame.environment
     items: list[Value] = []
-    for turn in turns:
-        frame.environment = dict(outer)
-        assign(machine, frame, generator.target, turn)
-        items.append(machine.evaluate(frame, syntax.elt))
+    with one_by_one(machine, turns):
+        for turn in turns:
+            frame.environment = dict(outer)
+            assign(machine, frame, generator.target, turn)
+            items.append(machine.evaluate(frame, syntax.elt))
     frame.environment = outer
     return items
 

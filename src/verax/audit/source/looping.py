@@ -7,7 +7,8 @@ vary is the same in each turn: a random key that is drawn from, for instance.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from . import parts
@@ -42,8 +43,9 @@ def assigned_names(syntax: ast.AST) -> frozenset[str]:
     return frozenset(names)
 
 
-# Turns that are gone through one by one.
+# Turns that are gone through one by one: of one loop, and of loops in loops together.
 _FEW = 6
+_FEW_TOGETHER = 36
 
 
 def known_turns(machine: Interpreter, iterated: Value) -> list[Value] | None:
@@ -51,8 +53,19 @@ def known_turns(machine: Interpreter, iterated: Value) -> list[Value] | None:
     if machine.is_thorough and isinstance(iterated, Sequence) and iterated.kind != "set":
         items = iterated.items
         if items is not None and len(items) <= _FEW:
-            return list(items)
+            return list(items) if len(items) * machine.turns <= _FEW_TOGETHER else None
     return None
+
+
+@contextmanager
+def one_by_one(machine: Interpreter, turns: list[Value]) -> Generator[None]:
+    """While each turn of a loop is gone through: loops inside of it have that many more."""
+    before = machine.turns
+    machine.turns = before * max(len(turns), 1)
+    try:
+        yield
+    finally:
+        machine.turns = before
 
 
 def _is_left_early(syntax: ast.AST) -> bool:
@@ -67,10 +80,11 @@ def for_statement(machine: Interpreter, frame: Frame, syntax: ast.For) -> bool:
     site = Site(frame, syntax.iter)
     turns = known_turns(machine, iterated)
     if turns is not None and not syntax.orelse and not _is_left_early(syntax):
-        for item in turns:
-            assign(machine, frame, syntax.target, item)
-            if not machine.execute(frame, syntax.body):
-                return False
+        with one_by_one(machine, turns):
+            for item in turns:
+                assign(machine, frame, syntax.target, item)
+                if not machine.execute(frame, syntax.body):
+                    return False
         return True
 
     def start(region: Region) -> None:

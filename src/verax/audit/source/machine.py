@@ -64,6 +64,8 @@ class Interpreter:
         self.control: int = 0
         # How many of these decide, by what is not known, whether it runs at all.
         self.choices: int = 0
+        # How often what runs now runs, where turns of loops are gone through one by one.
+        self.turns: int = 1
         # Whether every call is followed, also one that has told nothing so far.
         self.is_thorough = False
         self._runs: Counter[ast.AST] = Counter()

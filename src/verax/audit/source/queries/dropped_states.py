@@ -14,6 +14,7 @@ from ..frame import Frame
 from ..remember import walked
 from ..values import Class, Instance, Mapping, Sequence, Value, nodes_of
 from .flow import next_use
+from .reads import reads_of
 from .syntax import body_of
 
 # What a module notes down for somebody to look at is no state.
@@ -88,9 +89,7 @@ def _is_never_read(frame: Frame, target: ast.expr) -> bool:
     """Whether a name is one for nothing, or nothing reads it."""
     if not isinstance(target, ast.Name) or frame.function is None:
         return False
-    names = [it for it in walked(frame.function) if isinstance(it, ast.Name)]
-    reads = [it for it in names if it.id == target.id and isinstance(it.ctx, ast.Load)]
-    return _is_dropped(target) or not reads
+    return _is_dropped(target) or not reads_of(frame.function).count(target.id)
 
 
 def _is_looked_into(frame: Frame, used: ast.AST) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 
 from ..frame import Frame
-from ..remember import walked
+from ..remember import remembered
+from .syntax import holds, statements_in
 
 
 def exclude_each_other(frame: Frame, one: ast.AST, other: ast.AST) -> bool:
@@ -37,18 +38,25 @@ def _chooses(node: ast.AST, one: ast.AST, other: ast.AST) -> bool:
 def _conditions(function: ast.AST, wanted: ast.AST) -> list[tuple[ast.expr, bool]]:
     """The tests that have to hold, or not to hold, for a place to be reached."""
     found: list[tuple[ast.expr, bool]] = []
-    for node in walked(function):
-        if isinstance(node, ast.If):
-            for branch, holds in ((node.body, True), (node.orelse, False)):
-                if any(inner is wanted for it in branch for inner in walked(it)):
-                    found += [(it, holds) for it in _parts(node.test, holds)]
+    if isinstance(wanted, (ast.expr, ast.stmt)):
+        for node in _decisions(function):
+            if holds(node, wanted):
+                for branch, truth in ((node.body, True), (node.orelse, False)):
+                    if any(holds(it, wanted) for it in branch):
+                        found += [(it, truth) for it in _parts(node.test, truth)]
     return found
 
 
-def _parts(test: ast.expr, holds: bool) -> list[ast.expr]:
+@remembered
+def _decisions(function: ast.AST) -> list[ast.If]:
+    return [it for it in statements_in(function) if isinstance(it, ast.If)]
+
+
+def _parts(test: ast.expr, truth: bool) -> list[ast.expr]:
     """What holds if a test does: each part of `a and b`."""
-    is_joined = isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) and holds
-    return [test, *test.values] if is_joined else [test]  # type: ignore[union-attr]
+    if truth and isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        return [test, *test.values]
+    return [test]
 
 
 def _contradict(one: tuple[ast.expr, bool], other: tuple[ast.expr, bool]) -> bool:
@@ -65,7 +73,7 @@ def _contradict(one: tuple[ast.expr, bool], other: tuple[ast.expr, bool]) -> boo
     return len(constants) == 2 and constants[0] != constants[1]
 
 
-def _plain(test: ast.expr, holds: bool) -> tuple[ast.expr, bool]:
+def _plain(test: ast.expr, truth: bool) -> tuple[ast.expr, bool]:
     while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        test, holds = test.operand, not holds
-    return test, holds
+        test, truth = test.operand, not truth
+    return test, truth

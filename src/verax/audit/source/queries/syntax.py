@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -17,16 +18,21 @@ def body_of(frame: Frame) -> ast.AST:
 
 def statement_around(frame: Frame, syntax: ast.AST) -> ast.stmt | None:
     """The innermost statement of a frame's function that holds a piece of syntax."""
-    line, column = getattr(syntax, "lineno", 0), getattr(syntax, "col_offset", 0)
-    found: ast.stmt | None = None
-    for it in statements_in(body_of(frame)):
-        if it is syntax:
+    statements, starts = statements_in(body_of(frame)), _starts(body_of(frame))
+    position = (getattr(syntax, "lineno", 0), getattr(syntax, "col_offset", 0))
+    # Of those that start before it, the last one that ends after it is the innermost one.
+    for number in range(bisect_right(starts, position) - 1, -1, -1):
+        it = statements[number]
+        if position < (it.end_lineno or 0, it.end_col_offset or 0):
             return it
-        first = next(iter(getattr(it, "decorator_list", ())), it)
-        end = (it.end_lineno or 0, it.end_col_offset or 0)
-        if (first.lineno, first.col_offset) <= (line, column) < end:
-            found = it
-    return found
+    return None
+
+
+@remembered
+def _starts(owner: ast.AST) -> list[tuple[int, int]]:
+    """Where the statements of a function or a module start, with their decorators, in order."""
+    firsts = [next(iter(getattr(it, "decorator_list", ())), it) for it in statements_in(owner)]
+    return [(it.lineno, it.col_offset) for it in firsts]
 
 
 @remembered

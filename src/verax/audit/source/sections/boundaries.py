@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+from collections import Counter
 from collections.abc import Iterator
 
 from ...report import Crossing
@@ -12,12 +14,18 @@ from ..library.options import axes_of
 from ..values import Constant, Data, Value, leaves
 from .tensors import tensor_of
 
+# Runs of one place that are looked at.
+_TIMES = 8
+
 
 def crossings(facts: SourceFacts) -> tuple[Crossing, ...]:
     """Every boundary once, with what goes in and what comes out."""
     found: dict[Crossing, None] = {}
+    times: Counter[ast.AST] = Counter()
     for applied in facts.events(Applied):
-        found.update(dict.fromkeys(_of_call(facts, applied)))
+        times[applied.syntax] += 1
+        if times[applied.syntax] <= _TIMES:
+            found.update(dict.fromkeys(_of_call(facts, applied)))
     for loop in facts.events(Loop):
         found.update(dict.fromkeys(_of_loop(facts, loop)))
     return tuple(found)
