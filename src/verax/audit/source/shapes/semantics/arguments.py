@@ -36,7 +36,9 @@ class ArrayFunction:
         extra = positional[len(self.parameters) :]
         if extra and not self.rest:
             return None
-        bound.update(keywords)
+        if keywords:
+            given = {**bound, **keywords}
+            bound = {name: given[name] for name in self.parameters if name in given} | given
         first = self.parameters[0] if self.parameters else self.rest
         return Arguments(bound, first, tuple(extra))
 
@@ -55,6 +57,11 @@ class Arguments:
     def array(self) -> Arg:
         """The first argument, which methods call `self`."""
         return self.bound.get(self.first, ANYTHING)
+
+    def leading(self, count: int) -> list[Arg]:
+        """The first few arguments, by the order of the parameters, given or not."""
+        found = [*self.bound.values()][:count]
+        return found + [ANYTHING] * (count - len(found))
 
     def __getitem__(self, name: str) -> Arg:
         return self.bound.get(name, ANYTHING)

@@ -15,7 +15,7 @@ def pointwise(dtype: Callable[..., DType], count: int = 1) -> Rule:
     """A rule for functions whose first `count` arguments are arrays."""
 
     def rule(args: Arguments) -> Value:
-        arrays = [*args.bound.values()][:count]
+        arrays = args.leading(count)
         if len(arrays) == 1:
             return Value(arrays[0].shape, dtype(arrays[0].dtype))
         return Value(

@@ -18,9 +18,7 @@ def product(shape: Callable[[Shape, Shape], Shape]) -> Rule:
     """A rule for products of the first two arguments."""
 
     def rule(args: Arguments) -> Value:
-        if len(args.bound) < 2:
-            return ANYTHING
-        a, b = [*args.bound.values()][:2]
+        a, b = args.leading(2)
         dtype = args.dtype("preferred_element_type", promote(a.dtype, b.dtype))
         return Value(shape(a.shape, b.shape), dtype)
 
@@ -49,7 +47,7 @@ def _dropped(shape: Shape, axis: int) -> Shape:
 
 
 def _tensordot(args: Arguments) -> Value:
-    a, b = [*args.bound.values()][:2]
+    a, b = args.leading(2)
     dtype = args.dtype("preferred_element_type", promote(a.dtype, b.dtype))
     axes = constant_of(args["axes"]) if "axes" in args.bound else 2
     if type(axes) is int:

@@ -123,7 +123,7 @@ def _histogram(args: Arguments) -> Value:
 
 
 def _cross(args: Arguments) -> Value:
-    a, b = [*args.bound.values()][:2]
+    a, b = args.leading(2)
     dtype = promote(a.dtype, b.dtype)
     if a.shape == b.shape and rank(a.shape) and _last(a.shape) == 3 and len(args.bound) == 2:
         return Value(a.shape, dtype)
