@@ -8,7 +8,7 @@ from .graph import Node, variation
 from .values import Bound, Constant, Data, Instance, Mapping, Sequence, Value, is_bounded, nodes_of
 
 # Of more values than these nothing is known together: a table may be read very often.
-_MANY = 64
+MANY = 64
 
 
 def join(one: Value, other: Value, depth: int = 0) -> Value:
@@ -67,7 +67,7 @@ def element_of(sequence: Sequence) -> Value | None:
 def one_of(values: Collection[Value]) -> Value | None:
     """One value for all of several; `None` if there are none."""
     found: Value | None = None
-    if len(values) > _MANY:
+    if len(values) > MANY:
         inputs = tuple(nodes_of(Sequence("tuple", list(values))))[:32]
         return Data(Node("join", inputs, varies=variation(inputs)))
     for value in values:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from .. import parts
 from ..events import Mutation
-from ..joining import element_of, join, one_of
+from ..joining import MANY, element_of, join, one_of
 from ..values import (
     Constant,
     Instance,
@@ -169,7 +169,7 @@ def _views(
         return owner
     if not isinstance(owner, Mapping):
         return machine.opaque(how, site, (owner,))
-    if owner.is_open:
+    if owner.is_open or len(owner.items) > MANY:
         joined = one_of(owner.items.values()) or machine.opaque(how, site, (owner,))
         key = machine.opaque("key", site, (), traced=False)
         element = {"items": machine.tuple_of(key, joined), "keys": key, "values": joined}[how]

@@ -16,7 +16,7 @@ from ..remember import walked
 from ..shapes import Shape
 from ..shapes.shape import show_shape
 from ..shaping import size_symbol
-from ..values import Data, Instance, Mapping, Sequence, Value, leaves
+from ..values import Data, Instance, Mapping, Sequence, Value, nodes_of
 
 if TYPE_CHECKING:
     from ..facts import SourceFacts
@@ -90,10 +90,13 @@ def shown_shape(shape: Shape) -> str:
 
 def behind(value: Value | None) -> set[Node]:
     """Everything that a value is made from, itself included."""
-    found: set[Node] = set()
-    for leaf in leaves(value) if value is not None else ():
-        if leaf.node not in found:
-            found.update(leaf.node.ancestors())
+    pending = [] if value is None else nodes_of(value)
+    found = set(pending)
+    for node in pending:
+        for source in node.inputs:
+            if source not in found:
+                found.add(source)
+                pending.append(source)
     return found
 
 

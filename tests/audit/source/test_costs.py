@@ -1,0 +1,104 @@
+"""An audit takes as long as a file is long, whatever the file says."""
+
+import sys
+import textwrap
+
+import pytest
+
+from verax.audit.source.analyse import audit_text
+
+from .growing import FAMILIES, HEAD
+
+
+def work(text: str) -> int:
+    """How many functions of Python an audit calls: what time cannot say exactly."""
+    count = 0
+
+    def called(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event == "call"
+        # An audit that never ends is stopped, and fails.
+        assert count < 3_000_000
+
+    before = sys.getprofile()
+    sys.setprofile(called)
+    try:
+        report = audit_text(text)
+    finally:
+        sys.setprofile(before)
+    assert not [note for note in report.notes if "failed" in note or "cannot be read" in note]
+    return count
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_twice_the_program_is_not_much_more_than_twice_the_work(family: str):
+    program = FAMILIES[family]
+    nothing = work(HEAD)
+    once, twice = (work(HEAD + program(size)) - nothing for size in (20, 40))
+    assert twice < 3 * once + 1000
+
+
+def test_a_helper_of_one_long_line_is_followed_only_so_often():
+    """It is a single statement, and yet most of the file."""
+    calls = ", ".join(f"jnp.sin(x + {i})" for i in range(200))
+    helper = f"{HEAD}def h(x):\n    return [{calls}]\n"
+    jitted = [f"@jax.jit\ndef f{i}(x):\n    return h(x)\n" for i in range(60)]
+    few, more = (work(helper + "".join(jitted[:count])) for count in (15, 60))
+    assert more < 2.5 * few
+
+
+AFTER = """
+@jax.jit
+def after(x):
+    return float(x)
+"""
+
+
+@pytest.mark.parametrize("operator", [" + 1", ".a", "[0]", "(1)", ".at[0].set(1)"])
+def test_what_is_nested_some_hundred_times_is_gone_through(operator: str):
+    report = audit_text(f"{HEAD}def f(x):\n    return x{operator * 400}\n{AFTER}", strict=True)
+    assert [finding.code for finding in report.issues] == ["JT202"]
+    assert report.notes == ()
+
+
+def test_what_is_nested_too_deeply_is_named_and_the_rest_is_audited():
+    text = f"{HEAD}def f(x):\n    y = {'not ' * 2500}x\n    return y\n{AFTER}"
+    line = text.split("\n").index("    y = " + "not " * 2500 + "x") + 1
+    report = audit_text(text)
+    assert [finding.code for finding in report.issues] == ["JT202"]
+    assert [f"py:{line}:" in note and "too deeply" in note for note in report.notes] == [True]
+
+
+HUGE = [
+    "2 ** 10 ** 9",
+    "1 << 10 ** 12",
+    "'a' * 10 ** 12",
+    "b'a' * 10 ** 12",
+    "[0] * 10 ** 12",
+    "(1, 2) * 10 ** 12",
+    "'%100000000000d' % 3",
+    "'%*d' % (10 ** 11, 3)",
+    "'{:>100000000000}'.format(3)",
+    "f'{3:>100000000000}'",
+    "list(range(10 ** 12))",
+    "bytes(10 ** 12)",
+    "np.zeros(10 ** 12) @ jnp.zeros((10 ** 12, 10 ** 12))",
+    "jax.random.split(jax.random.key(0), 10 ** 12)",
+    "[i for i in range(10 ** 12)]",
+    "sum(range(10 ** 12)) ** sum(range(10 ** 12))",
+]
+
+
+@pytest.mark.parametrize("expression", HUGE)
+def test_what_would_not_fit_into_memory_is_not_computed(expression: str):
+    program = f"""
+    A = {expression}
+
+    @jax.jit
+    def f(x):
+        y = {expression}
+        for _ in range(10 ** 12):
+            x = x + 1
+        return x, y
+    """
+    assert work(HEAD + textwrap.dedent(program)) < 100_000
