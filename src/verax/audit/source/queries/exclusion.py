@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ..frame import Frame
-from ..remember import remembered
+from ..remember import remembered, walked
 from .syntax import holds, statements_in
 
 
@@ -15,7 +15,7 @@ def exclude_each_other(frame: Frame, one: ast.AST, other: ast.AST) -> bool:
     `if train: … draw …` and, later, `if not train: … draw …` never run both.
     """
     function = frame.function or frame.module.syntax
-    if any(_chooses(node, one, other) for node in walked(function)):
+    if any(_chooses(node, one, other) for node in _selections(function)):
         return True
     first, second = _conditions(function, one), _conditions(function, other)
     return any(_contradict(a, b) for a in first for b in second)
@@ -24,13 +24,15 @@ def exclude_each_other(frame: Frame, one: ast.AST, other: ast.AST) -> bool:
 _CHOICES = ("where", "select", "cond")
 
 
-def _chooses(node: ast.AST, one: ast.AST, other: ast.AST) -> bool:
-    """Whether a call chooses between two places: `where(flag, f(key), g(key))`."""
-    if not isinstance(node, ast.Call) or len(node.args) != 3:
-        return False
-    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-    if name not in _CHOICES:
-        return False
+@remembered
+def _selections(function: ast.AST) -> list[ast.Call]:
+    """The calls that take one of two things: `where(flag, f(key), g(key))`."""
+    calls = [it for it in walked(function) if isinstance(it, ast.Call) and len(it.args) == 3]
+    return [it for it in calls if getattr(it.func, "attr", getattr(it.func, "id", "")) in _CHOICES]
+
+
+def _chooses(node: ast.Call, one: ast.AST, other: ast.AST) -> bool:
+    """Whether a call takes one of two places."""
     sides = [set(map(id, walked(it))) for it in node.args[1:]]
     return any(id(one) in a and id(other) in b for a, b in (sides, sides[::-1]))
 
