@@ -11,6 +11,7 @@ from . import (
     passing_step,
     propagation,
     scan_loop,
+    source_precision,
     source_speed,
 )
 from .timing import Effort, Outcome
@@ -25,4 +26,5 @@ REGISTRY: dict[str, Callable[[Effort], Iterator[Outcome]]] = {
     "md-speed": md_speed.run,
     "audit-speed": audit_speed.run,
     "source-speed": source_speed.run,
+    "source-precision": source_precision.run,
 }
