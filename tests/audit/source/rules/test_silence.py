@@ -1,5 +1,7 @@
 """Right programs of well-tested packages that were taken for wrong, and wrong ones beside them."""
 
+from verax.audit.source.engine import audit_paths
+
 from .reading import found
 
 
@@ -766,3 +768,37 @@ def test_a_key_that_is_passed_as_none():
         return jax.vmap(sample, in_axes=(None, None, 0))(state, None, queries)
     """
     assert found("RK003", program) == []
+
+
+def test_what_is_called_a_key_may_be_many():
+    program = """
+    from jaxtyping import PRNGKeyArray
+
+    def folded(keys: PRNGKeyArray, indices):
+        for index in indices:
+            keys = jax.vmap(jax.random.fold_in, in_axes=(0, None))(keys, index)
+        return keys
+    """
+    assert found("VM202", program) == []
+
+
+def test_a_call_that_lacks_its_arguments():
+    program = """
+    def test_it(raises):
+        jnp.sin()
+        jnp.dot(a=jnp.ones(3))
+        return jnp.ones(3)[0, 0]
+    """
+    assert found("AX201", program) == [4]
+
+
+def test_a_circle_of_imports_ends(tmp_path):
+    circle = {
+        "one": "from two import f, g",
+        "two": "from three import f, g",
+        "three": "from two import f, g\nfrom one import f as h\n\nx = f(g, h)",
+    }
+    for name, text in circle.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    report = audit_paths([str(tmp_path)])
+    assert (report.findings, report.notes) == ((), ())

@@ -175,8 +175,8 @@ def _wrong_axes(facts: SourceFacts, event: Applied) -> Iterator[str]:
     sizes: list[tuple[Dim, str]] = []
     for leaf, axis, _ in mapped_axes(event):
         shape = leaf.node.shape
-        if not isinstance(shape, tuple):
-            continue
+        if not isinstance(shape, tuple) or (leaf.node.is_key and not shape):
+            continue  # What is called a key may be many.
         text = array_in_words(facts, leaf)
         if not -len(shape) <= axis < len(shape):
             yield f"{kind} maps axis {axis} of {text}, which has no such axis"

@@ -28,7 +28,9 @@ class ArrayFunction:
     ) -> Value:
         """What a call returns; raises `Mismatch` where the call is certain to fail."""
         bound = self.bind(positional, keywords or {})
-        return ANYTHING if bound is None else self.result(bound)
+        if bound is None or not (bound.bound or bound.rest):
+            return ANYTHING
+        return self.result(bound)
 
     def bind(self, positional: Sequence[Arg], keywords: Mapping[str, Arg]) -> Arguments | None:
         """Arguments by parameter; None if they do not fit."""
