@@ -802,3 +802,14 @@ def test_a_circle_of_imports_ends(tmp_path):
         (tmp_path / f"{name}.py").write_text(text)
     report = audit_paths([str(tmp_path)])
     assert (report.findings, report.notes) == ((), ())
+
+
+def test_a_helper_that_selects_is_called_twice():
+    program = """
+    def position(key, grid):
+        return jax.random.choice(key, grid)
+
+    def reset(key, rooms):
+        return position(key, rooms[0]), position(key, rooms[1])
+    """
+    assert found("RK001", program) == [5]
