@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 from ..events import Call, KeyUse
@@ -9,6 +10,7 @@ from ..frame import Region
 from ..graph import Node
 from ..values import Data
 from .keys import counts
+from .loops import calls
 
 if TYPE_CHECKING:
     from ..facts import SourceFacts
@@ -18,10 +20,24 @@ REORDERING = frozenset(("jax.random.permutation", "jax.random.shuffle", "jax.ran
 
 def moves_along(facts: SourceFacts, before: KeyUse, use: KeyUse) -> bool:
     """Whether two uses of a key reorder two arrays alike."""
-    if use.by not in REORDERING or before.by != use.by:
+    if use.by not in REORDERING or before.by != use.by or not _selects_alike(before, use):
         return False
     one, other = _reordered(facts, before), _reordered(facts, use)
     return one is not None and other is not None and one is not other
+
+
+def _selects_alike(before: KeyUse, use: KeyUse) -> bool:
+    """Whether two calls differ in their arrays alone, and no helper is called twice."""
+    ways = [[syntax for _, syntax in calls(it)][1:] for it in (before, use)]
+    return ways[0] == ways[1] and _options(before.syntax) == _options(use.syntax)
+
+
+def _options(syntax: ast.AST) -> list[str]:
+    """The arguments of a call without the key and the array."""
+    if not isinstance(syntax, ast.Call):
+        return []
+    named = [it for it in syntax.keywords if it.arg not in ("key", "a", "x")]
+    return [ast.dump(it) for it in (*syntax.args[2:], *named)]
 
 
 def _reordered(facts: SourceFacts, use: KeyUse) -> Node | None:
