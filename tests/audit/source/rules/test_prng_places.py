@@ -87,6 +87,69 @@ PROGRAMS = {
 
             return lax.scan(body, {"key": key, "x": x}, None, length=5)
     """,
+    "an agent that explores and keeps its key": """
+        from typing import NamedTuple
+
+        class Agent(NamedTuple):
+            w: jax.Array
+            key: jax.Array
+
+        def explore(agent, x):
+            _, sub = jax.random.split(agent.key)
+            return x + jax.random.normal(sub), Agent(agent.w * 0.9, agent.key)  # RK001
+
+        def learn(agent, x):
+            key, sub = jax.random.split(agent.key)
+            return Agent(agent.w + x * jax.random.normal(sub), key)
+
+        def iterate(w, key, x):
+            x, agent = explore(Agent(w, key), x)
+            return learn(agent, x)
+    """,
+    "an environment that resets itself with the key that it goes on with": """
+        from flax import struct
+
+        @struct.dataclass
+        class State:
+            x: jax.Array
+            key: jax.Array
+
+        def reset(key):
+            key, sub = jax.random.split(key)
+            return State(x=jax.random.normal(sub), key=key)
+
+        def step(state, action):
+            key, sub = jax.random.split(state.key)
+            return state.replace(x=state.x + action * jax.random.normal(sub), key=key)
+
+        def auto_reset(state, action):
+            state = step(state, action)
+            fresh = reset(state.key).replace(key=state.key)
+            return jax.tree.map(lambda a, b: jnp.where(state.x > 1, a, b), fresh, state)  # RK001
+
+        def right(state, action):
+            state = step(state, action)
+            key, reset_key = jax.random.split(state.key)
+            fresh, state = reset(reset_key), state.replace(key=key)
+            return jax.tree.map(lambda a, b: jnp.where(state.x > 1, a, b), fresh, state)
+
+        def rollout(key, actions):
+            return lax.scan(lambda s, a: (auto_reset(s, a), a), reset(key), actions)
+
+        def right_rollout(key, actions):
+            return lax.scan(lambda s, a: (right(s, a), a), reset(key), actions)
+    """,
+    "a model of haiku that is asked for several opinions": """
+        import haiku as hk
+
+        model = hk.transform(lambda x: hk.dropout(hk.next_rng_key(), 0.5, x))
+
+        def opinions(params, key, x):
+            return [model.apply(params, key, x) for _ in range(8)]  # RK002
+
+        def others(params, key, x):
+            return [model.apply(params, k, x) for k in jax.random.split(key, 8)]
+    """,
     "an object that never moves its key on": """
         class Buffer:
             def __init__(self, seed):

@@ -35,7 +35,7 @@ REUSED = {
             x, key = noise(key, x)
             return x
         """,
-        6,
+        2,
     ),
     "an attribute of self": (
         """

@@ -274,6 +274,19 @@ CHANGED = {
         "SC005",
         10,
     ),
+    "a slice of three that is taken apart into four": (
+        """
+        def attend(q, k, v):
+            def step(memory, inputs):
+                q_t, k_t, v_t, gate = inputs
+                memory = gate * memory + jnp.outer(k_t, v_t)
+                return memory, q_t @ memory
+
+            return lax.scan(step, jnp.zeros((3, 3)), (q, k, v))
+        """,
+        "SC203",
+        3,
+    ),
     "branches of which one takes less": (
         """
         def move(grid, step):

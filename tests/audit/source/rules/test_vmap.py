@@ -177,7 +177,38 @@ def test_in_axes_of_a_filtered_map():
         mapped = eqx.filter_vmap(both, in_axes=(eqx.if_array(0), None))
         return evaluate(members, xs), mapped(members, xs)
     """
-    assert found("VM202", program) == [3, 12]
+    assert found("VM202", program) == [3]
+
+
+def test_in_axes_of_a_bound_method_and_of_a_named_tuple():
+    program = """
+    from typing import NamedTuple
+
+    class Physics(NamedTuple):
+        mass: jax.Array
+        gravity: jax.Array
+
+    class Model:
+        def energy(self, scale, xs):
+            return scale * xs.sum()
+
+        def sweep(self, scales, xs):
+            wrong = jax.vmap(self.energy, in_axes=(None, 0, None))
+            right = jax.vmap(self.energy, in_axes=(0, None))
+            return wrong(self, scales, xs), right(scales, xs)
+
+    def fall(physics, speed):
+        return speed - physics.gravity / physics.mass
+
+    AXES = (0, None, None)
+
+    def step(masses, speeds):
+        batched = jax.vmap(fall, in_axes=(AXES, 0))
+        fine = jax.vmap(fall, in_axes=(Physics(0, None), 0))
+        physics = Physics(masses, jnp.ones(()))
+        return batched(physics, speeds), fine(physics, speeds)
+    """
+    assert found("VM202", program) == [12, 22]
 
 
 def test_a_collective_over_another_name_than_that_of_the_pmap():

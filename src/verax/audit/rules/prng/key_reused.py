@@ -109,16 +109,21 @@ def _used_once(facts: SourceFacts, found: list[Finding]) -> Iterator[Verified]:
 
 def _reuses(facts: SourceFacts) -> Iterator[Finding]:
     """Every use of a key after its first, on a path that the program can take."""
-    from ...source.queries.keys import excluded, is_copied, is_function_of_object, uses
+    from ...source.graph import Node
+    from ...source.queries.keys import excluded, is_copied, is_function_of_object, parents, uses
     from ...source.queries.reordering import moves_along
     from ...source.queries.turns import handed_on_used
 
+    told: set[Node] = set()
     for use in uses(facts):
         before = use.before
         if before is None or is_function_of_object(facts, use, before) or is_copied(before, use):
             continue
         if not excluded(before, use) and not moves_along(facts, before, use):
-            yield _used_again(facts, before, use)
+            told.add(use.key.node)
+            # The children of a key that is split twice are the same, and need not be told as well.
+            if told.isdisjoint(parents(use.key.node)):
+                yield _used_again(facts, before, use)
     for place, name, use in handed_on_used(facts):
         yield RULE.finding(
             place,
@@ -132,10 +137,11 @@ def _reuses(facts: SourceFacts) -> Iterator[Finding]:
 
 
 def _used_again(facts: SourceFacts, before: KeyUse, use: KeyUse) -> Finding:
-    from ...source.queries.handing import entered
+    from ...source.queries.handing import entered, given_back_at
     from ...source.queries.keys import name_at
 
     earlier, later = facts.places_apart(entered(before, use), entered(use, before))
+    later = given_back_at(before, use) or later
     name = name_at(facts, use, later)
     first, second = facts.key_use_in_words(before), facts.key_use_in_words(use)
     again = f"{second} again" if first == second else second

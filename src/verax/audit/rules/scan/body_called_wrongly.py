@@ -39,7 +39,28 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             )
         elif loop.kind == "fori_loop":
             yield from _swapped(facts, loop)
+        yield from _taken_apart(facts, loop)
     yield from _branches(facts)
+
+
+def _taken_apart(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
+    """Bodies that expect another number of parts than there are."""
+    from ...source.events import Fact
+    from ...source.values import Sequence
+
+    given = [it for it in (loop.carry_in, loop.slices) if isinstance(it, Sequence)]
+    for fact in facts.events(Fact) if given else ():
+        if fact.kind == "unpacked wrongly" and any(fact.data["value"] is it for it in given):
+            what = "the carry" if fact.data["value"] is loop.carry_in else "what is scanned"
+            yield RULE.finding(
+                fact.place,
+                current=f"{what} has {fact.data['value'].length} parts, and the body of the "
+                f"{loop.kind} takes it apart into {fact.data['targets']}",
+                expected="a body that takes what the loop gives it",
+                fix="take as many parts as are given, or give the loop the one that is missing",
+                evidence=(Evidence("the loop is here", loop.place),),
+                engine=Engine.SOURCE,
+            )
 
 
 def _branches(facts: SourceFacts) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Finding, Severity, Verified
+from ...finding import Engine, Evidence, Finding, Severity, Verified
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -64,8 +64,15 @@ def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
         expected, fix = _OF_RESULTS if "out_axes" in reason else _OF_ARGUMENTS
         if "entries" in reason and "in_axes" in reason:
             expected = "`in_axes` has one entry for each positional argument"
+        transformed = event.transformed
+        is_written = reason.startswith("`in_axes`") and "in_axes" in transformed.options
         yield RULE.finding(
-            event.place, current=reason, expected=expected, fix=fix, engine=Engine.SOURCE
+            transformed.frame.place(transformed.syntax) if is_written else event.place,
+            current=reason,
+            expected=expected,
+            fix=fix,
+            evidence=(Evidence("the call", event.place),),
+            engine=Engine.SOURCE,
         )
     for event, fit in fits(facts):
         function = event.transformed.function

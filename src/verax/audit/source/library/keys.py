@@ -42,6 +42,8 @@ def consumed_outside(
         given += [keywords[it] for it in ("key", "rng_key", "rngs") if it in keywords]
     if method in _FIRST and args:
         given.append(args[0])
+    if method == "apply" and len(args) > 1:  # haiku's takes a key after the parameters
+        given.append(args[1])
     seen: set[Node] = set()
     for value in given:
         for leaf in leaves(value):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .. import parts
-from ..classes import opaque_instance
+from ..classes import fields_are_leaves, is_static_field, opaque_instance
 from ..events import Fact
-from ..graph import Node
+from ..graph import Node, variation
 from ..joining import join
 from ..values import (
     Class,
@@ -56,6 +56,18 @@ def _map(
                 for key in first.items
             }
             return Mapping(found, first.is_open, site.frame)
+        if depth < 8 and isinstance(first, Instance) and fields_are_leaves(first.cls):
+            inputs = tuple(it.node for it in given if isinstance(it, (Instance, Data)))
+            node = Node("object", inputs, site.syntax, site.frame, variation(inputs))
+            copy = Instance(first.cls, node, site.frame, first.traced)
+            copy.attributes = {
+                key: value
+                if is_static_field(first.cls, key)
+                else at_leaves([_field(machine, site, it, key) for it in given], depth + 1)
+                for key, value in first.attributes.items()
+            }
+            if copy.attributes:
+                return copy
         arrays = [_leaf(machine, site, it, first) for it in given]
         result = machine.call(site, function, [*path, *arrays], {})
         results.append(result)
@@ -73,6 +85,10 @@ def _map(
     data = {"function": function, "trees": args[1:], "results": results, "result": result}
     machine.note(Fact(site.syntax, site.frame, "tree map", data))
     return result
+
+
+def _field(machine: Interpreter, site: Site, value: Value, name: str) -> Value:
+    return parts.named_attribute(machine, site, value, name)
 
 
 def _part(machine: Interpreter, site: Site, value: Value, key: object) -> Value:

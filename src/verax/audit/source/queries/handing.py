@@ -95,6 +95,17 @@ def handed_back_at(use: KeyUse, key: Node, body: Frame | None) -> Place | None:
     return None
 
 
+def given_back_at(before: KeyUse, use: KeyUse) -> Place | None:
+    """Where a function that has used a key returns it in its state, for somebody to use again."""
+    for frame in before.frame.callers():
+        if use.frame.is_inside(frame):
+            return None
+        for syntax, value in reversed(frame.returns):
+            if not isinstance(value, Data) and before.key.node in nodes_of(value):
+                return frame.place(syntax)
+    return None
+
+
 def entered(use: KeyUse, other: KeyUse) -> Event:
     """Where a key enters the loop or map that uses it, if another use of it is outside of that."""
     node, found = use.key.node, Event(use.syntax, use.frame)

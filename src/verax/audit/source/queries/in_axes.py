@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..facts import SourceFacts
 
 
-def misfits(facts: SourceFacts) -> Iterator[tuple[Event, str]]:
+def misfits(facts: SourceFacts) -> Iterator[tuple[Applied | Made, str]]:
     """Maps that fail: where, and what does not fit."""
     for made in facts.events(Made):
         if made.transformed.kind in ("vmap", "pmap"):
@@ -112,7 +112,7 @@ def _too_many(transformed: Transformed) -> Iterator[str]:
     if function.syntax.args.vararg is not None or isinstance(inner, Partial):
         return
     count = len(positional_names(function)) - isinstance(inner, Bound)
-    if function.cls is None and len(axes.items) > count:
+    if (function.cls is None or isinstance(inner, Bound)) and len(axes.items) > count:
         yield f"`in_axes` has {len(axes.items)} entries, and `{function.name}` {count} parameters"
 
 

@@ -35,6 +35,7 @@ def repeated(facts: SourceFacts, kinds: frozenset[str]) -> Iterator[tuple[KeyUse
     change in ways that are not seen. What is drawn from its children repeats too, and is not told
     again.
     """
+    told: set[tuple[Node, Region]] = set()
     for use in uses(facts):
         for region in use.region.chain() if use.region is not None else ():
             if region.kind in ABSTRACT:
@@ -42,7 +43,19 @@ def repeated(facts: SourceFacts, kinds: frozenset[str]) -> Iterator[tuple[KeyUse
             if not use.is_certain and region.kind == "loop" and not counts(region):
                 continue
             if region.kind in kinds and comes_from_outside(use.key.node, region):
-                yield use, region
+                told.add((use.key.node, region))
+                if not any((it, region) in told for it in parents(use.key.node)):
+                    yield use, region
+
+
+def parents(node: Node) -> Iterator[Node]:
+    """The keys that a key was split from, one after the other."""
+    while node.operation in _PARTS or node.operation == "jax.random.split":
+        if not node.inputs:
+            return
+        is_split, node = node.operation == "jax.random.split", node.inputs[0]
+        if is_split:
+            yield node
 
 
 def uses(facts: SourceFacts) -> Iterator[KeyUse]:

@@ -9,6 +9,7 @@ from ...finding import Place
 from ..events import Fact, KeyUse, Loop
 from ..graph import Node
 from ..values import Data
+from .handing import handed_back_at
 from .keys import comes_from_outside, uses
 from .loops import body_frame, paired_leaves, returned_at
 from .names import local_name
@@ -27,9 +28,11 @@ def handed_on_used(facts: SourceFacts) -> Iterator[tuple[Place, str, KeyUse]]:
         for before, after in paired_leaves(loop.carry_in, loop.carry_out):
             if comes_from_outside(after.node, loop.region) or before.node is after.node:
                 continue  # The same key in every turn, which is another mistake.
-            if before.node in first and after.node in first:
-                name = local_name(facts, body_frame(facts, loop), after)
-                yield returned_at(facts, loop) or loop.place, name, first[after.node]
+            used = [first.get(end) for end in _ends(after.node)]
+            if before.node in first and used and all(used):
+                body, use = body_frame(facts, loop), next(filter(None, used))
+                place = handed_back_at(use, after.node, body) or returned_at(facts, loop)
+                yield place or loop.place, local_name(facts, body, after), use
     for fact in facts.events(Fact):
         if fact.kind != "loop":
             continue
@@ -47,6 +50,13 @@ def handed_on_used(facts: SourceFacts) -> Iterator[tuple[Place, str, KeyUse]]:
                     yield used.place, name, used
 
 
+_CHOICES = frozenset(("jax.numpy.where", "jax.lax.select", "cond"))
+
+
 def _ends(node: Node) -> tuple[Node, ...]:
-    """What a name may hold when a turn ends: after a loop it is joined with what came before."""
-    return node.inputs if node.operation == "join" else (node,)
+    """What a name may hold when a turn ends: one key, or one of those that a choice is between."""
+    if node.operation == "join":
+        return node.inputs
+    if node.operation in _CHOICES:
+        return tuple(end for it in node.inputs[1:] for end in _ends(it))
+    return (node,)
