@@ -6,7 +6,7 @@ import ast
 import os
 import sys
 from collections import defaultdict
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -237,11 +237,15 @@ def _run_transformed(machine: Interpreter, module: Module) -> None:
     calls: dict[ast.AST, list[Applied]] = defaultdict(list)
     for applied in machine.record.of(Applied):
         calls[applied.transformed.syntax].append(applied)
-    for made in list(machine.record.of(Made)):
+    all_made = list(machine.record.of(Made))
+    wrapped = {it for made in all_made for it in _wrapped(made.transformed)}
+    for made in all_made:
         transformed = made.transformed
         function = innermost_function(transformed.function)
         if function is None or module not in (made.frame.module, function.frame.module):
             continue
+        if transformed in wrapped:
+            continue  # It runs inside of the one around it, which may bind an axis for it.
         # One place can make several: `compiled(f)` of the project's own.
         what = (made.syntax, function.syntax)
         if what in done:
@@ -252,6 +256,15 @@ def _run_transformed(machine: Interpreter, module: Module) -> None:
             _call_generic(machine, transformed, function, calls.get(transformed.syntax, []))
         except RecursionError:
             machine.leave_off(made.place)
+
+
+def _wrapped(transformed: Transformed) -> Iterator[Transformed]:
+    """What a transformation is applied to, if that is transformed itself: `jit(grad(f))`."""
+    value = transformed.function
+    while isinstance(value, (Bound, Partial, Transformed)):
+        if isinstance(value, Transformed):
+            yield value
+        value = value.function
 
 
 def _call_generic(

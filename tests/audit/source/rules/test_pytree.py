@@ -457,3 +457,19 @@ def test_a_bound_object_is_no_copy():
             return x * self.rate
     """
     assert found("PT107", program) == []
+
+
+@pytest.mark.parametrize(("given", "lines"), [("1", []), ("which", []), ("0", [8])])
+def test_an_object_may_be_static_for_a_pmap(given: str, lines: list[int]):
+    program = f"""
+    import dataclasses
+
+    @dataclasses.dataclass
+    class Scale:
+        by: int
+
+    def main(x, which):
+        scaled = jax.pmap(lambda x, s: x * s.by, static_broadcasted_argnums={given})(x, Scale(3))
+        return scaled
+    """
+    assert found("PT201", program) == lines

@@ -238,6 +238,20 @@ def test_a_helper_for_callers_that_bind_the_name():
     assert found("VM201", program) == []
 
 
+@pytest.mark.parametrize(("outer", "lines"), [("i", []), ("k", [4])])
+def test_a_map_in_a_map_sees_the_names_of_both(outer: str, lines: list[int]):
+    program = f"""
+    @functools.partial(jax.pmap, axis_name="{outer}")
+    @functools.partial(jax.pmap, axis_name="j")
+    def step(x):
+        return lax.psum(x, "i") + lax.psum(x, "j")
+
+    def main(x):
+        return step(x)
+    """
+    assert found("VM201", program) == lines
+
+
 @pytest.mark.parametrize(("name", "lines"), [("devices", []), ("batch", [3])])
 def test_a_lane_asks_for_its_number_on_an_axis_around_it(name: str, lines: list[int]):
     program = f"""

@@ -13,6 +13,7 @@ from ..values import (
     Value,
 )
 
+STATIC_OPTIONS = ("static_argnums", "static_argnames", "static_broadcasted_argnums")
 DERIVATIVES = frozenset("grad value_and_grad jacrev jacfwd hessian".split())
 
 
@@ -34,13 +35,7 @@ def static_names(transformed: Transformed) -> set[object]:
     """Positions and names of the arguments that a jitted function takes as they are."""
     found: set[object] = set()
     names = free_names(transformed)
-    for option in (
-        "static_argnums",
-        "static_argnames",
-        "nondiff_argnums",
-        "nondiff_argnames",
-        "static_broadcasted_argnums",
-    ):
+    for option in (*STATIC_OPTIONS, "nondiff_argnums", "nondiff_argnames"):
         for value in constants(transformed.options.get(option)):
             if isinstance(value, int) and not isinstance(value, bool):
                 position = value + len(names) if value < 0 else value
@@ -56,7 +51,7 @@ def static_names(transformed: Transformed) -> set[object]:
 
 def options_unknown(transformed: Transformed) -> bool:
     """Whether it is not known which arguments are static."""
-    for option in ("static_argnums", "static_argnames"):
+    for option in STATIC_OPTIONS:
         value = transformed.options.get(option)
         if value is not None and not isinstance(value, Constant) and not constants(value):
             return True

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..binding import all_names
 from ..classes import innermost_function
 from ..events import Applied
-from ..library.options import constants, free_names, static_names
+from ..library.options import STATIC_OPTIONS, constants, free_names, static_names
 from ..values import Data, Transformed, Value
 
 
@@ -49,7 +49,7 @@ def ordinary_arguments(applied: Applied) -> Iterator[tuple[str, Value]]:
     """The arguments that are traced; none if it is not known which are."""
     options = applied.transformed.options
     static = static_names(applied.transformed)
-    is_told = "static_argnums" in options or "static_argnames" in options
+    is_told = not options.keys().isdisjoint(STATIC_OPTIONS)
     if is_told and (not static or any(isinstance(it, Data) for it in options.values())):
         return
     function = innermost_function(applied.transformed.function)
