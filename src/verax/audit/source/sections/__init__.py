@@ -13,6 +13,7 @@ from ..classes import innermost_function
 from ..events import Applied
 from ..facts import SourceFacts
 from ..frame import Frame
+from ..values import leaves
 from .boundaries import crossings
 from .flow import calls_of, flow_of
 from .stack import transformations
@@ -39,9 +40,18 @@ def _entry_points(facts: SourceFacts) -> list[Frame]:
             continue
         for frame in facts.record.runs[function.syntax]:
             if frame.region is not None and _starts(frame, applied):
-                # The last run knows most: examples come after calls with unknown arguments.
-                chosen[function.syntax] = frame
+                best = chosen.get(function.syntax)
+                # Of two that know as much, the last: examples come last.
+                if best is None or _known_shapes(frame) >= _known_shapes(best):
+                    chosen[function.syntax] = frame
     return sorted(chosen.values(), key=lambda frame: getattr(frame.function, "lineno", 0))
+
+
+def _known_shapes(frame: Frame) -> int:
+    """How much is known of what a function is called with."""
+    return sum(
+        leaf.node.shape is not None for value in frame.given.values() for leaf in leaves(value)
+    )
 
 
 def _starts(frame: Frame, applied: Applied) -> bool:

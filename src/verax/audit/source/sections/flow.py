@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
 from itertools import islice
 
 from ...report import Flow, FlowStep, FlowValue
 from ..facts import SourceFacts
 from ..frame import Frame
 from ..graph import Node
-from ..values import Data, Instance, Mapping, Sequence, Value, is_bounded, leaves
+from ..values import Data, Sequence, Value, leaves
+from .paths import leaves_by_path
 from .tensors import tensor_of
 
 # Calls within calls that are shown.
 _DEPTH = 3
 _LONGEST = 100
-# Objects within objects whose parts are named.
-_DEEPEST = 6
-# Parts of one argument that are shown.
+# Parts of one argument that are shown, and of what a line makes.
 _MOST = 200
+_MOST_MADE = 8
 
 
 Calls = dict[Frame, list[Frame]]
@@ -45,54 +44,19 @@ def flow_of(frame: Frame, calls: Calls) -> Flow:
     inputs = tuple(
         writer.value(leaf.node, path)
         for name, value in frame.given.items()
-        for path, leaf in islice(_leaves(name, value), _MOST)
+        for path, leaf in islice(leaves_by_path(name, value), _MOST)
     )
     steps = writer.steps(frame, 0)
     outputs = tuple(
-        writer.output(leaf.node) for _, value in frame.returns for leaf in leaves(value)
+        writer.value(leaf.node, path)
+        for _, value in frame.returns
+        for path, leaf in islice(leaves_by_path("output", value), _MOST)
     )
     place = frame.place(frame.function) if frame.function is not None else None
     notes = tuple(
         f"`{it.name}` reaches no output" for it in inputs if not writer.reaches(it.id, outputs)
     )
-    return Flow(frame.name, place, inputs, _consumed(steps), _unique(outputs), notes)
-
-
-def _leaves(path: str, value: Value) -> Iterator[tuple[str, Data]]:
-    """The data in a value, each with the way to it; without the way where there is very much."""
-    if is_bounded(value):
-        yield from _parts(path, value, 0)
-    else:
-        for leaf in leaves(value):
-            yield path, leaf
-
-
-def _parts(path: str, value: Value, depth: int) -> Iterator[tuple[str, Data]]:
-    if isinstance(value, Data):
-        yield path, value
-    elif depth == _DEEPEST:
-        for leaf in leaves(value):
-            yield path, leaf
-    elif isinstance(value, Sequence) and value.items is not None:
-        names = list(value.type.fields) if value.type is not None else []
-        for number, item in enumerate(value.items):
-            named = number < len(names)
-            inside = f"{path}.{names[number]}" if named else f"{path}[{number}]"
-            yield from _parts(inside, item, depth + 1)
-    elif isinstance(value, Mapping):
-        for key, item in value.items.items():
-            shown = repr(key) if isinstance(key, (str, int)) else "…"
-            yield from _parts(f"{path}[{shown}]", item, depth + 1)
-    elif isinstance(value, Instance) and value.attributes:
-        for name, item in value.attributes.items():
-            yield from _parts(f"{path}.{name}", item, depth + 1)
-    else:
-        for leaf in leaves(value):
-            yield path, leaf
-
-
-def _unique(values: tuple[FlowValue, ...]) -> tuple[FlowValue, ...]:
-    return tuple({value.id: value for value in values}.values())
+    return Flow(frame.name, place, inputs, _consumed(steps), tuple(dict.fromkeys(outputs)), notes)
 
 
 class _Writer:
@@ -110,18 +74,21 @@ class _Writer:
             self._nodes[identity] = node
         return FlowValue(identity, name, tensor_of(node))
 
-    def output(self, node: Node) -> FlowValue:
-        known = self._ids.get(node)
-        return FlowValue(known, "", tensor_of(node)) if known else self.value(node, "")
-
     def steps(self, frame: Frame, depth: int) -> tuple[FlowStep, ...]:
         """The lines of a run, with what runs inside of them."""
         found: list[FlowStep] = []
         for statement, value in frame.steps:
             consumed = self._consumed(value)
             children = self._children(frame, statement, depth)
-            produced = tuple(self.value(node, name) for name, node in _made(statement, value))
-            if produced or children:
+            # What a function returns has a name already, unless it is made there.
+            made = [
+                (name, node)
+                for name, node in _made(statement, value)
+                if name or node not in self._ids
+            ]
+            produced = tuple(self.value(node, name) for name, node in made)
+            is_return = isinstance(statement, ast.Return) and bool(consumed)
+            if produced or children or is_return:
                 text, place = _text(statement), frame.place(statement)
                 found.append(FlowStep(text, place, consumed, produced, children=children))
         return tuple(found)
@@ -165,12 +132,18 @@ def _made(statement: ast.stmt, value: Value) -> list[tuple[str, Node]]:
     target = targets[0]
     if isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, Sequence) and value.items:
         pairs = zip(target.elts, value.items, strict=False)
-        return [(_name(it), leaf.node) for it, item in pairs for leaf in leaves(item)[:8]]
+        return [made for it, item in pairs for made in _named(_name(it), item)]
     if isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, Data):
         children = (value.node.children or {}).values()
         parts = [child for child in children if child.operation == "item"]
         return [(_name(it), part) for it, part in zip(target.elts, parts, strict=False)]
-    return [(_name(target), leaf.node) for leaf in leaves(value)[:8]]
+    return _named(_name(target), value)
+
+
+def _named(name: str, value: Value) -> list[tuple[str, Node]]:
+    if not name:
+        return [("", leaf.node) for leaf in leaves(value)[:_MOST_MADE]]
+    return [(path, leaf.node) for path, leaf in islice(leaves_by_path(name, value), _MOST_MADE)]
 
 
 def _name(target: ast.AST | None) -> str:

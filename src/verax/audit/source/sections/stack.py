@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ...finding import Place
 from ...report import Transformation
 from ..classes import innermost_function
@@ -11,7 +13,8 @@ from ..frame import Region
 from ..values import Constant, Sequence, Transformed, Value
 from .tensors import readable
 
-_Key = tuple[str, Place | None, str]
+# A kind, a place by its file and line, and the name of a function.
+_Key = tuple[str, tuple[str, int, int] | None, str]
 
 
 class _Branch:
@@ -21,6 +24,12 @@ class _Branch:
         self.place = place
         self.settings: tuple[tuple[str, str], ...] = ()
         self.children: dict[_Key, _Branch] = {}
+
+    def keys_below(self) -> Iterator[_Key]:
+        """What is nested in it, at any depth."""
+        for key, child in self.children.items():
+            yield key
+            yield from child.keys_below()
 
     def finished(self) -> Transformation:
         children = tuple(child.finished() for child in self.children.values())
@@ -42,7 +51,8 @@ def transformations(facts: SourceFacts) -> tuple[Transformation, ...]:
             named[fact.data["region"]] = ("", ())
     for region, (name, settings) in named.items():
         _place(top, region, name, settings, named)
-    return tuple(branch.finished() for branch in top.values())
+    inside = {key for branch in top.values() for key in branch.keys_below()}
+    return tuple(branch.finished() for key, branch in top.items() if key not in inside)
 
 
 def _place(
@@ -57,7 +67,8 @@ def _place(
         if around.kind in ("loop", "callback"):
             continue
         own, chosen = named.get(around, ("", ()))
-        key = (around.kind, around.place, own)
+        place = around.place
+        key = (around.kind, (place.file, place.cell, place.line) if place else None, own)
         branch = level.setdefault(key, _Branch(around.kind, own, around.place))
         branch.settings = chosen or branch.settings
         level = branch.children
