@@ -112,3 +112,13 @@ def test_html_of_a_program_stays_text():
     page = Page(to_html.render(Report(NASTY, issues=(issue,), notes=(NASTY,))))
     assert "img" not in page.tags
     assert page.text.count("<img src=x onerror=alert(1)>") >= 4
+
+
+def test_what_was_not_computed_is_not_called_none():
+    report = Report("t", omitted="not shown for folders")
+    markdown = to_markdown.render(report)
+    assert markdown.count("\n\nnot shown for folders\n") == 3
+    assert markdown.count("\n\nnone\n") == 3
+    html = to_html.render(report)
+    assert html.count("<p>not shown for folders</p>") == 3
+    assert html.count("<p>none</p>") == 3
