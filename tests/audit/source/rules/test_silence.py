@@ -813,3 +813,22 @@ def test_a_helper_that_selects_is_called_twice():
         return position(key, rooms[0]), position(key, rooms[1])
     """
     assert found("RK001", program) == [5]
+
+
+def test_an_object_made_anew_from_a_dict_of_its_parts():
+    program = """
+    @jax.tree_util.register_pytree_node_class
+    class Offset:
+        def __init__(self, scale, origin):
+            self.params = {"scale": scale, "origin": origin}
+            self.scale, self.origin = scale, origin
+
+        def tree_flatten(self):
+            return (self.params,), None
+
+        @classmethod
+        def tree_unflatten(cls, aux, children):
+            return cls(**children[0])
+    """
+    assert found("PT101", program) == []
+    assert found("PT101", program.replace("**children[0]", "children[0]")) == [12]

@@ -74,7 +74,7 @@ def _trip(
         return Trip(cls, function, f"{count} children are flattened, and {wrong} are unpacked")
     if not isinstance(after, Instance) or after.cls is not cls:
         return None
-    problem = _missing(count, after) or _swapped(fields, after)
+    problem = _missing(function, count, after) or _swapped(fields, after)
     if problem:
         return Trip(cls, function, problem)
     forgotten = _forgotten(facts, cls, fields, after)
@@ -83,8 +83,10 @@ def _trip(
     return Trip(cls, function, "", _kept(cls, fields, after))
 
 
-def _missing(count: int, after: Instance) -> str:
+def _missing(function: Function, count: int, after: Instance) -> str:
     """A parameter of the constructor that was given nothing."""
+    if any(isinstance(it, ast.keyword) and it.arg is None for it in ast.walk(function.syntax)):
+        return ""  # `cls(**children[0])` may give all of them.
     for name, value in after.attributes.items() if count else ():
         if isinstance(value, Data) and value.node.operation == "argument":
             return f"{count} children are flattened, and its constructor needs `{name}` too"
