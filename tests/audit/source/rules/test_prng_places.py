@@ -150,6 +150,33 @@ PROGRAMS = {
         def others(params, key, x):
             return [model.apply(params, k, x) for k in jax.random.split(key, 8)]
     """,
+    "a child that is used twice, of a key that is used twice": """
+        def run(env, policy, params, key):
+            obs, state = env.reset(key)
+            for _ in range(100):
+                key, sub = jax.random.split(key)  # RK001
+                action = policy.apply(params, obs, rngs={"sample": sub})
+                obs, state = env.step(sub, state, action)  # RK001
+            return obs
+    """,
+    "a key that is split twice is told once": """
+        def f(key, x):
+            _, sub = jax.random.split(key)
+            x = x + jax.random.normal(sub, x.shape)
+            _, sub = jax.random.split(key)  # RK001
+            return x * jax.random.normal(sub, x.shape)
+    """,
+    "layers of nnx from one key": """
+        from flax import nnx
+
+        def build(key):
+            first = nnx.Linear(3, 3, rngs=nnx.Rngs(key))
+            return first, nnx.Linear(3, 3, rngs=nnx.Rngs(key))  # RK001
+
+        def fine(key):
+            rngs = nnx.Rngs(key)
+            return nnx.Linear(3, 3, rngs=rngs), nnx.Linear(3, 3, rngs=rngs)
+    """,
     "an object that never moves its key on": """
         class Buffer:
             def __init__(self, seed):

@@ -274,6 +274,37 @@ CHANGED = {
         "SC005",
         10,
     ),
+    "a counter that is updated as if it were the carry": (
+        """
+        def clear(x):
+            def body(x, i):
+                return x.at[i].set(0.0)
+
+            return lax.fori_loop(0, 3, body, x)
+        """,
+        "SC203",
+        3,
+    ),
+    "a body of a fori_loop that forgets to return": (
+        """
+        def clear(x):
+            def body(i, x):
+                x = x.at[i].set(0.0)
+
+            return lax.fori_loop(0, 3, body, x)
+        """,
+        "SC201",
+        5,
+    ),
+    "three names for what a scan returns": (
+        """
+        def total(xs):
+            last, sums, rest = lax.scan(lambda c, x: (c + x, c), 0.0, xs)
+            return last
+        """,
+        "SC203",
+        2,
+    ),
     "a slice of three that is taken apart into four": (
         """
         def attend(q, k, v):

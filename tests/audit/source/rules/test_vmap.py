@@ -180,6 +180,27 @@ def test_in_axes_of_a_filtered_map():
     assert found("VM202", program) == [3]
 
 
+def test_maps_of_too_few_arguments_and_of_numbers():
+    program = """
+    def add(x, y, z):
+        return x + y + z
+
+    def f(xs, ys):
+        short = jax.vmap(add)(xs, ys)
+        number = jax.vmap(lambda x, y: x * y)(xs, 3.0)
+        fine = jax.vmap(functools.partial(add, z=1.0))(xs, ys)
+        return short, number, fine, jax.vmap(lambda x, y: x * y, in_axes=(0, None))(xs, 3.0)
+
+    @functools.partial(jax.pmap, static_broadcasted_argnums=1)
+    def repeat(x, times):
+        return x * times
+
+    def g(xs):
+        return repeat(xs, 3)
+    """
+    assert found("VM202", program) == [5, 6]
+
+
 def test_in_axes_of_a_bound_method_and_of_a_named_tuple():
     program = """
     from typing import NamedTuple

@@ -114,15 +114,17 @@ def _reuses(facts: SourceFacts) -> Iterator[Finding]:
     from ...source.queries.reordering import moves_along
     from ...source.queries.turns import handed_on_used
 
-    told: set[Node] = set()
-    for use in uses(facts):
-        before = use.before
+    told: dict[Node, int] = {}
+    when: dict[KeyUse, int] = {}
+    for number, use in enumerate(uses(facts)):
+        before, when[use] = use.before, number
         if before is None or is_function_of_object(facts, use, before) or is_copied(before, use):
             continue
         if not excluded(before, use) and not moves_along(facts, before, use):
-            told.add(use.key.node)
-            # The children of a key that is split twice are the same, and need not be told as well.
-            if told.isdisjoint(parents(use.key.node)):
+            told[use.key.node] = number
+            # A key that is split twice has the same children twice: these are not told as well.
+            again = [told[it] for it in parents(use.key.node) if it in told]
+            if not any(when.get(before, number) < it for it in again):
                 yield _used_again(facts, before, use)
     for place, name, use in handed_on_used(facts):
         yield RULE.finding(

@@ -48,15 +48,16 @@ def _taken_apart(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
     from ...source.events import Fact
     from ...source.values import Sequence
 
-    given = [it for it in (loop.carry_in, loop.slices) if isinstance(it, Sequence)]
+    parts = (("the carry", loop.carry_in), ("a slice", loop.slices), ("the result", loop.outside))
+    given = {id(it): what for what, it in parts if isinstance(it, Sequence)}
     for fact in facts.events(Fact) if given else ():
-        if fact.kind == "unpacked wrongly" and any(fact.data["value"] is it for it in given):
-            what = "the carry" if fact.data["value"] is loop.carry_in else "what is scanned"
+        what = given.get(id(fact.data.get("value")))
+        if fact.kind == "unpacked wrongly" and what is not None:
             yield RULE.finding(
                 fact.place,
-                current=f"{what} has {fact.data['value'].length} parts, and the body of the "
-                f"{loop.kind} takes it apart into {fact.data['targets']}",
-                expected="a body that takes what the loop gives it",
+                current=f"{what} of the {loop.kind} has {fact.data['value'].length} parts, and is "
+                f"taken apart into {fact.data['targets']}",
+                expected="as many names as there are parts",
                 fix="take as many parts as are given, or give the loop the one that is missing",
                 evidence=(Evidence("the loop is here", loop.place),),
                 engine=Engine.SOURCE,
@@ -88,21 +89,33 @@ def _branches(facts: SourceFacts) -> Iterator[Finding]:
 def _swapped(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
     """Bodies that take the counter apart, as if it were the carry."""
     from ...source.events import Fact
-    from ...source.values import Data
+    from ...source.values import Data, nodes_of
 
     counter = loop.slices
     assert isinstance(counter, Data)
-    for fact in facts.events(Fact):
-        if fact.kind == "unpacked" and fact.data["value"].node is counter.node:
-            yield RULE.finding(
-                fact.place,
-                current="the body takes its first argument apart, which is the counter of the "
-                "fori_loop, an integer",
-                expected="a body that takes the counter and the carry, in this order",
-                fix="swap the two parameters of the body",
-                evidence=(Evidence("the loop is here", loop.place),),
-                engine=Engine.SOURCE,
-            )
+    node = counter.node
+    unpacked = [
+        fact.place
+        for fact in facts.events(Fact)
+        if fact.kind == "unpacked" and fact.data["value"].node is node
+    ]
+    parts = [it.place for it in (node.children or {}).values() if it.operation in ("item", "field")]
+    updated = [
+        call.place
+        for call in facts.calls(it for it in facts.calls_by_name if it.startswith("ndarray.at["))
+        # The first argument is what is updated, with the index.
+        if call.args and nodes_of(call.args[0])[:1] == [node]
+    ]
+    for place in [it for it in (*unpacked, *parts, *updated) if it is not None][:1]:
+        yield RULE.finding(
+            place,
+            current="the body takes its first argument apart, which is the counter of the "
+            "fori_loop, an integer",
+            expected="a body that takes the counter and the carry, in this order",
+            fix="swap the two parameters of the body",
+            evidence=(Evidence("the loop is here", loop.place),),
+            engine=Engine.SOURCE,
+        )
 
 
 RULE = Rule(

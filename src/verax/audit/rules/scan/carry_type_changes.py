@@ -166,7 +166,7 @@ def _changes(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
     from ...source.queries.loops import returned_at
     from ...source.queries.structure import difference
 
-    changed = difference(loop.carry_in, loop.carry_out)
+    changed = difference(loop.carry_in, loop.carry_out) or _lost(loop)
     if changed is None:
         yield from _changed_leaves(facts, loop)
     else:
@@ -179,6 +179,15 @@ def _changes(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
             evidence=(Evidence("the loop is here", loop.place),),
             engine=Engine.SOURCE,
         )
+
+
+def _lost(loop: Loop) -> str | None:
+    """What becomes of a carry that a body without a result hands on."""
+    from ...source.values import Constant, Data
+
+    nothing = isinstance(loop.carry_out, Constant) and loop.carry_out.value is None
+    is_simple = loop.kind in ("fori_loop", "while_loop") and isinstance(loop.carry_in, Data)
+    return "a value becomes None" if nothing and is_simple else None
 
 
 def _changed_leaves(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:

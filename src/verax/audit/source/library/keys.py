@@ -44,6 +44,8 @@ def consumed_outside(
         given.append(args[0])
     if method == "apply" and len(args) > 1:  # haiku's takes a key after the parameters
         given.append(args[1])
+    if name.endswith("nnx.Rngs"):
+        given += [*args, *keywords.values()]
     seen: set[Node] = set()
     for value in given:
         for leaf in leaves(value):

@@ -26,6 +26,7 @@ from ..values import (
 )
 from .arrays import array_in_words, plain
 from .maps import applied_maps, mapped_axes
+from .signatures import cannot_take
 
 if TYPE_CHECKING:
     from ..facts import SourceFacts
@@ -121,12 +122,22 @@ def _wrong_calls(facts: SourceFacts, event: Applied) -> Iterator[str]:
     if wrong:
         yield from wrong
         return
+    reason = None if event.keywords else cannot_take(event.transformed.function, len(event.args))
+    if reason is not None:
+        if not any(_too_many(event.transformed)):  # That is told where the map is made.
+            yield f"the mapped function {reason}"
+        return
     axes = event.transformed.options.get("in_axes")
     is_told = event.keywords or "axis_size" in event.transformed.options
     if _maps_nothing(axes) and event.args and not is_told:
         yield "`in_axes` maps no argument at all"
     for value, axis in zip(event.args, axes_of(event.transformed, len(event.args)), strict=True):
         yield from _wrong_nesting(value, axis)
+        is_static = "static_broadcasted_argnums" in event.transformed.options
+        if is_static or not _is_number(value):
+            continue
+        if isinstance(axis, Constant) and axis.value is not None:
+            yield f"{event.transformed.kind} maps axis {axis.value} of a number, which has none"
     yield from _wrong_axes(facts, event)
 
 
@@ -135,6 +146,11 @@ def _wrong_count(event: Applied) -> Iterator[str]:
     count = len(axes.items) if isinstance(axes, Sequence) and axes.items is not None else None
     if count is not None and count != len(event.args):
         yield f"`in_axes` has {count} entries for {len(event.args)} arguments"
+
+
+def _is_number(value: Value) -> bool:
+    number = value.value if isinstance(value, Constant) else None
+    return isinstance(number, (int, float, complex)) and not isinstance(number, bool)
 
 
 def _maps_nothing(axes: Value | None) -> bool:
