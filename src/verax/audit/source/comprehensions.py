@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import parts
 from .frame import Region, Site
 from .looping import known_turns, one_by_one, varying
-from .values import Mapping, Sequence, Value
+from .values import Constant, Mapping, Sequence, Value
 
 if TYPE_CHECKING:
     from .frame import Frame
@@ -46,9 +46,9 @@ def _inside(
 
 
 def _one_by_one(
-    machine: Interpreter, frame: Frame, syntax: Any, first: Value
+    machine: Interpreter, frame: Frame, syntax: Any, first: Value, evaluate: Callable[[], Value]
 ) -> list[Value] | None:
-    """The elements of a comprehension, each from its own turn, where these are few and known."""
+    """What each turn of a comprehension gives, where these are few and known."""
     from .statements import assign
 
     generator = syntax.generators[0]
@@ -61,7 +61,7 @@ def _one_by_one(
         for turn in turns:
             frame.environment = dict(outer)
             assign(machine, frame, generator.target, turn)
-            items.append(machine.evaluate(frame, syntax.elt))
+            items.append(evaluate())
     frame.environment = outer
     return items
 
@@ -71,12 +71,17 @@ def comprehension(kind: str) -> Callable[[Interpreter, Frame, Any], Value]:
 
     def evaluate(machine: Interpreter, frame: Frame, syntax: Any) -> Value:
         first = machine.evaluate(frame, syntax.generators[0].iter)
-        items = _one_by_one(machine, frame, syntax, first)
+
+        def element_of_turn() -> Value:
+            value = machine.evaluate(frame, syntax.elt)
+            if kind == "set":
+                parts.hashed(machine, Site(frame, syntax.elt), value)
+            return value
+
+        items = _one_by_one(machine, frame, syntax, first, element_of_turn)
         if items is not None:
             return Sequence(kind, items, None, frame, machine.control, syntax=syntax)
-        element, length = _inside(
-            machine, frame, syntax, first, lambda: machine.evaluate(frame, syntax.elt)
-        )
+        element, length = _inside(machine, frame, syntax, first, element_of_turn)
         if isinstance(syntax.elt, ast.Name) and element is frame.environment.get(syntax.elt.id):
             # A variable of the function, not one of the comprehension.
             element = parts.copy_of(Site(frame, syntax), element)
@@ -86,12 +91,23 @@ def comprehension(kind: str) -> Callable[[Interpreter, Frame, Any], Value]:
 
 
 def dict_comprehension(machine: Interpreter, frame: Frame, syntax: ast.DictComp) -> Value:
-    """A dict whose keys are not known."""
+    """A dict; its keys are known where its turns are."""
 
-    def pair() -> Value:
-        machine.evaluate(frame, syntax.key)
-        return machine.evaluate(frame, syntax.value)
+    def pair() -> Sequence:
+        key = machine.evaluate(frame, syntax.key)
+        parts.hashed(machine, Site(frame, syntax.key), key)
+        return machine.tuple_of(key, machine.evaluate(frame, syntax.value))
 
     first = machine.evaluate(frame, syntax.generators[0].iter)
-    value, _ = _inside(machine, frame, syntax, first, pair)
-    return Mapping({object(): value}, True, frame, machine.control, syntax)
+    pairs = _one_by_one(machine, frame, syntax, first, pair)
+    is_open = pairs is None
+    if pairs is None:
+        pairs = [_inside(machine, frame, syntax, first, pair)[0]]
+    items: dict[Any, Value] = {}
+    for it in pairs:
+        key, value = it.items if isinstance(it, Sequence) and it.items else (it, it)
+        if isinstance(key, Constant) and not is_open:
+            items[key.value] = value
+        else:
+            items[object()], is_open = value, True
+    return Mapping(items, is_open, frame, machine.control, syntax)

@@ -402,6 +402,8 @@ def _display(kind: str) -> Callable[[Interpreter, Frame, Any], Value]:
                     items.append(parts.element(machine, Site(frame, element), value))
             else:
                 items.append(machine.evaluate(frame, element))
+                if kind == "set":
+                    parts.hashed(machine, Site(frame, element), items[-1])
         if is_open:
             joined = items[0]
             for item in items[1:]:
@@ -429,8 +431,7 @@ def _dict(machine: Interpreter, frame: Frame, syntax: ast.Dict) -> Value:
         if isinstance(key, Constant):
             items[key.value] = value
         else:
-            if isinstance(key, Data) and key.is_array:
-                machine.convert(Site(frame, key_syntax), "key", key)
+            parts.hashed(machine, Site(frame, key_syntax), key)
             is_open = True
             items[object()] = value
     return Mapping(items, is_open, frame, machine.control, syntax)

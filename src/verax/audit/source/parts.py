@@ -351,6 +351,12 @@ def _item_of_mapping(machine: Interpreter, site: Site, base: Mapping, index: Val
     return machine.opaque("item", site, (base, index)) if joined is None else joined
 
 
+def hashed(machine: Interpreter, site: Site, key: Value) -> None:
+    """A value becomes a key of a dict or an element of a set."""
+    if isinstance(key, Data) and key.is_array:
+        machine.convert(site, "key", key)
+
+
 # --- elements
 
 

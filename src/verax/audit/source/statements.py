@@ -191,8 +191,7 @@ def _assign_item(machine: Interpreter, frame: Frame, target: ast.Subscript, valu
         elif isinstance(index, Constant) and before is not None:
             owner.items[index.value] = join(before, value)
         else:
-            if isinstance(index, Data) and index.is_array:
-                machine.convert(site, "key", index)
+            parts.hashed(machine, site, index)
             owner.is_open = True
             owner.items[object()] = value
     elif isinstance(owner, Sequence) and owner.items is not None:

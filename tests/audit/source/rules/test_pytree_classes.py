@@ -329,3 +329,24 @@ def test_a_decorator_of_the_projects_own_registers_what_it_stands_above():
         "    for it in (Known, Unknown):\n        tree(it)\n"
     )
     assert found("PT201", looped) == []
+
+
+def test_a_module_of_flax_is_frozen_after_its_setup():
+    program = """
+    from flax import linen as nn
+
+    class Encoder(nn.Module):
+        width: int
+
+        def setup(self):
+            self.layer = nn.Dense(self.width)
+            self._more()
+
+        def _more(self):
+            self.scale = 2.0
+
+        def __call__(self, x):
+            self.calls = 1
+            return self.scale * self.layer(x)
+    """
+    assert found("PT204", program) == [14]

@@ -40,6 +40,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     for fact in facts.events(Fact):
         if fact.kind == "print":
             yield from _told(fact, fact.data["values"], formatted)
+    for call in facts.calls(("jax.debug.print",)):
+        yield from _told(call, call.args[:1], formatted)
     for call in facts.calls(_WRITES):
         # A method's first argument is the logger itself.
         yield from _told(call, [*call.args, *call.keywords.values()], formatted)

@@ -169,6 +169,8 @@ def _method(
     machine: Interpreter, site: Site, owner: Data, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     name: str = getattr(getattr(site.syntax, "func", None), "attr", "")
+    if name == "block_until_ready" and owner.is_array:
+        machine.convert(site, "method", owner)  # There is nothing to wait for while tracing.
     result = array_method(machine, site, name, owner, args, keywords)
     call = Call(site.syntax, site.frame, f"ndarray.{name}", [owner, *args], keywords, result)
     machine.note(call)

@@ -164,6 +164,7 @@ def _same_elements(
         return Sequence("set", [], None, site.frame, machine.control)
     element = parts.element(machine, site, value)
     if name.endswith("set"):
+        parts.hashed(machine, site, element)
         return Sequence("set", None, element, site.frame, machine.control)
     return Sequence("list", None, element, site.frame, machine.control, length_of(value))
 

@@ -10,6 +10,7 @@ from ..remember import walked
 from ..values import Class, Constant, External, Instance, Partial, Sequence, Value
 
 _FROZEN_BASES = {
+    "flax.linen.Module": "`module.clone(field=value)`, or keep it in a `self.variable(...)`",
     "equinox.Module": "`eqx.tree_at(lambda it: it.field, module, value)`",
     "flax.struct.PyTreeNode": "`object.replace(field=value)`",
     "typing.NamedTuple": "`object._replace(field=value)`",

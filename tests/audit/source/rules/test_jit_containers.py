@@ -1,0 +1,64 @@
+"""Tracers in containers, texts and modules, where Python wants to know them."""
+
+from .reading import found
+
+
+def test_functions_that_a_dict_of_jitted_ones_holds():
+    program = """
+    def train(x, limit):
+        return x * min(1.0, limit / x.sum())
+
+    def evaluate(x, limit):
+        return x.mean() - limit
+
+    def build():
+        return {name: jax.jit(f) for name, f in {"train": train, "eval": evaluate}.items()}
+
+    def entry(x):
+        run = build()
+        return run["train"](x, 1.0), run["eval"](x, 1.0)
+
+    def inputs():
+        return (jnp.ones(3),)
+    """
+    assert found("JT201", program) == [2]
+
+
+def test_elements_of_sets_and_keys_have_a_hash():
+    program = """
+    @jax.jit
+    def f(values):
+        xs = jnp.sort(values)
+        some = {x for x in xs}
+        pair = {xs[0], 1}
+        all_of_them = set(xs)
+        table = {x: i for i, x in enumerate(xs)}
+        fine = {n for n in xs.shape}, {i: x for i, x in enumerate(xs)}
+        return some, pair, all_of_them, table, fine
+    """
+    assert found("JT205", program) == [4, 5, 6, 7]
+
+
+def test_a_text_for_a_later_print_is_made_too_early():
+    program = """
+    @jax.jit
+    def f(x, n=3):
+        jax.debug.print(f"norm {jnp.linalg.norm(x)}")
+        jax.debug.print("norm {x} of " + str(n), x=jnp.linalg.norm(x))
+        jax.debug.print(f"{n} entries: {{x}}", x=x)
+        return x
+    """
+    assert found("JT102", program) == [3]
+
+
+def test_nothing_waits_for_a_tracer():
+    program = """
+    @jax.jit
+    def f(x):
+        y = (2 * x).block_until_ready()
+        return jax.block_until_ready(y)
+
+    def g(x):
+        return f(x).block_until_ready()
+    """
+    assert found("JT202", program) == [3]
