@@ -90,3 +90,21 @@ def test_arrays_that_grow_by_joining_and_by_counting():
         return tokens
     """
     assert found("JT304", program) == [7, 9]
+
+
+def test_a_function_is_jitted_anew_for_each_array_that_it_closes_over():
+    program = """
+    def loss(p, noise):
+        return (p + noise).sum()
+
+    def train(p, key, models):
+        for k in jax.random.split(key, 100):
+            noise = jax.random.normal(k, (3,))
+            step = jax.jit(lambda q: loss(q, noise))
+            p = p - step(p)
+        for model in models:
+            run = jax.jit(lambda q: model(q))
+            p = run(p)
+        return p
+    """
+    assert found("JT304", program) == [8]

@@ -11,6 +11,7 @@ from ..graph import Node
 from ..remember import walked
 from ..values import Constant, Data, Partial, Sequence, leaves
 from .arguments import ordinary_arguments, static_arguments
+from .registration import is_certain_array
 from .repetition import (
     counts,
     has_many_turns,
@@ -184,6 +185,8 @@ def _depends_on(facts: SourceFacts, applied: Applied, loop: object) -> bool:
         if isinstance(value, Constant):
             continue
         for leaf in leaves(value):
-            if loop in leaf.node.varies and not counts(leaf.node):
+            # What is an array could be an argument as well.
+            is_needed = not counts(leaf.node) and not is_certain_array(leaf)
+            if loop in leaf.node.varies and is_needed:
                 return True
     return False
