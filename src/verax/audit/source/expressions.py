@@ -24,6 +24,7 @@ from .values import (
     Instance,
     Mapping,
     Sequence,
+    Spread,
     Value,
 )
 
@@ -425,7 +426,7 @@ def _dict(machine: Interpreter, frame: Frame, syntax: ast.Dict) -> Value:
                 is_open = is_open or value.is_open
             else:
                 is_open = True
-                items[object()] = value
+                items[Spread()] = value
             continue
         key = machine.evaluate(frame, key_syntax)
         if isinstance(key, Constant):

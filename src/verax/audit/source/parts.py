@@ -25,6 +25,7 @@ from .values import (
     Mapping,
     Partial,
     Sequence,
+    Spread,
     Transformed,
     Value,
     leaves,
@@ -130,7 +131,9 @@ def _of_instance(machine: Interpreter, site: Site, base: Instance, name: str) ->
     if inherited is not None and field is None:
         return _read(machine, site, unwrapped_method(inherited, base))
     is_method = name in ("replace", "_replace") and field is None
-    if name in STATIC_ATTRIBUTES or name.startswith("__") or is_method:
+    if name in STATIC_ATTRIBUTES:
+        return Data(base.node.child("static", name, site.syntax, site.frame), False)
+    if name.startswith("__") or is_method:
         return Bound(External(f"object.{name}"), base)
     if name == "apply" and "flax.linen.Module" in base_names(base.cls):
         return Bound(External("flax.linen.Module.apply"), base)
@@ -345,6 +348,9 @@ def _item_of_mapping(machine: Interpreter, site: Site, base: Mapping, index: Val
             found = None
         if found is not None:
             return found
+        spread = [it for key, it in base.items.items() if isinstance(key, Spread)]
+        if spread:
+            return _of_several([item(machine, site, it, index) for it in spread])
     elif isinstance(index, Data):
         machine.convert(site, "key", index)
     joined = None if base.is_open else one_of(base.items.values())
@@ -355,6 +361,14 @@ def hashed(machine: Interpreter, site: Site, key: Value) -> None:
     """A value becomes a key of a dict or an element of a set."""
     if isinstance(key, Data) and key.is_array:
         machine.convert(site, "key", key)
+
+
+def _of_several(values: list[Value]) -> Value:
+    """One of some values."""
+    joined = values[0]
+    for value in values[1:]:
+        joined = join(joined, value)
+    return joined
 
 
 # --- elements

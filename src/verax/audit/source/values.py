@@ -98,6 +98,12 @@ class Sequence(Value):
         return f"{self.kind}({self.items if self.items is not None else self.element})"
 
 
+class Spread:
+    """A key that stands for all keys of another dict, of which none is known: `{**other}`."""
+
+    __slots__ = ()
+
+
 class Mapping(Value):
     """A dict. With `is_open` it may have more keys than are known."""
 

@@ -244,6 +244,34 @@ FINE = {
             next_obs = jnp.where(done[:, None], fresh, obs)
             return reward + gamma * (1 - done) * critic(next_obs), next_obs
         """,
+    "deltas that flags have entered already": """
+        def advantages(rewards, values, dones, ahead):
+            def body(total, step):
+                delta, cut = step
+                total = delta + 0.9 * (1.0 - cut) * total
+                return total, total
+
+            deltas = rewards + 0.99 * (1.0 - dones) * ahead - values
+            return lax.scan(body, jnp.zeros(3), (deltas, dones), reverse=True)[1]
+
+        def entry(seed):
+            return advantages(jnp.ones((4, 3)), seed, jnp.zeros((4, 3)), 2.0 * seed)
+
+        def inputs():
+            return (jnp.ones((4, 3)),)
+        """,
+    "flags that depend on the memory themselves": """
+        def play(params, obs):
+            def body(carry, _):
+                obs, hidden = carry
+                hidden = jnp.tanh(obs @ params["in"] + hidden @ params["own"])
+                obs = obs + hidden @ params["out"]
+                done = jnp.abs(obs).max(axis=-1) > 1.0
+                hidden = jnp.where(done[:, None], 0.0, hidden)
+                return (jnp.where(done[:, None], 0.0, obs), hidden), obs
+
+            return lax.scan(body, (obs, jnp.zeros((3, 8))), None, length=9)
+        """,
 }
 
 

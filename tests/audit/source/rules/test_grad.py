@@ -362,6 +362,14 @@ RIGHT = {
         def slope(w):
             return jax.grad(loss)(w, 3), jax.grad(lambda n: 2.0 * n, allow_int=True)(3)
         """,
+    "a part of a dict that is put together from two": """
+        def loss(gate, fixed, x):
+            merged = {**fixed, **gate}
+            return jnp.mean(jax.nn.sigmoid(x @ merged["gate"]) * (x @ merged["out"]))
+
+        def step(gate, fixed, x):
+            return jax.grad(loss)(gate, fixed, x)
+        """,
 }
 
 

@@ -255,3 +255,26 @@ def test_a_key_that_is_made_from_a_tracer():
         return out, {str(agent): x}, same, names[f"layer_{x.ndim}"]
     """
     assert found("JT205", program) == [4, 7]
+
+
+def test_the_rank_of_a_field_that_a_tree_map_goes_to_is_no_traced_size():
+    program = """
+    import dataclasses
+
+    @jax.tree_util.register_dataclass
+    @dataclasses.dataclass
+    class State:
+        position: jax.Array
+        speed: jax.Array
+
+    def fresh(keys):
+        return jax.vmap(lambda key: State(jax.random.normal(key, (2,)), jnp.zeros(())))(keys)
+
+    @jax.jit
+    def step(keys, state, done):
+        def choose(one, other):
+            return jnp.where(done.reshape(done.shape + (1,) * (one.ndim - 1)), one, other)
+
+        return jax.tree.map(choose, fresh(keys), state)
+    """
+    assert found("JT203", program) == []

@@ -134,6 +134,7 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     from ...source.events import Loop
     from ...source.queries.loops import body_frame, paired_leaves
     from ...source.queries.names import local_name
+    from ...source.queries.nodes import position_in
     from ...source.queries.recurrence import (
         depending,
         feedback_path,
@@ -148,19 +149,21 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
         frame = body_frame(facts, loop)
         if frame is None or loop.kind != "scan" or trains(loop):
             continue
-        ends = flags_of(facts, loop, frame)
-        told = depending(loop.returned, set(ends))
-        known = depending(loop.returned, {*ends, *flags_inside(loop, frame)})
+        ends = set(flags_of(facts, loop, frame))
+        inside = ends | flags_inside(loop, frame)
+        told, known = depending(loop.returned, ends), depending(loop.returned, inside)
         for before, after in paired_leaves(loop.carry_in, loop.carry_out):
             # What an environment itself carries on past an end is its own business.
             is_memory = is_hidden(facts, before.node, frame) and known
             if not ends and not is_memory:
                 continue
-            path = feedback_path(after.node, before.node, known if is_memory else told)
+            flags, gated = (inside, known) if is_memory else (ends, told)
+            path = feedback_path(after.node, before.node, flags, gated)
             if path is not None and not is_statistic(facts, before.node, frame):
-                place = next((it.place for it in path if it.place is not None), None)
+                made = [it for it in map(partial(position_in, frame), path) if it is not None]
                 name = local_name(facts, frame, before, after)
-                yield _carried_on(place or loop.place, name, loop.place)
+                place = frame.place(made[0]) if made else loop.place
+                yield _carried_on(place, name, loop.place)
 
 
 def _carried_on(place: Place, name: str, loop: Place) -> Verdict:

@@ -17,6 +17,7 @@ from ..frame import Frame
 from ..graph import Node
 from ..looping import assigned_names
 from ..values import Data, Value, nodes_of
+from .nodes import position_in
 from .reads import Reads, reads_of
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ def _is_size(node: Node) -> bool:
 def _used_after(frame: Frame, live: set[Node], source: Node, statement: ast.stmt) -> Place | None:
     """Where a value is first used after a statement by something that matters."""
     positions = [
-        _position(frame, node)
+        position_in(frame, node)
         for node in live
         if source in node.inputs and node.operation not in ("item", "field", "static", "join")
     ]
@@ -186,14 +187,6 @@ def _first_after(
     if not later:
         return None
     return frame.place(min(later, key=lambda it: (it.lineno, it.col_offset)))
-
-
-def _position(frame: Frame, node: Node) -> ast.expr | ast.stmt | None:
-    """Where in a frame's own function a node is made, be it by a call there."""
-    inner, syntax = node.frame, node.syntax
-    while inner is not None and inner is not frame:
-        inner, syntax = inner.caller, inner.called_at
-    return syntax if inner is frame and isinstance(syntax, (ast.expr, ast.stmt)) else None
 
 
 def _lost(
@@ -235,7 +228,7 @@ def _is_lost(
 
 def _merge_after(frame: Frame, live: set[Node], statement: ast.stmt) -> Place | None:
     """Where values are put together after a statement: there the lost one is missing."""
-    positions = [_position(frame, node) for node in live if _is_merge(node)]
+    positions = [position_in(frame, node) for node in live if _is_merge(node)]
     return _first_after(frame, statement, positions)
 
 

@@ -17,7 +17,7 @@ _SAME_THING = frozenset(("turn", "carry", "lane", "slice", "primal", "element", 
 
 def names_of(facts: SourceFacts, node: Node, frame: Frame | None = None) -> set[str]:
     """The names under which a value is known: its own, and those that a function gives it."""
-    found = {facts.name_of(Data(node))} | _labels(node)
+    found = {name for name in (facts.name_of(Data(node)),) if _is_name(name)} | _labels(node)
     scope = frame
     while scope is not None and scope.function is not None:
         for name, value in scope.environment.items():
@@ -27,6 +27,17 @@ def names_of(facts: SourceFacts, node: Node, frame: Frame | None = None) -> set[
                 found |= {path for path, leaf in named_parts(value) if leaf is node}
         scope = scope.outer
     return found
+
+
+def _is_name(text: str) -> bool:
+    """Whether a text names one thing, and does not compute something from several."""
+    try:
+        syntax = ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return True
+    if isinstance(syntax, (ast.Name, ast.Attribute, ast.Subscript)):
+        return True
+    return len({it.id for it in ast.walk(syntax) if isinstance(it, ast.Name)}) < 2
 
 
 def _labels(node: Node) -> set[str]:

@@ -14,6 +14,7 @@ from ..values import nodes_of
 
 if TYPE_CHECKING:
     from ..facts import SourceFacts
+    from ..frame import Frame
     from ..machine import Interpreter
 
 _NODES: WeakKeyDictionary[Interpreter, list[Node]] = WeakKeyDictionary()
@@ -70,6 +71,14 @@ def names_axis(node: Node) -> bool | None:
         return None
     axis = next((it.value for it in call.keywords if it.arg == "axis"), given[0] if given else None)
     return axis is not None and not (isinstance(axis, ast.Constant) and axis.value is None)
+
+
+def position_in(frame: Frame, node: Node) -> ast.expr | ast.stmt | None:
+    """Where in a frame's own function a node is made, be it by a call there."""
+    inner, syntax = node.frame, node.syntax
+    while inner is not None and inner is not frame:
+        inner, syntax = inner.caller, inner.called_at
+    return syntax if inner is frame and isinstance(syntax, (ast.expr, ast.stmt)) else None
 
 
 def nodes_apart(facts: SourceFacts, one: Node, other: Node) -> tuple[Place, Place]:

@@ -68,10 +68,13 @@ def trains(loop: Loop) -> bool:
     )
 
 
-def feedback_path(after: Node, before: Node, told: set[Node]) -> list[Node] | None:
+def feedback_path(
+    after: Node, before: Node, flags: set[Node], told: set[Node]
+) -> list[Node] | None:
     """A way from a carry to its next value that the flags do not gate, if there is one.
 
-    A plain sum is no such way: what counts or adds up is often meant to go on.
+    A plain sum is no such way: what counts or adds up is often meant to go on. Nor are the flags,
+    which may well depend on what is carried; `told` are all values that depend on them.
     """
     pending: list[tuple[Node, tuple[Node, ...], bool]] = [(after, (after,), False)]
     seen: set[tuple[Node, bool]] = set()
@@ -81,7 +84,7 @@ def feedback_path(after: Node, before: Node, told: set[Node]) -> list[Node] | No
             if changes:
                 return list(path)
             continue
-        if (node, changes) in seen:
+        if (node, changes) in seen or node in flags:
             continue
         seen.add((node, changes))
         for source in node.inputs:
