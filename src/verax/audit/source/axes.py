@@ -133,6 +133,14 @@ def annotated_shape(
     return _shape_of_text(text, scope, of), dtype
 
 
+def is_one_array(syntax: ast.expr | None) -> bool:
+    """Whether an annotation tells of one array, and not of several that it may be."""
+    if isinstance(syntax, ast.BinOp):
+        several = [it for it in (syntax.left, syntax.right) if annotated_shape(it, "") is not None]
+        return len(several) == 1 and is_one_array(several[0])
+    return annotated_shape(syntax, "") is not None
+
+
 def _shape_of_text(text: str, scope: object, of: object) -> Shape:
     """The shape that `batch time 3` says."""
     words = text.split()

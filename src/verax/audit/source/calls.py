@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import parts
 from .binding import bind
 from .classes import construct
+from .declared import compare_arguments, compare_returns
 from .events import Call
 from .frame import Frame, Region, Site
 from .joining import join
@@ -142,6 +143,7 @@ def run(
         site.syntax,
     )
     bind(machine, site, function, args, keywords, inner)
+    compare_arguments(machine, site, function, inner)
     events = machine.record.count
     result = run_frame(machine, function, inner)
     if machine.record.count == events and isinstance(result, (Data, Constant)):
@@ -192,6 +194,7 @@ def run_frame(machine: Interpreter, function: Function, inner: Frame) -> Value:
     for used in inner.used_at_returns:
         if used is not machine.used:
             machine.used = {**machine.used, **used}
+    compare_returns(machine, function, inner)
     result: Value | None = None
     for _, value in inner.returns:
         result = value if result is None else join(result, value)

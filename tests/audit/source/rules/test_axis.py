@@ -421,3 +421,67 @@ def test_a_dict_describes_records_by_their_fields():
     """
     assert found("AX001", program) == [10]
     assert found("AX001", program.replace("time batch", "batch time")) == []
+
+
+def test_a_result_that_its_annotation_contradicts():
+    program = """
+    from jaxtyping import Array, Float
+
+    class Critic:
+        def both(self, x: Float[Array, "rows cols"]) -> tuple[Float[Array, "cols"], Array]:
+            total = x.sum(axis=1)
+            return total, x
+
+    def kept(x: Float[Array, "n feat"]) -> Float[Array, "n"]:
+        return jnp.linalg.norm(x, axis=-1, keepdims=True)
+
+    def wider(w: Float[Array, "n 3"]) -> Float[Array, "n 4"]:
+        return jnp.tanh(w)
+    """
+    assert found("AX012", program) == [6, 9, 12]
+
+
+def test_results_that_fit_their_annotations():
+    program = """
+    from jaxtyping import Array, Float
+
+    def pairs(x: Float[Array, "n dim"]) -> Float[Array, "n n"]:
+        return x @ x.T
+
+    def renamed(x: Float[Array, "n dim"]) -> Float[Array, "m dim"]:
+        return x
+
+    def either(x: Float[Array, "n dim"]) -> Float[Array, "n"] | Float[Array, "n dim"]:
+        return x
+
+    def open_ended(x: Float[Array, "*batch dim"]) -> Float[Array, "*batch"]:
+        return x.sum(axis=-1)
+
+    def maybe(x: Float[Array, "n dim"], flag) -> Float[Array, "n dim"] | None:
+        if flag:
+            return None
+        return x - x.mean(axis=0)
+
+    def next_steps(x: Float[Array, "time dim"]) -> Float[Array, "time-1 dim"]:
+        return x[1:]
+    """
+    assert found("AX012", program) == []
+
+
+def test_an_axis_of_the_batch_is_mapped_away_instead_of_time():
+    program = """
+    from jaxtyping import Array, Float
+
+    def smooth(signal: Float[Array, "time"]) -> Float[Array, "time"]:
+        return jnp.convolve(signal, jnp.ones(3), mode="same")
+
+    def wrong(signals: Float[Array, "batch time"]):
+        return jax.vmap(smooth, in_axes=1)(signals)
+
+    def right(signals: Float[Array, "batch time"]):
+        return jax.vmap(smooth)(signals)
+
+    def other_words(signals: Float[Array, "batch points"]):
+        return jax.vmap(smooth)(signals)
+    """
+    assert found("AX012", program) == [7]

@@ -7,6 +7,7 @@ from . import (
     accidental_outer,
     axes_mixed,
     batch_summed_in_loss,
+    declared_otherwise,
     mean_over_all,
     recurrence_over_batch,
     reshape_as_transpose,
@@ -30,5 +31,6 @@ RULES: tuple[Rule, ...] = (
     mean_over_all.RULE,
     batch_summed_in_loss.RULE,
     siblings_standardised_differently.RULE,
+    declared_otherwise.RULE,
     shapes_do_not_fit.RULE,
 )

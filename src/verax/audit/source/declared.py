@@ -1,0 +1,148 @@
+"""What a function says of its arrays in annotations, against what it is given and returns.
+
+Annotations of jaxtyping hold for one call: the axes of the arguments say what each name stands for,
+and an axis of the result that has one of these names has to be that axis.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..words import is_batch, is_sequence
+from .axes import annotated_shape, is_one_array
+from .events import Fact
+from .shapes import Dim, Shape
+from .shapes.dims import differ
+from .shapes.names import meetings, name_of
+from .values import Data, Sequence, Value
+
+if TYPE_CHECKING:
+    from .frame import Frame, Site
+    from .machine import Interpreter
+    from .values import Function
+
+_TUPLES = frozenset(("tuple", "Tuple"))
+
+
+def compare_arguments(machine: Interpreter, site: Site, function: Function, inner: Frame) -> None:
+    """Note an axis of the batch that is passed as one of time, or the other way round."""
+    for name, value, told in _annotated(function, inner.environment):
+        shape = value.node.shape
+        if not isinstance(shape, tuple) or not isinstance(told, tuple) or len(shape) != len(told):
+            continue
+        for dim, own in zip(shape, told, strict=True):
+            given, wanted = name_of(dim), name_of(own)
+            if _are_batch_and_time(given, wanted):
+                data = {"names": (given, wanted), "operands": [value], "parameter": name}
+                machine.note(Fact(site.syntax, site.frame, "passed otherwise", data))
+
+
+def compare_returns(machine: Interpreter, function: Function, inner: Frame) -> None:
+    """Note results that are other arrays than the annotation of the function says."""
+    syntax = function.syntax
+    if isinstance(syntax, ast.Lambda) or syntax.returns is None or machine.choices:
+        return
+    if not _tells(syntax.returns, 0):
+        return
+    names = _meanings(function, inner)
+    for at, value in inner.returns:
+        for annotation, part in _parts(syntax.returns, value):
+            problem = _problem(annotation, part.node.shape, id(syntax), names)
+            if problem is not None:
+                data = {"problem": problem, "value": part, "annotation": annotation}
+                machine.note(Fact(at, inner, "returned otherwise", data))
+                return
+
+
+def _tells(annotation: ast.expr, depth: int) -> bool:
+    """Whether an annotation says something of an array."""
+    if is_one_array(annotation):
+        return True
+    return depth < 2 and any(_tells(it, depth + 1) for it in _elements(annotation))
+
+
+def _elements(annotation: ast.expr) -> list[ast.expr]:
+    """The annotations of a tuple's elements."""
+    if not isinstance(annotation, ast.Subscript) or not isinstance(annotation.slice, ast.Tuple):
+        return []
+    base = annotation.value
+    name = base.id if isinstance(base, ast.Name) else getattr(base, "attr", "")
+    return annotation.slice.elts if name in _TUPLES else []
+
+
+def _parts(annotation: ast.expr, value: Value) -> Iterator[tuple[ast.expr, Data]]:
+    """The arrays of a result with their annotations."""
+    if isinstance(value, Data):
+        if is_one_array(annotation):
+            yield annotation, value
+    elif isinstance(value, Sequence) and value.items is not None:
+        elements = _elements(annotation)
+        if len(elements) == len(value.items):
+            for one, item in zip(elements, value.items, strict=True):
+                yield from _parts(one, item)
+
+
+def _annotated(function: Function, given: dict[str, Value]) -> Iterator[tuple[str, Data, Shape]]:
+    """The arguments of which annotations tell something."""
+    arguments = function.syntax.args
+    for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        value = given.get(argument.arg) if argument.annotation is not None else None
+        if isinstance(value, Data) and value.node.shape is not None:
+            told = annotated_shape(argument.annotation, id(function.syntax))
+            if told is not None and is_one_array(argument.annotation):
+                yield argument.arg, value, told[0]
+
+
+def _meanings(function: Function, inner: Frame) -> dict[str, Dim]:
+    """What the names of axes stand for in this call."""
+    found: dict[str, Dim] = {}
+    for _, value, told in _annotated(function, inner.given):
+        shape = value.node.shape
+        if isinstance(shape, tuple) and isinstance(told, tuple) and len(shape) == len(told):
+            for dim, own in zip(shape, told, strict=True):
+                if name_of(own) and dim is not None:
+                    found.setdefault(name_of(own), dim)
+    return found
+
+
+def _problem(
+    annotation: ast.expr, shape: Shape, scope: int, names: dict[str, Dim]
+) -> tuple[str, str] | None:
+    """What an annotation says and what the array has instead; `None` if it fits."""
+    told = annotated_shape(annotation, scope)
+    if told is None or not isinstance(told[0], tuple) or not isinstance(shape, tuple):
+        return None
+    wanted = told[0]
+    if len(wanted) != len(shape):
+        return _axes(len(wanted)), _axes(len(shape))
+    for own, dim in zip(wanted, shape, strict=True):
+        name = name_of(own)
+        expected = names.get(name) if name else own
+        meetings()
+        is_other = expected is not None and differ(expected, dim)
+        met = meetings()
+        if met:
+            return f"the axis {met[0][0]}", f"the axis {met[0][1]}"
+        if is_other and not _is_known_number(expected, dim):
+            return f"an axis `{name or own}`", "an axis of another size"
+        if is_other:
+            return f"an axis of size {expected}", f"one of size {dim}"
+    return None
+
+
+def _axes(count: int) -> str:
+    return "one axis" if count == 1 else f"{count or 'no'} axes"
+
+
+def _is_known_number(one: Dim, other: Dim) -> bool:
+    return isinstance(one, int) and isinstance(other, int)
+
+
+def _are_batch_and_time(one: str, other: str) -> bool:
+    """Whether of two names one is of independent elements, and the other of steps in order."""
+    if not one or not other:
+        return False
+    first, second = (is_batch(one), is_sequence(one)), (is_batch(other), is_sequence(other))
+    return first in ((True, False), (False, True)) and second == first[::-1]
