@@ -283,10 +283,12 @@ def _instance(
     args: list[Value],
     keywords: dict[str, Value],
 ) -> Value:
+    from .library.linen import set_up
+
     method = callee.cls.find("__call__")
     if method is None:
         return machine.opaque("call", site, (callee, *args, *keywords.values()))
-    return machine.call(site, Bound(method, callee), args, keywords)
+    return machine.call(site, Bound(method, set_up(machine, site, callee)), args, keywords)
 
 
 def _module(

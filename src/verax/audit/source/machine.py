@@ -66,6 +66,8 @@ class Interpreter:
         self.choices: int = 0
         # How often what runs now runs, where turns of loops are gone through one by one.
         self.turns: int = 1
+        # What a module of flax's linen is applied with, and in which frame.
+        self.variables: tuple[Value, Frame] | None = None
         # Whether every call is followed, also one that has told nothing so far.
         self.is_thorough = False
         self._runs: Counter[ast.AST] = Counter()

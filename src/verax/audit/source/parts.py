@@ -135,8 +135,8 @@ def _of_instance(machine: Interpreter, site: Site, base: Instance, name: str) ->
         return Data(base.node.child("static", name, site.syntax, site.frame), False)
     if name.startswith("__") or is_method:
         return Bound(External(f"object.{name}"), base)
-    if name == "apply" and "flax.linen.Module" in base_names(base.cls):
-        return Bound(External("flax.linen.Module.apply"), base)
+    if name in ("apply", "param") and "flax.linen.Module" in base_names(base.cls):
+        return Bound(External(f"flax.linen.Module.{name}"), base)
     child = base.node.child("field", name, site.syntax, site.frame)
     value = Data(child, base.traced if _is_leaf(base.cls, name) else None)
     told = annotated_shape(field.annotation, id(base.cls), id(base.node)) if field else None

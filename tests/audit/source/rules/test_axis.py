@@ -485,3 +485,13 @@ def test_an_axis_of_the_batch_is_mapped_away_instead_of_time():
         return jax.vmap(smooth)(signals)
     """
     assert found("AX012", program) == [7]
+
+
+def test_a_jacobian_has_more_axes_than_a_gradient():
+    program = """
+    def volume(bijector, size):
+        x = jnp.ones((size,))
+        scaled = jnp.linalg.slogdet(jax.jacfwd(bijector)(jnp.ones(4)))[1]
+        return scaled + jnp.linalg.det(jax.hessian(lambda x: (x ** 2).sum())(jnp.ones(3)))
+    """
+    assert found("AX201", program) == []

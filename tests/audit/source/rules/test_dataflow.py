@@ -141,6 +141,49 @@ WRONG = {
             value, grads = jax.value_and_grad(loss)(params, batch)
             return optax.apply_updates(params, grads)  # DF107
         """,
+    "a head that gives probabilities, in a module that is set up": """
+        import flax.linen as nn
+
+        class Head(nn.Module):
+            classes: int
+
+            @nn.compact
+            def __call__(self, hidden):
+                return nn.softmax(nn.Dense(self.classes)(hidden))
+
+        class Net(nn.Module):
+            def setup(self):
+                self.head = Head(4)
+
+            def __call__(self, x):
+                return self.head(nn.relu(x))
+
+        def loss(params, x, labels):
+            scores = Net().apply(params, x)
+            losses = optax.softmax_cross_entropy_with_integer_labels(scores, labels)  # DF102
+            return losses.mean()
+        """,
+    "fields that are replaced for nobody": """
+        def settle(state, force):
+            state.replace(speed=state.speed + force)  # DF104
+            return state.replace(time=state.time + 1)
+        """,
+    "an average of parameters that no state takes": """
+        class Learner:
+            def step(self, state, batch):
+                params = self.improved(state.params, batch)
+                slow = jax.tree.map(lambda s, p: 0.99 * s + 0.01 * p, state.slow, params)
+                return state.replace(params=params)  # DF101
+        """,
+    "a state that a loss has updated": """
+        def update(apply, params, stats, x):
+            def loss(params):
+                y, updated_stats = apply(params, stats, x)
+                return jnp.mean(y**2), updated_stats
+
+            grads, updated_stats = jax.grad(loss, has_aux=True)(params)  # DF105
+            return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads), stats
+        """,
 }
 
 RIGHT = {
@@ -264,6 +307,32 @@ RIGHT = {
         def step(params, batch, loss, rate):
             grads = jax.grad(loss)(params, batch)
             return optax.apply_updates(params, jax.tree.map(lambda g: -rate * g, grads))
+        """,
+    "a text and a table in which something is replaced": """
+        def tidy(table, path, text):
+            table.replace(to_replace="a", value="b", inplace=True)
+            path.replace("elsewhere")
+            return text.replace("a", "b")
+        """,
+    "an average of parameters that a state takes": """
+        class Learner:
+            def step(self, state, batch):
+                params = self.improved(state.params, batch)
+                slow = jax.tree.map(lambda s, p: 0.99 * s + 0.01 * p, state.slow, params)
+                return state.replace(params=params, slow=slow)
+        """,
+    "a state that a loss has updated, and a closure that reads it": """
+        def update(apply, params, stats, x):
+            def loss(params):
+                y, new_stats = apply(params, stats, x)
+                return jnp.mean(y**2), new_stats
+
+            grads, new_stats = jax.grad(loss, has_aux=True)(params)
+
+            def improved():
+                return jax.tree.map(lambda p, g, s: p - s * g, params, grads, new_stats)
+
+            return improved(), stats
         """,
 }
 

@@ -211,6 +211,36 @@ WRONG = {
 
         forces, slopes = jax.grad(length), jax.vmap(jax.grad(unit))
         """,
+    "the advantage of a network with two heads that is from outside": """
+        def loss(params, apply, batch):
+            logits, values = apply({"params": params}, batch["obs"])
+            advantage = batch["returns"] - values
+            chosen = jnp.take_along_axis(jax.nn.log_softmax(logits), batch["actions"][:, None], 1)
+            actor = -jnp.mean(chosen[:, 0] * advantage)  # GR015
+            return actor + 0.5 * jnp.mean(jnp.square(advantage))
+
+        def step(params, apply, batch):
+            return jax.grad(loss)(params, apply, batch)
+        """,
+    "the target of a module's own network": """
+        import flax.linen as nn
+
+        class Critic(nn.Module):
+            def setup(self):
+                self.hidden = nn.Dense(8)
+                self.out = nn.Dense(1)
+
+            def __call__(self, obs):
+                return self.out(nn.relu(self.hidden(obs)))[:, 0]
+
+        def loss(params, obs, after, reward):
+            critic = Critic()
+            target = reward + 0.99 * critic.apply(params, after)
+            return jnp.mean((critic.apply(params, obs) - target) ** 2)  # GR014
+
+        def step(params, obs, after, reward):
+            return jax.grad(loss)(params, obs, after, reward)
+        """,
 }
 
 RIGHT = {
@@ -369,6 +399,23 @@ RIGHT = {
 
         def step(gate, fixed, x):
             return jax.grad(loss)(gate, fixed, x)
+        """,
+    "a module's own network, with the target of other parameters": """
+        import flax.linen as nn
+
+        class Critic(nn.Module):
+            @nn.compact
+            def __call__(self, obs):
+                scale = self.param("scale", nn.initializers.ones, (3,))
+                return nn.Dense(1)(nn.relu(nn.Dense(8)(obs * scale)))[:, 0]
+
+        def loss(params, old, obs, after, reward):
+            critic = Critic()
+            target = reward + 0.99 * critic.apply(old, after)
+            return jnp.mean((critic.apply(params, obs) - target) ** 2)
+
+        def step(params, old, obs, after, reward):
+            return jax.grad(loss)(params, old, obs, after, reward)
         """,
 }
 

@@ -473,3 +473,26 @@ def test_an_object_may_be_static_for_a_pmap(given: str, lines: list[int]):
         return scaled
     """
     assert found("PT201", program) == lines
+
+
+def test_collections_that_a_loss_returns_are_dropped_outside_of_it():
+    program = """
+    def train(state, images):
+        def loss(params):
+            variables = {"params": params, "batch_stats": state.batch_stats}
+            out, changed = state.apply_fn(variables, images, mutable=["batch_stats"])
+            return (out ** 2).mean(), changed
+
+        (value, changed), grads = jax.value_and_grad(loss, has_aux=True)(state.params)
+        return state.apply_gradients(grads=grads), value
+
+    def kept(state, images):
+        def loss(params):
+            variables = {"params": params, "batch_stats": state.batch_stats}
+            out, changed = state.apply_fn(variables, images, mutable=["batch_stats"])
+            return (out ** 2).mean(), (out, changed)
+
+        (value, (out, changed)), grads = jax.value_and_grad(loss, has_aux=True)(state.params)
+        return state.apply_gradients(grads=grads, batch_stats=changed["batch_stats"]), value
+    """
+    assert found("PT105", program) == [7]

@@ -19,6 +19,8 @@ _PURE_FUNCTIONS = frozenset(
     "jax.lax.dynamic_update_slice jax.lax.dynamic_slice jax.lax.clamp".split()
 )
 _APPLY_GRADIENTS = ".apply_gradients"  # of a state that holds an optimiser
+# Methods whose keywords tell what they are methods of.
+_BY_KEYWORDS = (_APPLY_GRADIENTS, ".replace", "._replace")
 # They are called for the error that they raise, or for what they write.
 _FOR_EFFECT = frozenset(
     "save savez savez_compressed set_printoptions broadcast_shapes result_type promote_types "
@@ -52,11 +54,17 @@ def _finding(event: Event, target: str) -> Finding:
 def _may_be_pure(name: str) -> bool:
     if name.rpartition(".")[2] in _FOR_EFFECT:
         return False
-    return name.startswith(_PURE) or name in _PURE_FUNCTIONS or name.endswith(_APPLY_GRADIENTS)
+    return name.startswith(_PURE) or name in _PURE_FUNCTIONS or name.endswith(_BY_KEYWORDS)
 
 
 def _is_pure(call: Call) -> bool:
-    return not call.name.endswith(_APPLY_GRADIENTS) or "grads" in call.keywords
+    if call.name in _PURE_FUNCTIONS or not call.name.endswith(_BY_KEYWORDS):
+        return True
+    if call.name.endswith(_APPLY_GRADIENTS):
+        return "grads" in call.keywords
+    # `state.replace(step=...)`: fields of an object, which texts, paths and tables have not.
+    given = call.keywords.keys()
+    return len(call.args) == 1 and bool(given) and "inplace" not in given
 
 
 def _is_dropped(call: Event) -> bool:

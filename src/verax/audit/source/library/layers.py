@@ -1,4 +1,4 @@
-"""Layers of networks, as far as they say what shape they give, and modules that hold them."""
+"""Layers of networks, as far as they say what shape they give."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from ..shapes import Partial, Shape
-from ..values import Bound, Constant, Data, Instance, Value
-from .keys import consumed_outside
-from .registry import handles
+from ..values import Data, Value
+from .linen import own_parameters
 
 if TYPE_CHECKING:
     from ..frame import Site
@@ -21,14 +20,13 @@ _DENSE = {
     "equinox.nn.Linear": (1, "out_features"),
     "haiku.Linear": (0, "output_size"),
 }
-_OF_APPLY = frozenset(("rngs", "mutable", "method", "capture_intermediates"))
 
 
 def applied(
     machine: Interpreter, site: Site, layer: Data, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     """What calling something gives that was made outside of the project."""
-    operands = (layer, *args, *keywords.values())
+    operands = (layer, *args, *keywords.values(), *own_parameters(machine, site, layer))
     if layer.type not in _DENSE or not args:
         return machine.opaque("call", site, operands)
     result = machine.array(layer.type, site, operands)
@@ -55,21 +53,3 @@ def _mapped(shape: Shape, size: int | None) -> Shape:
     if isinstance(shape, tuple) and shape:
         return (*shape[:-1], size)
     return Partial((), (size,)) if size is not None else None
-
-
-@handles("flax.linen.Module.apply")
-def _apply(
-    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
-) -> Value:
-    """`model.apply(variables, x)` runs the module's `__call__`."""
-    owner = args[0] if args else None
-    method = owner.cls.find("__call__") if isinstance(owner, Instance) else None
-    if owner is None or method is None or "method" in keywords or len(args) < 2:
-        return machine.opaque("call", site, (*args, *keywords.values()))
-    consumed_outside(machine, site, "apply", args[1:], keywords)
-    rest = {key: it for key, it in keywords.items() if key not in _OF_APPLY}
-    result = machine.call(site, Bound(method, owner), args[2:], rest)
-    mutable = keywords.get("mutable", Constant(False))
-    if isinstance(mutable, Constant) and mutable.value is False:
-        return result
-    return machine.tuple_of(result, machine.opaque("variables", site, (args[1],)))

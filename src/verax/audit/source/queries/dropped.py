@@ -17,6 +17,7 @@ from ..frame import Frame
 from ..graph import Node
 from ..looping import assigned_names
 from ..values import Data, Value, nodes_of
+from .names import named_parts
 from .nodes import position_in
 from .reads import Reads, reads_of
 
@@ -101,7 +102,7 @@ def _live(frame: Frame) -> set[Node]:
 
 def _is_computed(value: Data) -> bool:
     node = value.node
-    if node.is_key or value.traced is False or not value.is_array:
+    if node.is_key or value.traced is False or not (value.is_array or _is_of_leaves(node)):
         return False
     if node.dtype is not None and node.dtype.startswith(("bool", "key")):
         return False
@@ -109,22 +110,60 @@ def _is_computed(value: Data) -> bool:
     return module in _ARRAYS or node.operation in ("+", "-", "*", "/", "@", "**", "-x", "stack")
 
 
+def _is_of_leaves(node: Node) -> bool:
+    """Whether it stands for the leaves of a tree, each of them computed in the same way."""
+    return node.frame is not None and isinstance(node.frame.function, ast.Lambda)
+
+
 def _replaced(
     frame: Frame, live: set[Node], statement: ast.stmt, name: str, value: Data
 ) -> list[Dropped]:
     """The value that this one is a version of, where it is used afterwards."""
-    names = {
-        it.node: key
-        for key, it in frame.environment.items()
-        if isinstance(it, Data) and key != name
-    }
+    names = _names_in(frame, name)
     for source in _versions_of(value.node):
         if source not in names or not _fits(value.node, source):
             continue
         used = _used_after(frame, live, source, statement)
+        used = used or _kept_after(frame, source, statement)
         if used is not None:
             return [Dropped(name, frame.place(statement), names[source], used_at=used)]
     return []
+
+
+def _names_in(frame: Frame, but: str) -> dict[Node, str]:
+    """What a function calls its values, and the fields of a state that it is given."""
+    found: dict[Node, str] = {}
+    for key, it in frame.environment.items():
+        if isinstance(it, Data):
+            if key != but:
+                found[it.node] = key
+            for child in (it.node.children or {}).values():
+                if child.operation == "field":
+                    found.setdefault(child, f"{key}.{child.label}")
+        elif key in frame.given:
+            for field, part in named_parts(it):
+                found.setdefault(part, f"{key}.{field}")
+    return found
+
+
+def _kept_after(frame: Frame, source: Node, statement: ast.stmt) -> Place | None:
+    """Where a field is returned as it was, in a state whose other fields are new."""
+    for syntax, value in frame.returns:
+        if not isinstance(syntax, ast.Return) or syntax.lineno <= statement.lineno:
+            continue
+        nodes = nodes_of(value)
+        if source in nodes or any(_keeps(it, source) for it in nodes):
+            return frame.place(syntax)
+    return None
+
+
+def _keeps(node: Node, field: Node) -> bool:
+    """Whether a node is `state.replace(…)` with other fields than this one."""
+    call = node.syntax
+    if node.operation not in (".replace", "._replace") or not isinstance(call, ast.Call):
+        return False
+    is_owner = field.operation == "field" and field.inputs == node.inputs[:1]
+    return is_owner and field.label not in [it.arg for it in call.keywords]
 
 
 def _versions_of(node: Node) -> Iterator[Node]:

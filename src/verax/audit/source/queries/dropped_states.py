@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 from ...finding import Place
 from ..classes import fields_are_leaves
-from ..events import Event
+from ..events import Call, Event
 from ..facts import SourceFacts
 from ..frame import Frame
+from ..graph import Node
 from ..remember import walked
-from ..values import Class, Instance, Mapping, Sequence, Value, nodes_of
+from ..values import NONE, Class, Constant, Data, Instance, Mapping, Sequence, Value, nodes_of
 from .flow import next_use
 from .reads import reads_of
 from .syntax import body_of
@@ -33,6 +34,7 @@ class DroppedState(NamedTuple):
 def dropped_states(facts: SourceFacts) -> Iterator[DroppedState]:
     """The statements of a file that drop a new state."""
     frames = [frame for frames in facts.record.runs.values() for frame in frames]
+    mutated = _mutated(facts)
     for frame in frames:
         if frame.module is not facts.module:
             continue
@@ -42,7 +44,7 @@ def dropped_states(facts: SourceFacts) -> Iterator[DroppedState]:
             target = statement.targets[0]
             if isinstance(target, ast.Tuple):
                 found = (
-                    _of_flax(frame, statement, target)
+                    _of_flax(frame, statement, value, mutated)
                     or _of_optimiser(frame, statement, target)
                     or _of_functions(frame, statement, target, value)
                 )
@@ -121,23 +123,57 @@ def _of_optimiser(frame: Frame, statement: ast.Assign, target: ast.Tuple) -> Dro
     return DroppedState(frame.place(statement), words, f"`{text}`", frame.place(used))
 
 
-def _of_flax(frame: Frame, statement: ast.Assign, target: ast.Tuple) -> DroppedState | None:
-    """`out, _ = model.apply(variables, …, mutable=["batch_stats"])`."""
-    call = statement.value
-    assert isinstance(call, ast.Call)
-    is_apply = isinstance(call.func, ast.Attribute) and call.func.attr == "apply"
-    mutable = next((it.value for it in call.keywords if it.arg == "mutable"), None)
-    if not is_apply or mutable is None or not _is_never_read(frame, target.elts[-1]):
-        return None
-    names = [
-        node.value
-        for node in walked(mutable)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    ]
-    if not names or not _NOTES.isdisjoint(names):
-        return None
-    text = ast.unparse(statement)
-    return DroppedState(frame.place(statement), text, f"`{names[0]}`", None)
+def _mutated(facts: SourceFacts) -> dict[Node, str]:
+    """The new collections that `apply(…, mutable=["batch_stats"])` returns, by their first name."""
+    found: dict[Node, str] = {}
+    for call in facts.events(Call):
+        mutable = call.keywords.get("mutable")
+        items = mutable.items if isinstance(mutable, Sequence) else [mutable]
+        names = [it.value for it in items or () if isinstance(it, Constant)]
+        if not names or not isinstance(names[0], str) or not _NOTES.isdisjoint(names):
+            continue
+        for node in nodes_of(_second(call.result)):
+            found[node] = names[0]
+    return found
+
+
+def _second(value: Value) -> Value:
+    """The second part of a pair."""
+    if isinstance(value, Sequence) and value.items is not None and len(value.items) == 2:
+        return value.items[1]
+    parts = value.node.children if isinstance(value, Data) else None
+    node = (parts or {}).get(("item", ("constant", 1)))
+    return NONE if node is None else Data(node)
+
+
+def _of_flax(
+    frame: Frame, statement: ast.Assign, value: Value, mutated: dict[Node, str]
+) -> DroppedState | None:
+    """`out, _ = model.apply(variables, …, mutable=["batch_stats"])`, also where a loss did so."""
+    for name, part in _pairs(statement.targets[0], value):
+        found = {mutated[node] for node in nodes_of(part) if node in mutated}
+        if found and _is_never_read(frame, name):
+            text = f"`{min(found)}`"
+            return DroppedState(frame.place(statement), ast.unparse(statement), text, None)
+    return None
+
+
+def _pairs(target: ast.expr, value: Value) -> Iterator[tuple[ast.expr, Value]]:
+    """The names of an assignment with what each of them gets."""
+    if not isinstance(target, (ast.Tuple, ast.List)):
+        yield target, value
+        return
+    for number, name in enumerate(target.elts):
+        if isinstance(name, ast.Starred):
+            return
+        part: Value | None = None
+        if isinstance(value, Sequence) and value.items is not None:
+            part = value.items[number] if number < len(value.items) else None
+        elif isinstance(value, Data) and value.node.children is not None:
+            node = value.node.children.get(("item", ("constant", number)))
+            part = None if node is None else Data(node)
+        if part is not None:
+            yield from _pairs(name, part)
 
 
 def _of_functions(

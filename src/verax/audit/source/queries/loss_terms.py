@@ -7,6 +7,7 @@ names are looked at.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -82,8 +83,15 @@ def _parts(flow: Flow, term: Term, into_reductions: bool) -> list[Term] | None:
             moving = [it for it in node.inputs if flow.gets(it)]
             return [Term(it, sign, scaled) for it in moving] or None
     if operation == "item" and flow.gets(node) and into_reductions and node in flow.data:
-        return [Term(node.inputs[0], sign, scaled)]
+        return None if _is_one_of_several(node) else [Term(node.inputs[0], sign, scaled)]
     return _scaled(flow, term)
+
+
+def _is_one_of_several(item: Node) -> bool:
+    """Whether an item is one of the results of something outside, such as a network's heads."""
+    made_by = item.inputs[0].operation
+    is_outside = made_by == "call" or made_by.startswith(".")
+    return is_outside and item.label.isdigit() and not isinstance(item.syntax, ast.Subscript)
 
 
 def _scaled(flow: Flow, term: Term) -> list[Term] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
+from ..looping import assigned_names
 from ..remember import remembered, walked
 from .syntax import holds
 
@@ -50,7 +51,7 @@ class Reads:
 
 @remembered
 def reads_of(function: ast.AST) -> Reads:
-    """What a function reads."""
+    """What a function reads; not what functions inside of it call by the same names."""
     found = Reads()
     inner: list[ast.AST] = []
     for node in walked(function):
@@ -63,8 +64,32 @@ def reads_of(function: ast.AST) -> Reads:
             found.loops.append(node)
         elif isinstance(node, _SCOPES) and node is not function:
             inner.append(node)
+    _hide(found, inner)
     within = {node for scope in inner for node in walked(scope)}
     found.loops = [it for it in found.loops if it not in within]
     found.within.update(name for name, reads in found.lines.items() if not within.isdisjoint(reads))
     found.is_clear = _REFLECTION.isdisjoint(found.lines)
     return found
+
+
+def _hide(found: Reads, inner: list[ast.AST]) -> None:
+    """Leave out what functions inside read of their own, by the same names."""
+    for scope in inner:
+        if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            shared = [name for name in _own_names(scope) if name in found.lines]
+            body = scope.body if isinstance(scope.body, list) else [scope.body]
+            own = {node for it in body for node in walked(it)} if shared else set[ast.AST]()
+            for name in shared:
+                found.lines[name] = [it for it in found.lines[name] if it not in own]
+
+
+def _own_names(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:
+    """The names that a function gives values of its own: its parameters and what it assigns."""
+    arguments = function.args
+    every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    names = {it.arg for it in (*every, arguments.vararg, arguments.kwarg) if it is not None}
+    if isinstance(function, ast.Lambda):
+        return frozenset(names)
+    outside = [it for it in walked(function) if isinstance(it, (ast.Global, ast.Nonlocal))]
+    names |= assigned_names(function) - {function.name}
+    return frozenset(names.difference(*(it.names for it in outside)))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ...finding import Place
 from ..frame import Frame
 from ..looping import assigned_names
+from ..values import Value, nodes_of
 from .reads import Reads, reads_of
 
 if TYPE_CHECKING:
@@ -34,11 +35,13 @@ def unthreaded(facts: SourceFacts) -> Iterator[Unthreaded]:
     for function, runs in facts.record.runs.items():
         is_function = isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
         if is_function and runs and runs[0].module is facts.module:
-            for statement, _ in runs[0].steps:
-                yield from _of_statement(runs[0], function, statement)
+            for statement, value in runs[0].steps:
+                yield from _of_statement(runs[0], function, statement, value)
 
 
-def _of_statement(frame: Frame, function: ast.AST, statement: ast.stmt) -> Iterator[Unthreaded]:
+def _of_statement(
+    frame: Frame, function: ast.AST, statement: ast.stmt, value: Value
+) -> Iterator[Unthreaded]:
     if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
         return
     call = statement.value
@@ -49,14 +52,22 @@ def _of_statement(frame: Frame, function: ast.AST, statement: ast.stmt) -> Itera
     for new in _names(statement.targets[0]):
         match = _VERSION.match(new)
         old = (match.group(1) or match.group(2)) if match is not None else ""
-        if old not in given:
+        if not old or (old not in given and old not in frame.environment):
             continue
         reads = reads_of(function)
         if reads.after(statement, new):
             continue
+        if old not in given and not _is_made_from(value, frame.environment[old]):
+            continue
         how = _used_on(frame, reads, statement, old)
         if how:
             yield Unthreaded(frame.place(statement), old, new, how)
+
+
+def _is_made_from(value: Value, old: Value) -> bool:
+    """Whether a value depends on another one, be it through a closure."""
+    sources = set(nodes_of(old))
+    return any(it in sources for node in nodes_of(value) for it in node.ancestors())
 
 
 def _names(target: ast.expr) -> Iterator[str]:
