@@ -241,6 +241,68 @@ WRONG = {
         def step(params, obs, after, reward):
             return jax.grad(loss)(params, obs, after, reward)
         """,
+    "distances of all pairs, each with itself among them": """
+        def distances(points):
+            return jnp.linalg.norm(points[:, None] - points[None, :], axis=-1)  # GR302
+
+        def energy(points, mask):
+            return jnp.sum(mask * distances(points) ** 3)
+
+        def forces(points, mask):
+            return -jax.grad(energy)(points, mask)
+        """,
+    "distances of all pairs, by maps": """
+        def distance(a, b):
+            return jnp.sqrt(((a - b) ** 2).sum())  # GR302
+
+        def energy(points):
+            pairs = jax.vmap(jax.vmap(distance, (None, 0)), (0, None))(points, points)
+            return jnp.exp(-pairs).sum()
+
+        def forces(points):
+            return -jax.grad(energy)(points)
+        """,
+    "a root of what is cut off": """
+        class Model:
+            def deviation(self, params, x):
+                variance = jnp.maximum(x @ params["v"], 0.0)
+                return jnp.sqrt(variance)  # GR302
+
+            def loss(self, params, x):
+                return jnp.mean(self.deviation(params, x))
+
+            def step(self, params, x):
+                return jax.grad(self.loss)(params, x)
+        """,
+    "a pair for an optimiser": """
+        def fit(tx, loss, params, state, batch):
+            pair = jax.value_and_grad(loss)(params, batch)
+            updates, state = tx.update(pair, state)  # GR203
+            return optax.apply_updates(params, updates), state
+        """,
+    "gradients that are unpacked with what a loss returns": """
+        def fit(objective, params, batch):
+            gradient = jax.value_and_grad(objective, has_aux=True)
+            loss, (logits, grads) = gradient(params, batch)  # GR203
+            return loss, logits, grads
+        """,
+    "rounded codes of a model with another encoder": """
+        import equinox as eqx
+
+        class Codec(eqx.Module):
+            encoder: jax.Array
+            decoder: jax.Array
+
+            def code(self, x):
+                return jnp.round(x @ self.encoder)  # GR010
+
+        def loss(encoder, codec, x):
+            codec = eqx.tree_at(lambda it: it.encoder, codec, encoder)
+            return jnp.mean((codec.code(x) @ codec.decoder - x) ** 2)
+
+        def step(codec: Codec, x):
+            return jax.grad(loss)(codec.encoder, codec, x)
+        """,
 }
 
 RIGHT = {
@@ -416,6 +478,30 @@ RIGHT = {
 
         def step(params, old, obs, after, reward):
             return jax.grad(loss)(params, old, obs, after, reward)
+        """,
+    "distances of all pairs that are kept from zero": """
+        def distances(points):
+            apart = points[:, None] - points[None, :]
+            squared = jnp.sum(apart**2, axis=-1)
+            own = jnp.eye(points.shape[0], dtype=bool)
+            return jnp.where(own, 0.0, jnp.sqrt(jnp.where(own, 1.0, squared)))
+
+        def soft(points, others):
+            apart = jnp.linalg.norm(points[:, None] - others[None, :], axis=-1)
+            return apart + jnp.sqrt(jnp.sum((points[:, None] - points[None, :]) ** 2, -1) + 1e-9)
+
+        def energy(points, others):
+            bounded = jnp.sqrt(jnp.maximum(points[:, 0], 1e-6))
+            return distances(points).sum() + soft(points, others).sum() + bounded.sum()
+
+        def forces(points, others):
+            return -jax.grad(energy)(points, others)
+        """,
+    "gradients with respect to two arguments, for an optimiser": """
+        def fit(tx, loss, params, scale, state, batch):
+            grads = jax.grad(loss, argnums=(0, 1))(params, scale, batch)
+            updates, state = tx.update(grads, state)
+            return updates, state
         """,
 }
 

@@ -16,15 +16,18 @@ if TYPE_CHECKING:
     from ...source.values import Transformed
 
 _LOSS = re.compile(r"(^|_)(loss|losses|value|val|cost|objective|nll|elbo|energy)$")
+# What takes gradients, and the name of that argument.
+_TAKERS = {"update": "updates", "apply_gradients": "grads", "apply_updates": "updates"}
 _GRADIENT = re.compile(r"(^|_)(g|grad|grads|gradient|gradients)$")
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
-    """Assignments of a derivative's result to several names."""
+    """Assignments of a derivative's result to several names, and uses of all of it."""
     from ...source.events import Applied
     from ...source.queries.losses import derivative_in
 
     made = {id(it.outside): derivative_in(it.transformed) for it in facts.events(Applied)}
+    yield from _passed_on(facts, made)
     for runs in facts.record.runs.values():
         for frame in runs:
             for statement, value in frame.steps:
@@ -34,6 +37,31 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 target = statement.targets[0]
                 if isinstance(target, (ast.Tuple, ast.List)):
                     yield from _judged(frame, target, derivative)
+
+
+def _passed_on(facts: SourceFacts, made: dict[int, Transformed | None]) -> Iterator[Finding]:
+    """Optimisers that get all that a derivative returns, and not only the gradients."""
+    from ...source.queries.losses import has_auxiliary
+
+    takers = [it for it in facts.calls_by_name if it.rpartition(".")[2] in _TAKERS]
+    for call in facts.calls(takers):
+        name = call.name.rpartition(".")[2]
+        given = call.keywords.get(_TAKERS[name])
+        if given is None and len(call.args) > 1:
+            given = call.args[1]  # after the optimiser, or the parameters
+        derivative = made.get(id(given)) if given is not None else None
+        auxiliary = has_auxiliary(derivative) if derivative is not None else None
+        if derivative is None or auxiliary is None:
+            continue
+        if derivative.kind == "value_and_grad" or auxiliary:
+            returned = _returned(derivative, auxiliary)
+            yield RULE.finding(
+                call.place,
+                current=f"`{derivative.kind}` returns {returned}, and `{name}` gets all of it",
+                expected=f"`{name}` gets the gradients",
+                fix=f"take it apart first: `{_right(derivative, auxiliary)} = ...`",
+                engine=Engine.SOURCE,
+            )
 
 
 def _judged(
@@ -78,6 +106,8 @@ def _problem(targets: list[ast.expr], derivative: Transformed, auxiliary: bool) 
         return f"that is unpacked into {len(targets)} names"
     if len(targets) != 2:
         return ""
+    if derivative.kind == "value_and_grad" and auxiliary and _has_gradient_inside(targets[1]):
+        return "the gradients alone are taken apart as if they came with something else"
     first, second = names
     exchanged = bool(_GRADIENT.search(first) and _LOSS.search(second))
     if derivative.kind == "value_and_grad":
@@ -89,6 +119,12 @@ def _problem(targets: list[ast.expr], derivative: Transformed, auxiliary: bool) 
         rest = "what the loss returns beside" if auxiliary else "another"
         return f"`{first}` gets {what} `{second}` {rest}"
     return ""
+
+
+def _has_gradient_inside(target: ast.expr) -> bool:
+    """Whether gradients are named as one of several: `loss, (aux, grads)`."""
+    names = [it.id for it in getattr(target, "elts", ()) if isinstance(it, ast.Name)]
+    return len(names) == 2 and sum(map(bool, map(_GRADIENT.search, names))) == 1
 
 
 RULE = Rule(

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Evidence, Severity
+from ...finding import Confidence, Engine, Evidence, Severity
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
     from ...trace.facts import Facts
+
+_FIX = (
+    "keep the operand away from there by a small number, `jnp.sqrt(jnp.maximum(x, 1e-12))`, or "
+    "choose a safe operand with `jnp.where` before the operation"
+)
 
 
 def check(facts: Facts) -> Iterator[Verdict]:
@@ -29,12 +35,41 @@ def check(facts: Facts) -> Iterator[Verdict]:
             current=f"{name} can be {number}, where the derivative of {broken.slope.name} is "
             "infinite; the gradient becomes inf, or nan where it is multiplied by zero",
             expected="what is differentiated has a finite derivative at all that it gets",
-            fix="keep the operand away from there by a small number, `jnp.sqrt(jnp.maximum(x, "
-            "1e-12))`, or choose a safe operand with `jnp.where` before the operation",
+            fix=_FIX,
             evidence=(Evidence(f"the {number} comes from here", facts.place(origin)),)
             if origin is not None
             else (),
         )
+
+
+def check_source(facts: SourceFacts) -> Iterator[Verdict]:
+    """The same, where what is cut off or compared with itself goes into such an operation."""
+    from ...source.queries.gradients import flows
+    from ...source.queries.infinite_slopes import infinite_slopes
+    from ...source.values import Data
+
+    for flow in flows(facts):
+        for it in infinite_slopes(flow):
+            place = it.operation.place
+            if place is None:
+                continue
+            name = facts.name_of(Data(it.operand))
+            cause = (
+                "everything is compared with itself here" if it.is_self else "it is cut off here"
+            )
+            yield RULE.finding(
+                place,
+                current=f"`{name}` can be {it.number}, where the derivative of this is infinite; "
+                "the gradient becomes inf, or nan where it is multiplied by zero",
+                expected="what is differentiated has a finite derivative at all that it gets",
+                fix=_FIX,
+                evidence=(
+                    Evidence(cause, it.origin.place),
+                    Evidence("differentiated here", flow.event.place),
+                ),
+                engine=Engine.SOURCE,
+                confidence=Confidence.LIKELY,
+            )
 
 
 RULE = Rule(
@@ -74,4 +109,5 @@ def inputs():
     return (jnp.array([-1.0, 1.0, 4.0]),)
 """,
     trace=check,
+    source=check_source,
 )

@@ -1,0 +1,169 @@
+"""Operations in a differentiated function whose derivative is infinite at what they get.
+
+Told for numbers that the program itself brings about: where a value is cut off at zero, and where
+the difference of each with each is taken, in which everything is compared with itself.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..graph import Node
+from ..values import Constant, Data, Value
+from .gradients import Flow
+
+_MODULES = ("jax.numpy", "jax.lax", "jax.nn", "ndarray")
+# Where the derivative of a function is infinite.
+_SINGULAR = {
+    "sqrt": (0,),
+    "norm": (0,),
+    "rsqrt": (0,),
+    "cbrt": (0,),
+    "arccos": (-1, 1),
+    "arcsin": (-1, 1),
+    "acos": (-1, 1),
+    "asin": (-1, 1),
+}
+# Zero where what they are given is zero.
+_KEEP_ZERO = frozenset(
+    "sum square abs absolute multiply dot vdot reshape ravel squeeze expand_dims transpose astype "
+    "asarray swapaxes moveaxis".split()
+)
+
+
+@dataclass(frozen=True, eq=False)
+class InfiniteSlope:
+    """An operation, the number at which its derivative is infinite, and where that comes from."""
+
+    operation: Node
+    operand: Node
+    number: int
+    origin: Node
+    is_self: bool
+
+
+def infinite_slopes(flow: Flow) -> Iterator[InfiniteSlope]:
+    """All such operations through which a gradient comes back."""
+    for node in flow.order:
+        found = _singular(node)
+        if found is None or node not in flow.trained_through or flow.context.is_custom(node):
+            continue
+        operand, numbers = found
+        if not flow.gets(operand):
+            continue
+        cut = _cut_at(operand, numbers)
+        if cut is not None:
+            yield InfiniteSlope(node, operand, cut, operand, False)
+        elif 0 in numbers:
+            origin = _own_difference(operand)
+            if origin is not None:
+                yield InfiniteSlope(node, operand, 0, origin, True)
+
+
+def _singular(node: Node) -> tuple[Node, tuple[int, ...]] | None:
+    """The operand of a function whose derivative is infinite somewhere, and where."""
+    operands = node.operands
+    first = operands[0] if operands else None
+    if not isinstance(first, Data):
+        return None
+    module, _, name = node.operation.rpartition(".")
+    if name in _SINGULAR and module in (*_MODULES, "jax.numpy.linalg"):
+        return first.node, _SINGULAR[name]
+    if node.operation == "**" and len(operands) == 2:
+        power = operands[1].value if isinstance(operands[1], Constant) else None
+        if isinstance(power, float) and 0 < power < 1:
+            return first.node, (0,)
+    return None
+
+
+def _cut_at(node: Node, numbers: tuple[int, ...]) -> int | None:
+    """The number of some at which a value is cut off, so that it is often just that."""
+    module, _, name = node.operation.rpartition(".")
+    if module not in _MODULES:
+        return None
+    if name == "relu":
+        return 0 if 0 in numbers else None
+    bounds: list[Value] = []
+    if name in ("maximum", "clip", "clamp", "minimum"):
+        bounds = [it for it in node.operands if isinstance(it, Constant)]
+    for bound in bounds:
+        number = bound.value if isinstance(bound, Constant) else None
+        if isinstance(number, (int, float)) and number in numbers:
+            return int(number)
+    return None
+
+
+def _own_difference(node: Node) -> Node | None:
+    """The difference of all pairs of one array that a value is zero with."""
+    pending, seen = [node], set[Node]()
+    while pending and len(seen) < 30:
+        current = pending.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        if current.operation == "-" and _is_of_itself(current):
+            return current
+        pending += _zero_with(current)
+    return None
+
+
+def _zero_with(node: Node) -> list[Node]:
+    """Operands of which one that is zero makes the result zero."""
+    operation, operands = node.operation, node.operands
+    module, _, name = operation.rpartition(".")
+    data = [it.node for it in operands if isinstance(it, Data)]
+    if operation == "*" or (module in _MODULES and name in _KEEP_ZERO):
+        return data
+    if operation in ("/", "**"):
+        return data[:1] if operands and isinstance(operands[0], Data) else []
+    if operation == "-" and len(data) == 2 and data[1].depends_on(data[0]):
+        return data[:1]  # A displacement less what a box of periodic images makes of it.
+    return list(node.inputs[:1]) if operation in ("-x", "field", "stack", "lane") else []
+
+
+def _is_of_itself(difference: Node) -> bool:
+    """Whether both sides are one array, with a new axis in different places or in two maps."""
+    if len(difference.operands) != 2:
+        return False
+    one, other = difference.operands
+    if not isinstance(one, Data) or not isinstance(other, Data):
+        return False
+    first, second = one.node, other.node
+    if not first.inputs or not second.inputs or first.inputs[0] is not second.inputs[0]:
+        return False
+    if first.operation == second.operation == "lane":
+        return first.varies != second.varies
+    positions = [_new_axis(it) for it in (first, second)]
+    return None not in positions and positions[0] != positions[1]
+
+
+def _new_axis(node: Node) -> int | None:
+    """Where `x[:, None]` or `expand_dims` puts a new axis, as the only thing that it does."""
+    if node.operation.endswith(".expand_dims") and len(node.operands) > 1:
+        axis = node.operands[1]
+        return axis.value if isinstance(axis, Constant) and isinstance(axis.value, int) else None
+    if node.operation != "item":
+        return None
+    syntax = node.syntax
+    if not isinstance(syntax, ast.Subscript):
+        return None
+    index = syntax.slice
+    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    new = [at for at, it in enumerate(parts) if _is_none(it)]
+    rest = [it for it in parts if not _is_none(it)]
+    plain = all(_is_whole(it) for it in rest)
+    return new[0] if len(new) == 1 and plain else None
+
+
+def _is_none(syntax: object) -> bool:
+    if isinstance(syntax, ast.Constant):
+        return syntax.value is None
+    return isinstance(syntax, ast.Attribute) and syntax.attr == "newaxis"
+
+
+def _is_whole(syntax: object) -> bool:
+    if isinstance(syntax, ast.Slice):
+        return syntax.lower is None and syntax.upper is None and syntax.step is None
+    return isinstance(syntax, ast.Constant) and syntax.value is ...
