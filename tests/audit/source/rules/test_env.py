@@ -133,6 +133,46 @@ WRONG = {
         "EN004",
         5,
     ),
+    "a record whose flag has no part in the target": (
+        """
+        class Step(NamedTuple):
+            reward: jax.Array
+            after: jax.Array
+            terminal: jax.Array
+
+        class Learner:
+            def errors(self, params, steps: Step, values):
+                ahead = lax.stop_gradient(steps.after @ params)
+                target = steps.reward + self.config.gamma * ahead
+                return target - values, jnp.mean(steps.terminal)
+        """,
+        "EN005",
+        9,
+    ),
+    "a flag for its opposite": (
+        """
+        def targets(batch, ahead, gamma):
+            return batch["reward"] + gamma * batch["done"].astype(jnp.float32) * ahead
+        """,
+        "EN006",
+        2,
+    ),
+    "a body that uses its own value twice": (
+        """
+        def gae(rewards, values, dones, last, gamma=0.99):
+            def body(carry, step):
+                total, ahead = carry
+                reward, value, done = step
+                delta = reward + gamma * value * (1 - done) - value
+                total = delta + gamma * 0.95 * (1 - done) * total
+                return (total, value), total
+
+            xs = (rewards, values, dones)
+            return lax.scan(body, (jnp.zeros_like(last), last), xs, reverse=True)[1]
+        """,
+        "EN007",
+        5,
+    ),
 }
 
 
@@ -271,6 +311,35 @@ FINE = {
                 return (jnp.where(done[:, None], 0.0, obs), hidden), obs
 
             return lax.scan(body, (obs, jnp.zeros((3, 8))), None, length=9)
+        """,
+    "records with flags that come in somewhere": """
+        class Step(NamedTuple):
+            reward: jax.Array
+            discount: jax.Array
+            after: jax.Array
+            terminal: jax.Array
+
+        def chosen(steps: Step, ahead):
+            return jnp.where(steps.terminal, steps.reward, steps.reward + 0.99 * ahead)
+
+        def masked(steps: Step, ahead, values):
+            error = steps.reward + 0.99 * ahead - values
+            return jnp.mean((1.0 - steps.terminal) * error**2)
+
+        def with_discounts(steps: Step, ahead):
+            return steps.reward + steps.discount * ahead
+
+        def helped(steps: Step, ahead):
+            going_on = 1.0 - steps.terminal.astype(jnp.float32)
+            return steps.reward + 0.99 * going_on * ahead
+        """,
+    "flags that say that an episode goes on": """
+        def targets(reward, not_done, ahead, gamma):
+            return reward + gamma * not_done * ahead
+
+        def padded(rewards, values, last, dones):
+            extended = jnp.concatenate([values, last[None]])
+            return rewards + 0.99 * (1.0 - dones) * extended[1:] - extended[:-1]
         """,
 }
 

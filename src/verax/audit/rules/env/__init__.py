@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from .._rule import Rule
-from . import advantages_forward, recursion_crosses_episodes, reset_in_target, resets_all
+from . import (
+    advantages_forward,
+    end_ignored,
+    mask_reversed,
+    recursion_crosses_episodes,
+    reset_in_target,
+    resets_all,
+    same_step_bootstrapped,
+)
 
 RULES: tuple[Rule, ...] = (
     resets_all.RULE,
     recursion_crosses_episodes.RULE,
     advantages_forward.RULE,
     reset_in_target.RULE,
+    end_ignored.RULE,
+    mask_reversed.RULE,
+    same_step_bootstrapped.RULE,
 )

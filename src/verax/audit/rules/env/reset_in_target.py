@@ -7,12 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Severity
-from ...words import is_episode_end, is_reward, words_of
+from ...words import is_episode_end, is_reward
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
-    from ...source.frame import Frame
     from ...source.graph import Node
     from ...trace.facts import Facts
     from ...trace.program import Step, Value
@@ -107,12 +106,13 @@ def _is_reward(facts: Facts, value: Value) -> bool:
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Rewards plus a discounted value of what a choice by flags has replaced."""
     from ...source.queries.names import names_of
+    from ...source.queries.targets import is_discounted, sums
 
     replaced = _replaced(facts)
-    for frame, total in _sums(facts) if replaced else ():
+    for frame, total in sums(facts) if replaced else ():
         if not any(is_reward(name) for it in total.inputs for name in names_of(facts, it, frame)):
             continue
-        discounted = [it for it in total.inputs if _is_discounted(facts, it, frame)]
+        discounted = [it for it in total.inputs if is_discounted(facts, it, frame)]
         for choice, flags in replaced.items():
             if any(_reaches(it, choice, flags) for it in discounted):
                 yield RULE.finding(
@@ -147,39 +147,6 @@ def _replaced(facts: SourceFacts) -> dict[Node, Node]:
             if any(map(is_episode_end, names_of(facts, node, call.frame))):
                 found[result.node] = node
     return found
-
-
-def _sums(facts: SourceFacts) -> Iterator[tuple[Frame, Node]]:
-    """Every sum that some function of the module makes."""
-    from ...source.queries.loops import behind
-
-    seen: set[Node] = set()
-    for frames in facts.record.runs.values():
-        for frame in frames:
-            values = [value for _, value in (*frame.steps, *frame.returns)]
-            for value in values:
-                for node in behind(value):
-                    if node.operation == "+" and node.frame is frame and node not in seen:
-                        seen.add(node)
-                        yield frame, node
-
-
-_DISCOUNTS = frozenset("gamma discount discounts discounting".split())
-
-
-def _is_discounted(facts: SourceFacts, node: Node, frame: Frame) -> bool:
-    """Whether a value is multiplied by a number just below one, or by what is called so."""
-    import ast
-
-    from ...source.queries.names import names_of
-
-    if node.operation != "*" or not isinstance(node.syntax, ast.BinOp):
-        return False
-    numbers = [it.value for it in ast.walk(node.syntax) if isinstance(it, ast.Constant)]
-    if any(isinstance(it, float) and 0.5 < it < 1.0 for it in numbers):
-        return True
-    names = {name for it in node.inputs for name in names_of(facts, it, frame)}
-    return any(not _DISCOUNTS.isdisjoint(words_of(name)) for name in names)
 
 
 def _reaches(node: Node, choice: Node, flags: Node) -> bool:

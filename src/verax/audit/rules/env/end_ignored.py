@@ -1,0 +1,124 @@
+"""A target that goes on where an episode has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Confidence, Engine, Finding, Severity
+from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
+    from ...source.graph import Node
+    from ...source.queries.targets import Target
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Targets from a record with a flag for the end of an episode, which has no part in them."""
+    from ...source.queries.targets import ends_beside, estimates, targets
+
+    for it in targets(facts):
+        flag = ends_beside(it.frame, it.reward)
+        place = it.total.place
+        # Another factor may know of the end.
+        if not flag or place is None or len(estimates(facts, it)) != 1 or _is_told(facts, it):
+            continue
+        yield RULE.finding(
+            place,
+            current="the target adds a discounted estimate of what comes after, also where the "
+            f"episode has ended: `{flag}` comes with the reward, and has no part in it",
+            expected="where an episode ends, the target is the reward alone",
+            fix=f"multiply the estimate by `1 - {flag}`",
+            engine=Engine.SOURCE,
+        )
+
+
+def _is_told(facts: SourceFacts, target: Target) -> bool:
+    """Whether flags come in somewhere: in the estimate, or where the target is used."""
+    from ...source.queries.nodes import all_nodes, users_of
+    from ...source.queries.targets import is_end
+
+    def is_flag(node: Node) -> bool:
+        return is_end(facts, node, target.frame)
+
+    if any(map(is_flag, target.total.ancestors())):
+        return True
+    users = users_of(all_nodes(facts))
+    pending, seen = [target.total], {target.total}
+    while pending and len(seen) < 200:
+        for user in users.get(pending.pop(), ()):
+            if user in seen:
+                continue
+            seen.add(user)
+            pending.append(user)
+            others = [it for it in user.inputs if it not in seen]
+            if any(is_flag(node) for it in others for node in it.ancestors()):
+                return True
+    return False
+
+
+RULE = Rule(
+    code="EN005",
+    name="end-ignored",
+    title="A target goes on after the end of an episode",
+    family="env",
+    severity=Severity.CRITICAL,
+    confidence=Confidence.LIKELY,
+    explanation="""\
+After the last step of an episode there is nothing to come, so the target of its value is the
+reward. `reward + gamma * value(next_obs)` adds the value of an observation that belongs to no
+episode, or to the next one, and these errors spread backwards.
+
+Reported for the sum of a reward and a discounted estimate, when the record that holds the reward
+has a field for the end of an episode, and neither the sum nor what becomes of it depends on it.""",
+    wrong="""\
+from typing import NamedTuple
+
+import jax.numpy as jnp
+
+
+class Batch(NamedTuple):
+    obs: jnp.ndarray
+    reward: jnp.ndarray
+    next_obs: jnp.ndarray
+    done: jnp.ndarray
+
+
+def target(w, batch):
+    return batch.reward + 0.99 * (batch.next_obs @ w)
+
+
+def entry(w, batch):
+    return target(w, batch)
+
+
+def inputs():
+    return jnp.ones(3), Batch(jnp.ones((5, 3)), jnp.ones(5), jnp.ones((5, 3)), jnp.zeros(5))
+""",
+    right="""\
+from typing import NamedTuple
+
+import jax.numpy as jnp
+
+
+class Batch(NamedTuple):
+    obs: jnp.ndarray
+    reward: jnp.ndarray
+    next_obs: jnp.ndarray
+    done: jnp.ndarray
+
+
+def target(w, batch):
+    return batch.reward + 0.99 * (1.0 - batch.done) * (batch.next_obs @ w)
+
+
+def entry(w, batch):
+    return target(w, batch)
+
+
+def inputs():
+    return jnp.ones(3), Batch(jnp.ones((5, 3)), jnp.ones(5), jnp.ones((5, 3)), jnp.zeros(5))
+""",
+    source=check_source,
+)

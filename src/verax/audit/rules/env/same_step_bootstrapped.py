@@ -1,0 +1,126 @@
+"""An error that compares a value with itself, a step too early."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Engine, Evidence, Finding, Severity
+from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
+    from ...source.graph import Node
+    from ...source.queries.targets import Target
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Differences `reward + discount * value - value` of one and the same value."""
+    from ...source.queries.nodes import all_nodes, users_of
+    from ...source.queries.targets import targets
+
+    found = list(targets(facts))
+    users = users_of(all_nodes(facts)) if found else {}
+    for it in found:
+        for error in users.get(it.total, ()):
+            value = _compared(error, it.total)
+            place = error.place
+            if value is None or place is None or not _bootstraps_from(it, value):
+                continue
+            yield RULE.finding(
+                place,
+                current="the value that is subtracted is the one that is bootstrapped from: both "
+                "are of the same step",
+                expected="the estimate of what comes after is that of the next step",
+                fix="bootstrap from the value of the next step: `values[1:]` with the last value "
+                "appended, or the value that the scan carries",
+                evidence=(Evidence("the target is here", it.total.place),),
+                engine=Engine.SOURCE,
+            )
+
+
+def _compared(error: Node, total: Node) -> Node | None:
+    """What a target is compared with."""
+    from ...source.values import Data
+
+    if error.operation != "-" or len(error.operands) != 2:
+        return None
+    one, other = error.operands
+    if not isinstance(one, Data) or not isinstance(other, Data):
+        return None
+    return other.node if one.node is total else one.node if other.node is total else None
+
+
+def _bootstraps_from(target: Target, value: Node) -> bool:
+    from ...source.queries.targets import factors
+    from ...source.values import Data
+
+    nodes = [it.node for it in factors(target.product) if isinstance(it, Data)]
+    return any(_plain(it) is _plain(value) for it in nodes)
+
+
+def _plain(node: Node) -> Node:
+    """A value without a last element that is appended and cut off again."""
+    while True:
+        whole = node.inputs[0] if node.operation == "item" and node.inputs else None
+        if whole is None or not whole.operation.endswith(".concatenate") or not whole.inputs:
+            return node
+        if not _cuts_last(node.syntax) or len(whole.inputs) != 2 or not _is_one(whole.inputs[1]):
+            return node
+        node = whole.inputs[0]
+
+
+def _cuts_last(syntax: ast.AST | None) -> bool:
+    """Whether an index is `[:-1]`."""
+    return isinstance(syntax, ast.Subscript) and ast.unparse(syntax.slice) == ":-1"
+
+
+def _is_one(node: Node) -> bool:
+    """Whether an array is one row: `x[None]`, `x[-1:]`."""
+    syntax = node.syntax
+    return isinstance(syntax, ast.Subscript) and ast.unparse(syntax.slice) in (
+        *("None", "None, :", "None, ...", "-1:", "jnp.newaxis"),
+    )
+
+
+RULE = Rule(
+    code="EN007",
+    name="same-step-bootstrapped",
+    title="A value is bootstrapped from itself",
+    family="env",
+    severity=Severity.CRITICAL,
+    explanation="""\
+The error of a value is `reward + gamma * next_value - value`. With the value of the same step in
+the place of the next one it is `reward - (1 - gamma) * value`: the recursion runs, its numbers look
+plausible, and every advantage is wrong. It happens where arrays are shifted by slices, and where a
+scan carries the next value but the body uses its own.
+
+Reported for the difference of a target (the sum of a reward and a discounted estimate) and the very
+value that it is made from, also where that was extended by a last element and cut again.""",
+    wrong="""\
+import jax.numpy as jnp
+
+
+def entry(rewards, values, last, dones):
+    extended = jnp.concatenate([values, last[None]])
+    return rewards + 0.99 * (1.0 - dones) * extended[:-1] - values
+
+
+def inputs():
+    return jnp.ones((6, 3)), jnp.ones((6, 3)), jnp.ones(3), jnp.zeros((6, 3))
+""",
+    right="""\
+import jax.numpy as jnp
+
+
+def entry(rewards, values, last, dones):
+    extended = jnp.concatenate([values, last[None]])
+    return rewards + 0.99 * (1.0 - dones) * extended[1:] - values
+
+
+def inputs():
+    return jnp.ones((6, 3)), jnp.ones((6, 3)), jnp.ones(3), jnp.zeros((6, 3))
+""",
+    source=check_source,
+)

@@ -1,0 +1,144 @@
+"""Targets of values: a reward, and a discounted estimate of what comes after.
+
+Which number is the reward and which one discounts is told by names; what is made from what by the
+flow of data.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...words import is_reward, words_of
+from ..classes import all_fields
+from ..frame import Frame
+from ..graph import Node
+from ..values import Data, Instance, Sequence, Value
+from .loops import behind
+from .names import named_parts, names_of
+
+if TYPE_CHECKING:
+    from ..facts import SourceFacts
+
+_DISCOUNTS = frozenset("gamma discount discounts discounting".split())
+# They say that an episode has ended here, and not that it goes on.
+_ENDS = frozenset("done dones terminal terminals terminated terminations termination".split())
+_NEGATIONS = frozenset("not non no nonterminal notdone alive continue continues mask valid".split())
+_PATH = re.compile(r"[\w.\[\]'\"]+")  # `batch.done` and `batch['done']`, and no computation
+_CASTS = frozenset(("ndarray.astype", "jax.numpy.asarray", "jax.numpy.float32", "ndarray.reshape"))
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """`reward + discount * bootstrapped`, in the call of a function that adds them up."""
+
+    frame: Frame
+    total: Node
+    reward: Node
+    product: Node
+
+
+def targets(facts: SourceFacts) -> Iterator[Target]:
+    """All sums of a reward and something discounted."""
+    for frame, total in sums(facts):
+        rewards = [it for it in total.inputs if _is_reward(facts, it, frame)]
+        products = [it for it in total.inputs if is_discounted(facts, it, frame)]
+        if len(rewards) == 1 and len(products) == 1 and rewards[0] is not products[0]:
+            yield Target(frame, total, rewards[0], products[0])
+
+
+def sums(facts: SourceFacts) -> Iterator[tuple[Frame, Node]]:
+    """Every sum that some function of the module makes."""
+    seen: set[Node] = set()
+    for frames in facts.record.runs.values():
+        for frame in frames:
+            for _, value in (*frame.steps, *frame.returns):
+                for node in behind(value):
+                    if node.operation == "+" and node.frame is frame and node not in seen:
+                        seen.add(node)
+                        yield frame, node
+
+
+def _is_reward(facts: SourceFacts, node: Node, frame: Frame) -> bool:
+    return any(is_reward(name) for name in names_of(facts, node, frame))
+
+
+def is_discounted(facts: SourceFacts, node: Node, frame: Frame) -> bool:
+    """Whether a value is multiplied by a number just below one, or by what is called so."""
+    if node.operation != "*" or not isinstance(node.syntax, ast.BinOp):
+        return False
+    words: set[str] = set()
+    for it in ast.walk(node.syntax):
+        if isinstance(it, ast.Constant):
+            if isinstance(it.value, float) and 0.5 < it.value < 1.0:
+                return True
+        elif isinstance(it, (ast.Name, ast.Attribute)):
+            words.update(words_of(it.id if isinstance(it, ast.Name) else it.attr))
+    for it in node.inputs:
+        words.update(word for name in names_of(facts, it, frame) for word in words_of(name))
+    return not words.isdisjoint(_DISCOUNTS)
+
+
+def factors(product: Node) -> list[Value]:
+    """The factors of a product of products."""
+    found: list[Value] = []
+    pending: list[Value] = list(product.operands)
+    while pending and len(found) < 12:
+        value = pending.pop(0)
+        if isinstance(value, Data) and _is_product_beside(value.node, product):
+            pending = [*value.node.operands, *pending]
+        else:
+            found.append(value)
+    return found
+
+
+def _is_product_beside(node: Node, product: Node) -> bool:
+    return node.operation == "*" and bool(node.operands) and node.frame is product.frame
+
+
+def is_end(facts: SourceFacts, node: Node, frame: Frame) -> bool:
+    """Whether a value is true where an episode ends, by its name."""
+    while node.operation in _CASTS and node.inputs:
+        node = node.inputs[0]
+    names = [it for it in names_of(facts, node, frame) if it and _PATH.fullmatch(it)]
+    negated = any(not _NEGATIONS.isdisjoint(words_of(it)) for it in names)
+    return not negated and any(map(is_called_an_end, names))
+
+
+def is_called_an_end(name: str) -> bool:
+    """Whether a name is that of a flag which is true where an episode ends."""
+    words = set(words_of(name))
+    return not words.isdisjoint(_ENDS) and words.isdisjoint(_NEGATIONS)
+
+
+def ends_beside(frame: Frame, reward: Node) -> str:
+    """The name of a flag in the record from which a reward is taken; empty if there is none."""
+    for value in frame.environment.values():
+        if not isinstance(value, (Instance, Sequence)):
+            continue
+        known = named_parts(value)
+        if not any(node is reward for _, node in known):
+            continue
+        cls = value.cls if isinstance(value, Instance) else value.type
+        fields = list(all_fields(cls)) if cls is not None else []
+        found = [name for name in fields if is_called_an_end(name)]
+        if found:
+            return found[0]
+    return ""
+
+
+def estimates(facts: SourceFacts, target: Target) -> list[Value]:
+    """The factors of a discounted product but for one number for all."""
+    return [it for it in factors(target.product) if not _is_one_number(facts, it, target.frame)]
+
+
+def _is_one_number(facts: SourceFacts, factor: Value, frame: Frame) -> bool:
+    if not isinstance(factor, Data):
+        return True
+    words = {it for name in names_of(facts, factor.node, frame) for it in words_of(name)}
+    # A discount in a record is zero where an episode ends.
+    is_given = factor.node.operation == "parameter" and not words.isdisjoint(_DISCOUNTS)
+    return "gamma" in words or is_given
