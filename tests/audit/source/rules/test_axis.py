@@ -495,3 +495,11 @@ def test_a_jacobian_has_more_axes_than_a_gradient():
         return scaled + jnp.linalg.det(jax.hessian(lambda x: (x ** 2).sum())(jnp.ones(3)))
     """
     assert found("AX201", program) == []
+
+
+def test_a_product_of_arguments_that_are_not_counted():
+    program = """
+    def reward(valid, pair):
+        return lax.cond(valid, jnp.dot, lambda *_: 0.0, *pair)
+    """
+    assert found("AX201", program) == []

@@ -184,6 +184,34 @@ WRONG = {
             grads, updated_stats = jax.grad(loss, has_aux=True)(params)  # DF105
             return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads), stats
         """,
+    "the entropy of choices of which some are masked": """
+        class Choice:
+            def __init__(self, scores, legal):
+                self.legal = legal
+                self.scores = jnp.where(legal, scores, -1e9)
+
+            def entropy(self):
+                p = jax.nn.softmax(self.scores)
+                return -(p * jnp.log(p)).sum(-1)  # DF201
+
+        def bonus(w, x, legal):
+            return Choice(x @ w, legal).entropy().mean()
+        """,
+    "logarithms of what saturates": """
+        def log_density(mean, noise):
+            action = jnp.tanh(mean + noise)
+            return -0.5 * noise**2 - jnp.log(1.0 - action**2)  # DF206
+
+        def likelihood(w, x, labels):
+            p = jax.nn.sigmoid(x @ w)
+            return (labels * jnp.log(p)).mean()  # DF206
+        """,
+    "differences of frames that are bytes": """
+        def motion(video):
+            frames = jnp.asarray(video, dtype=jnp.uint8)
+            change = frames[1:] - frames[:-1]  # DF202
+            return jnp.abs(change).astype(jnp.float32).mean()
+        """,
 }
 
 RIGHT = {
@@ -333,6 +361,27 @@ RIGHT = {
                 return jax.tree.map(lambda p, g, s: p - s * g, params, grads, new_stats)
 
             return improved(), stats
+        """,
+    "logarithms that are kept from zero": """
+        def entropy(scores, legal):
+            p = jax.nn.softmax(jnp.where(legal, scores, -jnp.inf))
+            safe = jnp.where(legal, p, 1.0)
+            plain = jax.nn.softmax(scores)
+            late = jnp.where(legal, p * jnp.log(p), 0.0)
+            return -(p * jnp.log(safe)).sum(-1) - (plain * jnp.log(plain)).sum() - late.sum()
+
+        def log_density(mean, noise):
+            action = jnp.tanh(mean + noise)
+            rate = jnp.log(jnp.maximum(mean, 1e-6)) + jnp.log(jax.nn.relu(mean) + 1e-6)
+            return rate - jnp.log(1.0 - action**2 + 1e-6) + jnp.log(1.0 - jnp.exp(mean))
+        """,
+    "differences of bytes that are made wide, signed or bounded": """
+        def motion(video, floor):
+            frames = jnp.asarray(video, dtype=jnp.uint8)
+            wide = frames[1:].astype(jnp.int16) - frames[:-1].astype(jnp.int16)
+            signed = (frames[1:] - frames[:-1]).astype(jnp.int8)
+            above = jnp.maximum(frames[1:], frames[:-1]) - frames[:-1]
+            return wide.sum(), signed, above
         """,
 }
 

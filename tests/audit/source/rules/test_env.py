@@ -341,6 +341,16 @@ FINE = {
             extended = jnp.concatenate([values, last[None]])
             return rewards + 0.99 * (1.0 - dones) * extended[1:] - extended[:-1]
         """,
+    "parameters that follow others, from batches of rewards and values": """
+        def train(state, batches, learn):
+            def body(carry, batch):
+                slow_params, fast = carry
+                fast = learn(fast, batch.reward, batch.value)
+                slow_params = fast * 0.01 + slow_params * 0.99
+                return (slow_params, fast), None
+
+            return lax.scan(body, state, batches)
+        """,
 }
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Severity
+from ...finding import Confidence, Engine, Severity
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
+    from ...source.graph import Node
     from ...trace.facts import Facts
 
 
@@ -53,6 +55,50 @@ _WORDS = {
 }
 
 
+def check_source(facts: SourceFacts) -> Iterator[Verdict]:
+    """Differences of two arrays of narrow integers without a sign."""
+    from ...source.queries.arrays import arrays_in_words
+    from ...source.queries.nodes import all_nodes, users_of
+
+    found = [it for it in all_nodes(facts) if _is_unsigned_difference(it)]
+    users = users_of(all_nodes(facts)) if found else {}
+    for node in found:
+        place = node.place
+        if place is None or any(map(_means_it, users.get(node, ()))):
+            continue
+        yield RULE.finding(
+            place,
+            current=f"the difference of {arrays_in_words(facts, list(node.operands))} is computed "
+            f"in {node.dtype}, which holds nothing below zero: it wraps around",
+            expected="the result fits the dtype that it is computed in",
+            fix=_fix(node.dtype or "", "sub"),
+            engine=Engine.SOURCE,
+            confidence=Confidence.LIKELY,
+        )
+
+
+def _is_unsigned_difference(node: Node) -> bool:
+    from ...source.values import Data
+
+    if node.dtype not in ("uint8", "uint16") or node.operation not in ("-", "jax.numpy.subtract"):
+        return False
+    sides = [it.node for it in node.operands if isinstance(it, Data)]
+    # What is subtracted from a maximum or a constant array may be known to be smaller.
+    plain = [it for it in sides if it.dtype == node.dtype and not _is_bound(it)]
+    return len(plain) == 2
+
+
+def _is_bound(node: Node) -> bool:
+    return node.operation.rpartition(".")[2] in ("maximum", "max", "full", "full_like")
+
+
+def _means_it(user: Node) -> bool:
+    """Whether what wraps is chosen away, masked, or read as signed again."""
+    name = user.operation.rpartition(".")[2]
+    is_signed = name in ("astype", "view") and user.dtype in ("int8", "int16")
+    return is_signed or name in ("where", "select", "minimum") or user.operation in ("&", "%")
+
+
 RULE = Rule(
     code="DF202",
     name="integer-wraps",
@@ -92,4 +138,5 @@ def inputs():
     return jnp.zeros((4, 4), jnp.uint8), jnp.ones((4, 4), jnp.uint8)
 """,
     trace=check,
+    source=check_source,
 )

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Severity
+from ...finding import Confidence, Engine, Severity
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
     from ...trace.facts import Facts
     from ...trace.program import Step, Value
 
@@ -81,6 +82,25 @@ _FIXES = {
     "erf": "use `jax.scipy.stats.norm.logcdf`, or add a small number before the logarithm",
 }
 
+
+def check_source(facts: SourceFacts) -> Iterator[Verdict]:
+    """The same, by reading."""
+    from ...source.queries.logarithms import of_saturated
+    from ...source.values import Data
+
+    for it in of_saturated(facts):
+        place = it.node.place
+        if place is not None:
+            yield RULE.finding(
+                place,
+                current=f"log of `{facts.name_of(Data(it.operand))}`, which {it.why} rounds to 0 "
+                f"for arguments beyond {_SATURATES} or so: the result is -inf",
+                expected="a logarithm that stays finite for all arguments",
+                fix=_FIXES["tanh" if it.why == "tanh" else "sigmoid"],
+                engine=Engine.SOURCE,
+            )
+
+
 RULE = Rule(
     code="DF206",
     name="saturated-logarithm",
@@ -122,4 +142,5 @@ def inputs():
     return jnp.array([0.3, -2.0]), jnp.array([1.0, 0.0])
 """,
     trace=check,
+    source=check_source,
 )

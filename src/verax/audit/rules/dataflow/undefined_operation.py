@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Evidence, Severity
+from ...finding import Confidence, Engine, Evidence, Severity
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
     from ...trace.facts import Facts
     from ...trace.hazards import Hazard
 
@@ -78,6 +79,27 @@ _FIXES = {
 }
 
 
+def check_source(facts: SourceFacts) -> Iterator[Verdict]:
+    """Logarithms of what holds zeros that the program itself has put there."""
+    from ...source.queries.logarithms import of_zero
+    from ...source.values import Data
+
+    for it in of_zero(facts):
+        place = it.node.place
+        if place is not None:
+            yield RULE.finding(
+                place,
+                current=f"the logarithm of `{facts.name_of(Data(it.operand))}`, which can be zero: "
+                f"{it.why}; the result is -inf, and zero times it nan",
+                expected="the operation gets only numbers for which it is defined",
+                fix="choose a safe operand first, `jnp.log(jnp.where(ok, p, 1.0))`, or take "
+                "`jax.nn.log_softmax` of the logits",
+                evidence=(Evidence(it.why, it.origin.place),),
+                engine=Engine.SOURCE,
+                confidence=Confidence.LIKELY,
+            )
+
+
 RULE = Rule(
     code="DF201",
     name="undefined-operation",
@@ -119,4 +141,5 @@ def inputs():
     return jnp.array([0.1, 0.7, -0.3]), jnp.array([True, False, True])
 """,
     trace=check,
+    source=check_source,
 )

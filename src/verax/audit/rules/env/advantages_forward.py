@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Severity
-from ...words import is_reward, is_value_estimate
+from ...words import is_reward, is_value_estimate, words_of
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -110,6 +110,8 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
             if not _feeds_back_discounted(after.node, before.node) or _is_average(after.node):
                 continue
             name = local_name(facts, body_frame(facts, loop), before, after)
+            if not _LEARNED.isdisjoint(words_of(name)):
+                continue  # Parameters that follow others in small steps.
             yield RULE.finding(
                 loop.place,
                 current=f"the scan runs forwards in time, so `{name}` adds up "
@@ -119,6 +121,9 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
                 fix="`jax.lax.scan(…, reverse=True)`",
                 engine=Engine.SOURCE,
             )
+
+
+_LEARNED = frozenset("params param parameters weights opt ema".split())
 
 
 def _estimates(facts: SourceFacts, loop: Loop) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ...finding import Place
+from ...words import words_of
 from ..classes import fields_are_leaves
 from ..events import Call, Event
 from ..facts import SourceFacts
@@ -123,17 +124,19 @@ def _of_optimiser(frame: Frame, statement: ast.Assign, target: ast.Tuple) -> Dro
     return DroppedState(frame.place(statement), words, f"`{text}`", frame.place(used))
 
 
-def _mutated(facts: SourceFacts) -> dict[Node, str]:
-    """The new collections that `apply(…, mutable=["batch_stats"])` returns, by their first name."""
-    found: dict[Node, str] = {}
+def _mutated(facts: SourceFacts) -> dict[Node, tuple[str, Frame]]:
+    """What `apply(…, mutable=["batch_stats"])` returns anew: its first name, and who calls."""
+    found: dict[Node, tuple[str, Frame]] = {}
     for call in facts.events(Call):
         mutable = call.keywords.get("mutable")
         items = mutable.items if isinstance(mutable, Sequence) else [mutable]
         names = [it.value for it in items or () if isinstance(it, Constant)]
         if not names or not isinstance(names[0], str) or not _NOTES.isdisjoint(names):
             continue
+        if any("target" in words_of(ast.unparse(it)) for it in getattr(call.syntax, "args", ())):
+            continue  # A network that only others train keeps what it has.
         for node in nodes_of(_second(call.result)):
-            found[node] = names[0]
+            found[node] = names[0], call.frame
     return found
 
 
@@ -147,14 +150,17 @@ def _second(value: Value) -> Value:
 
 
 def _of_flax(
-    frame: Frame, statement: ast.Assign, value: Value, mutated: dict[Node, str]
+    frame: Frame, statement: ast.Assign, value: Value, mutated: dict[Node, tuple[str, Frame]]
 ) -> DroppedState | None:
     """`out, _ = model.apply(variables, …, mutable=["batch_stats"])`, also where a loss did so."""
     for name, part in _pairs(statement.targets[0], value):
-        found = {mutated[node] for node in nodes_of(part) if node in mutated}
-        if found and _is_never_read(frame, name):
-            text = f"`{min(found)}`"
-            return DroppedState(frame.place(statement), ast.unparse(statement), text, None)
+        found = next((mutated[node] for node in nodes_of(part) if node in mutated), None)
+        if found is None or not _is_never_read(frame, name):
+            continue
+        # Who is handed it by somebody else may well not need it.
+        if found[1] is frame or not _is_dropped(name):
+            text = ast.unparse(statement)
+            return DroppedState(frame.place(statement), text, f"`{found[0]}`", None)
     return None
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...words import is_reward, words_of
+from ...words import is_episode_end, is_reward, words_of
 from ..classes import all_fields
 from ..frame import Frame
 from ..graph import Node
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 _DISCOUNTS = frozenset("gamma discount discounts discounting".split())
 # They say that an episode has ended here, and not that it goes on.
 _ENDS = frozenset("done dones terminal terminals terminated terminations termination".split())
-_NEGATIONS = frozenset("not non no nonterminal notdone alive continue continues mask valid".split())
+# What may stand beside: `next_done`, `batch.is_terminal`, but not `gamma_with_terminal`.
+_BESIDE = frozenset("is next batch mb env envs episode step t b traj last".split())
 _PATH = re.compile(r"[\w.\[\]'\"]+")  # `batch.done` and `batch['done']`, and no computation
 _CASTS = frozenset(("ndarray.astype", "jax.numpy.asarray", "jax.numpy.float32", "ndarray.reshape"))
 
@@ -104,14 +105,14 @@ def is_end(facts: SourceFacts, node: Node, frame: Frame) -> bool:
     while node.operation in _CASTS and node.inputs:
         node = node.inputs[0]
     names = [it for it in names_of(facts, node, frame) if it and _PATH.fullmatch(it)]
-    negated = any(not _NEGATIONS.isdisjoint(words_of(it)) for it in names)
-    return not negated and any(map(is_called_an_end, names))
+    own = [it for it in names if is_episode_end(it)]
+    return bool(own) and all(map(is_called_an_end, own))
 
 
 def is_called_an_end(name: str) -> bool:
     """Whether a name is that of a flag which is true where an episode ends."""
-    words = set(words_of(name))
-    return not words.isdisjoint(_ENDS) and words.isdisjoint(_NEGATIONS)
+    words = set(words_of(name.rpartition(".")[2]))
+    return not words.isdisjoint(_ENDS) and words <= _ENDS | _BESIDE
 
 
 def ends_beside(frame: Frame, reward: Node) -> str:
