@@ -33,6 +33,7 @@ from .values import (
     Bound,
     Class,
     Constant,
+    Data,
     Function,
     Instance,
     Mapping,
@@ -281,8 +282,12 @@ def _call_generic(
     keyword_only = {it.arg for it in function.syntax.args.kwonlyargs}
     names = [name for name in given if name not in keyword_only]
     taken = set[str]()
+    if transformed.kind in _MAPS:
+        _without_shapes(given)
     value = transformed.function
     while isinstance(value, (Bound, Partial, Transformed)):
+        if isinstance(value, Transformed) and value.kind in _MAPS:
+            _without_shapes(given)
         if isinstance(value, Partial):
             names = names[len(value.args) :]
             taken |= value.keywords.keys()
@@ -302,6 +307,16 @@ def _call_generic(
     by_name = {name: given[name] for name in needed if name in keyword_only - taken}
     is_open = function.syntax.args.vararg is not None
     apply(machine, Site(frame, transformed.syntax, is_open), transformed, args, by_name)
+
+
+_MAPS = frozenset(("vmap", "pmap", "shard_map"))
+
+
+def _without_shapes(given: dict[str, Value]) -> None:
+    """Forget what annotations say of arguments: it holds inside of a map, not around it."""
+    for value in given.values():
+        if isinstance(value, Data):
+            value.node.shape = None
 
 
 def _given_elsewhere(

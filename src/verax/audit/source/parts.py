@@ -349,8 +349,9 @@ def _item_of_mapping(machine: Interpreter, site: Site, base: Mapping, index: Val
         if found is not None:
             return found
         spread = [it for key, it in base.items.items() if isinstance(key, Spread)]
-        if spread:
-            return _of_several([item(machine, site, it, index) for it in spread])
+        part = one_of(item(machine, site, it, index) for it in spread)
+        if part is not None:
+            return part
     elif isinstance(index, Data):
         machine.convert(site, "key", index)
     joined = None if base.is_open else one_of(base.items.values())
@@ -361,14 +362,6 @@ def hashed(machine: Interpreter, site: Site, key: Value) -> None:
     """A value becomes a key of a dict or an element of a set."""
     if isinstance(key, Data) and key.is_array:
         machine.convert(site, "key", key)
-
-
-def _of_several(values: list[Value]) -> Value:
-    """One of some values."""
-    joined = values[0]
-    for value in values[1:]:
-        joined = join(joined, value)
-    return joined
 
 
 # --- elements

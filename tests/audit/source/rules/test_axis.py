@@ -503,3 +503,19 @@ def test_a_product_of_arguments_that_are_not_counted():
         return lax.cond(valid, jnp.dot, lambda *_: 0.0, *pair)
     """
     assert found("AX201", program) == []
+
+
+def test_annotations_of_a_mapped_function_hold_inside_of_the_map():
+    program = """
+    from jaxtyping import Array, Float
+
+    def scores(q: Float[Array, "query dim"], k: Float[Array, "key dim"]):
+        return jnp.einsum("qd,kd->qk", q, k)
+
+    def attend(q: Float[Array, "query dim"], k: Float[Array, "key dim"]):
+        return jax.nn.softmax(scores(q, k), axis=-1)
+
+    def heads(q, k):
+        return jax.vmap(jax.vmap(attend, in_axes=(1, 1), out_axes=1))(q, k)
+    """
+    assert found("AX201", program) == []
