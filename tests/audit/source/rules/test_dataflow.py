@@ -212,6 +212,16 @@ WRONG = {
             change = frames[1:] - frames[:-1]  # DF202
             return jnp.abs(change).astype(jnp.float32).mean()
         """,
+    "the smaller of one estimate, in two helpers": """
+        def estimates(nets, x):
+            one = jnp.tanh(x @ nets["first"])[..., 0]
+            two = jnp.tanh(x @ nets["first"])[..., 0]  # DF108
+            return one, two
+
+        def target(nets, x, reward):
+            one, two = estimates(nets, x)
+            return reward + 0.99 * jnp.minimum(one, two)
+        """,
 }
 
 RIGHT = {
@@ -382,6 +392,23 @@ RIGHT = {
             signed = (frames[1:] - frames[:-1]).astype(jnp.int8)
             above = jnp.maximum(frames[1:], frames[:-1]) - frames[:-1]
             return wide.sum(), signed, above
+        """,
+    "the smaller of two estimates, by position and by turn": """
+        def target(nets, x, critic):
+            one, two = (critic(net, x) for net in nets)
+            both = [critic(net, x) for net in nets]
+            largest = functools.reduce(jnp.maximum, both)
+            highest = jax.tree.reduce(jnp.maximum, jax.tree.map(jnp.max, nets))
+            return jnp.minimum(one, two) + jnp.minimum(both[0], both[1]) + largest + highest
+        """,
+    "a logarithm of a probability that is none, as it should be": """
+        def log_cdf(value, scale):
+            return jnp.log(jnp.clip(value / scale, 0.0, 1.0))
+        """,
+    "a masked probability that is cut off above zero": """
+        def log_probabilities(scores, legal):
+            p = jax.nn.softmax(jnp.where(legal, scores, -1e9))
+            return jnp.log(jnp.clip(p, 1e-8, 1.0))
         """,
 }
 

@@ -98,7 +98,7 @@ def _zeros(operand: Node) -> Iterator[tuple[Node, str]]:
             yield mask, "the probability of what is masked here is zero"
     elif name in ("relu", "one_hot", "relu6"):
         yield origin, f"`{name}` gives zeros"
-    elif any(_number(it) == 0 for it in origin.operands[1:]):
+    elif name == "maximum" and any(_number(it) == 0 for it in origin.operands):
         yield origin, "it is cut off at zero here"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Hashable
 
 from ..graph import Node
@@ -81,9 +82,18 @@ class Sameness:
             return ("node", id(node))
         label = node.label if node.operation in ("item", "field", "static") else ""
         if node.operation == "item" and not label and not node.operands:
-            # A slice or a mask: the same only where it is written once.
-            return ("item", id(node.syntax), sources)
+            # A slice or a mask: the same where it is written once, or in numbers.
+            return ("item", _fixed_index(node.syntax) or id(node.syntax), sources)
         return (name, label, sources, tuple(_literal(it) for it in node.operands))
+
+
+def _fixed_index(syntax: ast.AST | None) -> str:
+    """The text of an index that holds only numbers; empty for others."""
+    if not isinstance(syntax, ast.Subscript):
+        return ""
+    names = (ast.Name, ast.Attribute, ast.Call, ast.Starred)
+    is_fixed = not any(isinstance(it, names) for it in ast.walk(syntax.slice))
+    return ast.unparse(syntax.slice) if is_fixed else ""
 
 
 def _literal(value: Value) -> Hashable:

@@ -1,0 +1,112 @@
+"""The smaller or larger of two values that are one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Engine, Evidence, Finding, Severity
+from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
+    from ...source.graph import Node
+
+_CHOICES = frozenset(f"jax.numpy.{it}" for it in ("minimum", "maximum", "fmin", "fmax"))
+_TRIVIAL = frozenset(("zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "arange"))
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Choices between two values that are made in the same way from the same things."""
+    from ...source.queries.nodes import all_nodes, nodes_apart
+    from ...source.queries.sameness import Sameness
+    from ...source.queries.surroundings import Context
+
+    choices = [it for it in all_nodes(facts) if it.operation in _CHOICES]
+    same = Sameness(names=Context(facts).name) if choices else Sameness()
+    for choice in choices:
+        pair = _pair(choice)
+        if pair is None or pair[0] is pair[1] or not same.are(*pair):
+            continue
+        name = choice.operation.rpartition(".")[2]
+        first, second = nodes_apart(facts, *pair)
+        if not second.file or first == second or choice.place is None:
+            continue
+        yield RULE.finding(
+            second,
+            current=f"this is the value of line {first.line} once more, computed from the same "
+            f"things, and `{name}` chooses between the two",
+            expected=f"`{name}` gets two values",
+            fix="look which of the two was to be made from something else",
+            evidence=(Evidence(f"`{name}` gets both here", choice.place),),
+            engine=Engine.SOURCE,
+        )
+
+
+def _pair(choice: Node) -> tuple[Node, Node] | None:
+    """The two values that are chosen from, if both are computed."""
+    from ...source.values import Data
+
+    sides = [it.node for it in choice.operands if isinstance(it, Data)]
+    if len(sides) != 2 or any(_is_trivial(it) for it in sides):
+        return None
+    one, other = sides
+    # Where parts of two values are chosen from, the values tell more.
+    while one.operation == other.operation == "item" and one.inputs[0] is not other.inputs[0]:
+        one, other = one.inputs[0], other.inputs[0]
+    return one, other
+
+
+def _is_trivial(node: Node) -> bool:
+    return not node.inputs or node.operation.rpartition(".")[2] in _TRIVIAL
+
+
+RULE = Rule(
+    code="DF108",
+    name="same-value-twice",
+    title="A choice between a value and itself",
+    family="dataflow",
+    severity=Severity.CRITICAL,
+    explanation="""\
+The smaller of two estimates is taken because they are two: of twin critics, of two bounds. If both
+are computed from the same parameters, `jnp.minimum(q1, q2)` is `q1`, and the second network is
+never used. It happens where a line is copied and changed in one place less than needed.
+
+Reported where both sides of `minimum` or `maximum` are computed in the same way from the same
+things.""",
+    wrong="""\
+import jax.numpy as jnp
+
+
+def critic(w, x):
+    return jnp.tanh(x @ w)
+
+
+def entry(params, x):
+    first = critic(params["one"], x)
+    second = critic(params["one"], x)
+    return jnp.minimum(first, second)
+
+
+def inputs():
+    return {"one": jnp.ones(3), "two": jnp.ones(3)}, jnp.ones((4, 3))
+""",
+    right="""\
+import jax.numpy as jnp
+
+
+def critic(w, x):
+    return jnp.tanh(x @ w)
+
+
+def entry(params, x):
+    first = critic(params["one"], x)
+    second = critic(params["two"], x)
+    return jnp.minimum(first, second)
+
+
+def inputs():
+    return {"one": jnp.ones(3), "two": jnp.ones(3)}, jnp.ones((4, 3))
+""",
+    source=check_source,
+)
