@@ -349,7 +349,7 @@ def _item_of_mapping(machine: Interpreter, site: Site, base: Mapping, index: Val
         if found is not None:
             return found
         spread = [it for key, it in base.items.items() if isinstance(key, Spread)]
-        part = one_of(item(machine, site, it, index) for it in spread)
+        part = one_of([item(machine, site, it, index) for it in spread])
         if part is not None:
             return part
     elif isinstance(index, Data):
