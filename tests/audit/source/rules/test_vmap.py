@@ -201,6 +201,19 @@ def test_maps_of_too_few_arguments_and_of_numbers():
     assert found("VM202", program) == [5, 6]
 
 
+def test_one_key_for_a_map_over_many():
+    program = """
+    def noisy(key, x):
+        return x + jax.random.normal(key)
+
+    def f(key, xs):
+        key, sub = jax.random.split(key)
+        keys = jax.random.split(key, xs.shape[0])
+        return jax.vmap(noisy)(sub, xs), jax.vmap(noisy)(keys, xs)
+    """
+    assert found("VM202", program) == [7]
+
+
 def test_in_axes_of_a_bound_method_and_of_a_named_tuple():
     program = """
     from typing import NamedTuple

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..binding import positional_names
 from ..classes import innermost_function
 from ..events import Applied, Event, Made
+from ..graph import Node
 from ..library.options import axes_of
 from ..shapes import Dim
 from ..shapes.dims import differ, show
@@ -191,8 +192,8 @@ def _wrong_axes(facts: SourceFacts, event: Applied) -> Iterator[str]:
     sizes: list[tuple[Dim, str]] = []
     for leaf, axis, _ in mapped_axes(event):
         shape = leaf.node.shape
-        if not isinstance(shape, tuple) or (leaf.node.is_key and not shape):
-            continue  # What is called a key may be many.
+        if not isinstance(shape, tuple) or _may_be_many(leaf.node):
+            continue
         text = array_in_words(facts, leaf)
         if not -len(shape) <= axis < len(shape):
             yield f"{kind} maps axis {axis} of {text}, which has no such axis"
@@ -202,6 +203,12 @@ def _wrong_axes(facts: SourceFacts, event: Applied) -> Iterator[str]:
         if differ(sizes[0][0], size):
             yield f"{kind} maps axes of different sizes: {sizes[0][1]}, {text}"
             return
+
+
+def _may_be_many(node: Node) -> bool:
+    """Whether what is called a key may be an array of them: all but one of the keys of a split."""
+    is_child = node.operation == "item" and node.inputs[0].operation == "jax.random.split"
+    return node.is_key and not node.shape and not is_child
 
 
 def _wrong_results(event: Applied) -> Iterator[str]:
