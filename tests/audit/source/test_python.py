@@ -1,0 +1,273 @@
+"""What the interpreter knows of Python, seen by what a rule finds because of it."""
+
+import pytest
+
+from .rules.reading import found
+
+PROGRAMS = {
+    "what is false in any case": (
+        "JT202",
+        """
+        @jax.jit
+        def f(x, flag):
+            shown = flag and False
+            if shown:
+                x = float(x)
+            return x
+        """,
+        [],
+    ),
+    "the rest of a condition that is decided": (
+        "JT201",
+        """
+        DEBUG = False
+
+        @jax.jit
+        def f(x):
+            if DEBUG and x.sum() > 0:
+                x = -x
+            return x
+        """,
+        [],
+    ),
+    "a list times an array": (
+        "JT201",
+        """
+        @jax.jit
+        def f(x):
+            y = [1.0, 2.0] * jnp.sin(x)
+            if y[0] > 0:
+                y = -y
+            return y
+        """,
+        [4],
+    ),
+    "two trees that are compared": (
+        "JT201",
+        """
+        @jax.jit
+        def f(a, b):
+            return a if a == b else b
+        """,
+        [],
+    ),
+    "a chain of comparisons": (
+        "JT201",
+        """
+        @jax.jit
+        def f(x):
+            return 0 < x < 1
+        """,
+        [3],
+    ),
+    "a value that only a loop that is left gives": (
+        "JT202",
+        """
+        @jax.jit
+        def f(x, flag):
+            for _ in range(3):
+                if flag:
+                    y = jnp.sum(x)
+                    break
+            return float(y)
+        """,
+        [7],
+    ),
+    "what is expected to fail": (
+        "JT201",
+        """
+        import pytest
+
+        @jax.jit
+        def f(x):
+            with pytest.raises(ValueError):
+                if x > 0:
+                    x = -x
+            return x
+        """,
+        [],
+    ),
+    "a match on a tracer": (
+        "JT201",
+        """
+        @jax.jit
+        def f(x):
+            match jnp.sum(x):
+                case 0:
+                    return x
+            return -x
+        """,
+        [3],
+    ),
+    "the order of decorators": (
+        "JT202",
+        """
+        def eager(g):
+            def call(x):
+                return float(g(x))
+            return call
+
+        @jax.jit
+        @eager
+        def f(x):
+            return x.sum()
+        """,
+        [3],
+    ),
+    "arguments whose number is not known": (
+        "JT202",
+        """
+        def scaled(x, plainly=False):
+            if plainly:
+                return float(x)
+            return x
+
+        @jax.jit
+        def f(args):
+            return scaled(*args)
+        """,
+        [3],
+    ),
+    "a keyword that a call gives anew": (
+        "JT202",
+        """
+        def scaled(x, plainly=False):
+            return float(x) if plainly else x
+
+        gently = functools.partial(scaled, plainly=False)
+
+        @jax.jit
+        def f(x):
+            return gently(x, plainly=True)
+        """,
+        [2],
+    ),
+    "a tracer or an array of NumPy": (
+        "JT202",
+        """
+        @jax.jit
+        def f(x, flag):
+            y = jnp.sin(x) if flag else np.float32(3.0)
+            return float(y)
+        """,
+        [],
+    ),
+    "a number by its annotation": (
+        "JT201",
+        """
+        @jax.jit
+        def f(x, n: int):
+            if n in (1, 2):
+                x = -x
+            return x
+        """,
+        [3],
+    ),
+    "a list that may have one more": (
+        "JT202",
+        """
+        def collect(x, flag):
+            outs = []
+            if flag:
+                outs.append(x)
+            if len(outs) == 0:
+                return float(x)
+            return x
+
+        def g(x, flag):
+            return jax.jit(lambda y: collect(y, flag))(x)
+        """,
+        [6],
+    ),
+    "a dict that may have one more": (
+        "JT202",
+        """
+        def collect(x, flag):
+            outs = {}
+            if flag:
+                outs.update(first=x)
+            if "first" not in outs:
+                return float(x)
+            return x
+
+        def g(x, flag):
+            return jax.jit(lambda y: collect(y, flag))(x)
+        """,
+        [6],
+    ),
+    "a default where a key may be missing": (
+        "JT202",
+        """
+        @jax.jit
+        def f(x, name):
+            return float({"a": jnp.sin(x)}.get("b", 0.0))
+        """,
+        [],
+    ),
+    "a filter by tracers": (
+        "JT201",
+        """
+        @jax.jit
+        def f(x):
+            return list(filter(lambda y: y > 0, [x, jnp.sin(x)]))
+        """,
+        [3],
+    ),
+    "a key that one of two expressions consumes": (
+        "RK001",
+        """
+        def f(key, x, flag):
+            y = jax.random.normal(key) if flag else x
+            return y + jax.random.normal(key)
+        """,
+        [3],
+    ),
+    "a key that a helper consumes on one of its ways": (
+        "RK001",
+        """
+        def noisy(key, x, flag):
+            if flag:
+                return x + jax.random.normal(key)
+            return x
+
+        def f(key, x, flag):
+            return noisy(key, x, flag) + jax.random.uniform(key)
+        """,
+        [7],
+    ),
+    "a key that a loop has consumed": (
+        "RK001",
+        """
+        def f(key, xs):
+            for x in xs:
+                y = x + jax.random.normal(key)
+            return y + jax.random.uniform(key)
+        """,
+        [4],
+    ),
+    "an item that was replaced": (
+        "RK001",
+        """
+        def f(state, key):
+            x = jax.random.normal(state["key"])
+            state["key"] = key
+            return x + jax.random.normal(state["key"])
+        """,
+        [],
+    ),
+    "a counter that starts later": (
+        "RK004",
+        """
+        def f(key):
+            keys = jax.random.split(key, 3)
+            return [jax.random.normal(keys[i]) for i in range(1, 4)]
+        """,
+        [3],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PROGRAMS)
+def test_python_is_known(case: str):
+    code, program, lines = PROGRAMS[case]
+    assert found(code, program) == lines
