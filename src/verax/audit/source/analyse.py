@@ -22,7 +22,6 @@ from .facts import SourceFacts
 from .frame import Frame, Region, Site
 from .graph import Node
 from .library import registry
-from .library.staging import as_traced
 from .library.transforms import apply
 from .library.trees import tree_functions
 from .machine import STATEMENTS_ON_HOST, Interpreter
@@ -41,6 +40,7 @@ from .values import (
     Sequence,
     Transformed,
     Value,
+    mapped,
 )
 
 if TYPE_CHECKING:
@@ -128,6 +128,15 @@ def _run_returned(machine: Interpreter, module: Module) -> None:
             _run_generic(machine, function)
 
 
+def _as_child(leaf: Data) -> Data:
+    """What an object is put together from: a tracer, if it is an array or a field as it was.
+
+    What is computed for it may hold trees, which are put together before.
+    """
+    is_tracer = leaf.is_array or leaf.node.operation == "field"
+    return Data(leaf.node, True if is_tracer else None, leaf.is_array)
+
+
 def _run_unflatten(machine: Interpreter, module: Module) -> None:
     """Put objects of registered classes together from tracers, as every transformation does."""
     for cls in machine.record.classes:
@@ -141,7 +150,7 @@ def _run_unflatten(machine: Interpreter, module: Module) -> None:
         if isinstance(apart, Sequence) and apart.items is not None and len(apart.items) == 2:
             children, auxiliary = apart.items
             inside = site.inside(Region("jit", None, cls.registration.place))
-            machine.call(inside, unflatten, [auxiliary, as_traced(children)], {})
+            machine.call(inside, unflatten, [auxiliary, mapped(children, _as_child)], {})
 
 
 def _run_example(machine: Interpreter, frame: Frame) -> None:

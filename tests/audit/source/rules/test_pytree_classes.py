@@ -350,3 +350,41 @@ def test_a_module_of_flax_is_frozen_after_its_setup():
             return self.scale * self.layer(x)
     """
     assert found("PT204", program) == [14]
+
+
+def test_a_frozen_object_that_is_unlocked_around_a_change():
+    program = """
+    import contextlib
+    from flax import struct
+
+    @struct.dataclass
+    class State:
+        x: jax.Array
+
+        @contextlib.contextmanager
+        def unlocked(self):
+            yield self
+
+    def move(state: State, lock):
+        with state.unlocked():
+            state.x = state.x + 1.0
+        with lock:
+            state.x = state.x + 1.0
+        return state
+    """
+    assert found("PT204", program) == [16]
+
+
+def test_children_that_are_trees_are_put_together_before():
+    program = """
+    class Grid(np.ndarray):
+        def __new__(cls, cells):
+            return np.asarray(cells).view(cls)
+
+    jax.tree_util.register_pytree_node(
+        Grid,
+        lambda grid: (grid.ravel().tolist(), grid.shape),
+        lambda shape, cells: Grid(np.asarray(cells).reshape(shape)),
+    )
+    """
+    assert found("JT202", program) == []

@@ -517,3 +517,22 @@ FINE = {
 @pytest.mark.parametrize("case", FINE)
 def test_loops_that_are_right_are_not_reported(case: str):
     assert found(FINE[case]) == []
+
+
+def test_a_value_that_starts_several_carries_is_read_for_itself():
+    program = """
+    def search(state, tiles):
+        first = second = player = state.player
+
+        def turn(i, found):
+            first, second = found
+            other = (player + i) % 4
+            first = jnp.where(tiles[other] > 2, other, first)
+            return first, player + tiles[other]
+
+        return lax.fori_loop(0, 3, turn, (first, second))
+    """
+    assert found(program) == []
+    apart = program.replace("first = second = player = state.player", "first, player = state")
+    read = found(apart.replace("(first, second))", "(first, player))"))
+    assert read == [("SC005", 8)]

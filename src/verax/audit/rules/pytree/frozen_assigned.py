@@ -15,14 +15,16 @@ if TYPE_CHECKING:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Attributes that are set on objects of frozen classes, not while these are made."""
     from ...source.events import Mutation
-    from ...source.queries.freezing import frozen_class, is_still_made
+    from ...source.queries.freezing import frozen_class, is_still_made, is_unlocked
     from ...source.queries.syntax import is_guarded
 
     for change in facts.events(Mutation):
         if change.how != "attribute" or change.target is None:
             continue
         cls, replace = frozen_class(change.target)
-        if cls is None or is_still_made(change, cls) or is_guarded(change.frame, change.syntax):
+        if cls is None or is_still_made(change, cls) or is_unlocked(change):
+            continue
+        if is_guarded(change.frame, change.syntax):
             continue
         yield RULE.finding(
             change.place,

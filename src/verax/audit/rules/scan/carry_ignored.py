@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -27,9 +28,13 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
             continue
         used = behind(loop.returned) | behind(loop.options.get("condition"))
         scanned = behind(loop.xs)
-        for initial, carry in paired_leaves(loop.initial, loop.carry_in):
+        pairs = list(paired_leaves(loop.initial, loop.carry_in))
+        starts = Counter(initial.node for initial, _ in pairs)
+        for initial, carry in pairs:
             if carry.node in used or carry.node.is_key or initial.node in scanned:
                 continue
+            if starts[initial.node] > 1:
+                continue  # It is read for itself, by one of its names.
             reader = _reader(used, initial.node, loop.region)
             if reader is None or reader.syntax is None or reader.frame is None:
                 continue

@@ -8,6 +8,7 @@ from ..classes import base_names, innermost_function
 from ..events import Mutation
 from ..remember import walked
 from ..values import Class, Constant, External, Instance, Partial, Sequence, Value
+from .syntax import body_of, holds, statements_in
 
 _FROZEN_BASES = {
     "flax.linen.Module": "`module.clone(field=value)`, or keep it in a `self.variable(...)`",
@@ -74,6 +75,19 @@ def is_still_made(change: Mutation, cls: Class) -> bool:
     if not _MAKING.isdisjoint(names):
         return True
     return any(name in _called_while_made(cls) for name in names)
+
+
+def is_unlocked(change: Mutation) -> bool:
+    """Whether a `with` statement around a change does something to the object beforehand."""
+    target = change.syntax.value if isinstance(change.syntax, ast.Attribute) else None
+    owner = ast.dump(target) if target is not None else ""
+    return any(
+        isinstance(it, (ast.With, ast.AsyncWith))
+        and isinstance(change.syntax, ast.expr)
+        and holds(it, change.syntax)
+        and any(ast.dump(node) == owner for part in it.items for node in walked(part))
+        for it in statements_in(body_of(change.frame))
+    )
 
 
 def _called_while_made(cls: Class) -> set[str]:
