@@ -255,6 +255,61 @@ PROGRAMS = {
         """,
         [],
     ),
+    "a part of a condition that excludes another one": (
+        "RK001",
+        """
+        def f(key, x, train, wide):
+            if train and wide:
+                x = x + jax.random.normal(key)
+            if not train:
+                x = x + jax.random.uniform(key)
+            return x
+        """,
+        [],
+    ),
+    "a generator, which is true": (
+        "JT201",
+        """
+        def halves(x):
+            yield jnp.sin(x)
+
+        @jax.jit
+        def f(x):
+            return x if halves(x) else -x
+        """,
+        [],
+    ),
+    "the fields of a class after those that it inherits": (
+        "JT202",
+        """
+        from dataclasses import dataclass
+        from typing import Any
+
+        @dataclass
+        class First:
+            one: Any
+
+        @dataclass
+        class Both(First):
+            other: Any
+
+        @jax.jit
+        def f(x):
+            both = Both(3.0, x)
+            one = float(both.one)
+            return one, float(both.other)
+        """,
+        [15],
+    ),
+    "an array of one of two sizes": (
+        "AX201",
+        """
+        def f(flag):
+            x = jnp.zeros(3) if flag else jnp.zeros(4)
+            return x + jnp.zeros(4)
+        """,
+        [],
+    ),
     "a counter that starts later": (
         "RK004",
         """
