@@ -70,12 +70,16 @@ def _registers_unseen(module: Module) -> bool:
     return any(all(it is None or it.syntax is not call for it in followed) for call in unknown)
 
 
+def _mentions_registering(function: ast.expr) -> bool:
+    return any("register" in getattr(it, "attr", getattr(it, "id", "")) for it in walked(function))
+
+
 @remembered
 def _unknown_registrations(module: ast.Module) -> list[ast.Call]:
     """The calls that register something else than a class by its own name."""
     found: list[ast.Call] = []
     for node in walked(module):
-        if isinstance(node, ast.Call) and "register" in ast.unparse(node.func):
+        if isinstance(node, ast.Call) and _mentions_registering(node.func):
             first = node.args[0] if node.args else None
             if not (isinstance(first, ast.Name) and first.id[:1].isupper()):
                 found.append(node)

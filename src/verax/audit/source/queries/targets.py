@@ -17,8 +17,8 @@ from ..classes import all_fields
 from ..frame import Frame
 from ..graph import Node
 from ..values import Data, Instance, Sequence, Value
-from .loops import behind
 from .names import named_parts, names_of
+from .nodes import all_nodes
 
 if TYPE_CHECKING:
     from ..facts import SourceFacts
@@ -45,22 +45,19 @@ class Target:
 def targets(facts: SourceFacts) -> Iterator[Target]:
     """All sums of a reward and something discounted."""
     for frame, total in sums(facts):
-        rewards = [it for it in total.inputs if _is_reward(facts, it, frame)]
         products = [it for it in total.inputs if is_discounted(facts, it, frame)]
-        if len(rewards) == 1 and len(products) == 1 and rewards[0] is not products[0]:
+        if len(products) != 1:
+            continue
+        rewards = [it for it in total.inputs if _is_reward(facts, it, frame)]
+        if len(rewards) == 1 and rewards[0] is not products[0]:
             yield Target(frame, total, rewards[0], products[0])
 
 
 def sums(facts: SourceFacts) -> Iterator[tuple[Frame, Node]]:
-    """Every sum that some function of the module makes."""
-    seen: set[Node] = set()
-    for frames in facts.record.runs.values():
-        for frame in frames:
-            for _, value in (*frame.steps, *frame.returns):
-                for node in behind(value):
-                    if node.operation == "+" and node.frame is frame and node not in seen:
-                        seen.add(node)
-                        yield frame, node
+    """Every sum that some function makes, in this file or in what it calls."""
+    for node in all_nodes(facts):
+        if node.operation == "+" and node.frame is not None and node.frame.function is not None:
+            yield node.frame, node
 
 
 def _is_reward(facts: SourceFacts, node: Node, frame: Frame) -> bool:
