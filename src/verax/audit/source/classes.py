@@ -242,13 +242,11 @@ def _from_fields(
     given = dict(zip(names, args, strict=False)) | keywords
     values: dict[str, Value] = {}
     for name in names:
-        default = cls.find(name)
+        default = None if name in given or site.is_open else _default(machine, site, cls, name)
         if name in given:
             values[name] = given[name]
-        elif isinstance(default, (Constant, Sequence)) and not site.is_open:
-            values[name] = default
         else:
-            values[name] = machine.opaque("field", site, ())
+            values[name] = default or machine.opaque("field", site, ())
     if is_named_tuple(cls):
         return Sequence("tuple", list(values.values()), None, site.frame, type=cls)
     inputs = tuple(node for value in values.values() for node in nodes_of(value))
@@ -259,6 +257,28 @@ def _from_fields(
         if method is not None:
             machine.call(site, Bound(method, instance), [], {})
     return instance
+
+
+# Defaults that are known for what they are.
+_DEFAULTS = (Constant, Sequence, Function, External, Partial, Transformed, Class, Instance)
+
+
+def _default(machine: Interpreter, site: Site, cls: Class, name: str) -> Value | None:
+    """What a field holds that the constructor is not given, if that is known."""
+    for it in cls.lineage():
+        if not isinstance(it, Class) or (name not in it.attributes and name not in it.fields):
+            continue
+        value = it.attributes.get(name)
+        if name not in it.fields:  # A method or a property stands in for the field.
+            return value if isinstance(value, (Constant, Sequence)) else None
+        if isinstance(value, _DEFAULTS):
+            return value
+        written = it.fields[name].value
+        for keyword in written.keywords if isinstance(written, ast.Call) else ():
+            if keyword.arg in ("default_factory", "factory"):
+                return machine.call(site, machine.evaluate(it.frame, keyword.value), [], {})
+        return None
+    return None
 
 
 def opaque_instance(cls: Class, node: Node, traced: bool | None) -> Value:

@@ -310,24 +310,39 @@ def _try(machine: Interpreter, frame: Frame, syntax: ast.Try) -> bool:
 
 def _with(machine: Interpreter, frame: Frame, syntax: ast.With | ast.AsyncWith) -> bool:
     region = frame.region
+    managers: list[tuple[Site, Instance]] = []
     for it in syntax.items:
         value = machine.evaluate(frame, it.context_expr)
+        site = Site(frame, it.context_expr)
         if isinstance(value, Data) and value.type == "jax.ensure_compile_time_eval":
             frame.region = Region("eager", region, frame.place(syntax))
+        entered = _entered(machine, site, value)
+        if isinstance(value, Instance):
+            managers.append((site, value))
         if it.optional_vars is not None:
-            site = Site(frame, it.context_expr)
-            type_name = value.type if isinstance(value, Data) else ""
-            entered = machine.opaque("with", site, leaves(value), type=type_name)
             assign(machine, frame, it.optional_vars, entered)
     if not any(_expects_failure(it.context_expr) for it in syntax.items):
         live = machine.execute(frame, syntax.body)
         frame.region = region
+        for site, manager in reversed(managers):
+            leave = manager.cls.find("__exit__")
+            if leave is not None:
+                machine.call(site, Bound(leave, manager), [Constant(None)] * 3, {})
         return live
     # What is expected to fail is wrong on purpose.
     marks = machine.record.marks()
     machine.execute(frame, syntax.body)
     machine.record.rewind(marks)
     return True
+
+
+def _entered(machine: Interpreter, site: Site, manager: Value) -> Value:
+    """What a context manager hands over when it is entered."""
+    enter = manager.cls.find("__enter__") if isinstance(manager, Instance) else None
+    if enter is not None:
+        return machine.call(site, Bound(enter, manager), [], {})
+    type_name = manager.type if isinstance(manager, Data) else ""
+    return machine.opaque("with", site, leaves(manager), type=type_name)
 
 
 def _expects_failure(syntax: ast.expr) -> bool:

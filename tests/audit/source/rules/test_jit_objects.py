@@ -411,3 +411,116 @@ def test_a_flag_of_training_is_traced():
         return net.apply(variables, x, True)
     """
     assert found("JT201", program) == [6, 12]
+
+
+def test_functions_in_records_that_libraries_make_are_followed():
+    program = """
+    import collections
+    import optax
+    from types import SimpleNamespace
+    from typing import NamedTuple
+
+    Pair = collections.namedtuple("Pair", "init update")
+    Other = NamedTuple("Other", [("init", object), ("update", object)])
+
+    def clip(decay, make):
+        def init(params):
+            return 0.0
+
+        def update(gradient, state):
+            return gradient, max(decay * state, jnp.sum(gradient))
+        return make(init, update)
+
+    def noisy(make):
+        def update(gradient, state):
+            return gradient if state > 0 else -gradient
+        return make(update=update)
+
+    def plain(gradient, state):
+        return gradient if state.ndim else -gradient
+
+    @jax.jit
+    def first(gradient, state):
+        return clip(0.9, Pair).update(gradient, state)
+
+    @jax.jit
+    def second(gradient, state):
+        return noisy(SimpleNamespace).update(gradient, state)
+
+    @jax.jit
+    def third(gradient, state):
+        transformation = optax.GradientTransformation(lambda p: p, plain)
+        return transformation.update(gradient, state), Other(1, plain).update(gradient, state)
+    """
+    assert found("JT201", program) == [14, 19]
+
+
+def test_the_default_of_a_field_is_called():
+    program = """
+    from collections.abc import Callable
+    from dataclasses import dataclass
+
+    def positive(x):
+        return x if x.sum() > 0 else -x
+
+    def flat(x):
+        return x if x.ndim == 1 else x.reshape(-1)
+
+    @dataclass(frozen=True)
+    class Net:
+        act: Callable = positive
+        last: Callable = flat
+
+        def __call__(self, x):
+            return self.last(self.act(x))
+
+    @jax.jit
+    def forward(x):
+        return Net()(x)
+    """
+    assert found("JT201", program) == [5]
+
+
+def test_a_method_stands_in_for_a_field():
+    program = """
+    import equinox as eqx
+
+    class Base(eqx.Module):
+        rate: eqx.AbstractVar[float]
+
+    class Fast(Base):
+        width: int
+
+        @property
+        def rate(self):
+            return 0.1
+
+    @eqx.filter_jit
+    def forward(x):
+        return x * 2 if Fast(3).rate > 0 else x
+    """
+    assert found("JT201", program) == []
+
+
+def test_context_managers_of_the_program_are_entered():
+    program = """
+    import time
+
+    class Timer:
+        def __enter__(self):
+            self.began = time.perf_counter()
+            return self
+
+        def __exit__(self, *error):
+            self.took = time.perf_counter() - self.began
+
+    @jax.jit
+    def forward(x):
+        with Timer() as timer:
+            return x + 1
+
+    def outside(x):
+        with Timer() as timer:
+            return forward(x)
+    """
+    assert found("JT104", program) == [5, 9]

@@ -87,6 +87,7 @@ def load() -> None:
         "naming",
         "questions",
         "random",
+        "records",
         "transforms",
         "trees",
     ):
