@@ -115,3 +115,104 @@ def test_a_donated_array_is_replaced():
         return step(params, x) + params
     """
     assert found("JT106", program) == []
+
+
+def test_a_donated_array_is_used_under_another_name():
+    program = """
+    import flax.struct
+    import optax
+    from typing import NamedTuple
+
+    @flax.struct.dataclass
+    class State:
+        params: dict
+        step: jax.Array
+        apply: object = flax.struct.field(pytree_node=False)
+
+    @functools.partial(jax.jit, donate_argnums=0)
+    def step(state, batch):
+        return state
+
+    def with_target(state: State, batches):
+        for batch in batches:
+            old = state.params
+            apply = state.apply
+            state = step(state, batch)
+            target = optax.incremental_update(state.params, old, 0.1)
+            apply(target)
+        return target
+
+    def keeps_the_last(state, batches):
+        for batch in batches:
+            last = state
+            state = step(state, batch)
+            print(jnp.sum(last.mean))
+
+    def unknown(state, batch):
+        params, model = state.params, state.model
+        before = state.params
+        config = state.config
+        state = step(state, batch)
+        return config.rate * (state.params - before)
+    """
+    assert found("JT106", program) == [20, 28, 35]
+
+
+def test_a_donated_array_is_copied_under_another_name():
+    program = """
+    @functools.partial(jax.jit, donate_argnums=0)
+    def step(state, batch):
+        return state
+
+    def copies(state, batches):
+        for batch in batches:
+            last = jax.tree.map(jnp.copy, state)
+            state = step(state, batch)
+            print(last)
+
+    def takes_a_new_one(state, batch):
+        params = state.params
+        state = step(state, batch)
+        params = state.params
+        return params
+
+    def asks_only(state, batch):
+        last = state
+        state = step(state, batch)
+        return last is None, last.shape
+
+    def of_something_else(state, other, batch):
+        params = other.params
+        state = step(state, batch)
+        return params
+    """
+    assert found("JT106", program) == []
+
+
+def test_the_default_of_a_field_is_no_static_argument():
+    program = """
+    from dataclasses import dataclass, field
+
+    @dataclass
+    class Model:
+        heads: int = 4
+
+    @dataclass(frozen=True)
+    class Optimiser:
+        rate: float = 0.1
+
+    @dataclass
+    class Config:
+        model: Model = field(default_factory=Model)
+        optimiser: Optimiser = field(default_factory=lambda: Optimiser(0.2))
+
+    @functools.partial(jax.jit, static_argnames="config")
+    def forward(x, config):
+        return x
+
+    def main(x):
+        config = Config()
+        forward(x, config.optimiser)
+        return forward(x, config.model)
+    """
+    assert found("JT105", program) == [23]

@@ -107,4 +107,22 @@ def test_a_function_is_jitted_anew_for_each_array_that_it_closes_over():
             p = run(p)
         return p
     """
+    assert found("JT304", program) == [7]
+
+
+def test_what_a_loop_has_made_in_each_turn_is_told_where_it_has_it_made():
+    program = """
+    def build(rate):
+        def step(params, x):
+            return params - rate * x
+        return jax.jit(step)
+
+    def train(params, batches, rates):
+        for epoch in range(100):
+            step = build(0.1 * 0.9**epoch)
+
+            for x in batches:
+                params = step(params, x)
+        return params
+    """
     assert found("JT304", program) == [8]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Severity
+from ...finding import Engine, Place, Severity
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -75,13 +75,14 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
             yield _found(
                 applied, f"the static argument `{name}` is another one in each turn", _PASS
             )
-        if recompiling.another_function(facts, applied):
-            yield _found(applied, "the function is a new one in each turn", _ONCE)
+        made = recompiling.another_function(facts, applied)
+        if made is not None:
+            yield _found(applied, "the function is a new one in each turn", _ONCE, made)
 
 
-def _found(applied: Applied, why: str, fix: str) -> Verdict:
+def _found(applied: Applied, why: str, fix: str, place: Place | None = None) -> Verdict:
     return RULE.finding(
-        applied.place,
+        place or applied.place,
         current=f"`{applied.text}` compiles in each turn of the loop around it: {why}",
         expected="calls in a loop share one compiled program",
         fix=fix,

@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from ...source.events import Applied
     from ...source.facts import SourceFacts
     from ...source.graph import Node
+    from ...source.values import Value
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
-    """Names that are donated in a call, and read after it."""
+    """Names that are donated in a call, or hold what is, and read after it."""
     from ...source.events import Applied
+    from ...source.queries.aliases import other_names
     from ...source.queries.flow import next_use, sets
     from ...source.queries.syntax import body_of, statement_around
 
@@ -26,26 +28,38 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         if applied.transformed.kind != "jit" or applied.frame.is_staged or is_decorator:
             continue
         yield from _given_twice(applied)
-        for name, syntax in _donated(applied):
-            statement = statement_around(applied.frame, applied.syntax)
+        statement = statement_around(applied.frame, applied.syntax)
+        if statement is None or isinstance(statement, ast.Return):
+            continue
+        for name, syntax, value in _donated(applied):
             text = ast.unparse(syntax)
-            if statement is None or sets(statement, text) or isinstance(statement, ast.Return):
-                continue
-            used = next_use(body_of(applied.frame), statement, text)
-            if used is None:
-                continue
-            place = applied.frame.place(used)
-            again = "in the next turn" if place.line <= applied.place.line else "here"
-            yield RULE.finding(
-                place,
-                current=f"`{text}` is used {again} after the call at line {applied.place.line} "
-                f"took its memory: it is donated as `{name}`",
-                expected="what is donated is not used again",
-                fix=f"Go on with the result of the call (`{text} = …`), or leave `{name}` out of "
-                "`donate_argnums`.",
-                evidence=(Evidence(f"`{text}` is donated here", applied.place),),
-                engine=Engine.SOURCE,
-            )
+            for alias in (text, *other_names(applied, statement, value)):
+                if sets(statement, alias):
+                    continue
+                used = next_use(body_of(applied.frame), statement, alias)
+                if used is not None:
+                    yield _found(applied, name, text, alias, used)
+                    break
+
+
+def _found(applied: Applied, name: str, text: str, alias: str, used: ast.AST) -> Finding:
+    place = applied.frame.place(used)
+    again = "in the next turn" if place.line <= applied.place.line else "here"
+    what = f"`{alias}`" if alias == text else f"`{alias}`, which is of `{text}`,"
+    fix = (
+        f"Go on with the result of the call (`{text} = …`)"
+        if alias == text
+        else f"Copy it before the call: `{alias} = jax.tree.map(jnp.copy, …)`"
+    )
+    return RULE.finding(
+        place,
+        current=f"{what} is used {again} after the call at line {applied.place.line} "
+        f"took its memory: it is donated as `{name}`",
+        expected="what is donated is not used again",
+        fix=f"{fix}, or leave `{name}` out of `donate_argnums`.",
+        evidence=(Evidence(f"`{text}` is donated here", applied.place),),
+        engine=Engine.SOURCE,
+    )
 
 
 def _given_twice(applied: Applied) -> Iterator[Finding]:
@@ -79,8 +93,8 @@ def _before_the_loop(node: Node) -> Node:
     return node
 
 
-def _donated(applied: Applied) -> Iterator[tuple[str, ast.Name | ast.Attribute]]:
-    """The donated arguments of a call that are written as names."""
+def _donated(applied: Applied) -> Iterator[tuple[str, ast.Name | ast.Attribute, Value]]:
+    """The donated arguments of a call that are written as names, with their values."""
     from ...source.queries.arguments import donated_positions
 
     call = applied.syntax
@@ -90,10 +104,11 @@ def _donated(applied: Applied) -> Iterator[tuple[str, ast.Name | ast.Attribute]]
     offset = len(applied.args) - len(call.args)
     for number, argument in enumerate(call.args):
         if isinstance(argument, (ast.Name, ast.Attribute)) and number + offset in positions:
-            yield str(positions[number + offset]), argument
+            yield str(positions[number + offset]), argument, applied.args[number + offset]
     for keyword in call.keywords:
-        if isinstance(keyword.value, (ast.Name, ast.Attribute)) and keyword.arg in positions:
-            yield str(keyword.arg), keyword.value
+        name = keyword.arg
+        if name in positions and isinstance(keyword.value, (ast.Name, ast.Attribute)):
+            yield str(name), keyword.value, applied.keywords[str(name)]
 
 
 RULE = Rule(

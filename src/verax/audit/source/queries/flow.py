@@ -45,6 +45,8 @@ def _first_use(statement: ast.stmt, text: str) -> tuple[ast.AST | None, bool]:
     for node in walked(statement):
         if isinstance(node, ast.Attribute) and node.attr in STATIC_ATTRIBUTES:
             static.add(node.value)
+        elif isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+            static.add(node.left)
     reads = [
         node
         for node in walked(statement)

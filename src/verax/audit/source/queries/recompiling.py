@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from ...finding import Place
 from ..classes import innermost_function
 from ..events import Applied, Fact, Mutation
 from ..facts import SourceFacts
@@ -143,14 +144,14 @@ def another_static(applied: Applied) -> str:
     return ""
 
 
-def another_function(facts: SourceFacts, applied: Applied) -> bool:
-    """Whether the function under the transformation is made anew in each turn."""
+def another_function(facts: SourceFacts, applied: Applied) -> Place | None:
+    """Where a loop makes the function under the transformation anew in each turn."""
     transformed = applied.transformed
     around = [it for it in applied.region.chain() if it.kind == "loop"]
     inside = [it for it in around if is_made_inside(transformed, it) and has_many_turns(it)]
     function = innermost_function(transformed.function)
     if not inside or function is None:
-        return False
+        return None
     for loop in inside:
         syntax: ast.AST = loop.details["syntax"]
         is_written_inside = any(node is function.syntax for node in walked(syntax))
@@ -161,8 +162,19 @@ def another_function(facts: SourceFacts, applied: Applied) -> bool:
             or (of_call is not None and loop in of_call.chain())
         )
         if is_fresh and _is_near(applied, syntax) and not _depends_on(facts, applied, loop):
-            return True
-    return False
+            return _made_at(applied)
+    return None
+
+
+def _made_at(applied: Applied) -> Place:
+    """Where the function that also makes the call applies the transformation, or has it applied."""
+    around = set(applied.frame.callers())
+    syntax: ast.AST | None = applied.transformed.syntax
+    for frame in applied.transformed.frame.callers():
+        if frame in around and syntax is not None:
+            return frame.place(syntax)
+        syntax = frame.called_at
+    return applied.place
 
 
 def _is_near(applied: Applied, loop: ast.AST) -> bool:
