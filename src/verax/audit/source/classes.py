@@ -77,7 +77,22 @@ def class_statement(machine: Interpreter, frame: Frame, syntax: ast.ClassDef) ->
             function.cls = cls
     cls.decorators = [machine.evaluate(frame, it) for it in syntax.decorator_list]
     frame.environment[syntax.name] = cls
+    _init_subclass(machine, Site(frame, syntax), cls)
     decorated(machine, frame, syntax.decorator_list, cls)
+
+
+def _init_subclass(machine: Interpreter, site: Site, cls: Class) -> None:
+    """Let the classes that a new one derives from do with it what they do: register it, say."""
+    lineage = iter(cls.lineage())
+    next(lineage)
+    for base in lineage:
+        hook = base.attributes.get("__init_subclass__") if isinstance(base, Class) else None
+        function = innermost_function(hook)
+        if function is not None:
+            given = {it.arg: machine.evaluate(site.frame, it.value) for it in cls.syntax.keywords}
+            keywords = {name: it for name, it in given.items() if name not in (None, "metaclass")}
+            machine.call(site, Bound(function, cls), [], keywords)
+            return
 
 
 def innermost_function(value: Value | None) -> Function | None:

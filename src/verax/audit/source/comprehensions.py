@@ -52,7 +52,7 @@ def _one_by_one(
     from .statements import assign
 
     generator = syntax.generators[0]
-    turns = known_turns(machine, first)
+    turns = known_turns(machine, first, names_matter=isinstance(syntax, ast.DictComp))
     if turns is None or len(syntax.generators) != 1 or generator.ifs:
         return None
     outer = frame.environment

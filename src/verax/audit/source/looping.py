@@ -48,10 +48,18 @@ _FEW = 6
 _FEW_TOGETHER = 36
 
 
-def known_turns(machine: Interpreter, iterated: Value) -> list[Value] | None:
-    """What a loop goes through, one by one, if it is worth it: a few layers in an example."""
-    if machine.is_thorough and isinstance(iterated, Sequence) and iterated.kind != "set":
+def known_turns(
+    machine: Interpreter, iterated: Value, names_matter: bool = False
+) -> list[Value] | None:
+    """What a loop goes through, one by one, if it is worth it: a few layers in an example.
+
+    Where `names_matter`, it is worth it for a few constants: they become the keys of a dict.
+    """
+    if isinstance(iterated, Sequence) and iterated.kind != "set":
         items = iterated.items
+        are_names = names_matter and all(isinstance(it, Constant) for it in items or ())
+        if not machine.is_thorough and not are_names:
+            return None
         if items is not None and len(items) <= _FEW:
             return list(items) if len(items) * machine.turns <= _FEW_TOGETHER else None
     return None

@@ -13,6 +13,7 @@ from . import (
     round_trip,
     state_dropped,
     static_array,
+    tree_arguments_swapped,
     trees_do_not_fit,
     unregistered_class,
 )
@@ -29,4 +30,5 @@ RULES: tuple[Rule, ...] = (
     leaf_not_differentiable.RULE,
     trees_do_not_fit.RULE,
     frozen_assigned.RULE,
+    tree_arguments_swapped.RULE,
 )

@@ -44,8 +44,18 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
     """Classes whose own functions, one after the other, give another object."""
-    from ...source.queries.round_trips import trips
+    from ...source.queries.round_trips import trips, unnamed_fields
 
+    for cls, call, field in unnamed_fields(facts):
+        yield RULE.finding(
+            cls.frame.place(call),
+            current=f"`{cls.name}` is registered without its field `{field}`, which is neither in "
+            "`data_fields` nor in `meta_fields`",
+            expected="every field is a child or static data",
+            fix=f"Add `{field}` to `data_fields` if it holds arrays, or else to `meta_fields`.",
+            evidence=(Evidence(f"`{cls.name}` is defined here", cls.frame.place(cls.syntax)),),
+            engine=Engine.SOURCE,
+        )
     for trip in trips(facts):
         name = trip.cls.name
         if trip.kept:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .. import parts
-from ..classes import fields_are_leaves, is_static_field, opaque_instance
+from ..classes import decorator_names, fields_are_leaves, is_static_field, opaque_instance
 from ..events import Fact
 from ..graph import Node, variation
 from ..joining import join
@@ -170,6 +170,8 @@ def _in_order(tree: Value) -> list[Value]:
 def _unflatten(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
+    data = {"name": name, "args": args}
+    machine.note(Fact(site.syntax, site.frame, "unflatten", data))
     found = [leaf.traced for value in args for leaf in leaves(value)]
     traced = found[0] if found and all(it == found[0] for it in found) else None
     return machine.opaque(name, site, args, traced=traced)
@@ -205,6 +207,8 @@ def _register(
     if cls is None:
         return Partial(External(name), [], keywords)
     if isinstance(cls, Class):
+        if name not in decorator_names(cls):
+            cls.decorators.append(External(name))  # By a call, which does the same.
         data = {"name": name, "args": args, "keywords": keywords}
         fact = Fact(site.syntax, site.frame, "registered", data)
         if name != "dataclasses.dataclass":

@@ -10,6 +10,7 @@ from ..classes import all_fields, innermost_function, opaque_instance
 from ..facts import SourceFacts
 from ..frame import Site
 from ..graph import Node
+from ..library.options import constants
 from ..library.trees import tree_functions
 from ..remember import walked
 from ..values import (
@@ -24,6 +25,36 @@ from ..values import (
     nodes_of,
 )
 from .registration import is_certain_array
+
+
+def unnamed_fields(facts: SourceFacts) -> Iterator[tuple[Class, ast.AST, str]]:
+    """Fields that `register_dataclass` is told of neither as data nor as static.
+
+    Each with its class and the call that registers it.
+    """
+    for cls in facts.record.classes:
+        told = cls.registration
+        if cls.frame.module is not facts.module or told is None:
+            continue
+        if told.data["name"] != "jax.tree_util.register_dataclass":
+            continue
+        _, *rest = [*told.data["args"], None, None, None]
+        given = told.data["keywords"]
+        lists = [rest[0] or given.get("data_fields"), rest[1] or given.get("meta_fields")]
+        if not all(isinstance(it, Sequence) and it.items is not None for it in lists):
+            continue  # Without lists the annotations tell.
+        dropped = rest[2] or given.get("drop_fields")
+        named = {str(it) for one in (*lists, dropped) if one is not None for it in constants(one)}
+        for name, syntax in all_fields(cls).items():
+            is_variable = "ClassVar" in ast.unparse(syntax.annotation)
+            if name not in named and not is_variable and not _is_not_given(syntax.value):
+                yield cls, told.syntax, name
+
+
+def _is_not_given(default: ast.expr | None) -> bool:
+    """Whether a field is marked as none of the constructor's."""
+    keywords = default.keywords if isinstance(default, ast.Call) else ()
+    return any(it.arg == "init" for it in keywords)
 
 
 class Trip(NamedTuple):
