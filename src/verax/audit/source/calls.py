@@ -259,6 +259,8 @@ def _external(
     args: list[Value],
     keywords: dict[str, Value],
 ) -> Value:
+    from .library.layers import keep_size
+
     handler = registry.function(callee.name)
     if handler is not None:
         result = handler(machine, site, callee.name, args, keywords)
@@ -266,6 +268,7 @@ def _external(
         consumed_outside(machine, site, callee.name, args, keywords)
         operands = (*args, *keywords.values())
         result = machine.opaque("call", site, operands, type=callee.name)
+        keep_size(result, args, keywords)
     machine.note(Call(site.syntax, site.frame, callee.name, args, keywords, result))
     return result
 

@@ -283,7 +283,7 @@ CHANGED = {
             return lax.fori_loop(0, 3, body, x)
         """,
         "SC203",
-        3,
+        2,
     ),
     "a body of a fori_loop that forgets to return": (
         """

@@ -409,3 +409,27 @@ def test_the_first_of_what_a_caller_calls_the_batch():
         )
         == []
     )
+
+
+def test_a_shard_map_has_a_spec_for_each_argument():
+    program = """
+    import functools
+    from jax.experimental.shard_map import shard_map
+    from jax.sharding import PartitionSpec as P
+
+    def build(mesh, rest):
+        @functools.partial(shard_map, mesh=mesh, in_specs=(P(), P("data")), out_specs=P())
+        def loss(params, x, y):
+            return jax.lax.pmean(jnp.mean((x @ params - y) ** 2), "data")
+
+        def scaled(x, scale=1.0):
+            return scale * x
+
+        one = jax.shard_map(scaled, mesh=mesh, in_specs=(P("data"),), out_specs=P("data"))
+        two = jax.shard_map(scaled, mesh=mesh, in_specs=(P("data"), P()), out_specs=P("data"))
+        all_of_them = jax.shard_map(loss, mesh=mesh, in_specs=P(), out_specs=P())
+        more = jax.shard_map(loss, mesh=mesh, in_specs=(P(), *rest), out_specs=P())
+        return loss, one, two, all_of_them, more
+    """
+    assert found("VM202", program) == [6]
+    assert found("VM202", program.replace('P("data")), out', 'P("data"), P()), out')) == []

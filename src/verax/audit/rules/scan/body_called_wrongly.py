@@ -88,6 +88,7 @@ def _branches(facts: SourceFacts) -> Iterator[Finding]:
 
 def _swapped(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
     """Bodies that take the counter apart, as if it were the carry."""
+    from ...source.classes import innermost_function
     from ...source.events import Fact
     from ...source.values import Data, nodes_of
 
@@ -106,14 +107,19 @@ def _swapped(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
         # The first argument is what is updated, with the index.
         if call.args and nodes_of(call.args[0])[:1] == [node]
     ]
+    body = innermost_function(loop.body)
     for place in [it for it in (*unpacked, *parts, *updated) if it is not None][:1]:
         yield RULE.finding(
-            place,
+            # The parameters are what is wrong, however far below that shows.
+            place if body is None else body.frame.place(body.syntax),
             current="the body takes its first argument apart, which is the counter of the "
             "fori_loop, an integer",
             expected="a body that takes the counter and the carry, in this order",
             fix="swap the two parameters of the body",
-            evidence=(Evidence("the loop is here", loop.place),),
+            evidence=(
+                Evidence("here it is taken apart", place),
+                Evidence("the loop is here", loop.place),
+            ),
             engine=Engine.SOURCE,
         )
 

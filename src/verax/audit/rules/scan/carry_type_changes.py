@@ -14,6 +14,7 @@ from .._rule import Rule
 if TYPE_CHECKING:
     from ...source.events import Loop
     from ...source.facts import SourceFacts
+    from ...source.shapes import Shape
     from ...source.values import Data, Value
     from ...trace.facts import Facts
 
@@ -202,8 +203,21 @@ def _changed_leaves(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
             if resized or len(one) != len(other):
                 yield _changed_leaf(facts, loop, before, after, grows=resized)
                 continue
+        elif _ends_otherwise(one, other):
+            yield _changed_leaf(facts, loop, before, after, grows=True)
+            continue
         if _changes_dtype(before, after, initial.get(id(before))):
             yield _changed_leaf(facts, loop, before, after, grows=False)
+
+
+def _ends_otherwise(one: Shape, other: Shape) -> bool:
+    """Whether two shapes, of which not all axes are known, differ in their last ones."""
+    from ...source.shapes.dims import differ
+    from ...source.shapes.shape import Partial
+
+    ends = [it.trail if isinstance(it, Partial) else it or () for it in (one, other)]
+    pairs = zip(*map(reversed, ends), strict=False)
+    return any(differ(first, second) for first, second in pairs)
 
 
 def _changes_dtype(before: Data, after: Data, initial: Value | None) -> bool:

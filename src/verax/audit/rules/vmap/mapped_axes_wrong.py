@@ -48,6 +48,10 @@ _OF_RESULTS = (
     "`out_axes` says for every result where its mapped axis goes",
     "Give results that depend on a mapped argument an integer in `out_axes`.",
 )
+_OF_SPECS = (
+    "`in_specs` has one entry for each argument",
+    "Give every argument a `PartitionSpec`: `P()` for those that all devices share.",
+)
 _OF_ARGUMENTS = (
     "the mapped axes of all arguments have the same size",
     "Set `in_axes` so that every argument is mapped over the same axis, and `None` for those that "
@@ -64,6 +68,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
         expected, fix = _OF_RESULTS if "out_axes" in reason else _OF_ARGUMENTS
         if "entries" in reason and "in_axes" in reason:
             expected = "`in_axes` has one entry for each positional argument"
+        elif "in_specs" in reason:
+            expected, fix = _OF_SPECS
         transformed = event.transformed
         is_written = reason.startswith("`in_axes`") and "in_axes" in transformed.options
         yield RULE.finding(

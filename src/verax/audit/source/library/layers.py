@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
-from ..shapes import Partial, Shape
-from ..values import Data, Value
+from ..events import Call
+from ..shapes import Dim, Partial, Shape, Size
+from ..values import Constant, Data, Value
 from .linen import own_parameters
+from .registry import handles_method
 
 if TYPE_CHECKING:
     from ..frame import Site
@@ -36,20 +37,41 @@ def applied(
     return result
 
 
-def _size(layer: Data) -> int | None:
-    """The size that is written where a layer is made."""
-    position, name = _DENSE[layer.type]
-    call = layer.node.syntax
-    if not isinstance(call, ast.Call):
-        return None
-    given = next((it.value for it in call.keywords if it.arg == name), None)
-    if given is None and position < len(call.args):
-        given = call.args[position]
-    value = given.value if isinstance(given, ast.Constant) else None
-    return value if type(value) is int else None
+@handles_method("apply", of="flax.linen.Dense")
+def _apply(
+    machine: Interpreter, site: Site, layer: Data, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """`layer.apply(variables, x)`, of a layer that is no part of a module."""
+    if len(args) != 2 or keywords:
+        result = machine.opaque(".apply", site, (layer, *args, *keywords.values()))
+    else:
+        result = machine.array(layer.type, site, (layer, *args))
+        given = args[1]
+        if isinstance(given, Data):
+            result.node.shape = _mapped(given.node.shape, _size(layer))
+    name = f"{layer.type}.apply"
+    machine.note(Call(site.syntax, site.frame, name, [layer, *args], keywords, result))
+    return result
 
 
-def _mapped(shape: Shape, size: int | None) -> Shape:
+def keep_size(layer: Data, args: list[Value], keywords: dict[str, Value]) -> None:
+    """Note the size that a layer is made with, where it is one."""
+    if layer.type in _DENSE:
+        position, name = _DENSE[layer.type]
+        size = keywords.get(name, args[position] if position < len(args) else None)
+        layer.node.operands = () if size is None else (size,)
+
+
+def _size(layer: Data) -> Dim:
+    """The size that a layer is made with."""
+    size = layer.node.operands[0] if layer.node.operands else None
+    value = size.value if isinstance(size, Constant) else None
+    return value if type(value) in (int, Size) else None
+
+
+def _mapped(shape: Shape, size: Dim) -> Shape:
     if isinstance(shape, tuple) and shape:
         return (*shape[:-1], size)
+    if isinstance(shape, Partial) and shape.trail:
+        return Partial(shape.lead, (*shape.trail[:-1], size))
     return Partial((), (size,)) if size is not None else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..events import Loop
+from ..events import Fact, Loop
 from ..frame import Region
 from ..graph import Node
 from ..joining import join
@@ -184,6 +184,8 @@ def _associative_scan(
     one = turned(elements, "carry", site, region)
     other = turned(elements, "carry", site, region)
     result = machine.call(site.inside(region), combine, [one, other], {})
+    data = {"combine": combine, "one": one, "other": other, "result": result}
+    machine.note(Fact(site.syntax, site.frame, "associative scan", data))
     return _settled(as_result(result, site), region, site)
 
 

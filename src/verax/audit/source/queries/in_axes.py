@@ -39,6 +39,9 @@ def misfits(facts: SourceFacts) -> Iterator[tuple[Applied | Made, str]]:
         if made.transformed.kind in ("vmap", "pmap"):
             for reason in _too_many(made.transformed):
                 yield made, reason
+        elif made.transformed.kind == "shard_map":
+            for reason in _wrong_specs(made.transformed):
+                yield made, reason
     for event in applied_maps(facts):
         if event.transformed.is_filtered:
             for reason in _wrong_count(event) if _is_direct(event) else ():
@@ -116,6 +119,15 @@ def _too_many(transformed: Transformed) -> Iterator[str]:
     count = len(positional_names(function)) - isinstance(inner, Bound)
     if (function.cls is None or isinstance(inner, Bound)) and len(axes.items) > count:
         yield f"`in_axes` has {len(axes.items)} entries, and `{function.name}` {count} parameters"
+
+
+def _wrong_specs(transformed: Transformed) -> Iterator[str]:
+    """Another number of entries than the function takes, which gets one argument for each."""
+    specs = transformed.options.get("in_specs")
+    count = len(specs.items) if isinstance(specs, Sequence) and specs.items is not None else None
+    reason = cannot_take(transformed.function, count) if count is not None else None
+    if reason is not None:
+        yield f"`in_specs` has {count} entries, and the mapped function {reason}"
 
 
 def _wrong_calls(facts: SourceFacts, event: Applied) -> Iterator[str]:

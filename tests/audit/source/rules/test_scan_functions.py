@@ -1,0 +1,192 @@
+"""Functions that loops are given: conditions, what combines two elements, and bodies."""
+
+import pytest
+
+from .reading import found
+
+NOT_ASSOCIATIVE = {
+    "a decay from outside": (
+        """
+        import functools
+
+        def blend(gamma, later, earlier):
+            return gamma * later + earlier
+
+        def returns(rewards, gamma):
+            return jax.lax.associative_scan(functools.partial(blend, gamma), rewards, reverse=True)
+        """,
+        7,
+    ),
+    "the average of two": (
+        """
+        class Smooth:
+            def mean(self, a, b):
+                return jnp.multiply(0.5, a + b)
+
+            def run(self, x):
+                return jax.lax.associative_scan(self.mean, x)
+        """,
+        6,
+    ),
+    "the factors in the wrong place": (
+        """
+        def compose(first, second):
+            (a, x), (b, y) = first, second
+            return a * b, a * x + y
+
+        def run(a, x):
+            return jax.lax.associative_scan(compose, (a, x))
+        """,
+        6,
+    ),
+    "a difference": ("run = lambda x: jax.lax.associative_scan(jnp.subtract, x)", 1),
+}
+
+
+@pytest.mark.parametrize("case", NOT_ASSOCIATIVE)
+def test_functions_that_are_not_associative(case: str):
+    program, line = NOT_ASSOCIATIVE[case]
+    assert found("SC006", program) == [line]
+
+
+ASSOCIATIVE = {
+    "a running maximum": "run = lambda x: jax.lax.associative_scan(jnp.maximum, x)",
+    "maps of the form a x + b": """
+        def compose(first, second):
+            (a, x), (b, y) = first, second
+            return a * b, b * x + y
+
+        def run(a, x):
+            return jax.lax.associative_scan(compose, (a, x))
+        """,
+    "either of two probabilities": """
+        def run(p):
+            return jax.lax.associative_scan(lambda a, b: a + b - a * b, p)
+        """,
+    "a maximum and the sum below it": """
+        def merge(left, right):
+            top = jnp.maximum(left["top"], right["top"])
+            total = left["sum"] * jnp.exp(left["top"] - top)
+            return {"top": top, "sum": total + right["sum"] * jnp.exp(right["top"] - top)}
+
+        def run(x):
+            return jax.lax.associative_scan(merge, {"top": x, "sum": jnp.ones_like(x)})
+        """,
+    "sums that start anew, of which nothing is known": """
+        def merge(left, right):
+            (f, x), (g, y) = left, right
+            return f | g, jnp.where(g, y, x + y)
+
+        def run(flags, x):
+            return jax.lax.associative_scan(merge, (flags, x))
+        """,
+    "products of matrices": "run = lambda m: jax.lax.associative_scan(lambda a, b: b @ a, m)",
+}
+
+
+@pytest.mark.parametrize("case", ASSOCIATIVE)
+def test_functions_that_are_associative_or_may_be(case: str):
+    assert found("SC006", ASSOCIATIVE[case]) == []
+
+
+def test_conditions_that_read_what_the_loop_starts_from():
+    program = """
+    from typing import NamedTuple
+
+    class Search(NamedTuple):
+        x: jax.Array
+        error: jax.Array
+
+    class Solver:
+        def __init__(self, f, tolerance):
+            self.f, self.tolerance = f, tolerance
+
+        def solve(self, x):
+            start = Search(x, jnp.max(self.f(x)))
+
+            def unfinished(now):
+                return start.error > self.tolerance
+
+            def improve(now):
+                x = now.x - 0.1 * self.f(now.x)
+                return Search(x, jnp.max(self.f(x)))
+
+            return jax.lax.while_loop(unfinished, improve, start)
+
+    def halve(x, limit):
+        wide = jnp.sum(x) > limit
+        return jax.lax.while_loop(lambda it: wide, lambda it: 0.5 * it, x)
+    """
+    assert found("SC007", program) == [15, 25]
+    assert found("SC007", program.replace("start.error >", "now.error >")) == [25]
+
+
+def test_conditions_that_depend_on_the_carry_in_some_way():
+    program = """
+    def count(n):
+        return jax.lax.while_loop(lambda i: i < n, lambda i: i + 1, 0)
+
+    def several(x):
+        def more(carry):
+            _, flags = carry
+            return jax.tree.reduce(jnp.logical_or, flags)
+
+        def step(carry):
+            x, _ = carry
+            return 0.5 * x, {"a": x > 1, "b": x > 2}
+
+        return jax.lax.while_loop(more, step, (x, {"a": True, "b": True}))
+
+    def unknown(solver, x):
+        return jax.lax.while_loop(solver.more, solver.step, solver.start(x))
+
+    def ask(x, answer):
+        def more(x):
+            return jax.pure_callback(answer, jax.ShapeDtypeStruct((), bool))
+
+        return jax.lax.while_loop(more, lambda x: x + 1, x)
+    """
+    assert found("SC007", program) == []
+
+
+def test_a_carry_ends_in_another_size_though_not_all_axes_are_known():
+    program = """
+    import flax.linen as nn
+
+    class Reader:
+        def __init__(self, hidden, tags):
+            self.cell = nn.Dense(hidden)
+            self.out = nn.Dense(features=tags)
+            self.hidden = hidden
+
+        def run(self, params, xs):
+            def step(h, x):
+                h = jnp.tanh(self.cell.apply(params["cell"], jnp.concatenate([h, x], -1)))
+                logits = self.out.apply(params["out"], h + 0 * x[..., :1])
+                return logits, h
+
+            return jax.lax.scan(step, jnp.zeros((4, self.hidden)), xs)
+
+    def entry(params, xs):
+        return Reader(32, 5).run(params, xs)
+    """
+    assert found("SC201", program) == [12]
+    assert found("SC201", program.replace("return logits, h", "return h, logits")) == []
+    assert found("SC201", program.replace("Reader(32, 5)", "Reader(5, 5)")) == []
+
+
+def test_a_body_with_swapped_parameters_is_told_where_they_are():
+    program = """
+    from functools import partial
+
+    class Solver:
+        def project(self, edges, x, i):
+            scale = 0.98**i
+            a, b = edges[:, 0], edges[:, 1]
+            return x.at[a].add(scale * (x[b] - x[a]))
+
+        def run(self, edges, x):
+            return jax.lax.fori_loop(0, 8, partial(self.project, edges), x)
+    """
+    assert found("SC203", program) == [4]
+    assert found("SC203", program.replace("x, i)", "i, x)")) == []
