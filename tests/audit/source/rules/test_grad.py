@@ -497,6 +497,26 @@ RIGHT = {
         def forces(points, others):
             return -jax.grad(energy)(points, others)
         """,
+    "weights that are adapted by steps along a gradient": """
+        def forward(weights, x):
+            return jnp.tanh(x @ weights["w"]) + weights["b"]
+
+        def error(weights, x, y):
+            return jnp.mean((forward(weights, x) - y) ** 2)
+
+        def adapted(weights, x, y):
+            def turn(inner, _):
+                slopes = jax.grad(error)(inner, x, y)
+                return jax.tree.map(lambda w, g: w - 0.01 * g, inner, slopes), None
+
+            return jax.lax.scan(turn, weights, None, length=5)[0]
+
+        def across(weights, task):
+            return error(adapted(weights, task[0], task[1]), task[2], task[3])
+
+        def outer(weights, task):
+            return jax.grad(across)(weights, task)
+        """,
     "gradients with respect to two arguments, for an optimiser": """
         def fit(tx, loss, params, scale, state, batch):
             grads = jax.grad(loss, argnums=(0, 1))(params, scale, batch)

@@ -172,6 +172,8 @@ def bootstraps(flow: Flow) -> Iterator[Bootstrap]:
         parts = terms(flow, error.parts)
         fixed = {it.sign for it in parts if not flow.uses(it.node) and it.node in flow.data}
         targets = [it for it in parts if it.scaled and flow.gets(it.node) and it.sign in fixed]
+        # A step along a gradient adapts the prediction's own parameters.
+        targets = [it for it in targets if it.node.operation != "gradient"]
         for target in targets:
             found = _prediction(flow, shapes, parts, target)
             if found is not None:
