@@ -21,6 +21,9 @@ _FEATURE = {
     *("feat", "feature", "features", "dim", "dims", "channel", "channels", "hid", "hidden"),
     *("embed", "embedding", "obs", "act", "action", "class", "classes", "unit", "units", "out"),
 }
+# Of attention: who asks, and what it chooses from.
+_QUERY = {"query", "queries", "q"}
+_KEY = {"key", "keys", "kv", "k"}
 _EPISODE_END = {
     *("done", "dones", "terminal", "terminals", "terminated", "terminations", "termination"),
     *("truncated", "truncation", "truncations", "reset", "resets", "alive", "notdone"),
@@ -50,6 +53,11 @@ def is_batch(name: str | None) -> bool:
 def is_feature(name: str | None) -> bool:
     """Whether an axis of this name holds the components of one thing."""
     return _any(name, _FEATURE)
+
+
+def are_query_and_key(one: str | None, other: str | None) -> bool:
+    """Whether the first of two axes asks, and the second is what its attention chooses from."""
+    return _any(one, _QUERY) and _any(other, _KEY) and not (_any(one, _KEY) or _any(other, _QUERY))
 
 
 def is_episode_end(name: str | None) -> bool:

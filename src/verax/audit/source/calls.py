@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import parts
 from .binding import bind
 from .classes import construct
-from .declared import compare_arguments, compare_returns
+from .declared import compare_arguments, compare_returns, learn_returns
 from .events import Call
 from .frame import Frame, Region, Site
 from .joining import join
@@ -201,6 +201,7 @@ def run_frame(machine: Interpreter, function: Function, inner: Frame) -> Value:
     if inner.yields:
         return Sequence("generator", None, result, inner)
     if result is not None:
+        learn_returns(function, inner, result)
         return machine.bounded(Site(inner, function.syntax), result)
     if not reaches_end or _is_stub(function.syntax):
         # Somebody else's version of the method gives something.

@@ -56,6 +56,23 @@ def compare_returns(machine: Interpreter, function: Function, inner: Frame) -> N
                 return
 
 
+def learn_returns(function: Function, inner: Frame, result: Value) -> None:
+    """What the annotation of a function tells of a result of which nothing else is known."""
+    syntax = function.syntax
+    if isinstance(syntax, ast.Lambda) or syntax.returns is None or not _tells(syntax.returns, 0):
+        return
+    names: dict[str, Dim] | None = None
+    for annotation, part in _parts(syntax.returns, result):
+        node = part.node
+        told = annotated_shape(annotation, id(syntax), id(inner)) if node.shape is None else None
+        if told is None or not isinstance(told[0], tuple) or node.operation == "parameter":
+            continue
+        if names is None:
+            names = _meanings(function, inner)
+        node.shape = tuple(names.get(name_of(dim), dim) for dim in told[0])
+        node.dtype = node.dtype or told[1]
+
+
 def _tells(annotation: ast.expr, depth: int) -> bool:
     """Whether an annotation says something of an array."""
     if is_one_array(annotation):

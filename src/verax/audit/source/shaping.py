@@ -23,6 +23,12 @@ if TYPE_CHECKING:
     from .frame import Site
     from .machine import Interpreter
 
+# Numbers that modules have under a name.
+_NUMBERS = frozenset(
+    f"{module}.{name}"
+    for module in ("jax.numpy", "numpy", "math")
+    for name in "pi e inf nan tau euler_gamma".split()
+)
 _COMPARISONS = frozenset(("<", "<=", ">", ">=", "==", "!="))
 
 
@@ -43,7 +49,8 @@ def described(value: Value) -> Described:
         constant: Any = UNKNOWN if any(it is UNKNOWN for it in constants) else constants
         return Described(None, None, constant, elements)
     if isinstance(value, External):
-        return Described(None, None, value.name)
+        is_number = value.name in _NUMBERS
+        return Described(() if is_number else None, "float32*" if is_number else None, value.name)
     return Described(None, None)
 
 

@@ -519,3 +519,70 @@ def test_annotations_of_a_mapped_function_hold_inside_of_the_map():
         return jax.vmap(jax.vmap(attend, in_axes=(1, 1), out_axes=1))(q, k)
     """
     assert found("AX201", program) == []
+
+
+def test_a_reduction_beside_a_number_of_a_module():
+    program = """
+    from jaxtyping import Array, Float
+
+    def log_prob(z: Float[Array, "batch dim"]) -> Float[Array, "batch"]:
+        return -0.5 * jnp.sum(z**2 + jnp.log(2 * jnp.pi), axis=0)
+
+    def right(z: Float[Array, "batch dim"]) -> Float[Array, "batch"]:
+        return -0.5 * jnp.sum(z**2 + jnp.log(2 * jnp.pi), axis=1)
+    """
+    assert found("AX012", program) == [4]
+
+
+def test_what_a_function_is_said_to_return():
+    program = """
+    from jaxtyping import Array, Float
+
+    def value(net, obs: Float[Array, "batch feat"]) -> Float[Array, "batch 1"]:
+        return net(obs)
+
+    def error(net, obs: Float[Array, "batch feat"], returns: Float[Array, "batch"]):
+        return jnp.mean((value(net, obs) - returns) ** 2)
+
+    def aligned(net, obs: Float[Array, "batch feat"], returns: Float[Array, "batch"]):
+        return jnp.mean((value(net, obs)[:, 0] - returns) ** 2)
+    """
+    assert found("AX002", program) == [7]
+
+
+def test_a_squeeze_that_would_drop_a_declared_batch():
+    program = """
+    from jaxtyping import Array, Float
+
+    def value(net, obs: Float[Array, "batch feat"]) -> Float[Array, "batch 1"]:
+        return net(obs)
+
+    def flat(net, obs: Float[Array, "batch feat"]):
+        return value(net, obs).squeeze()
+
+    def right(net, obs: Float[Array, "batch feat"], scale: Float[Array, "1 1 feat"]):
+        return value(net, obs).squeeze(-1), scale.squeeze(), jnp.squeeze(value(net, obs), axis=1)
+    """
+    assert found("AX004", program) == [7]
+
+
+def test_attention_that_is_normalised_over_its_queries():
+    program = """
+    from functools import partial
+    from jaxtyping import Array, Float
+
+    over_rows = partial(jax.nn.softmax, axis=-2)
+
+    def weights(logits: Float[Array, "head query key"], soft):
+        return soft(logits / 8.0)
+
+    def wrong(logits: Float[Array, "head query key"]):
+        return jax.nn.softmax(jnp.where(logits > 9.0, 9.0, logits), axis=-2)
+
+    def right(logits: Float[Array, "head query key"], slots: Float[Array, "slot input"]):
+        return jax.nn.softmax(logits.swapaxes(1, 2), axis=1), jax.nn.softmax(slots, axis=0)
+
+    def both(logits: Float[Array, "head query key"]):
+        return weights(logits, over_rows), weights(logits, jax.nn.softmax)
+    """
+    assert found("AX013", program) == [7, 10]

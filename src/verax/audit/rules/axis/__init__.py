@@ -14,6 +14,7 @@ from . import (
     shapes_do_not_fit,
     siblings_standardised_differently,
     softmax_over_batch,
+    softmax_over_queries,
     squeeze_without_axis,
     steps_along_batch,
     total_added_to_each,
@@ -32,5 +33,6 @@ RULES: tuple[Rule, ...] = (
     batch_summed_in_loss.RULE,
     siblings_standardised_differently.RULE,
     declared_otherwise.RULE,
+    softmax_over_queries.RULE,
     shapes_do_not_fit.RULE,
 )

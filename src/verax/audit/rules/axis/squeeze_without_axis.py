@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Finding, Place, Severity
+from ...words import is_batch
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -94,6 +95,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             for at, name in enumerate(names)
             if name and any(len(it) == len(names) and it[at] == 1 for it in sizes[call.syntax])
         ]
+        if not dropped and not is_called_for_real(call.frame) and _may_drop(array.node.shape):
+            yield _may_go(facts, call, array)
         if not dropped or dropped == [len(names) - 1]:
             continue
         lost = [names[at] for at in dropped]
@@ -105,6 +108,31 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             fix=_FIX,
             engine=Engine.SOURCE,
         )
+
+
+def _may_drop(shape: object) -> bool:
+    """Whether an axis of size one goes, beside a declared batch of any size."""
+    from ...source.shapes.names import is_declared, name_of
+
+    if not isinstance(shape, tuple) or 1 not in shape:
+        return False
+    return any(is_declared(dim) and is_batch(name_of(dim)) for dim in shape)
+
+
+def _may_go(facts: SourceFacts, call: Call, array: Data) -> Finding:
+    from ...source.axes import names_of
+    from ...source.queries.arrays import array_in_words
+
+    batch = next(name for name in names_of(array.node.shape) if is_batch(name))
+    return RULE.finding(
+        call.place,
+        current=f"squeeze() of {array_in_words(facts, array)} drops {batch} as well, where its "
+        "size is one",
+        expected=f"{batch} stays an axis, also when its size is one",
+        fix=_FIX,
+        confidence=Confidence.LIKELY,
+        engine=Engine.SOURCE,
+    )
 
 
 def _drops_both_ends(shape: object) -> bool:
@@ -141,7 +169,8 @@ RULE = Rule(
 also drops the batch when it is evaluated on a single example, and what follows reduces over the
 wrong axis.
 
-Reported where a declared axis is dropped that way.""",
+Reported where a declared axis is dropped that way, and where a declared batch would be if
+its size were one.""",
     wrong="""\
 import jax.numpy as jnp
 
