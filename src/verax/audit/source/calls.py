@@ -15,6 +15,7 @@ from .frame import Frame, Region, Site
 from .joining import join
 from .library import registry
 from .library.keys import consumed_outside
+from .library.linen import apply_function
 from .shapes import Size
 from .values import (
     Bound,
@@ -91,6 +92,9 @@ def _method_of_data(
     handler = registry.method(owner, function.attr)
     if handler is not None:
         return handler(machine, site, owner, args, keywords)
+    applied = apply_function(machine) if function.attr == "apply_fn" else None
+    if applied is not None:
+        return machine.call(site, applied, args, keywords)
     operands = (owner, *args, *keywords.values())
     result = machine.opaque(f".{function.attr}", site, operands)
     name = f"{owner.type or 'object'}.{function.attr}"

@@ -165,6 +165,8 @@ class Record:
         self.too_deep: dict[Place, None] = {}
         self.classes: list[Class] = []
         self.defined: list[Function] = []
+        # What states of training are made with, to apply a model: by the class of the model.
+        self.apply_functions: dict[Class, Value] = {}
 
     def add(self, event: Event) -> None:
         """Note an event."""

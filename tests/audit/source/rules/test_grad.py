@@ -241,6 +241,34 @@ WRONG = {
         def step(params, obs, after, reward):
             return jax.grad(loss)(params, obs, after, reward)
         """,
+    "a router of a model that a state of training applies": """
+        import flax.linen as nn
+        import optax
+        from flax.training.train_state import TrainState
+
+        class Router(nn.Module):
+            @nn.compact
+            def __call__(self, x):
+                scores = nn.softmax(nn.Dense(4)(x))
+                return jax.nn.one_hot(jnp.argmax(scores, axis=-1), 4)  # GR010
+
+        class Model(nn.Module):
+            @nn.compact
+            def __call__(self, x):
+                return jnp.einsum("be,bed->bd", Router()(x), nn.DenseGeneral((4, 8))(x))
+
+        @jax.jit
+        def step(state, x, y):
+            def loss(params):
+                return jnp.mean((state.apply_fn({"params": params}, x) - y) ** 2)
+
+            return state.apply_gradients(grads=jax.grad(loss)(state.params))
+
+        def create(key, x):
+            model = Model()
+            params = model.init(key, x)["params"]
+            return TrainState.create(apply_fn=model.apply, params=params, tx=optax.adam(1e-3))
+        """,
     "distances of all pairs, each with itself among them": """
         def distances(points):
             return jnp.linalg.norm(points[:, None] - points[None, :], axis=-1)  # GR302
@@ -496,6 +524,27 @@ RIGHT = {
 
         def forces(points, others):
             return -jax.grad(energy)(points, others)
+        """,
+    "a state that applies one of two models": """
+        import flax.linen as nn
+        from flax.training.train_state import TrainState
+
+        class Hard(nn.Module):
+            @nn.compact
+            def __call__(self, x):
+                return jnp.round(nn.Dense(4)(x))
+
+        class Soft(nn.Module):
+            @nn.compact
+            def __call__(self, x):
+                return nn.Dense(4)(x)
+
+        def create(hard, soft, tx):
+            one = TrainState.create(apply_fn=Hard().apply, params=hard, tx=tx)
+            return one, TrainState.create(apply_fn=Soft().apply, params=soft, tx=tx)
+
+        def step(state, x):
+            return jax.grad(lambda params: state.apply_fn(params, x).sum())(state.params)
         """,
     "weights that are adapted by steps along a gradient": """
         def forward(weights, x):

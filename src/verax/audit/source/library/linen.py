@@ -47,6 +47,23 @@ def _apply(
     return machine.tuple_of(result, machine.opaque("variables", site, args[1:]))
 
 
+@handles("flax.training.train_state.TrainState.create")
+def _train_state(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    apply = keywords.get("apply_fn")
+    if isinstance(apply, Bound) and isinstance(apply.owner, Instance):
+        machine.record.apply_functions.setdefault(apply.owner.cls, apply)
+    consumed_outside(machine, site, name, args, keywords)
+    return machine.opaque("call", site, (*args, *keywords.values()), type=name)
+
+
+def apply_function(machine: Interpreter) -> Value | None:
+    """What the `apply_fn` of a state is that somebody passes: that of the program's only model."""
+    known = list(machine.record.apply_functions.values())
+    return known[0] if len(known) == 1 else None
+
+
 def set_up(machine: Interpreter, site: Site, module: Instance) -> Instance:
     """A module with the submodules that its `setup` makes.
 

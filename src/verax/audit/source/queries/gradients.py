@@ -9,6 +9,7 @@ its own.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -268,7 +269,12 @@ def _is_part(node: Node) -> bool:
 
 
 def is_named_part(node: Node) -> bool:
-    """Whether a parameter is an entry of a dict: an array, where a field may be anything."""
+    """Whether a parameter is an entry of a dict or what a layer takes, where a field may be anything.
+
+    What a layer of a module takes is found where the layer is made: by a call.
+    """
+    if node.operation == "field" and isinstance(node.syntax, ast.Call):
+        return True
     return node.operation == "item" and node.label.startswith(("'", '"'))
 
 
