@@ -269,7 +269,7 @@ def _is_part(node: Node) -> bool:
 
 
 def is_named_part(node: Node) -> bool:
-    """Whether a parameter is an entry of a dict or what a layer takes, where a field may be anything.
+    """Whether a parameter is an entry of a dict or what a layer takes; a field may be anything.
 
     What a layer of a module takes is found where the layer is made: by a call.
     """
