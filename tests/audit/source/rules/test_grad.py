@@ -334,6 +334,12 @@ WRONG = {
 }
 
 RIGHT = {
+    "gradients for two networks beside what a loss returns": """
+        def fit(objective, actor, critic, batch):
+            gradient = jax.value_and_grad(objective, argnums=[0, 1], has_aux=True)
+            (loss, logs), (grads, other) = gradient(actor, critic, batch)
+            return loss, logs, grads, other
+        """,
     "a target by other parameters, one that is stopped, one outside": """
         def loss(params, target_params, now, reward, after, fixed):
             value = jnp.tanh(now @ params["w"])

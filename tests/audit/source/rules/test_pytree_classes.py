@@ -388,3 +388,20 @@ def test_children_that_are_trees_are_put_together_before():
     )
     """
     assert found("JT202", program) == []
+
+
+def test_what_is_asked_of_a_child_is_no_child():
+    program = """
+    class Problem:
+        def __init__(self, points=None, costs=None):
+            self.points = points if costs is None else costs
+            self.from_costs = costs is not None
+
+    def apart(it):
+        if it.from_costs:
+            return (None, it.points), None
+        return (it.points, None), None
+
+    jax.tree_util.register_pytree_node(Problem, apart, lambda _, parts: Problem(*parts))
+    """
+    assert found("PT101", program) == []

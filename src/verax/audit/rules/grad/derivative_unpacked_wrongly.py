@@ -106,14 +106,15 @@ def _problem(targets: list[ast.expr], derivative: Transformed, auxiliary: bool) 
         return f"that is unpacked into {len(targets)} names"
     if len(targets) != 2:
         return ""
-    if derivative.kind == "value_and_grad" and auxiliary and _has_gradient_inside(targets[1]):
+    numbers = derivative.options.get("argnums")
+    is_single = numbers is None or isinstance(numbers, Constant)
+    is_value = derivative.kind == "value_and_grad"
+    if is_value and auxiliary and is_single and _has_gradient_inside(targets[1]):
         return "the gradients alone are taken apart as if they came with something else"
     first, second = names
     exchanged = bool(_GRADIENT.search(first) and _LOSS.search(second))
-    if derivative.kind == "value_and_grad":
+    if is_value:
         return f"`{first}` gets the loss, `{second}` the gradients" if exchanged else ""
-    numbers = derivative.options.get("argnums")
-    is_single = numbers is None or isinstance(numbers, Constant)
     if is_single and _LOSS.search(first) and _GRADIENT.search(second):
         what = "the gradients, and" if auxiliary else "one part of the gradients, and"
         rest = "what the loss returns beside" if auxiliary else "another"

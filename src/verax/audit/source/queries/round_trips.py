@@ -160,11 +160,15 @@ def _unpacked_count(function: Function, count: int) -> int:
     return 0
 
 
+# What is asked of a child is no child: `costs is not None`.
+_QUESTIONS = frozenset("is not in == != < <= > >=".split())
+
+
 def _swapped(fields: dict[str, list[Node]], after: Instance) -> str:
     """A field that holds what another one held."""
     for name, own in fields.items():
         value = after.attributes.get(name)
-        if not isinstance(value, Data) or not own:
+        if not isinstance(value, Data) or not own or value.node.operation in _QUESTIONS:
             continue
         sources = set(value.node.ancestors())
         if not sources.isdisjoint(own):
