@@ -126,3 +126,55 @@ def test_an_array_of_numpy_is_written_to_after_it_was_read():
         return x
     """
     assert found("JT103", program) == [7]
+
+
+def test_a_method_that_a_loop_calls_writes_into_an_array_that_was_read():
+    program = """
+    class Pruner:
+        def __init__(self):
+            self.mask = np.ones(3)
+
+        def apply(self, w):
+            return w * self.mask
+
+        def prune(self, w):
+            self.mask[np.asarray(w) < 0.1] = 0.0
+
+    def make(pruner):
+        @jax.jit
+        def step(w, x):
+            return pruner.apply(w) - x
+        return step
+
+    def train(w, xs):
+        pruner = Pruner()
+        step = make(pruner)
+        for x in xs:
+            w = step(w, x)
+            pruner.prune(w)
+        return w
+    """
+    assert found("JT103", program) == [6]
+
+
+def test_a_function_that_is_made_after_each_write_reads_what_is_there():
+    program = """
+    class Pruner:
+        def __init__(self):
+            self.mask = np.ones(3)
+
+        def apply(self, w):
+            return w * self.mask
+
+        def prune(self, w):
+            self.mask[np.asarray(w) < 0.1] = 0.0
+
+    def train(w, xs):
+        pruner = Pruner()
+        for x in xs:
+            step = jax.jit(lambda w, x: pruner.apply(w) - x)
+            w = step(w, x)
+            pruner.prune(w)
+        return w
+    """
+    assert found("JT103", program) == []

@@ -272,3 +272,27 @@ def test_a_cache_of_the_module_keeps_a_tracer():
         return x - mean(x)
     """
     assert found("JT101", program) == [5]
+
+
+def test_writers_of_summaries_get_tracers():
+    program = """
+    from torch.utils.tensorboard import SummaryWriter
+
+    class Agent:
+        def __init__(self, folder):
+            self.writer = SummaryWriter(folder)
+            self.update = jax.jit(self._update)
+
+        def _update(self, params, x):
+            loss = jnp.sum(params * x)
+            self.writer.add_scalar("loss", loss)
+            self.writer.add_text("shape", str(x.shape))
+            return params - x, loss
+
+        def train(self, params, xs):
+            for x in xs:
+                params, loss = self.update(params, x)
+                self.writer.add_scalar("loss", loss)
+            return params
+    """
+    assert found("JT102", program) == [10]

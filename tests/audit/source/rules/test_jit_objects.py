@@ -524,3 +524,68 @@ def test_context_managers_of_the_program_are_entered():
             return forward(x)
     """
     assert found("JT104", program) == [5, 9]
+
+
+def test_arrays_that_an_object_makes_are_tracers_where_equinox_filters():
+    program = """
+    import equinox as eqx
+
+    class Head(eqx.Module):
+        temperature: jax.Array
+        greedy: bool
+
+        def __init__(self, greedy=False):
+            self.temperature = jnp.ones(())
+            self.greedy = greedy
+
+        def pick(self, x):
+            if self.greedy:
+                return x
+            return x if self.temperature == 0 else x / self.temperature
+
+    class Decoder(eqx.Module):
+        head: Head
+
+    @eqx.filter_jit
+    def decode(decoder, x):
+        return decoder.head.pick(x)
+
+    def run(x):
+        return decode(Decoder(Head()), x)
+    """
+    assert found("JT201", program) == [14]
+
+
+def test_functions_that_haiku_makes_pure_are_followed():
+    program = """
+    import haiku as hk
+
+    class Policy(hk.Module):
+        def __call__(self, x, training):
+            explore = jax.random.uniform(hk.next_rng_key()) < 0.1
+            if training:
+                x = 2 * x
+            if explore:
+                return x
+            return hk.Linear(3)(x)
+
+    def forward(x):
+        return Policy()(x, True)
+
+    def main(params, key, x):
+        model = hk.transform(forward)
+        return jax.jit(model.apply)(params, key, x)
+
+    def norm(x):
+        return x if x.ndim == 1 else x[0]
+
+    def without_a_key(params, x):
+        model = hk.without_apply_rng(hk.transform(norm))
+        return jax.jit(model.apply)(params, x)
+
+    def with_state(params, state, key, x):
+        model = hk.transform_with_state(lambda x: x if x.sum() > 0 else -x)
+        y, state = jax.jit(model.apply)(params, state, key, x)
+        return y if y.sum() > 0 else -y
+    """
+    assert found("JT201", program) == [8, 27]

@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 
 _LEVELS = "debug info warning warn error critical exception log".split()
 _LOGGERS = ("logging", "absl.logging", "loguru.logger", "logging.getLogger", "structlog.get_logger")
+_WRITERS = (
+    "torch.utils.tensorboard.SummaryWriter",
+    "tensorboardX.SummaryWriter",
+    "flax.metrics.tensorboard.SummaryWriter",
+)
+_RECORDS = "add_scalar add_scalars add_histogram add_image scalar histogram image".split()
 _WRITES = frozenset(
     (
         "pprint.pprint",
@@ -27,7 +33,11 @@ _WRITES = frozenset(
         "wandb.log",
         "mlflow.log_metric",
         "mlflow.log_metrics",
+        "mlflow.log_param",
+        "wandb.run.log",
+        "wandb.init.log",
         *(f"{logger}.{level}" for logger in _LOGGERS for level in _LEVELS),
+        *(f"{writer}.{record}" for writer in _WRITERS for record in _RECORDS),
     )
 )
 

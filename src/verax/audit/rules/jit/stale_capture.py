@@ -49,7 +49,13 @@ def _changed_between_calls(facts: SourceFacts, calls: list[Fact]) -> Iterator[Fi
 def _changed_by_loops(facts: SourceFacts, call: Fact) -> Iterator[Finding]:
     """A loop around the call changes what the function has read in its first turn."""
     from ...source.events import Mutation
-    from ...source.queries.repetition import in_one_loop, is_made_inside, loops_of, surrounds
+    from ...source.queries.repetition import (
+        in_one_loop,
+        is_made_inside,
+        loops_of,
+        loops_that_reach,
+        surrounds,
+    )
     from ...source.values import Data
 
     transformed, owner = call.data["transformed"], call.data["owner"]
@@ -61,7 +67,11 @@ def _changed_by_loops(facts: SourceFacts, call: Fact) -> Iterator[Finding]:
             yield _finding(capture, call.place, Confidence.CERTAIN)
             continue
         for change in facts.events(Mutation):
-            if _changes(change, capture, owner) and in_one_loop(call, change):
+            if not _changes(change, capture, owner):
+                continue
+            reached = loops_that_reach(change, call.frame, call.syntax)
+            is_kept = any(not is_made_inside(transformed, loop) for loop in reached)
+            if is_kept or in_one_loop(call, change):
                 yield _finding(capture, change.place, Confidence.CERTAIN)
                 break
 

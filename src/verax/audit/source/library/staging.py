@@ -45,6 +45,8 @@ def staged_arguments(
     return new_args, new_keywords
 
 
+# What these give are arrays of JAX, which a filter lets in as tracers.
+_MAKE_ARRAYS = ("jax.numpy.", "jax.random.", "jax.nn.", "jax.lax.")
 _DTYPES: dict[type, str] = {bool: "bool", int: "int32", float: "float32", complex: "complex64"}
 
 
@@ -59,7 +61,8 @@ def as_traced(value: Value, is_filtered: bool = False) -> Value:
         return Data(node, True, True)
 
     def change(leaf: Data) -> Data:
-        traced = True if not is_filtered or (leaf.is_array and leaf.traced) else leaf.traced
+        is_ours = leaf.is_array and leaf.node.operation.startswith(_MAKE_ARRAYS)
+        traced = True if not is_filtered or is_ours else leaf.traced
         kind = "" if leaf.type == "shape" else leaf.type
         return Data(leaf.node, traced, leaf.is_array, kind)
 

@@ -46,6 +46,14 @@ def in_one_loop(first: Event, second: Event) -> bool:
     return any(loop in around for loop in loops_around(second.frame, second.syntax))
 
 
+def loops_that_reach(event: Event, frame: Frame, syntax: ast.AST) -> list[Region]:
+    """The loops around a piece of syntax in whose turns an event happens, in functions called."""
+    around = set(loops_around(frame, syntax))
+    region = event.frame.region
+    chain = region.chain() if region is not None and event.frame is not frame else ()
+    return [it for it in chain if it.kind == "loop" and it.details.get("syntax") in around]
+
+
 def is_made_inside(transformed: Transformed, loop: Region) -> bool:
     """Whether a loop applies a transformation anew in each turn."""
     region = transformed.frame.region
