@@ -43,8 +43,9 @@ STATEMENTS_OF_ROOT = 600
 STATEMENTS_OF_LINE = 3
 # Syntax that counts as a further statement where it runs again: one line can hold very much.
 NODES_OF_STATEMENT = 32
-# Outside of transformations there is less to find.
-STATEMENTS_ON_HOST = 60
+# Outside of transformations there is less to find, but for what happens to random keys.
+STATEMENTS_ON_HOST = 50
+STATEMENTS_WITH_KEYS = 300
 
 _EXPRESSIONS: dict[type[ast.AST], Callable[[Any, Frame, Any], Value]] = {
     **EXPRESSIONS,
@@ -73,6 +74,7 @@ class Interpreter:
         self._runs: Counter[ast.AST] = Counter()
         self._statements = 0
         self._end_of_root = STATEMENTS_OF_ROOT
+        self._end_with_keys = STATEMENTS_OF_ROOT
         self._end_of_file = STATEMENTS_OF_ROOT
 
     def start_file(self, module: Module) -> None:
@@ -84,6 +86,7 @@ class Interpreter:
         """Start a new root: functions may be run again."""
         self._runs.clear()
         self._end_of_root = self._statements + statements
+        self._end_with_keys = self._statements + max(statements, STATEMENTS_WITH_KEYS)
         self.used = {}
 
     # --- code
@@ -145,12 +148,15 @@ class Interpreter:
             return self.opaque("call", site, (callee, *args, *keywords.values()))
         return handler(self, site, callee, args, keywords)
 
-    def may_run(self, function: Function, site: Site) -> bool:
+    def may_run(self, function: Function, site: Site, given: tuple[Value, ...]) -> bool:
         """Whether the interpreter can afford to follow a call."""
         syntax = function.syntax
         if site.frame.depth >= DEPTH or self._runs[syntax] >= RUNS:
             return False
-        if self._statements >= min(self._end_of_root, self._end_of_file):
+        if self._statements >= min(self._end_of_root, self._end_of_file) and not (
+            self._statements < min(self._end_with_keys, self._end_of_file)
+            and any(isinstance(it, Data) and it.node.is_key for it in given)
+        ):
             return False
         if any(frame.function is syntax for frame in site.frame.callers()):
             return False

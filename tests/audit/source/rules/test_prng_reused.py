@@ -202,3 +202,13 @@ REUSED = {
 def test_a_key_that_is_used_again_is_found(case: str):
     program, line = REUSED[case]
     assert ("RK001", line) in found(program)
+
+
+def test_a_key_is_followed_into_helpers_late_in_a_long_function():
+    """Where what a function may cost outside of transformations is spent on other things."""
+    long = "    x = jnp.sin(x)\n" * 100
+    noisy = "    x = noise(b, x)\n"
+    helper = "def noise(key, x):\n    return x + jax.random.normal(key, x.shape)\n\n"
+    start = "def f(key, x):\n    a, b = jax.random.split(key)\n"
+    program = f"{helper}{start}{long}{noisy}{noisy}    return x + jax.random.normal(a)\n"
+    assert found(program) == [("RK001", 107)]
