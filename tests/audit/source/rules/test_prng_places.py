@@ -309,6 +309,26 @@ PROGRAMS = {
             shapes = jax.eval_shape(lambda k: init(k, 3), key)
             return init(key, 3), shapes
     """,
+    "copies of a key, far from where the map over them is made": """
+        class Environments:
+            def __init__(self, reset, count):
+                self.count = count
+                self.reset_all = jax.vmap(lambda key: reset(key) + jax.random.uniform(key))
+
+            def size(self):
+                return self.count
+
+            def reset(self, key):
+                keys = jnp.broadcast_to(key, (self.count, *key.shape))
+                return self.reset_all(keys)  # RK003
+    """,
+    "a child, drawn from again after its parent was": """
+        def f(key, x):
+            a, b = jax.random.split(key)
+            x = x + jax.random.normal(a) + jax.random.normal(b)
+            x = x + jax.random.normal(key)  # RK001
+            return x + jax.random.normal(b)  # RK001
+    """,
     "a rule of derivatives that draws again what its function drew": """
         @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
         def sample(key, rate):

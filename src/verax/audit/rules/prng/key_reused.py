@@ -121,8 +121,9 @@ def _reuses(facts: SourceFacts) -> Iterator[Finding]:
         if before is None or is_function_of_object(facts, use, before) or is_copied(before, use):
             continue
         if not excluded(before, use) and not moves_along(facts, before, use):
-            told[use.key.node] = number
             # A key that is split twice has the same children twice: these are not told as well.
+            if use.by == "jax.random.split":
+                told[use.key.node] = number
             again = [told[it] for it in parents(use.key.node) if it in told]
             if not any(when.get(before, number) < it for it in again):
                 yield _used_again(facts, before, use)

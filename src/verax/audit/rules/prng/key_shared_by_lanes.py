@@ -74,12 +74,13 @@ def _shared(facts: SourceFacts, use: KeyUse, region: Region) -> Finding:
     from ...source.queries.keys import is_argument
 
     name = facts.name_of(use.key)
-    how = "is closed over"
     if region in use.key.node.varies:
-        how = "is one key several times"
+        # The map is called with copies there, wherever it is made.
+        how, place = "is one key several times", use.key.node.place
     elif is_argument(facts, use.key.node, region):
-        how = "is passed with in_axes=None"
-    place = handed_in_at(use, is_key(use.key), region) if how == "is closed over" else region.place
+        how, place = "is passed with in_axes=None", region.place
+    else:
+        how, place = "is closed over", handed_in_at(use, is_key(use.key), region)
     lanes = "devices" if region.kind == "pmap" else f"lanes of the {region.kind}"
     return RULE.finding(
         place or use.place,
