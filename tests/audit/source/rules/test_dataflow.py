@@ -224,7 +224,57 @@ WRONG = {
         """,
 }
 
+WRONG |= {
+    "a version in a tuple": """
+        def clip(grads, limit):
+            norm = jnp.linalg.norm(grads)
+            return grads * jnp.minimum(1.0, limit / norm), norm
+
+        def step(params, grads):
+            clipped, norm = clip(grads, 1.0)
+            return params - 0.1 * grads, norm  # DF101
+        """,
+    "a field that a copy leaves as it was": """
+        def train_step(net, state, batch):
+            (loss, batch_stats), grads = net.gradients(state.params, state.batch_stats, batch)
+            updates, opt_state = net.tx.update(grads, state.opt_state)
+            params = optax.apply_updates(state.params, updates)
+            return state.replace(params=params, opt_state=opt_state), loss  # DF105
+        """,
+    "an old field for a new record": """
+        def train_step(net, State, state, batch):
+            params, ema = net.learn(state.params, state.ema, batch)
+            return State(params=params, ema=state.ema)  # DF105
+        """,
+    "probabilities with zeros, divided": """
+        def entropy(logits, allowed):
+            p = jnp.where(allowed, jax.nn.softmax(logits), 0.0)
+            p = p / p.sum(-1, keepdims=True)
+            return -jnp.sum(p * jnp.log(p), axis=-1)  # DF201
+        """,
+}
+
 RIGHT = {
+    "a part of a result that is no version of what was given": """
+        def stats(x):
+            return x.mean(), jnp.tanh(x).max()
+
+        def center(x):
+            mean, top = stats(x)
+            return x - mean
+        """,
+    "a field that is only looked at": """
+        def train_step(net, state, batch):
+            loss, params = net.learn(state.params, state.step, batch)
+            step = state.step
+            return state.replace(params=params), loss
+        """,
+    "zeros that are made safe": """
+        def entropy(logits, allowed):
+            p = jnp.where(allowed, jax.nn.softmax(logits), 0.0)
+            p = p / p.sum(-1, keepdims=True)
+            return -jnp.sum(p * jnp.log(jnp.where(allowed, p, 1.0)), axis=-1)
+        """,
     "an object that is changed, and returns itself": """
         class Builder:
             def __init__(self):

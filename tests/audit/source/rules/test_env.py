@@ -182,7 +182,96 @@ def test_what_is_wrong_with_episodes_is_found(case: str):
     assert found(program) == [(code, line)]
 
 
+WRONG |= {
+    "an estimate that is not masked beside a recursion that is": (
+        """
+        class Step(NamedTuple):
+            reward: jax.Array
+            done: jax.Array
+            value: jax.Array
+
+        def gae(steps: Step, last):
+            def back(carry, t):
+                total, following = carry
+                delta = t.reward + 0.99 * following - t.value
+                total = delta + 0.95 * (1.0 - t.done) * total
+                return (total, t.value), total
+
+            return lax.scan(back, (jnp.zeros_like(last), last), steps, reverse=True)[1]
+
+        def entry(reward, done, value, last):
+            adv = gae(Step(reward, done, value), last)
+            return (adv - adv.mean()) / (adv.std() + 1e-6)
+        """,
+        "EN005",
+        9,
+    ),
+    "a discount that keeps what has ended": (
+        """
+        class Agent:
+            gamma = 0.9
+
+            def discount(self, batch):
+                return self.gamma * batch.done.astype(jnp.float32)
+
+            def target(self, w, batch):
+                return batch.reward + self.discount(batch) * (batch.next_obs @ w)
+        """,
+        "EN006",
+        5,
+    ),
+    "flags that a recursion is given for nothing": (
+        """
+        def sums(deltas, dones, last):
+            def back(total, inp):
+                delta, end = inp
+                total = delta + 0.9 * total
+                return total, total
+
+            return lax.scan(back, last, (deltas, dones), reverse=True)[1]
+        """,
+        "EN002",
+        4,
+    ),
+    "a return that goes on, in a function": (
+        """
+        def scale(ret, reward):
+            return reward + 0.99 * ret
+
+        def rollout(env, state, ret, n):
+            def step(carry, _):
+                state, ret = carry
+                state, reward, done = env(state)
+                ret = scale(ret, reward)
+                return (state, ret), (reward, done)
+
+            return lax.scan(step, (state, ret), None, length=n)
+        """,
+        "EN002",
+        2,
+    ),
+}
+
 FINE = {
+    "flags that made a factor": """
+        def sums(deltas, discounts, dones, last):
+            def back(total, inp):
+                delta, discount, end = inp
+                total = delta + discount * total
+                return total, total
+
+            return lax.scan(back, last, (deltas, discounts, dones), reverse=True)[1]
+        """,
+    "a return that is told": """
+        def rollout(env, state, ret, n):
+            def step(carry, _):
+                state, ret = carry
+                state, reward, done = env(state)
+                ret = reward + 0.99 * ret * (1.0 - done)
+                return (state, ret), (reward, done)
+
+            return lax.scan(step, (state, ret), None, length=n)
+        """,
     "a memory that is told": """
         def rollout(env, policy, state, obs, hidden, n):
             def step(carry, _):

@@ -5,6 +5,12 @@ import pytest
 from .random_keys import found
 
 FINE = {
+    "sizes with their neighbours": """
+        def init(key):
+            sizes = (4, 8, 2)
+            keys = jax.random.split(key, 2)
+            return [jax.random.normal(k, (i, o)) for k, i, o in zip(keys, sizes, sizes[1:])]
+        """,
     "exclusive branches": """
         def f(key, x, heavy):
             if heavy:

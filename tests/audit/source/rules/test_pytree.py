@@ -294,6 +294,7 @@ def test_a_new_state_is_dropped():
     def evaluate(model, variables, x):
         stats = {"mean": jnp.zeros(3)}
         y, _ = update(stats, x)
+        y, _ = model.apply(variables, x, train=False, mutable=["batch_stats"])
         _, state = model.apply(variables, x, mutable=["intermediates"])
         out, _ = model.apply(variables, x, mutable=["intermediates"])
         y, stats = update({"mean": y}, x)

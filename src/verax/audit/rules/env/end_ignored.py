@@ -52,10 +52,24 @@ def _is_told(facts: SourceFacts, target: Target) -> bool:
                 continue
             seen.add(user)
             pending.append(user)
-            others = [it for it in user.inputs if it not in seen]
+            if user.operation in ("+", "-") and not _takes_back(user, target):
+                continue  # What is added stands beside the target, and drops nothing of it.
+            others = [
+                it for it in user.inputs if it not in seen and not it.depends_on(target.total)
+            ]
             if any(is_flag(node) for it in others for node in it.ancestors()):
                 return True
     return False
+
+
+def _takes_back(node: Node, target: Target) -> bool:
+    """Whether another part of a sum is made from what the target estimates."""
+    from ...source.queries.targets import factors
+    from ...source.values import Data
+
+    estimated = [it.node for it in factors(target.product) if isinstance(it, Data)]
+    others = [it for it in node.inputs if not it.depends_on(target.total)]
+    return any(other.depends_on(it) for other in others for it in estimated)
 
 
 RULE = Rule(

@@ -10,8 +10,8 @@ from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
+    from ...source.frame import Frame
     from ...source.graph import Node
-    from ...source.queries.targets import Target
     from ...source.values import Data
 
 
@@ -20,8 +20,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     from ...source.queries.targets import targets
 
     for it in targets(facts):
-        flag = _keeps(facts, it)
-        place = it.product.place
+        flag, product = _keeps(facts, it.product, it.frame)
+        place = product.place
         if flag and place is not None:
             yield RULE.finding(
                 place,
@@ -33,21 +33,27 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             )
 
 
-def _keeps(facts: SourceFacts, target: Target) -> str:
-    """The flag that an estimate is kept by; empty if there is none."""
-    from ...source.queries.targets import factors, is_end
+def _keeps(facts: SourceFacts, product: Node, frame: Frame) -> tuple[str, Node]:
+    """The flag that an estimate is kept by, and where; empty if there is none."""
+    from ...source.queries.targets import factors, is_discounted, is_end
     from ...source.values import Data
 
-    for factor in factors(target.product):
+    for factor in factors(product):
         if not isinstance(factor, Data):
             continue
         node = factor.node
-        if is_end(facts, node, target.frame):
-            return facts.name_of(factor)
+        if is_end(facts, node, frame):
+            return facts.name_of(factor), product
         flag = _chosen_by(node)
-        if flag is not None and is_end(facts, flag.node, target.frame):
-            return facts.name_of(flag)
-    return ""
+        if flag is not None and is_end(facts, flag.node, frame):
+            return facts.name_of(flag), product
+        # A discount for each step, which another function makes.
+        maker = node.frame
+        if maker is not None and maker is not frame and is_discounted(facts, node, maker):
+            found = _keeps(facts, node, maker)
+            if found[0]:
+                return found
+    return "", product
 
 
 def _chosen_by(node: Node) -> Data | None:

@@ -11,7 +11,10 @@ from ...words import is_episode_end
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
+    from ...source.events import Loop
     from ...source.facts import SourceFacts
+    from ...source.frame import Frame
+    from ...source.graph import Node
     from ...trace.facts import Facts
     from ...trace.program import Step, Value
 
@@ -134,7 +137,6 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     from ...source.events import Loop
     from ...source.queries.loops import body_frame, paired_leaves
     from ...source.queries.names import local_name
-    from ...source.queries.nodes import position_in
     from ...source.queries.recurrence import (
         depending,
         feedback_path,
@@ -160,10 +162,53 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
             flags, gated = (inside, known) if is_memory else (ends, told)
             path = feedback_path(after.node, before.node, flags, gated)
             if path is not None and not is_statistic(facts, before.node, frame):
-                made = [it for it in map(partial(position_in, frame), path) if it is not None]
                 name = local_name(facts, frame, before, after)
-                place = frame.place(made[0]) if made else loop.place
-                yield _carried_on(place, name, loop.place)
+                yield _carried_on(_made_at(path, frame, loop), name, loop.place)
+        if not ends:
+            yield from _with_unread_flags(facts, loop, frame)
+
+
+def _with_unread_flags(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterator[Verdict]:
+    """Recursions that are handed flags beside what they add up, and leave them aside.
+
+    What stands in a tuple was put there to be used; a record may hold more than a body needs.
+    """
+    from ...source.queries.loops import behind, paired_leaves
+    from ...source.queries.names import local_name, names_of
+    from ...source.queries.recurrence import depending, feedback_path, is_statistic
+    from ...source.values import Sequence, leaves
+
+    if not isinstance(loop.slices, Sequence) or loop.slices.type is not None:
+        return
+    used = behind(loop.returned)
+    scanned = list(paired_leaves(loop.xs, loop.slices))
+    unread = [
+        whole
+        for whole, part in scanned
+        if part.node not in used
+        and any(map(is_episode_end, names_of(facts, whole.node, loop.frame)))
+    ]
+    if not unread:
+        return
+    # A factor that is scanned may well be zero where an episode ends.
+    told = depending(loop.returned, {leaf.node for leaf in leaves(loop.slices)})
+    for before, after in paired_leaves(loop.carry_in, loop.carry_out):
+        path = feedback_path(after.node, before.node, set(), told)
+        if path is None or is_statistic(facts, before.node, frame):
+            continue
+        name = local_name(facts, frame, before, after)
+        yield _carried_on(_made_at(path, frame, loop), name, loop.place)
+
+
+def _made_at(path: list[Node], frame: Frame, loop: Loop) -> Place:
+    """Where what is carried is made, also if that is in a function that the body calls."""
+    from ...source.queries.nodes import position_in
+
+    first = path[0]
+    if first.operation in ("+", "-", "*") and first.place is not None:
+        return first.place
+    made = [it for it in map(partial(position_in, frame), path) if it is not None]
+    return frame.place(made[0]) if made else loop.place
 
 
 def _carried_on(place: Place, name: str, loop: Place) -> Verdict:

@@ -113,8 +113,10 @@ def _zipped(facts: SourceFacts, call: Event, args: list[Value]) -> Iterator[Find
 
     for keys in args:
         count = _count(keys)
-        longest = next((n for n in map(length_of, args) if _excess(n, count) > 0), None)
-        if longest is not None:
+        # `zip(keys, sizes, sizes[1:])` stops with the last of the three, as it should.
+        others = [length_of(it) for it in args if it is not keys]
+        if others and all(_excess(it, count) > 0 for it in others):
+            longest = others[0]
             current = (
                 f"there are {count} keys for {longest} elements; `zip` stops at the shorter, and "
                 "leaves the rest out"

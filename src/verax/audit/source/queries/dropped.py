@@ -16,7 +16,8 @@ from ...finding import Place
 from ..frame import Frame
 from ..graph import Node
 from ..looping import assigned_names
-from ..values import Data, Value, nodes_of
+from ..values import Data, Sequence, Value, nodes_of
+from .dropped_states import named_parts_of
 from .names import named_parts
 from .nodes import position_in
 from .reads import Reads, reads_of
@@ -53,7 +54,7 @@ def dropped_values(facts: SourceFacts) -> Iterator[Dropped]:
     for function, runs in facts.record.runs.items():
         if isinstance(function, ast.Lambda) or not runs or runs[0].module is not facts.module:
             continue
-        candidates: dict[ast.stmt, str] | None = None
+        candidates: set[tuple[ast.stmt, str]] | None = None
         for frame in runs:
             if candidates is None:
                 candidates = _unread_statements(function, frame)
@@ -61,31 +62,53 @@ def dropped_values(facts: SourceFacts) -> Iterator[Dropped]:
                 yield from _of_run(function, frame, candidates)
 
 
-def _unread_statements(function: ast.AST, frame: Frame) -> dict[ast.stmt, str]:
-    found: dict[ast.stmt, str] = {}
-    if not any(isinstance(value, Data) and _is_computed(value) for _, value in frame.steps):
+def _unread_statements(function: ast.AST, frame: Frame) -> set[tuple[ast.stmt, str]]:
+    """Statements, each with a name that gets a value there which nothing reads."""
+    found: set[tuple[ast.stmt, str]] = set()
+    if not any(_is_computed(part) for _, value in frame.steps for part in _parts(value)):
         return found
     reads = reads_of(function)
     for statement, _ in frame.steps:
-        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-            target = statement.targets[0]
-            named = isinstance(target, ast.Name) and not target.id.startswith("_")
-            if isinstance(target, ast.Name) and named and not reads.after(statement, target.id):
-                found[statement] = target.id
+        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+            continue
+        for name in _target_names(statement.targets[0]):
+            if not name.startswith("_") and not reads.after(statement, name):
+                found.add((statement, name))
     return found
 
 
-def _of_run(function: ast.AST, frame: Frame, candidates: dict[ast.stmt, str]) -> Iterator[Dropped]:
+def _parts(value: Value) -> tuple[Value, ...]:
+    """A value, or the values of a tuple that is taken apart."""
+    if isinstance(value, Sequence) and value.items is not None:
+        return tuple(value.items)
+    return (value,)
+
+
+def _target_names(target: ast.expr) -> Iterator[str]:
+    if isinstance(target, ast.Name):
+        yield target.id
+    elif isinstance(target, ast.Tuple):
+        yield from (it.id for it in target.elts if isinstance(it, ast.Name))
+
+
+def _of_run(
+    function: ast.AST, frame: Frame, candidates: set[tuple[ast.stmt, str]]
+) -> Iterator[Dropped]:
     live = _live(frame)
     reads = reads_of(function)
     for statement, value in frame.steps:
-        name = candidates.get(statement)
-        if name is None or not isinstance(value, Data) or not _is_computed(value):
+        if not isinstance(statement, ast.Assign):
             continue
-        if value.node in live:
-            continue
-        found = _replaced(frame, live, statement, name, value)
-        yield from found or _lost(function, frame, live, reads, statement, name, value)
+        for target, part in named_parts_of(statement.targets[0], value):
+            name = target.id if isinstance(target, ast.Name) else ""
+            if (statement, name) not in candidates:
+                continue
+            if not isinstance(part, Data) or not _is_computed(part) or part.node in live:
+                continue
+            found = _replaced(frame, live, statement, name, part)
+            if not found and target is statement.targets[0]:
+                found = list(_lost(function, frame, live, reads, statement, name, part))
+            yield from found
 
 
 def _live(frame: Frame) -> set[Node]:
@@ -100,7 +123,9 @@ def _live(frame: Frame) -> set[Node]:
     return found
 
 
-def _is_computed(value: Data) -> bool:
+def _is_computed(value: Value) -> bool:
+    if not isinstance(value, Data):
+        return False
     node = value.node
     if node.is_key or value.traced is False or not (value.is_array or _is_of_leaves(node)):
         return False

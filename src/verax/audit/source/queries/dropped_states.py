@@ -35,7 +35,7 @@ class DroppedState(NamedTuple):
 def dropped_states(facts: SourceFacts) -> Iterator[DroppedState]:
     """The statements of a file that drop a new state."""
     frames = [frame for frames in facts.record.runs.values() for frame in frames]
-    mutated = _mutated(facts)
+    mutated, optimised = _mutated(facts), _optimised(facts)
     for frame in frames:
         if frame.module is not facts.module:
             continue
@@ -47,6 +47,7 @@ def dropped_states(facts: SourceFacts) -> Iterator[DroppedState]:
                 found = (
                     _of_flax(frame, statement, value, mutated)
                     or _of_optimiser(frame, statement, target)
+                    or _of_helper(frame, statement, value, optimised)
                     or _of_functions(frame, statement, target, value)
                 )
                 if found is not None:
@@ -124,6 +125,38 @@ def _of_optimiser(frame: Frame, statement: ast.Assign, target: ast.Tuple) -> Dro
     return DroppedState(frame.place(statement), words, f"`{text}`", frame.place(used))
 
 
+def _optimised(facts: SourceFacts) -> dict[Node, tuple[Node, Frame]]:
+    """The new states of optimisers with the old ones, and who asks for them."""
+    found: dict[Node, tuple[Node, Frame]] = {}
+    for call in facts.events(Call):
+        if not call.name.endswith(".update") or len(call.args) < 3:
+            continue
+        old = call.args[2]
+        if isinstance(old, Data):
+            for node in nodes_of(_second(call.result)):
+                found[node] = old.node, call.frame
+    return found
+
+
+def _of_helper(
+    frame: Frame, statement: ast.Assign, value: Value, optimised: dict[Node, tuple[Node, Frame]]
+) -> DroppedState | None:
+    """`params, _ = descend(grads, state.opt, params)`, and the old `state.opt` is returned."""
+    if "eval_shape" in ast.unparse(statement.value):
+        return None  # It asks for shapes, and computes nothing.
+    for name, part in named_parts_of(statement.targets[0], value):
+        for node in nodes_of(part):
+            old, caller = optimised.get(node, (None, frame))
+            if old is None or caller is frame or not _is_never_read(frame, name):
+                continue
+            for syntax, returned in frame.returns:
+                if old in nodes_of(returned):
+                    text = ast.unparse(statement)
+                    used = frame.place(syntax)
+                    return DroppedState(frame.place(statement), text, "an optimiser's state", used)
+    return None
+
+
 def _mutated(facts: SourceFacts) -> dict[Node, tuple[str, Frame]]:
     """What `apply(…, mutable=["batch_stats"])` returns anew: its first name, and who calls."""
     found: dict[Node, tuple[str, Frame]] = {}
@@ -133,11 +166,25 @@ def _mutated(facts: SourceFacts) -> dict[Node, tuple[str, Frame]]:
         names = [it.value for it in items or () if isinstance(it, Constant)]
         if not names or not isinstance(names[0], str) or not _NOTES.isdisjoint(names):
             continue
+        if _evaluates(call):
+            continue  # Running averages are read then, and come back as they were.
         if any("target" in words_of(ast.unparse(it)) for it in getattr(call.syntax, "args", ())):
             continue  # A network that only others train keeps what it has.
         for node in nodes_of(_second(call.result)):
             found[node] = names[0], call.frame
     return found
+
+
+_FLAGS = {
+    **dict.fromkeys(("train", "training", "is_training", "is_train"), False),
+    **dict.fromkeys(("use_running_average", "deterministic", "eval_mode"), True),
+}
+
+
+def _evaluates(call: Call) -> bool:
+    """Whether a module is called with a flag that says that it is not trained."""
+    given = [(_FLAGS.get(name), value) for name, value in call.keywords.items()]
+    return any(isinstance(it, Constant) and it.value is flag for flag, it in given)
 
 
 def _second(value: Value) -> Value:
@@ -153,7 +200,7 @@ def _of_flax(
     frame: Frame, statement: ast.Assign, value: Value, mutated: dict[Node, tuple[str, Frame]]
 ) -> DroppedState | None:
     """`out, _ = model.apply(variables, …, mutable=["batch_stats"])`, also where a loss did so."""
-    for name, part in _pairs(statement.targets[0], value):
+    for name, part in named_parts_of(statement.targets[0], value):
         found = next((mutated[node] for node in nodes_of(part) if node in mutated), None)
         if found is None or not _is_never_read(frame, name):
             continue
@@ -164,7 +211,7 @@ def _of_flax(
     return None
 
 
-def _pairs(target: ast.expr, value: Value) -> Iterator[tuple[ast.expr, Value]]:
+def named_parts_of(target: ast.expr, value: Value) -> Iterator[tuple[ast.expr, Value]]:
     """The names of an assignment with what each of them gets."""
     if not isinstance(target, (ast.Tuple, ast.List)):
         yield target, value
@@ -179,7 +226,7 @@ def _pairs(target: ast.expr, value: Value) -> Iterator[tuple[ast.expr, Value]]:
             node = value.node.children.get(("item", ("constant", number)))
             part = None if node is None else Data(node)
         if part is not None:
-            yield from _pairs(name, part)
+            yield from named_parts_of(name, part)
 
 
 def _of_functions(

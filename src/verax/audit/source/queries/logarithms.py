@@ -88,6 +88,9 @@ def _squared(node: Node) -> Node | None:
 
 def _zeros(operand: Node) -> Iterator[tuple[Node, str]]:
     """What puts zeros into a value, if something does."""
+    # A quotient is zero where its numerator is.
+    while operand.operation == "/" and operand.operands and isinstance(operand.operands[0], Data):
+        operand = operand.operands[0].node
     origin = behind(operand, _is_source)
     if origin is None:
         return
@@ -100,12 +103,16 @@ def _zeros(operand: Node) -> Iterator[tuple[Node, str]]:
         yield origin, f"`{name}` gives zeros"
     elif name == "maximum" and any(_number(it) == 0 for it in origin.operands):
         yield origin, "it is cut off at zero here"
+    elif name == "where":
+        yield origin, "what is masked here is zero"
 
 
 def _is_source(node: Node) -> bool:
     module, _, name = node.operation.rpartition(".")
     if module not in (*_MODULES, "ndarray"):
         return False
+    if name == "where":
+        return any(_number(it) == 0 for it in node.operands[1:])
     return name in ("softmax", "relu", "relu6", "one_hot", "maximum", "clip")
 
 

@@ -109,11 +109,14 @@ def is_statistic(facts: SourceFacts, node: Node, frame: Frame) -> bool:
     return not words.isdisjoint(_STATISTICS)
 
 
-_MEMORY = frozenset("hidden hstate hstates rnn memory lstm gru recurrent".split())
+# What a network remembers, and the discounted return up to now.
+_MEMORY = frozenset(
+    "hidden hstate hstates rnn memory lstm gru recurrent ret return returns".split()
+)
 
 
 def is_hidden(facts: SourceFacts, node: Node, frame: Frame) -> bool:
-    """Whether a part of a carry is called as what a recurrent network remembers."""
+    """Whether a part of a carry is called as what only one episode should remember."""
     words = {word for name in names_of(facts, node, frame) for word in words_of(name)}
     return not words.isdisjoint(_MEMORY)
 

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from ...finding import Place
 from ..frame import Frame
 from ..looping import assigned_names
+from ..remember import walked
 from ..values import Value, nodes_of
+from .dropped import dropped_values
 from .reads import Reads, reads_of
 
 if TYPE_CHECKING:
@@ -37,6 +39,10 @@ def unthreaded(facts: SourceFacts) -> Iterator[Unthreaded]:
         if is_function and runs and runs[0].module is facts.module:
             for statement, value in runs[0].steps:
                 yield from _of_statement(runs[0], function, statement, value)
+                for it in _of_fields(runs[0], function, statement):
+                    # What is seen to be computed element by element has a rule of its own.
+                    if it.new not in {other.name for other in dropped_values(facts)}:
+                        yield it
 
 
 def _of_statement(
@@ -62,6 +68,70 @@ def _of_statement(
         how = _used_on(frame, reads, statement, old)
         if how:
             yield Unthreaded(frame.place(statement), old, new, how)
+
+
+def _of_fields(frame: Frame, function: ast.AST, statement: ast.stmt) -> Iterator[Unthreaded]:
+    """`ema = moved(state.ema, params)`, and then `state.replace(params=params)` without it."""
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.value, _COMPUTED):
+        return
+    read = _fields_in(statement.value)
+    for new in _names(statement.targets[0]):
+        for owner in read.get(new, ()):
+            reads = reads_of(function)
+            if reads.after(statement, new) or owner == new:
+                continue
+            kept = _keeps_field(function, statement, owner, new)
+            if kept is not None:
+                yield Unthreaded(frame.place(kept), f"{owner}.{new}", new, "is kept")
+
+
+_COMPUTED = (ast.Call, ast.BinOp, ast.IfExp, ast.Subscript)
+
+
+def _fields_in(expression: ast.expr) -> dict[str, list[str]]:
+    """Fields that an expression takes from objects with a name."""
+    found: dict[str, list[str]] = {}
+    for node in ast.walk(expression):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            found.setdefault(node.attr, []).append(node.value.id)
+    return found
+
+
+def _keeps_field(function: ast.AST, statement: ast.stmt, owner: str, field: str) -> ast.Call | None:
+    """Where a record is made after a statement, with its field as it was."""
+    end = statement.end_lineno or statement.lineno
+    calls = (it for it in walked(function) if isinstance(it, ast.Call))
+    for call in calls:
+        kept = _copies_without(call, owner, field) or _hands_on(call, owner, field)
+        if kept and call.lineno > end:
+            return call
+    return None
+
+
+def _copies_without(call: ast.Call, owner: str, field: str) -> bool:
+    """Whether it is `owner.replace(…)` with new values for other fields only."""
+    named = [it.arg for it in call.keywords]
+    if not named or None in named or field in named or call.args:
+        return False
+    called = call.func
+    if not isinstance(called, ast.Attribute) or called.attr not in ("replace", "_replace"):
+        return False
+    return isinstance(called.value, ast.Name) and called.value.id == owner
+
+
+def _hands_on(call: ast.Call, owner: str, field: str) -> bool:
+    """Whether a class is given the old field: `State(params, state.ema)`."""
+    called = call.func.attr if isinstance(call.func, ast.Attribute) else ast.unparse(call.func)
+    if not called.lstrip("_")[:1].isupper():
+        return False
+    given = [*call.args, *(it.value for it in call.keywords)]
+    return any(
+        isinstance(it, ast.Attribute)
+        and it.attr == field
+        and isinstance(it.value, ast.Name)
+        and it.value.id == owner
+        for it in given
+    )
 
 
 def _is_made_from(value: Value, old: Value) -> bool:
