@@ -313,7 +313,7 @@ def test_a_new_state_is_dropped():
         updates, _ = optimiser.update(grads, state)
         return params + updates
     """
-    assert found("PT105", program) == [9, 11, 23, 27]
+    assert found("PT105", program) == [9, 11, 24, 28]
 
 
 def test_a_function_in_what_is_differentiated():
