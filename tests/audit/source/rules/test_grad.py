@@ -269,6 +269,43 @@ WRONG = {
             params = model.init(key, x)["params"]
             return TrainState.create(apply_fn=model.apply, params=params, tx=optax.adam(1e-3))
         """,
+    "the gradient of the data, by which weights are changed": """
+        def error(x, y, weights):
+            return jnp.mean((x @ weights["w"] + weights["b"] - y) ** 2)
+
+        def step(weights, batch, lr):
+            x, y = batch
+            slopes = jax.grad(error)(x, y, weights)  # GR204
+            return jax.tree.map(lambda w, g: w - lr * g, weights, slopes)
+        """,
+    "the gradient of a latent, for the optimiser of a decoder": """
+        import optax
+
+        class Trainer:
+            def __init__(self, lr):
+                self.tx = optax.adam(lr)
+
+            def loss(self, latent, decoder, image):
+                return jnp.mean((jnp.tanh(latent @ decoder) - image) ** 2)
+
+            def step(self, decoder, state, latent, image):
+                value, slopes = jax.value_and_grad(self.loss)(latent, decoder, image)  # GR204
+                updates, state = self.tx.update(slopes, state, decoder)
+                return optax.apply_updates(decoder, updates), state, value
+        """,
+    "an advantage that a function made for it gets": """
+        def surrogate(log_prob, advantage):
+            return -jnp.mean(log_prob * advantage)
+
+        def loss(params, x, returns):
+            value = x @ params["v"]
+            advantage = returns - value  # GR015
+            policy = surrogate(jax.nn.log_sigmoid(x @ params["pi"]), advantage)
+            return policy + jnp.mean((returns - x @ params["v"]) ** 2)
+
+        def step(params, x, returns):
+            return jax.grad(loss)(params, x, returns)
+        """,
     "distances of all pairs, each with itself among them": """
         def distances(points):
             return jnp.linalg.norm(points[:, None] - points[None, :], axis=-1)  # GR302
@@ -551,6 +588,23 @@ RIGHT = {
 
         def step(state, x):
             return jax.grad(lambda params: state.apply_fn(params, x).sum())(state.params)
+        """,
+    "a momentum that changes by the slope at a position": """
+        def energy(position, momentum):
+            return jnp.sum(position["x"] ** 2) + jnp.sum(momentum["x"] ** 2)
+
+        def leap(position, momentum, dt):
+            slope = jax.grad(energy)(position, momentum)
+            return jax.tree.map(lambda p, g: p - dt * g, momentum, slope)
+        """,
+    "the gradient at weights nearby": """
+        import optax
+
+        def first_order(tx, error, weights, state, noise, data):
+            nearby = jax.tree.map(lambda w, n: w + n, weights, noise)
+            slopes = jax.grad(error)(nearby, weights, data)
+            updates, state = tx.update(slopes, state)
+            return optax.apply_updates(weights, updates), state
         """,
     "weights that are adapted by steps along a gradient": """
         def forward(weights, x):

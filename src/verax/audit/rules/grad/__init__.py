@@ -8,6 +8,7 @@ from . import (
     custom_rule_wrong,
     derivative_unpacked_wrongly,
     gradient_blocked,
+    gradient_of_another,
     infinite_derivative,
     integer_argument,
     not_a_scalar_loss,
@@ -33,6 +34,7 @@ RULES: tuple[Rule, ...] = (
     not_a_scalar_loss.RULE,
     integer_argument.RULE,
     derivative_unpacked_wrongly.RULE,
+    gradient_of_another.RULE,
     where_after_undefined.RULE,
     infinite_derivative.RULE,
 )

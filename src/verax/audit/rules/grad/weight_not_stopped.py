@@ -9,7 +9,9 @@ from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from .._rule import Rule
 
 if TYPE_CHECKING:
+    from ...finding import Place
     from ...source.facts import SourceFacts
+    from ...source.queries.loss_terms import Weighting
     from ...trace.facts import Facts
 
 
@@ -48,21 +50,32 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
     for flow in flows(facts):
         for it in weightings(flow):
-            place = it.product.place
+            place, others = _places(it)
             if place is None:
                 continue
             names = [flow.name(p.node) for p in flow.parameters if p.bit & flow.gets(it.factor)]
             shown = ", ".join(f"`{name}`" for name in names[:3]) + (", …" if names[3:] else "")
             yield RULE.finding(
                 place,
-                current="one factor of this product is an error that another term makes small; its "
+                current="one factor of a product is an error that another term makes small; its "
                 f"gradient into {shown} flows here as well, and works against that term",
                 expected="the factor is a constant weight here",
                 fix="put the factor (the advantage) into jax.lax.stop_gradient in this product; "
                 "leave it connected in the other term",
-                evidence=(Evidence("the term that trains it", it.error.node.place),),
+                evidence=(*others, Evidence("the term that trains it", it.error.node.place)),
                 engine=Engine.SOURCE,
             )
+
+
+def _places(weighting: Weighting) -> tuple[Place | None, tuple[Evidence, ...]]:
+    """Where to stop the gradient, and where the product is if a function gets the factor ready."""
+    product, factor = weighting.product, weighting.factor
+    caller = product.frame.caller if product.frame is not None else None
+    while caller is not None and caller is not factor.frame:
+        caller = caller.caller
+    if caller is None or factor.place is None or factor.frame is product.frame:
+        return product.place, ()
+    return factor.place, (Evidence("the product", product.place),)
 
 
 RULE = Rule(

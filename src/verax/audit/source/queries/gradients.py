@@ -269,9 +269,9 @@ def _is_part(node: Node) -> bool:
 
 
 def is_named_part(node: Node) -> bool:
-    """Whether a parameter is an entry of a dict or what a layer takes; a field may be anything.
+    """Whether a parameter is an array for certain: an entry of a dict, or what a layer takes.
 
-    What a layer of a module takes is found where the layer is made: by a call.
+    A field may be anything. What a layer takes is found where the layer is made: by a call.
     """
     if node.operation == "field" and isinstance(node.syntax, ast.Call):
         return True
