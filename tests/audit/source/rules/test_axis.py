@@ -586,3 +586,19 @@ def test_attention_that_is_normalised_over_its_queries():
         return weights(logits, over_rows), weights(logits, jax.nn.softmax)
     """
     assert found("AX013", program) == [7, 10]
+
+
+def test_statistics_that_were_reduced_over_the_wrong_axes_elsewhere():
+    program = """
+    from jaxtyping import Array, Float
+
+    def statistics(obs):
+        return obs.mean(axis=(0, 2)), jnp.std(obs, axis=(0, 2))
+
+    def standardised(obs, mean, std):
+        return (obs - mean) / (std + 1e-8)
+
+    def observe(obs: Float[Array, "time env feat"]):
+        return standardised(obs, *statistics(obs))
+    """
+    assert found("AX001", program)[:1] == [4]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from .._rule import Rule
 from ._paths import path_of
 
 if TYPE_CHECKING:
+    from ...source.events import Fact
     from ...source.facts import SourceFacts
     from ...trace.axes.axis import Clash
     from ...trace.facts import Facts
@@ -24,6 +26,7 @@ _KIND_OF = {
     **dict.fromkeys("set add dynamic_update_slice".split(), "update"),
     "axes": "declared",
 }
+_REDUCTIONS = frozenset(("mean", "var", "std", "sum", "max", "min", "median"))
 _HOW = {
     "elementwise": "are combined element by element",
     "contraction": "are summed against each other in a product",
@@ -61,13 +64,30 @@ def clashes_read(facts: SourceFacts) -> Iterator[Read]:
         where: str = fact.data["where"]
         kind = where if where in _HOW else _KIND_OF.get(where.rpartition(".")[2], "elementwise")
         operands = fact.data["operands"]
+        place, evidence = fact.place, made_here(facts, operands)
+        reduced = _reduced_elsewhere(fact, operands)
+        if reduced is not None:
+            place, evidence = reduced, (Evidence("they meet here", fact.place), *evidence)
         yield Read(
-            fact.place,
+            place,
             fact.data["names"],
             _HOW[kind],
             arrays_in_words(facts, operands),
-            made_here(facts, operands),
+            evidence,
         )
+
+
+def _reduced_elsewhere(fact: Fact, operands: list[Any]) -> Place | None:
+    """Where a function reduced one operand from the other, over axes that do not fit here."""
+    from ...source.values import Data
+
+    arrays = [it.node for it in operands if isinstance(it, Data)]
+    for one, other in itertools.permutations(arrays, 2):
+        for node in one.ancestors():
+            name = node.operation.rpartition(".")[2]
+            if name in _REDUCTIONS and node.inputs and node.inputs[0] is other:
+                return node.place if node.frame is not fact.frame else None
+    return None
 
 
 def clashes_at(

@@ -32,7 +32,7 @@ class Misapplied:
 
 def misapplied(facts: SourceFacts) -> Iterator[Misapplied]:
     """Gradients that change parameters with respect to which they were not taken."""
-    made = {
+    made: dict[tuple[object, object], Applied] = {
         (it.syntax, it.frame): it
         for it in facts.events(Applied)
         if it.transformed.kind in _KINDS and not it.transformed.is_filtered
