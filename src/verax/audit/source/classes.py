@@ -66,6 +66,8 @@ def class_statement(machine: Interpreter, frame: Frame, syntax: ast.ClassDef) ->
     inner = Frame(frame.module, name, syntax, frame, frame.region, frame.caller)
     for statement in syntax.body:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            if "KW_ONLY" in ast.unparse(statement.annotation):
+                continue  # It marks the fields after it, and is none.
             cls.fields[statement.target.id] = statement
     machine.execute(inner, syntax.body)
     cls.attributes = inner.environment

@@ -69,6 +69,7 @@ def learn_returns(function: Function, inner: Frame, result: Value) -> None:
             continue
         if names is None:
             names = _meanings(function, inner)
+        node.has_told_shape = True
         node.shape = tuple(names.get(name_of(dim), dim) for dim in told[0])
         node.dtype = node.dtype or told[1]
 

@@ -37,6 +37,7 @@ class Node:
         "children",
         "dtype",
         "frame",
+        "has_told_shape",
         "inputs",
         "is_key",
         "label",
@@ -67,6 +68,8 @@ class Node:
         self.varies: frozenset[Region] = varies
         self.label: str = label
         self.shape: Any = None
+        # Whether an annotation of a result says so, and nothing that was computed.
+        self.has_told_shape: bool = False
         self.dtype: str | None = None
         self.is_key: bool = False
         self.operands: tuple[Value, ...] = ()

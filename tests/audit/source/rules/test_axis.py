@@ -602,3 +602,18 @@ def test_statistics_that_were_reduced_over_the_wrong_axes_elsewhere():
         return standardised(obs, *statistics(obs))
     """
     assert found("AX001", program)[:1] == [4]
+
+
+def test_an_annotation_of_a_result_may_be_what_is_wrong():
+    program = """
+    from jaxtyping import Array, Float
+
+    def features(layers, x) -> Float[Array, "classes"]:
+        for layer in layers:
+            x = layer(x)
+        return x
+
+    def pooled(layers, x):
+        return features(layers, x).mean((1, 2))
+    """
+    assert found("AX201", program) == []

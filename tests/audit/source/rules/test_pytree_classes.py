@@ -405,3 +405,18 @@ def test_what_is_asked_of_a_child_is_no_child():
     jax.tree_util.register_pytree_node(Problem, apart, lambda _, parts: Problem(*parts))
     """
     assert found("PT101", program) == []
+
+
+def test_a_marker_among_fields_is_no_field():
+    program = """
+    import dataclasses
+
+    @functools.partial(jax.tree_util.register_dataclass, data_fields=["x"], meta_fields=["size"])
+    @dataclasses.dataclass
+    class Box:
+        x: jax.Array
+        _: dataclasses.KW_ONLY
+        size: int
+    """
+    assert found("PT101", program) == []
+    assert found("PT101", program.replace("dataclasses.KW_ONLY", "int")) == [3]
