@@ -17,7 +17,7 @@ from .frame import Frame, Region, Site
 from .graph import Node
 from .joining import join
 from .remember import children, remembered
-from .values import Constant, Data, Sequence, Value, mapped
+from .values import Bound, Constant, Data, Function, Instance, Partial, Sequence, Value, mapped
 
 if TYPE_CHECKING:
     from .machine import Interpreter
@@ -53,16 +53,31 @@ def known_turns(
 ) -> list[Value] | None:
     """What a loop goes through, one by one, if it is worth it: a few layers in an example.
 
-    Where `names_matter`, it is worth it for a few constants: they become the keys of a dict.
+    Names and functions have nothing in common that one turn for all of them could go by. Where
+    `names_matter`, it is worth it for any constants: they become the keys of a dict.
     """
-    if isinstance(iterated, Sequence) and iterated.kind != "set":
-        items = iterated.items
-        are_names = names_matter and all(isinstance(it, Constant) for it in items or ())
-        if not machine.is_thorough and not are_names:
-            return None
-        if items is not None and len(items) <= _FEW:
-            return list(items) if len(items) * machine.turns <= _FEW_TOGETHER else None
-    return None
+    items = iterated.items if isinstance(iterated, Sequence) and iterated.kind != "set" else None
+    if items is None:
+        return None
+    are_names = names_matter and all(isinstance(it, Constant) for it in items)
+    if not machine.is_thorough and not are_names and not stand_alone(iterated):
+        return None
+    is_small = len(items) <= _FEW and len(items) * machine.turns <= _FEW_TOGETHER
+    return list(items) if is_small else None
+
+
+def stand_alone(value: Value) -> bool:
+    """Whether something holds a few names or functions, each of which is known."""
+    items = value.items if isinstance(value, Sequence) and value.kind != "set" else None
+    return bool(items) and len(items or ()) <= _FEW and all(map(_stands_alone, items or ()))
+
+
+def _stands_alone(item: Value) -> bool:
+    if isinstance(item, Constant):
+        return isinstance(item.value, str)
+    if isinstance(item, Sequence) and item.kind == "tuple" and item.type is None:
+        return any(not isinstance(it, Sequence) and _stands_alone(it) for it in item.items or ())
+    return isinstance(item, (Function, Partial, Instance, Bound))
 
 
 @contextmanager

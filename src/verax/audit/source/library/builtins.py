@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from .. import parts
 from ..events import Fact
 from ..joining import join
+from ..looping import stand_alone
 from ..shaping import length_of
 from ..values import (
     Bound,
@@ -119,6 +120,9 @@ def _enumerate(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     iterated = _first(args)
+    if len(args) == 1 and not keywords and isinstance(iterated, Sequence) and stand_alone(iterated):
+        pairs = enumerate(iterated.items or ())
+        return Sequence("enumerate", [machine.tuple_of(Constant(at), it) for at, it in pairs])
     counter = machine.opaque("counter", site, (), traced=False)
     counter.is_array = True
     length = length_of(iterated)
@@ -137,7 +141,10 @@ def _zip(
     length = min(numbers) if len(numbers) == len(args) and numbers else None
     if args and None not in lengths and length is None and all(it == lengths[0] for it in lengths):
         length = lengths[0]
-    if machine.is_thorough and type(length) is int and length <= 6:
+    alone = [number for it, number in zip(args, lengths, strict=True) if stand_alone(it)]
+    if alone and length is None:
+        length = min(alone)  # One that is not known goes along.
+    if (machine.is_thorough or alone) and type(length) is int and length <= 6:
         rows = [
             machine.tuple_of(*(parts.item(machine, site, it, Constant(at)) for it in args))
             for at in range(length)

@@ -1,0 +1,244 @@
+"""Functions that are called by ways around: records, defaults, tables, haiku, contexts."""
+
+from .reading import found
+
+
+def test_functions_in_records_that_libraries_make_are_followed():
+    program = """
+    import collections
+    import optax
+    from types import SimpleNamespace
+    from typing import NamedTuple
+
+    Pair = collections.namedtuple("Pair", "init update")
+    Other = NamedTuple("Other", [("init", object), ("update", object)])
+
+    def clip(decay, make):
+        def init(params):
+            return 0.0
+
+        def update(gradient, state):
+            return gradient, max(decay * state, jnp.sum(gradient))
+        return make(init, update)
+
+    def noisy(make):
+        def update(gradient, state):
+            return gradient if state > 0 else -gradient
+        return make(update=update)
+
+    def plain(gradient, state):
+        return gradient if state.ndim else -gradient
+
+    @jax.jit
+    def first(gradient, state):
+        return clip(0.9, Pair).update(gradient, state)
+
+    @jax.jit
+    def second(gradient, state):
+        return noisy(SimpleNamespace).update(gradient, state)
+
+    @jax.jit
+    def third(gradient, state):
+        transformation = optax.GradientTransformation(lambda p: p, plain)
+        return transformation.update(gradient, state), Other(1, plain).update(gradient, state)
+    """
+    assert found("JT201", program) == [14, 19]
+
+
+def test_the_default_of_a_field_is_called():
+    program = """
+    from collections.abc import Callable
+    from dataclasses import dataclass
+
+    def positive(x):
+        return x if x.sum() > 0 else -x
+
+    def flat(x):
+        return x if x.ndim == 1 else x.reshape(-1)
+
+    @dataclass(frozen=True)
+    class Net:
+        act: Callable = positive
+        last: Callable = flat
+
+        def __call__(self, x):
+            return self.last(self.act(x))
+
+    @jax.jit
+    def forward(x):
+        return Net()(x)
+    """
+    assert found("JT201", program) == [5]
+
+
+def test_a_method_stands_in_for_a_field():
+    program = """
+    import equinox as eqx
+
+    class Base(eqx.Module):
+        rate: eqx.AbstractVar[float]
+
+    class Fast(Base):
+        width: int
+
+        @property
+        def rate(self):
+            return 0.1
+
+    @eqx.filter_jit
+    def forward(x):
+        return x * 2 if Fast(3).rate > 0 else x
+    """
+    assert found("JT201", program) == []
+
+
+def test_context_managers_of_the_program_are_entered():
+    program = """
+    import time
+
+    class Timer:
+        def __enter__(self):
+            self.began = time.perf_counter()
+            return self
+
+        def __exit__(self, *error):
+            self.took = time.perf_counter() - self.began
+
+    @jax.jit
+    def forward(x):
+        with Timer() as timer:
+            return x + 1
+
+    def outside(x):
+        with Timer() as timer:
+            return forward(x)
+    """
+    assert found("JT104", program) == [5, 9]
+
+
+def test_arrays_that_an_object_makes_are_tracers_where_equinox_filters():
+    program = """
+    import equinox as eqx
+
+    class Head(eqx.Module):
+        temperature: jax.Array
+        greedy: bool
+
+        def __init__(self, greedy=False):
+            self.temperature = jnp.ones(())
+            self.greedy = greedy
+
+        def pick(self, x):
+            if self.greedy:
+                return x
+            return x if self.temperature == 0 else x / self.temperature
+
+    class Decoder(eqx.Module):
+        head: Head
+
+    @eqx.filter_jit
+    def decode(decoder, x):
+        return decoder.head.pick(x)
+
+    def run(x):
+        return decode(Decoder(Head()), x)
+    """
+    assert found("JT201", program) == [14]
+
+
+def test_functions_that_haiku_makes_pure_are_followed():
+    program = """
+    import haiku as hk
+
+    class Policy(hk.Module):
+        def __call__(self, x, training):
+            explore = jax.random.uniform(hk.next_rng_key()) < 0.1
+            if training:
+                x = 2 * x
+            if explore:
+                return x
+            return hk.Linear(3)(x)
+
+    def forward(x):
+        return Policy()(x, True)
+
+    def main(params, key, x):
+        model = hk.transform(forward)
+        return jax.jit(model.apply)(params, key, x)
+
+    def norm(x):
+        return x if x.ndim == 1 else x[0]
+
+    def without_a_key(params, x):
+        model = hk.without_apply_rng(hk.transform(norm))
+        return jax.jit(model.apply)(params, x)
+
+    def with_state(params, state, key, x):
+        model = hk.transform_with_state(lambda x: x if x.sum() > 0 else -x)
+        y, state = jax.jit(model.apply)(params, state, key, x)
+        return y if y.sum() > 0 else -y
+    """
+    assert found("JT201", program) == [8, 27]
+
+
+def test_loops_go_through_functions_that_are_known_by_name():
+    program = """
+    def flat(x):
+        return x if x.ndim == 1 else x[0]
+
+    def signed(x):
+        return x if x.sum() > 0 else -x
+
+    def checked(x):
+        return x if x.max() < 1 else x / x.max()
+
+    KNOWN = {"flat": flat, "signed": signed}
+
+    class Layer:
+        def __init__(self, name):
+            self.act = KNOWN[name]
+
+        def __call__(self, scale, x):
+            return self.act(scale * x)
+
+    class Stack:
+        def __init__(self, names):
+            self.layers = [Layer(name) for name in names]
+
+        def __call__(self, params, x):
+            for layer, scale in zip(self.layers, params):
+                x = layer(scale, x)
+            return x
+
+    @jax.jit
+    def numbered(x):
+        for i, function in enumerate([flat, checked]):
+            x = x + i * function(x)
+        return x
+
+    def main(params, x):
+        return jax.jit(Stack(["flat", "signed"]))(params, x)
+    """
+    assert found("JT201", program) == [5, 8]
+
+
+def test_a_loop_through_functions_that_are_known_by_name_is_fine():
+    program = """
+    def flat(x):
+        return x if x.ndim == 1 else x[0]
+
+    def signed(x):
+        return x if x.sum() > 0 else -x
+
+    KNOWN = {"flat": flat, "double": lambda x: 2 * x, "signed": signed}
+
+    @jax.jit
+    def forward(x):
+        for number, name in enumerate(("flat", "double")):
+            x = KNOWN[name](x) if number == 0 else x + KNOWN[name](x)
+        return x
+
+    def outside(x):
+        return [KNOWN[name](x) for name in ("flat", "signed")]
+    """
+    assert found("JT201", program) == []
