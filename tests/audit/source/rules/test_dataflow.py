@@ -275,6 +275,28 @@ RIGHT = {
             p = p / p.sum(-1, keepdims=True)
             return -jnp.sum(p * jnp.log(jnp.where(allowed, p, 1.0)), axis=-1)
         """,
+    "the smaller of what two layers give, and of two draws, made alike from one state": """
+        from flax import nnx
+
+        class Critic:
+            def __init__(self, rngs):
+                self.layer = nnx.Linear(4, 1, rngs=rngs)
+
+            def __call__(self, x):
+                return jnp.tanh(self.layer(x))
+
+        class Twins:
+            def __init__(self, rngs):
+                self.one, self.two = Critic(rngs), Critic(rngs)
+
+            def smaller(self, x):
+                return jnp.minimum(self.one(x), self.two(x))
+
+        def noises(rngs, items, x):
+            one = x + rngs.noise() * next(items)
+            two = x + rngs.noise() * next(items)
+            return jnp.minimum(one, two)
+        """,
     "an object that is changed, and returns itself": """
         class Builder:
             def __init__(self):

@@ -11,8 +11,12 @@ from .._rule import Rule
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...source.graph import Node
+    from ...source.queries.surroundings import Context
 
 _CHOICES = frozenset(f"jax.numpy.{it}" for it in ("minimum", "maximum", "fmin", "fmax"))
+# What is outside of the project, and known to give the same for the same.
+_PURE = ("jax.", "numpy.")
+_PURE_METHODS = frozenset(("apply", "apply_fn"))
 _TRIVIAL = frozenset(("zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "arange"))
 
 
@@ -23,7 +27,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     from ...source.queries.surroundings import Context
 
     choices = [it for it in all_nodes(facts) if it.operation in _CHOICES]
-    same = Sameness(names=Context(facts).name) if choices else Sameness()
+    context = Context(facts) if choices else None
+    same = Sameness(names=lambda node: _pure_name(context, node))
     for choice in choices:
         pair = _pair(choice)
         if pair is None or pair[0] is pair[1] or not same.are(*pair):
@@ -41,6 +46,16 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             evidence=(Evidence(f"`{name}` gets both here", choice.place),),
             engine=Engine.SOURCE,
         )
+
+
+def _pure_name(context: Context | None, node: Node) -> str:
+    """The name of what makes a node, unless that may make another thing each time.
+
+    `nnx.Linear(3, 1, rngs=rngs)` twice makes two layers, and `next(items)` gives two items.
+    """
+    name = context.name(node) if context is not None else ""
+    is_pure = name.startswith(_PURE) or name.rpartition(".")[2] in _PURE_METHODS
+    return name if is_pure else ""
 
 
 def _pair(choice: Node) -> tuple[Node, Node] | None:
