@@ -70,6 +70,16 @@ CONSTANT = {
         """,
         3,
     ),
+    "in a loop, from one seed": (
+        """
+        def evaluate(policy, config, episodes):
+            returns = []
+            for _ in range(episodes):
+                returns.append(policy(jax.random.normal(jax.random.key(config.seed), (3,))))
+            return returns
+        """,
+        4,
+    ),
     "in a default": (
         """
         def dropout(x, rate, key=jax.random.key(0)):
@@ -84,3 +94,32 @@ CONSTANT = {
 def test_a_constant_key_is_found(case: str):
     program, line = CONSTANT[case]
     assert found(program) == [("RK005", line)]
+
+
+SEEDS = {
+    "of their own in each turn": """
+        def f(seed, n):
+            return [jax.random.normal(jax.random.key(seed + i)) for i in range(n)]
+        """,
+    "that a loop counts up": """
+        class Sampler:
+            def __init__(self, seed):
+                self.seed = seed
+
+            def draw(self, n):
+                drawn = []
+                for _ in range(n):
+                    drawn.append(jax.random.normal(jax.random.key(self.seed)))
+                    self.seed += 1
+                return drawn
+        """,
+    "the same for each of several models": """
+        def f(seed, models):
+            return [model + jax.random.normal(jax.random.key(seed)) for model in models]
+        """,
+}
+
+
+@pytest.mark.parametrize("case", SEEDS)
+def test_seeds_may_be_made_into_keys_in_loops(case: str):
+    assert found(SEEDS[case]) == []

@@ -322,6 +322,14 @@ PROGRAMS = {
                 keys = jnp.broadcast_to(key, (self.count, *key.shape))
                 return self.reset_all(keys)  # RK003
     """,
+    "a helper that folds numbers of its own into the key of a loop": """
+        def sweep(key, x):
+            x = x + jax.random.normal(jax.random.fold_in(key, 0), x.shape)
+            return x / x.sum()
+
+        def run(key, x):
+            return lax.fori_loop(0, 9, lambda i, x: sweep(key, x), x)  # RK002
+    """,
     "a child, drawn from again after its parent was": """
         def f(key, x):
             a, b = jax.random.split(key)

@@ -42,22 +42,32 @@ def check(facts: Facts) -> Iterator[Finding]:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Report constant keys inside of compiled functions and loops, and in defaults."""
     from ...source.events import KeyUse
-    from ...source.queries.keys import constant_in, is_abstract, made_from_constant
+    from ...source.queries.keys import (
+        constant_in,
+        is_abstract,
+        loop_without_seed,
+        made_from_constant,
+        runs_once,
+    )
 
     seen: set[Node] = set()
     for use in facts.events(KeyUse):
         if is_abstract(use.region):
             continue
         for root in use.key.node.ancestors():
-            if made_from_constant(root) and root not in seen:
-                seen.add(root)
-                where = constant_in(root)
-                if where is not None and root.place is not None:
-                    yield _fixed(root.place, where, use)
+            if root in seen or root.place is None or root.operation != "jax.random.key":
+                continue
+            seen.add(root)
+            where = constant_in(root) if made_from_constant(root) else None
+            loop = loop_without_seed(facts, root) if where is None else None
+            if where is not None:
+                yield _fixed(root.place, "a constant", where, use)
+            elif loop is not None and not runs_once(use, loop):
+                yield _fixed(root.place, "the same seed", "loop", use)
     yield from _defaults(facts)
 
 
-def _fixed(place: Place, where: str, use: KeyUse) -> Finding:
+def _fixed(place: Place, source: str, where: str, use: KeyUse) -> Finding:
     if where == "loop":
         often = "made anew in each turn of the loop: every turn draws the same numbers"
         fix = "make the key before the loop, and split it in each turn"
@@ -66,7 +76,7 @@ def _fixed(place: Place, where: str, use: KeyUse) -> Finding:
         fix = "take the key as a parameter, and make it where the program is called"
     return RULE.finding(
         place,
-        current=f"the key is made from a constant, and {often}",
+        current=f"the key is made from {source}, and {often}",
         expected="the key comes from outside",
         fix=fix,
         evidence=(Evidence("a use of it", use.place),),

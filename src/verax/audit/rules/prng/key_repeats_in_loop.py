@@ -71,7 +71,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     from ...source.queries.reordering import goes_through_arrays
 
     for use, region in repeated(facts, LOOPS):
-        if region.kind == "loop" and (is_stored_anew(facts, use, region) or runs_once(use, region)):
+        own = {use.key.node, use.key.node.whole()}
+        if region.kind == "loop" and (is_stored_anew(facts, own, region) or runs_once(use, region)):
             continue
         if goes_through_arrays(use, region):
             continue
@@ -101,9 +102,9 @@ def _over_leaves(facts: SourceFacts) -> Iterator[Finding]:
 
 def _closed_over(facts: SourceFacts, use: KeyUse, region: Region) -> Finding:
     from ...source.queries.handing import handed_in_at, is_key
-    from ...source.queries.keys import name_at
+    from ...source.queries.keys import line_to_outside, name_at
 
-    place = handed_in_at(use, is_key(use.key), region)
+    place = handed_in_at(use, is_key(*line_to_outside(use.key.node, region)), region)
     name = name_at(facts, use, place)
     loop = "Python loop" if region.kind == "loop" else region.kind.replace("_", " ")
     return RULE.finding(

@@ -71,7 +71,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _shared(facts: SourceFacts, use: KeyUse, region: Region) -> Finding:
     from ...source.queries.handing import handed_in_at, is_key
-    from ...source.queries.keys import is_argument
+    from ...source.queries.keys import is_argument, line_to_outside
 
     name = facts.name_of(use.key)
     if region in use.key.node.varies:
@@ -80,7 +80,8 @@ def _shared(facts: SourceFacts, use: KeyUse, region: Region) -> Finding:
     elif is_argument(facts, use.key.node, region):
         how, place = "is passed with in_axes=None", region.place
     else:
-        how, place = "is closed over", handed_in_at(use, is_key(use.key), region)
+        line = line_to_outside(use.key.node, region)
+        how, place = "is closed over", handed_in_at(use, is_key(*line), region)
     lanes = "devices" if region.kind == "pmap" else f"lanes of the {region.kind}"
     return RULE.finding(
         place or use.place,

@@ -72,10 +72,10 @@ def _is_around(frame: Frame, region: Region) -> bool:
     return frame.region is not None and any(it is region for it in frame.region.chain())
 
 
-def is_key(key: Data) -> Callable[[Value], bool]:
-    """Whether a value is a key, by itself or as what is differentiated."""
-    node = _plain(key.node)
-    return lambda value: isinstance(value, Data) and _plain(value.node) is node
+def is_key(*keys: Node) -> Callable[[Value], bool]:
+    """Whether a value is one of some keys, by itself or as what is differentiated."""
+    nodes = set(map(_plain, keys))
+    return lambda value: isinstance(value, Data) and _plain(value.node) in nodes
 
 
 def _plain(node: Node) -> Node:

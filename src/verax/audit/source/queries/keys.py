@@ -87,6 +87,15 @@ def comes_from_outside(node: Node, region: Region) -> bool:
     return False
 
 
+def line_to_outside(node: Node, region: Region) -> list[Node]:
+    """A key that is the same in all turns of a region, and what it is made from there."""
+    line = [node]
+    while node.operation in _PARTS and node.inputs and node.is_made_in(region):
+        node = node.inputs[0]
+        line.append(node)
+    return line
+
+
 _COPIES = frozenset(("jax.numpy.broadcast_to", "jax.numpy.tile", "jax.numpy.repeat"))
 _STACKS = frozenset(("jax.numpy.stack", "jax.numpy.asarray"))
 
@@ -103,12 +112,11 @@ def _are_copies(node: Node) -> bool:
     return len(inputs) > 1 or all(it.operation == "copy" for it in inputs)
 
 
-def is_stored_anew(facts: SourceFacts, use: KeyUse, region: Region) -> bool:
-    """Whether a loop puts something else where the key comes from.
+def is_stored_anew(facts: SourceFacts, own: set[Node], region: Region) -> bool:
+    """Whether a loop puts something else where some nodes come from.
 
     `self.key, sub = split(self.key)` advances a key without a name for it.
     """
-    own = {use.key.node, use.key.node.whole()}
     return any(
         it.before is not None and not own.isdisjoint(nodes_of(it.before)) and is_within(it, region)
         for it in facts.events(Mutation)
@@ -168,6 +176,19 @@ def is_abstract(region: Region | None) -> bool:
 def made_from_constant(node: Node) -> bool:
     """Whether a key is made from a number that the program holds."""
     return node.operation == "jax.random.key" and bool(node.label)
+
+
+def loop_without_seed(facts: SourceFacts, node: Node) -> Region | None:
+    """The loop that makes a key anew in each turn, from a seed that is the same in all of them."""
+    if node.operation != "jax.random.key" or len(node.inputs) != 1:
+        return None
+    seed = node.inputs[0]
+    for region in node.region.chain() if node.region is not None else ():
+        if region.kind not in LOOPS or (region.kind == "loop" and not counts(region)):
+            continue
+        if comes_from_outside(seed, region) and not is_stored_anew(facts, {seed}, region):
+            return region
+    return None
 
 
 def constant_in(node: Node) -> str | None:

@@ -36,7 +36,7 @@ def drawn_for_leaves(facts: SourceFacts) -> Iterator[tuple[KeyUse, Place]]:
                 continue
             own = {node for tree in fact.data["trees"] for node in nodes_of(tree)}
             if own.isdisjoint(use.key.node.ancestors()):
-                yield use, handed_in_at(use, is_key(use.key), within=fact.frame)
+                yield use, handed_in_at(use, is_key(use.key.node), within=fact.frame)
                 break
 
 
