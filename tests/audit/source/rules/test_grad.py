@@ -606,6 +606,18 @@ RIGHT = {
             updates, state = tx.update(slopes, state)
             return optax.apply_updates(weights, updates), state
         """,
+    "a flag that may also be a function, which says what is given": """
+        def with_slope(function, given):
+            if isinstance(given, bool) and given:
+                return function
+            if isinstance(given, bool) and not given:
+                return jax.value_and_grad(function)
+            return given
+
+        def search(x):
+            function = jax.value_and_grad(lambda x: jnp.sum(x**2))
+            return with_slope(function, True)(x)
+        """,
     "weights that are adapted by steps along a gradient": """
         def forward(weights, x):
             return jnp.tanh(x @ weights["w"]) + weights["b"]

@@ -27,14 +27,15 @@ _CONTAINERS = frozenset(("builtins.list", "builtins.tuple", "builtins.dict", "bu
 _OF_ARRAYS = frozenset("shape dtype ndim size astype at T reshape".split())
 
 
+_PLAIN = {f"builtins.{it.__name__}": it for it in (bool, int, float, str)}
+
+
 @handles("builtins.isinstance")
 def _isinstance(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     value = args[0] if len(args) == 2 else None
-    if isinstance(value, (Sequence, Mapping)) or (
-        isinstance(value, Data) and (value.traced or value.is_array)
-    ):
+    if value is not None and _has_known_type(value):
         types = args[1].items if isinstance(args[1], Sequence) else [args[1]]
         answers = [_is_one(value, it) for it in types or ()]
         if True in answers:
@@ -44,10 +45,25 @@ def _isinstance(
     return machine.opaque(name, site, (), traced=False)
 
 
-def _is_one(value: Data | Sequence | Mapping, kind: Value) -> bool | None:
-    """Whether a tracer or a container is of a type; `None` if that is not known."""
+def _has_known_type(value: Value) -> bool:
+    if isinstance(value, Constant):
+        return type(value.value) in _PLAIN.values()
+    if isinstance(value, Data):
+        return bool(value.traced or value.is_array)
+    return isinstance(value, (Sequence, Mapping))
+
+
+def _is_one(value: Value, kind: Value) -> bool | None:
+    """Whether a tracer, a container or a number is of a type; `None` if that is not known."""
     if not isinstance(kind, External):
         return None
+    if isinstance(value, Constant):
+        plain = _PLAIN.get(kind.name)
+        if plain is not None:
+            return isinstance(value.value, plain)
+        # Numbers are like arrays, too.
+        is_other = kind.name in _CONTAINERS or kind.name in ("jax.Array", *_TRACERS)
+        return False if is_other else None
     if isinstance(value, Data) and not value.traced:
         return False if kind.name in _CONTAINERS else None  # a number, or an array of any kind
     if kind.name in _OTHERS:
