@@ -255,6 +255,10 @@ WRONG |= {
 }
 
 RIGHT = {
+    "a chance that is zero": """
+        def log_prob(value, low):
+            return jnp.log(jnp.where(value >= low, 1.0, 0.0))
+        """,
     "a part of a result that is no version of what was given": """
         def stats(x):
             return x.mean(), jnp.tanh(x).max()

@@ -252,7 +252,62 @@ WRONG |= {
     ),
 }
 
+RESETTING = """
+        class Env:
+            def reset(self, key):
+                pos = jax.random.uniform(key, (2,))
+                return jnp.tanh(pos), {"pos": pos, "t": jnp.zeros(())}
+
+            def advance(self, state, action):
+                pos = state["pos"] + action
+                return jnp.tanh(pos), {"pos": pos, "t": state["t"] + 1}, jnp.abs(pos).max() > 1
+
+        class Wrapped:
+            def __init__(self):
+                self.env = Env()
+
+            def step(self, key, state, action):
+                obs, state, done = self.env.advance(state, action)
+                new_obs, new = self.env.reset(key)
+"""
+WRONG |= {
+    "a reset unless it is over": (
+        RESETTING
+        + """
+                state = jax.tree.map(lambda n, s: jnp.where(done, s, n), new, state)
+                return jnp.tanh(state["pos"]), state, done
+        """,
+        "EN008",
+        18,
+    ),
+    "an observation from before": (
+        RESETTING
+        + """
+                state = jax.tree.map(lambda n, s: jnp.where(done, n, s), new, state)
+                return obs, state, done
+        """,
+        "EN009",
+        19,
+    ),
+}
+
 FINE = {
+    "an observation that is chosen": RESETTING
+    + """
+                state = jax.tree.map(lambda n, s: jnp.where(done, n, s), new, state)
+                return jnp.where(done, new_obs, obs), state, done
+        """,
+    "an observation of what was chosen": RESETTING
+    + """
+                state = jax.tree.map(lambda n, s: jnp.where(done, n, s), new, state)
+                obs = jnp.tanh(state["pos"])
+                return obs, state, done
+        """,
+    "the last observation beside the next": RESETTING
+    + """
+                state = jax.tree.map(lambda n, s: jnp.where(done, n, s), new, state)
+                return obs, state, done, jnp.tanh(state["pos"])
+        """,
     "flags that made a factor": """
         def sums(deltas, discounts, dones, last):
             def back(total, inp):

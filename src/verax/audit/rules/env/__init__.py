@@ -7,8 +7,10 @@ from . import (
     advantages_forward,
     end_ignored,
     mask_reversed,
+    observation_not_reset,
     recursion_crosses_episodes,
     reset_in_target,
+    reset_reversed,
     resets_all,
     same_step_bootstrapped,
 )
@@ -21,4 +23,6 @@ RULES: tuple[Rule, ...] = (
     end_ignored.RULE,
     mask_reversed.RULE,
     same_step_bootstrapped.RULE,
+    reset_reversed.RULE,
+    observation_not_reset.RULE,
 )

@@ -38,9 +38,26 @@ def of_zero(facts: SourceFacts) -> Iterator[Logarithm]:
     users = users_of(all_nodes(facts)) if found else {}
     for node, operand in found:
         for origin, why in _zeros(operand):
+            # The logarithm of a chance that is zero is -inf, and often meant to be.
+            if origin.operation.endswith("where") and not _meets_zeros(node, origin, users):
+                continue
             if not _is_left_out(node, users):
                 yield Logarithm(node, operand, why, origin)
             break
+
+
+def _meets_zeros(node: Node, origin: Node, users: dict[Node, list[Node]]) -> bool:
+    """Whether a logarithm, or a sum with it, is multiplied by what has the same zeros."""
+    pending, seen = [node], {node}
+    while pending and len(seen) < 20:
+        current = pending.pop()
+        for user in users.get(current, ()):
+            if user.operation == "*":
+                return any(it.depends_on(origin) for it in user.inputs if it is not current)
+            if user.operation in ("+", "-", "-x") and user not in seen:
+                seen.add(user)
+                pending.append(user)
+    return False
 
 
 def of_saturated(facts: SourceFacts) -> Iterator[Logarithm]:

@@ -1,0 +1,137 @@
+"""An observation of the episode that is over, with the state of the next one."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...words import words_of
+from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
+    from ...source.graph import Node
+    from ...source.queries.resets import Reset
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Steps that return a state after a reset together with an observation from before it."""
+    from ...source.queries.resets import resets
+
+    chosen = [it for it in resets(facts) if not it.is_reversed]
+    for it in chosen:
+        for syntax, old in _observations(it, {other.result for other in chosen}):
+            yield RULE.finding(
+                it.frame.place(syntax),
+                current=f"where `{it.flag}` is set, the state is that of a reset, but `{old}` is "
+                "still what was seen before it",
+                expected="the observation is of the state that comes with it",
+                fix="choose the observation by the same flag, or observe the state that was chosen",
+                evidence=(Evidence("the state is chosen here", it.result.place),),
+                engine=Engine.SOURCE,
+            )
+
+
+def _observations(reset: Reset, results: set[Node]) -> Iterator[tuple[ast.AST, str]]:
+    """What is returned by the name of an observation, and made from the state before."""
+    from ...source.values import Data, Sequence, nodes_of
+
+    for syntax, value in reset.frame.returns:
+        returned = syntax.value if isinstance(syntax, ast.Return) else None
+        names = returned.elts if isinstance(returned, ast.Tuple) else []
+        if not isinstance(value, Sequence) or len(value.items or ()) != len(names):
+            continue
+        parts = list(zip(names, value.items or (), strict=True))
+        others = [node for _, part in parts for node in nodes_of(part) if node not in results]
+        # An observation may well be handed out beside, under another name.
+        if reset.result not in nodes_of(value) or any(
+            not results.isdisjoint(it.ancestors()) for it in others
+        ):
+            continue
+        for name, part in parts:
+            if not isinstance(name, ast.Name) or not isinstance(part, Data):
+                continue
+            is_old = part.node not in results and part.node.depends_on(reset.kept)
+            if is_old and _is_seen(name.id):
+                yield syntax, name.id
+
+
+def _is_seen(name: str) -> bool:
+    return not _SEEN.isdisjoint(words := set(words_of(name))) and _LAST.isdisjoint(words)
+
+
+_SEEN = frozenset("obs observation observations".split())
+# They say themselves that they are of the episode that is over.
+_LAST = frozenset("last final terminal end true".split())
+
+
+RULE = Rule(
+    code="EN009",
+    name="observation-not-reset",
+    title="The state is reset, and the observation is not",
+    family="env",
+    severity=Severity.CRITICAL,
+    confidence=Confidence.LIKELY,
+    explanation="""\
+An environment that resets itself returns the state of the next episode where one has ended. If the
+observation beside it is still that of the last state, the first action of every episode is chosen
+for what is no longer there.
+
+Reported where a function chooses between a state and that of a reset by a flag, and returns the
+choice in a tuple with an observation (by its name) that is made from the state before, while
+nothing else that it returns is made from the choice.""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+
+def reset(key):
+    state = jax.random.uniform(key, (2,))
+    return jnp.sin(state), state
+
+
+def step(key, state, action):
+    state = state + action
+    obs, done = jnp.sin(state), jnp.abs(state).max() > 2.0
+    fresh_obs, fresh = reset(key)
+    state = jnp.where(done, fresh, state)
+    return obs, state, done
+
+
+def entry(keys, states, actions):
+    return jax.vmap(step)(keys, states, actions)
+
+
+def inputs():
+    return jax.random.split(jax.random.key(0), 4), jnp.zeros((4, 2)), jnp.ones((4, 2))
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+
+def reset(key):
+    state = jax.random.uniform(key, (2,))
+    return jnp.sin(state), state
+
+
+def step(key, state, action):
+    state = state + action
+    obs, done = jnp.sin(state), jnp.abs(state).max() > 2.0
+    fresh_obs, fresh = reset(key)
+    state = jnp.where(done, fresh, state)
+    obs = jnp.where(done, fresh_obs, obs)
+    return obs, state, done
+
+
+def entry(keys, states, actions):
+    return jax.vmap(step)(keys, states, actions)
+
+
+def inputs():
+    return jax.random.split(jax.random.key(0), 4), jnp.zeros((4, 2)), jnp.ones((4, 2))
+""",
+    source=check_source,
+)
