@@ -234,6 +234,13 @@ WRONG |= {
             clipped, norm = clip(grads, 1.0)
             return params - 0.1 * grads, norm  # DF101
         """,
+    "a copy that nothing reads": """
+        def step(state, force, dt):
+            half = state._replace(velocity=state.velocity + 0.5 * dt * state.force)
+            moved = half._replace(position=half.position + dt * half.velocity, force=force)
+            velocity = half.velocity + 0.5 * dt * half.force  # DF101
+            return half._replace(velocity=velocity)
+        """,
     "a field that a copy leaves as it was": """
         def train_step(net, state, batch):
             (loss, batch_stats), grads = net.gradients(state.params, state.batch_stats, batch)
@@ -255,6 +262,13 @@ WRONG |= {
 }
 
 RIGHT = {
+    "a copy that is read in a branch": """
+        def step(state, force, fast):
+            moved = state._replace(force=force)
+            if fast:
+                return state._replace(force=0.5 * force)
+            return moved
+        """,
     "a chance that is zero": """
         def log_prob(value, low):
             return jnp.log(jnp.where(value >= low, 1.0, 0.0))

@@ -54,12 +54,40 @@ def dropped_values(facts: SourceFacts) -> Iterator[Dropped]:
     for function, runs in facts.record.runs.items():
         if isinstance(function, ast.Lambda) or not runs or runs[0].module is not facts.module:
             continue
+        yield from _unread_copies(function, runs[0])
         candidates: set[tuple[ast.stmt, str]] | None = None
         for frame in runs:
             if candidates is None:
                 candidates = _unread_statements(function, frame)
             if candidates and frame.returns and not frame.yields:
                 yield from _of_run(function, frame, candidates)
+
+
+def _unread_copies(function: ast.AST, frame: Frame) -> Iterator[Dropped]:
+    """`moved = state.replace(force=force)` that nothing reads, while `state` is used on."""
+    for statement, _ in frame.steps:
+        call = statement.value if isinstance(statement, ast.Assign) else None
+        if not isinstance(statement, ast.Assign) or not isinstance(call, ast.Call):
+            continue
+        target, old = statement.targets[0], _copied(call)
+        if not old or not isinstance(target, ast.Name) or target.id.startswith("_"):
+            continue
+        reads = reads_of(function)
+        if target.id == old or reads.after(statement, target.id):
+            continue
+        later = [it for it in reads.lines.get(old, ()) if it.lineno > (call.end_lineno or 0)]
+        if later and not reads.around(statement):
+            first = min(later, key=lambda it: (it.lineno, it.col_offset))
+            yield Dropped(target.id, frame.place(statement), old, used_at=frame.place(first))
+
+
+def _copied(call: ast.Call) -> str:
+    """The name of a record that is copied with other fields; text is replaced by position."""
+    called = call.func
+    if not isinstance(called, ast.Attribute) or called.attr not in ("replace", "_replace"):
+        return ""
+    is_copy = bool(call.keywords) and not call.args
+    return called.value.id if is_copy and isinstance(called.value, ast.Name) else ""
 
 
 def _unread_statements(function: ast.AST, frame: Frame) -> set[tuple[ast.stmt, str]]:
