@@ -291,7 +291,38 @@ WRONG |= {
     ),
 }
 
+COLLECTING = """
+        class Step(NamedTuple):
+            observation: jax.Array
+            action: jax.Array
+            next_observation: jax.Array
+
+        class Runner:
+            def __init__(self, env, policy):
+                self.env, self.policy = env, policy
+
+            def collect(self, state, obs):
+                act = self.policy(obs)
+                state, new = self.env(state, act)
+"""
+WRONG |= {
+    "a record of what came after": (
+        COLLECTING
+        + """
+                record = Step(new, act, new)
+                return state, new, record
+        """,
+        "EN010",
+        14,
+    ),
+}
+
 FINE = {
+    "a record of what came before": COLLECTING
+    + """
+                record = Step(obs, act, new)
+                return state, new, record
+        """,
     "an observation that is chosen": RESETTING
     + """
                 state = jax.tree.map(lambda n, s: jnp.where(done, n, s), new, state)

@@ -7,6 +7,7 @@ from . import (
     advantages_forward,
     end_ignored,
     mask_reversed,
+    observation_after_action,
     observation_not_reset,
     recursion_crosses_episodes,
     reset_in_target,
@@ -25,4 +26,5 @@ RULES: tuple[Rule, ...] = (
     same_step_bootstrapped.RULE,
     reset_reversed.RULE,
     observation_not_reset.RULE,
+    observation_after_action.RULE,
 )

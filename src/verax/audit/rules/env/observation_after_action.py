@@ -1,0 +1,128 @@
+"""An observation that is stored as what an action was chosen for, and came after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Confidence, Engine, Finding, Severity
+from ...words import words_of
+from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
+    from ...source.graph import Node
+    from ...source.values import Value
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Records of a transition whose observation is made from their action."""
+    for frames in facts.record.runs.values():
+        for frame in frames:
+            if frame.module is not facts.module:
+                continue
+            for statement, value in frame.steps:
+                fields = _fields(value)
+                if fields is not None and fields["obs"].depends_on(fields["action"]):
+                    yield RULE.finding(
+                        frame.place(statement),
+                        current="the observation of this record is made from its action, so it is "
+                        "what came after; the record has another field for that",
+                        expected="the observation for which the action was chosen",
+                        fix="store the observation from before the step",
+                        engine=Engine.SOURCE,
+                    )
+
+
+def _fields(value: Value) -> dict[str, Node] | None:
+    """What a transition observes, does and observes next, if a value is one."""
+    from ...source.queries.names import named_parts
+    from ...source.values import Instance, Sequence
+
+    is_record = isinstance(value, Instance) or (
+        isinstance(value, Sequence) and value.type is not None
+    )
+    found: dict[str, Node] = {}
+    for name, node in named_parts(value) if is_record else ():
+        words = set(words_of(name))
+        if words <= _ACTIONS:
+            found["action"] = node
+        elif words <= _SEEN:
+            found["obs"] = node
+        elif words - {"next"} <= _SEEN:
+            found["next"] = node
+    return found if len(found) == 3 else None
+
+
+_SEEN = frozenset("obs observation observations".split())
+_ACTIONS = frozenset("action actions act".split())
+
+
+RULE = Rule(
+    code="EN010",
+    name="observation-after-action",
+    title="A transition stores the observation of the wrong step",
+    family="env",
+    severity=Severity.CRITICAL,
+    confidence=Confidence.LIKELY,
+    explanation="""\
+A transition is what was seen, what was done, and what was seen next. Where a loop stores the new
+observation as the old one, values and policies learn from actions that were chosen for something
+else; the shapes are the same.
+
+Reported for a record with fields for an action, an observation and the next one (by their names),
+whose observation is computed from the action.""",
+    wrong="""\
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+
+class Transition(NamedTuple):
+    obs: jax.Array
+    action: jax.Array
+    next_obs: jax.Array
+
+
+def entry(w, obs):
+    def step(obs, _):
+        action = jnp.tanh(obs @ w)
+        seen = obs + 0.1 * action
+        transition = Transition(seen, action, seen)
+        return seen, transition
+
+    return jax.lax.scan(step, obs, None, length=4)
+
+
+def inputs():
+    return jnp.ones((3, 3)), jnp.ones(3)
+""",
+    right="""\
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+
+class Transition(NamedTuple):
+    obs: jax.Array
+    action: jax.Array
+    next_obs: jax.Array
+
+
+def entry(w, obs):
+    def step(obs, _):
+        action = jnp.tanh(obs @ w)
+        seen = obs + 0.1 * action
+        transition = Transition(obs, action, seen)
+        return seen, transition
+
+    return jax.lax.scan(step, obs, None, length=4)
+
+
+def inputs():
+    return jnp.ones((3, 3)), jnp.ones(3)
+""",
+    source=check_source,
+)
