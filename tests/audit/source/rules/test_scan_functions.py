@@ -190,3 +190,63 @@ def test_a_body_with_swapped_parameters_is_told_where_they_are():
     """
     assert found("SC203", program) == [4]
     assert found("SC203", program.replace("x, i)", "i, x)")) == []
+
+
+def test_one_of_several_branches_does_not_take_the_operands():
+    program = """
+    class Gait:
+        def command(self, t, joints):
+            return jnp.sin(t) * joints
+
+    class Stand(Gait):
+        def command(self, joints):
+            return 0.0 * joints
+
+    class Walk(Gait):
+        pass
+
+    GAITS = [Gait(), Stand(), Walk()]
+
+    def control(mode, t, joints):
+        return jax.lax.switch(mode, [gait.command for gait in GAITS], t, joints)
+
+    def either(flag, x, y):
+        return jax.lax.cond(flag, lambda x, y: x, lambda x: x, x, y)
+    """
+    assert found("SC203", program) == [6, 18]
+    mended = program.replace("command(self, joints)", "command(self, t, joints)")
+    assert found("SC203", mended) == [18]
+
+
+def test_a_body_under_a_checkpoint_returns_no_pair():
+    program = """
+    def forward(blocks, x):
+        def layer(x, w):
+            return jnp.tanh(x @ w)
+
+        return jax.lax.scan(jax.checkpoint(layer), x, blocks)[0]
+
+    def entry():
+        return forward(jnp.ones((4, 8, 8)), jnp.ones((3, 8)))
+    """
+    assert found("SC202", program) == [3]
+    assert found("SC201", program) == []
+    assert found("SC202", program.replace("tanh(x @ w)", "tanh(x @ w), None")) == []
+
+
+def test_a_carry_that_becomes_a_boolean_is_told_in_the_body():
+    program = """
+    def best(scores):
+        start = jnp.float32(0)
+
+        def step(carry, score):
+            best, count = carry
+            better = score > best
+            return (better, count + 1), None
+
+        return jax.lax.scan(step, (start, jnp.int32(0)), scores)
+    """
+    assert found("SC201", program) == [6]
+    wider = program.replace("score > best", "jnp.float32(1) + best")
+    assert found("SC201", wider) == []
+    assert found("SC201", wider.replace("start = jnp.float32", "start = jnp.int32")) == [2]

@@ -66,21 +66,28 @@ def _taken_apart(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
 
 def _branches(facts: SourceFacts) -> Iterator[Finding]:
     """Branches of conditionals that do not take the operands."""
+    from ...source.classes import innermost_function
     from ...source.events import Fact
     from ...source.queries.signatures import cannot_take
 
     for fact in facts.events(Fact):
         if fact.kind not in ("cond", "switch") or fact.data["given"] is None:
             continue
-        for branch, count in zip(fact.data["branches"], fact.data["given"], strict=True):
-            reason = cannot_take(branch, count)
+        given = list(zip(fact.data["branches"], fact.data["given"], strict=True))
+        reasons = [cannot_take(branch, count) for branch, count in given]
+        is_odd = reasons.count(None) > len(reasons) / 2
+        for (branch, count), reason in zip(given, reasons, strict=True):
             if reason is not None:
                 what = f"{count} operand{'' if count == 1 else 's'}"
+                own = innermost_function(branch) if is_odd else None
+                is_here = own is not None and own.frame.module is fact.frame.module
                 yield RULE.finding(
-                    fact.place,
+                    # If most take them, this one is wrong; else that may be the call.
+                    own.frame.place(own.syntax) if own is not None and is_here else fact.place,
                     current=f"{fact.kind} gives each branch {what}; one of them {reason}",
                     expected=f"branches that take {what}",
                     fix="give all branches the same parameters, also those that need fewer",
+                    evidence=(Evidence(f"the {fact.kind} is here", fact.place),),
                     engine=Engine.SOURCE,
                 )
                 break

@@ -12,7 +12,6 @@ from .._rule import Rule, Verdict
 if TYPE_CHECKING:
     from ...source.events import Loop
     from ...source.facts import SourceFacts
-    from ...source.frame import Region
     from ...source.graph import Node
 
 
@@ -35,7 +34,7 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
                 continue
             if starts[initial.node] > 1:
                 continue  # It is read for itself, by one of its names.
-            reader = _reader(used, initial.node, loop.region)
+            reader = _reader(loop, carry.node, initial.node)
             if reader is None or reader.syntax is None or reader.frame is None:
                 continue
             if _is_only_result(loop, carry.node, initial.node):
@@ -68,9 +67,15 @@ def _is_only_result(loop: Loop, carry: Node, initial: Node) -> bool:
     return loop.kind == "while_loop" and not others.isdisjoint(behind(new))
 
 
-def _reader(used: set[Node], initial: Node, region: Region) -> Node | None:
-    """Something in the body that is made from the initial value."""
-    return next((it for it in used if initial in it.inputs and it.is_made_in(region)), None)
+def _reader(loop: Loop, carry: Node, initial: Node) -> Node | None:
+    """What in the body is made from the initial value, next to what the carry becomes."""
+    from ...source.queries.loops import paired_leaves
+
+    for before, after in paired_leaves(loop.carry_in, loop.carry_out):
+        for node in after.node.ancestors() if before.node is carry else ():
+            if initial in node.inputs and node.is_made_in(loop.region):
+                return node
+    return None
 
 
 RULE = Rule(

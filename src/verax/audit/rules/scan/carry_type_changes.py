@@ -164,9 +164,11 @@ def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
 
 
 def _changes(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
-    from ...source.queries.loops import returned_at
+    from ...source.queries.loops import instead_of_pair, returned_at
     from ...source.queries.structure import difference
 
+    if loop.kind == "scan" and instead_of_pair(loop.returned) is not None:
+        return  # What is taken for its carry is none.
     changed = difference(loop.carry_in, loop.carry_out) or _lost(loop)
     if changed is None:
         yield from _changed_leaves(facts, loop)
@@ -207,7 +209,9 @@ def _changed_leaves(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
             yield _changed_leaf(facts, loop, before, after, grows=True)
             continue
         if _changes_dtype(before, after, initial.get(id(before))):
-            yield _changed_leaf(facts, loop, before, after, grows=False)
+            yield _changed_leaf(
+                facts, loop, before, after, grows=False, narrows=_narrows(before, after)
+            )
 
 
 def _ends_otherwise(one: Shape, other: Shape) -> bool:
@@ -234,8 +238,18 @@ def _changes_dtype(before: Data, after: Data, initial: Value | None) -> bool:
     return first.replace("64", "32") != second.replace("64", "32")
 
 
+def _narrows(before: Data, after: Data) -> bool:
+    """Whether the body hands on booleans or integers where it got numbers that hold more.
+
+    No arithmetic with the carry gives these: it is the body that is wrong, not the start.
+    """
+    first, second = (str(it.node.dtype).strip("~0123456789") for it in (before, after))
+    kinds = ("bool", "uint", "int", "float", "complex")
+    return first in kinds and second in kinds and kinds.index(second) < kinds.index(first)
+
+
 def _changed_leaf(
-    facts: SourceFacts, loop: Loop, before: Data, after: Data, grows: bool
+    facts: SourceFacts, loop: Loop, before: Data, after: Data, grows: bool, narrows: bool = False
 ) -> Finding:
     from ...source.queries.loops import body_frame, shown_shape
     from ...source.queries.names import local_name
@@ -252,7 +266,7 @@ def _changed_leaf(
         Evidence(f"the {loop.kind}", loop.place),
     )
     return RULE.finding(
-        (after.node.place if grows else starts or after.node.place) or loop.place,
+        (after.node.place if grows or narrows else starts or after.node.place) or loop.place,
         current=f"the carry `{found.name}` of the {loop.kind} enters as {given} and is handed on "
         f"as {handed_on}",
         expected="a carry keeps its shape and dtype from one iteration to the next",

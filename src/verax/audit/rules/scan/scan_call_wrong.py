@@ -101,10 +101,10 @@ def _is_nothing(value: Value | None) -> bool:
 
 def _no_pair(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
     from ...source.classes import innermost_function
-    from ...source.queries.loops import body_frame, returned_at
+    from ...source.queries.loops import body_frame, instead_of_pair, returned_at
 
     frame = body_frame(facts, loop)
-    got = _instead_of_pair(loop.returned)
+    got = instead_of_pair(loop.returned)
     if innermost_function(loop.body) is None or frame is None or got is None or frame.yields:
         return
     yield RULE.finding(
@@ -115,23 +115,6 @@ def _no_pair(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
         evidence=(Evidence("the scan is here", loop.place),),
         engine=Engine.SOURCE,
     )
-
-
-def _instead_of_pair(value: Value | None) -> str | None:
-    from ...source.values import Constant, Data, Mapping, Sequence
-
-    if isinstance(value, Sequence) and value.items is not None and value.kind in ("tuple", "list"):
-        return None if len(value.items) == 2 else f"a {value.kind} of {len(value.items)}"
-    if isinstance(value, Constant):
-        return repr(value.value)
-    if isinstance(value, Mapping):
-        return "a dict"
-    is_array = isinstance(value, Data) and value.is_array and value.node.operation not in _UNKNOWN
-    return "a single array" if is_array else None
-
-
-# An array of two rows can be taken apart as a pair can.
-_UNKNOWN = frozenset(("carry", "slice", "parameter", "join", "item", "turn"))
 
 
 RULE = Rule(

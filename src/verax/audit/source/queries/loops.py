@@ -16,7 +16,7 @@ from ..remember import walked
 from ..shapes import Shape
 from ..shapes.shape import show_shape
 from ..shaping import size_symbol
-from ..values import Data, Instance, Mapping, Sequence, Value, nodes_of
+from ..values import Constant, Data, Instance, Mapping, Sequence, Value, nodes_of
 
 if TYPE_CHECKING:
     from ..facts import SourceFacts
@@ -56,13 +56,40 @@ def body_frame(facts: SourceFacts, loop: Loop) -> Frame | None:
     if function is None:
         return None
     frames = facts.record.runs.get(function.syntax, [])
-    return next((frame for frame in frames if frame.region is loop.region), None)
+    inside = (frame for frame in frames if _runs_as_body(frame.region, loop.region))
+    return next(inside, None)
+
+
+def _runs_as_body(region: Region | None, loop: Region) -> bool:
+    """Whether some code is the loop's body, be it with `checkpoint` or `jit` around it."""
+    while region is not None and region.kind in _AROUND_BODIES:
+        region = region.outer
+    return region is loop
+
+
+_AROUND_BODIES = frozenset(("checkpoint", "jit"))
 
 
 def returned_at(facts: SourceFacts, loop: Loop) -> Place | None:
     """Where the body of a loop returns."""
     frame = body_frame(facts, loop)
     return frame.place(frame.returns[-1][0]) if frame is not None and frame.returns else None
+
+
+def instead_of_pair(value: Value | None) -> str | None:
+    """What the body of a scan returns, in words, if that is certainly no pair."""
+    if isinstance(value, Sequence) and value.items is not None and value.kind in ("tuple", "list"):
+        return None if len(value.items) == 2 else f"a {value.kind} of {len(value.items)}"
+    if isinstance(value, Constant):
+        return repr(value.value)
+    if isinstance(value, Mapping):
+        return "a dict"
+    is_array = isinstance(value, Data) and value.is_array and value.node.operation not in _UNKNOWN
+    return "a single array" if is_array else None
+
+
+# An array of two rows can be taken apart as a pair can.
+_UNKNOWN = frozenset(("carry", "slice", "parameter", "join", "item", "turn"))
 
 
 def calls(event: Event) -> Iterator[tuple[Frame, ast.AST]]:
