@@ -293,6 +293,18 @@ WRONG = {
                 updates, state = self.tx.update(slopes, state, decoder)
                 return optax.apply_updates(decoder, updates), state, value
         """,
+    "the target of a network that haiku makes pure": """
+        import haiku as hk
+
+        net = hk.without_apply_rng(hk.transform(lambda obs: hk.nets.MLP([64, 1])(obs)[..., 0]))
+
+        def loss(params, obs, after, reward):
+            target = reward + 0.99 * net.apply(params, after)
+            return jnp.mean((net.apply(params, obs) - target) ** 2)  # GR014
+
+        def step(params, obs, after, reward):
+            return jax.grad(loss)(params, obs, after, reward)
+        """,
     "an advantage that a function made for it gets": """
         def surrogate(log_prob, advantage):
             return -jnp.mean(log_prob * advantage)

@@ -67,7 +67,12 @@ def _apply(
     if kind != _WITHOUT_KEY and "rng" not in own:
         given = args[1:before]  # the key is the last of them
         consumed_outside(machine, site, "haiku.Transformed.apply", [*given[:1], *given[-1:]], {})
+    # Layers take their parameters from these, so that gradients reach them.
+    variables = own.get("params", args[1] if len(args) > 1 else None)
+    outer = machine.variables
+    machine.variables = (variables, site.frame) if variables is not None else None
     result = machine.call(site, args[0], args[before:], rest)
+    machine.variables = outer
     if kind != _WITH_STATE:
         return result
     state = machine.opaque("haiku.state", site, args[1:])

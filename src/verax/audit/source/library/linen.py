@@ -78,21 +78,22 @@ def set_up(machine: Interpreter, site: Site, module: Instance) -> Instance:
     return copy
 
 
-@handles(f"{_MODULE}.param")
+@handles(f"{_MODULE}.param", "haiku.get_parameter")
 def _param(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
-    """`self.param("scale", init, shape)`."""
+    """`self.param("scale", init, shape)`, and `hk.get_parameter("scale", shape)`."""
     result = machine.array(name, site, _parameters(machine, site, site.frame, "param"))
-    if len(args) > 3:
-        result.node.shape = shape_from(args[3])
+    at = 1 if name.startswith("haiku.") else 3
+    if len(args) > at:
+        result.node.shape = shape_from(args[at])
     return result
 
 
 def own_parameters(machine: Interpreter, site: Site, layer: Data) -> list[Value]:
-    """The part of the parameters that a layer of linen takes, where its module is applied."""
+    """The part of the parameters that a layer of linen or haiku takes, where it is applied."""
     made_in = layer.node.frame
-    if not layer.type.startswith("flax.linen.") or made_in is None:
+    if not layer.type.startswith(("flax.linen.", "haiku.")) or made_in is None:
         return []
     return _parameters(machine, site, made_in, layer.type.rpartition(".")[2], layer)
 
