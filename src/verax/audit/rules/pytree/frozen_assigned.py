@@ -48,11 +48,13 @@ after they were made: setting an attribute raises. New values go into a new obje
 function returns.
 """,
     wrong="""\
+import dataclasses
+
 import jax
 import jax.numpy as jnp
-from flax import struct
 
-@struct.dataclass
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
 class State:
     x: jax.Array
     count: jax.Array
@@ -69,18 +71,20 @@ def inputs():
     return (jnp.ones(3),)
 """,
     right="""\
+import dataclasses
+
 import jax
 import jax.numpy as jnp
-from flax import struct
 
-@struct.dataclass
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
 class State:
     x: jax.Array
     count: jax.Array
 
 @jax.jit
 def step(state: State):
-    return state.replace(x=0.9 * state.x)
+    return dataclasses.replace(state, x=0.9 * state.x)
 
 def entry(x):
     return step(State(x, jnp.int32(0)))
