@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from ...words import is_episode_end, is_reward, words_of
 from ..classes import all_fields
@@ -42,8 +43,19 @@ class Target:
     product: Node
 
 
-def targets(facts: SourceFacts) -> Iterator[Target]:
+# Several rules ask one after the other about the same program.
+_TARGETS: WeakKeyDictionary[SourceFacts, list[Target]] = WeakKeyDictionary()
+
+
+def targets(facts: SourceFacts) -> list[Target]:
     """All sums of a reward and something discounted."""
+    found = _TARGETS.get(facts)
+    if found is None:
+        found = _TARGETS[facts] = list(_targets(facts))
+    return found
+
+
+def _targets(facts: SourceFacts) -> Iterator[Target]:
     for frame, total in sums(facts):
         products = [it for it in total.inputs if is_discounted(facts, it, frame)]
         if len(products) != 1:

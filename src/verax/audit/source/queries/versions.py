@@ -91,7 +91,7 @@ _COMPUTED = (ast.Call, ast.BinOp, ast.IfExp, ast.Subscript)
 def _fields_in(expression: ast.expr) -> dict[str, list[str]]:
     """Fields that an expression takes from objects with a name."""
     found: dict[str, list[str]] = {}
-    for node in ast.walk(expression):
+    for node in walked(expression):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             found.setdefault(node.attr, []).append(node.value.id)
     return found
