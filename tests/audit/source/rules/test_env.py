@@ -532,3 +532,47 @@ FINE = {
 @pytest.mark.parametrize("case", FINE)
 def test_episodes_that_end_are_not_reported(case: str):
     assert found(FINE[case]) == []
+
+
+@pytest.mark.parametrize(("observation", "lines"), [("obs", [12]), ("next_obs", [])])
+@pytest.mark.parametrize("batch", ["batch: Transition", "batch"])
+def test_an_estimate_for_the_observation_before_the_reward(
+    observation: str, lines: list[int], batch: str
+):
+    program = f"""
+    from typing import NamedTuple
+
+    class Transition(NamedTuple):
+        obs: jax.Array
+        action: jax.Array
+        reward: jax.Array
+        done: jax.Array
+        next_obs: jax.Array
+
+    def loss(critic, params, old, {batch}, gamma=0.99):
+        q = critic(params, batch.obs, batch.action)
+        value = critic(old, batch.{observation}, batch.action).max(axis=-1)
+        target = batch.reward + gamma * (1.0 - batch.done) * value
+        return jnp.mean((q - lax.stop_gradient(target)) ** 2)
+    """
+    assert found(program) == [("EN007", line) for line in lines]
+
+
+@pytest.mark.parametrize(("stored", "lines"), [("ts.last_obs", []), ("next_obs", [12])])
+def test_an_observation_of_a_state_that_was_replaced_in_part(stored: str, lines: list[int]):
+    program = f"""
+    class Transition(NamedTuple):
+        obs: jax.Array
+        action: jax.Array
+        next_obs: jax.Array
+
+    class Trainer:
+        def collect(self, ts):
+            action = self.policy(ts.last_obs)
+            next_obs, env_state = self.env_step(ts.env_state, action)
+            if self.normalises:
+                ts = ts.replace(statistics=self.updated(ts.statistics, next_obs))
+            seen = Transition(obs={stored}, action=action, next_obs=next_obs)
+            return ts.replace(last_obs=next_obs, env_state=env_state), seen
+    """
+    assert found(program) == [("EN010", line) for line in lines]

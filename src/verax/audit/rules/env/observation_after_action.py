@@ -23,7 +23,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 continue
             for statement, value in frame.steps:
                 fields = _fields(value)
-                if fields is not None and fields["obs"].depends_on(fields["action"]):
+                if fields is not None and _is_made_from(fields["obs"], fields["action"]):
                     yield RULE.finding(
                         frame.place(statement),
                         current="the observation of this record is made from its action, so it is "
@@ -32,6 +32,29 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                         fix="store the observation from before the step",
                         engine=Engine.SOURCE,
                     )
+
+
+def _is_made_from(node: Node, other: Node) -> bool:
+    """Whether a value is certainly made from another one.
+
+    A field of a record that was replaced in part may be one that is still as it was.
+    """
+    seen: set[Node] = set()
+    pending = [node]
+    while pending:
+        it = pending.pop()
+        if it is other:
+            return True
+        if it not in seen and not (it.operation == "field" and _is_replaced(it.inputs[0])):
+            seen.add(it)
+            pending.extend(it.inputs)
+    return False
+
+
+def _is_replaced(record: Node, depth: int = 0) -> bool:
+    if record.operation == "join" and depth < 8:
+        return any(_is_replaced(it, depth + 1) for it in record.inputs)
+    return record.operation.endswith("replace")
 
 
 def _fields(value: Value) -> dict[str, Node] | None:

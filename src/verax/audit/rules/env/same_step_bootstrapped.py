@@ -6,13 +6,15 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Evidence, Finding, Severity
+from ...finding import Engine, Evidence, Finding, Place, Severity
 from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
+    from ...source.frame import Frame
     from ...source.graph import Node
     from ...source.queries.targets import Target
+    from ...source.values import Value
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
@@ -23,6 +25,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     found = list(targets(facts))
     users = users_of(all_nodes(facts)) if found else {}
     for it in found:
+        yield from _of_this_observation(facts, it)
         for error in users.get(it.total, ()):
             value = _compared(error, it.total)
             place = error.place
@@ -38,6 +41,43 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 evidence=(Evidence("the target is here", it.total.place),),
                 engine=Engine.SOURCE,
             )
+
+
+def _of_this_observation(facts: SourceFacts, target: Target) -> Iterator[Finding]:
+    """Estimates from the observation of a transition that holds the next one as well."""
+    from ...source.queries.targets import estimates, observations_beside
+    from ...source.values import Data
+
+    present, following = observations_beside(facts, target.frame, target.reward)
+    if present is None or following is None:
+        return
+    for estimate in estimates(facts, target):
+        behind = set(estimate.node.ancestors()) if isinstance(estimate, Data) else set[Node]()
+        is_next = following.node in behind or any("next" in node.label for node in behind)
+        if present.node not in behind or is_next:
+            continue
+        place = _assigned_at(target.frame, estimate) or target.total.place
+        if place is None:
+            continue
+        yield RULE.finding(
+            place,
+            current=f"what is added to the reward is an estimate for `{present.name}`, the "
+            f"observation of the same step; the transition also holds `{following.name}`",
+            expected="the estimate of what comes after is that of the next step",
+            fix=f"estimate it for `{following.name}`",
+            evidence=(Evidence("the target is here", target.total.place),),
+            engine=Engine.SOURCE,
+        )
+
+
+def _assigned_at(frame: Frame, value: Value) -> Place | None:
+    """Where a function gives a value a name."""
+    from ...source.values import Data
+
+    for statement, assigned in frame.steps:
+        if isinstance(assigned, Data) and isinstance(value, Data) and assigned.node is value.node:
+            return frame.place(statement)
+    return None
 
 
 def _compared(error: Node, total: Node) -> Node | None:

@@ -10,14 +10,14 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 from ...words import is_episode_end, is_reward, words_of
 from ..classes import all_fields
 from ..frame import Frame
 from ..graph import Node
-from ..values import Data, Instance, Sequence, Value
+from ..values import Class, Data, Instance, Sequence, Value
 from .names import named_parts, names_of
 from .nodes import all_nodes
 
@@ -30,6 +30,7 @@ _ENDS = frozenset("done dones terminal terminals terminated terminations termina
 # What may stand beside: `next_done`, `batch.is_terminal`, but not `gamma_with_terminal`.
 _BESIDE = frozenset("is next batch mb env envs episode step t b traj last".split())
 _PATH = re.compile(r"[\w.\[\]'\"]+")  # `batch.done` and `batch['done']`, and no computation
+_OBSERVED = re.compile(r"^(next_?)?(obs|observations?|states?)(_?next)?$")
 _CASTS = frozenset(("ndarray.astype", "jax.numpy.asarray", "jax.numpy.float32", "ndarray.reshape"))
 
 
@@ -126,18 +127,59 @@ def is_called_an_end(name: str) -> bool:
 
 def ends_beside(frame: Frame, reward: Node) -> str:
     """The name of a flag in the record from which a reward is taken; empty if there is none."""
-    for value in frame.environment.values():
-        if not isinstance(value, (Instance, Sequence)):
-            continue
-        known = named_parts(value)
-        if not any(node is reward for _, node in known):
-            continue
+    for value, _ in _records_with(frame, reward):
         cls = value.cls if isinstance(value, Instance) else value.type
         fields = list(all_fields(cls)) if cls is not None else []
         found = [name for name in fields if is_called_an_end(name)]
         if found:
             return found[0]
     return ""
+
+
+class Part(NamedTuple):
+    """A field of a record; nobody may have read it."""
+
+    name: str
+    node: Node | None
+
+
+def observations_beside(
+    facts: SourceFacts, frame: Frame, reward: Node
+) -> tuple[Part | None, Part | None]:
+    """The observation in the record from which a reward is taken, and the one after it."""
+    records = [
+        (value.cls if isinstance(value, Instance) else value.type, dict(parts))
+        for value, parts in _records_with(frame, reward)
+    ]
+    for cls, parts in [*records, *_likely_record(facts, reward)]:
+        fields = list(all_fields(cls)) if cls is not None else []
+        seen = [Part(name, parts.get(name)) for name in fields if _OBSERVED.search(name)]
+        after = [it for it in seen if "next" in it.name]
+        now = [it for it in seen if it not in after]
+        if len(now) == 1 and len(after) == 1:
+            return now[0], after[0]
+    return None, None
+
+
+def _likely_record(facts: SourceFacts, part: Node) -> list[tuple[Class | None, dict[str, Node]]]:
+    """The one class of the program that has all fields which are read beside a field."""
+    owner = part.inputs[0] if part.operation == "field" and part.inputs else None
+    if owner is None or owner.children is None:
+        return []
+    read = {it.label: it for it in owner.children.values() if it.operation == "field"}
+    found = [cls for cls in facts.record.classes if read.keys() <= all_fields(cls).keys()]
+    return [(found[0], read)] if len(found) == 1 else []
+
+
+def _records_with(
+    frame: Frame, part: Node
+) -> Iterator[tuple[Instance | Sequence, list[tuple[str, Node]]]]:
+    """The records that a function knows and that hold something, with their parts by name."""
+    for value in frame.environment.values():
+        if isinstance(value, (Instance, Sequence)):
+            known = named_parts(value)
+            if any(node is part for _, node in known):
+                yield value, known
 
 
 def estimates(facts: SourceFacts, target: Target) -> list[Value]:
