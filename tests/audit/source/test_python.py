@@ -299,7 +299,7 @@ PROGRAMS = {
             one = float(both.one)
             return one, float(both.other)
         """,
-        [15],
+        [16],
     ),
     "an array of one of two sizes": (
         "AX201",
