@@ -420,3 +420,22 @@ def test_a_marker_among_fields_is_no_field():
     """
     assert found("PT101", program) == []
     assert found("PT101", program.replace("dataclasses.KW_ONLY", "int")) == [3]
+
+
+def test_a_decorator_of_the_project_that_leaves_objects_open():
+    program = """
+    from flax import struct
+
+    slots = functools.partial(struct.dataclass, frozen=False, slots=True)
+    by_name = functools.partial(slots, kw_only=True)
+
+    @by_name
+    class Config:
+        size: int
+
+    def wider(config: Config):
+        config.size = 2 * config.size
+        return config
+    """
+    assert found("PT204", program) == []
+    assert found("PT204", program.replace("frozen=False, ", "")) == [11]

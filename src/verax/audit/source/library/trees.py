@@ -208,7 +208,8 @@ def _register(
         return Partial(External(name), [], keywords)
     if isinstance(cls, Class):
         if name not in decorator_names(cls):
-            cls.decorators.append(External(name))  # By a call, which does the same.
+            # By a call, or a partial in a partial, which does the same.
+            cls.decorators.append(Partial(External(name), [], keywords))
         data = {"name": name, "args": args, "keywords": keywords}
         fact = Fact(site.syntax, site.frame, "registered", data)
         if name != "dataclasses.dataclass":

@@ -55,8 +55,11 @@ def frozen_class(value: Value) -> tuple[Class | None, str]:
 
 def _replacing(decorator: Value) -> str:
     """How to replace objects of a class that a decorator freezes; empty if it does not."""
-    options = decorator.keywords if isinstance(decorator, Partial) else {}
-    value = decorator.function if isinstance(decorator, Partial) else decorator
+    options: dict[str, Value] = {}
+    value = decorator
+    while isinstance(value, Partial):
+        options = {**value.keywords, **options}
+        value = value.function
     name = value.name if isinstance(value, External) else ""
     told = options.get("frozen")
     is_frozen = isinstance(told, Constant) and told.value is True
