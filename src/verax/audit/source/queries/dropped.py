@@ -16,6 +16,7 @@ from ...finding import Place
 from ..frame import Frame
 from ..graph import Node
 from ..looping import assigned_names
+from ..remember import walked
 from ..values import Data, Sequence, Value, nodes_of
 from .dropped_states import named_parts_of
 from .names import named_parts
@@ -173,14 +174,20 @@ def _replaced(
 ) -> list[Dropped]:
     """The value that this one is a version of, where it is used afterwards."""
     names = _names_in(frame, name)
+    # Of several results some are often of no use.
+    together = {it.id for it in walked(statement) if isinstance(it, ast.Name) and _is_bound(it)}
     for source in _versions_of(value.node):
-        if source not in names or not _fits(value.node, source):
+        if source not in names or not _fits(value.node, source) or names[source] in together:
             continue
         used = _used_after(frame, live, source, statement)
         used = used or _kept_after(frame, source, statement)
         if used is not None:
             return [Dropped(name, frame.place(statement), names[source], used_at=used)]
     return []
+
+
+def _is_bound(name: ast.Name) -> bool:
+    return isinstance(name.ctx, ast.Store)
 
 
 def _names_in(frame: Frame, but: str) -> dict[Node, str]:
