@@ -10,12 +10,13 @@ from . import parts
 from .binding import function_value
 from .classes import class_statement
 from .events import Conversion, Fact, Mutation
-from .expressions import binary, condition
+from .expressions import condition
 from .frame import Region, Site
 from .imports import import_from, import_statement
 from .joining import join
 from .library.containers import adopted, extend_list
 from .looping import for_statement, while_statement
+from .operators import binary
 from .shaping import unpacked_shape
 from .values import (
     Bound,
