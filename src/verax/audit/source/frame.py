@@ -140,6 +140,10 @@ class Site:
         self.syntax: ast.AST = syntax
         self.is_open: bool = is_open
 
+    def region(self, kind: str, **details: Any) -> Region:
+        """A new region that starts here."""
+        return Region(kind, self.frame.region, self.frame.place(self.syntax), **details)
+
     def inside(self, region: Region) -> Site:
         """The same place, inside of a region."""
         outer = self.frame

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..events import Fact
-from ..frame import Region
 from ..graph import Node
 from ..joining import join
 from ..values import (
@@ -69,7 +68,7 @@ def _branches(
     branches: list[Value],
     operands: list[list[Value]],
 ) -> Value:
-    region = Region(kind, site.frame.region, site.frame.place(site.syntax))
+    region = site.region(kind)
     inside = site.inside(region)
     used = machine.used
     all_used = dict(used)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..frame import Region
 from ..values import (
     Constant,
     Data,
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 def _callback(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
-    region = Region("callback", site.frame.region, site.frame.place(site.syntax))
+    region = site.region("callback")
     start = 1 if name == "jax.debug.callback" else 2
 
     def on_host(leaf: Data) -> Data:

@@ -35,7 +35,7 @@ def _scan(
     length = argument(args, keywords, 3, "length")
     if body is None or initial is None:
         return machine.opaque(name, site, (*args, *keywords.values()))
-    region = Region("scan", site.frame.region, site.frame.place(site.syntax))
+    region = site.region("scan")
     if isinstance(length, Constant) and length.value is not None:
         region.details["size"] = length.value
     carry_in = turned(initial, "carry", site, region)
@@ -78,7 +78,7 @@ def _while_loop(
     initial = argument(args, keywords, 2, "init_val")
     if body is None or initial is None or condition is None:
         return machine.opaque(name, site, (*args, *keywords.values()))
-    region = Region("while_loop", site.frame.region, site.frame.place(site.syntax))
+    region = site.region("while_loop")
     carry_in = turned(initial, "carry", site, region)
     inside = site.inside(region)
     test = machine.call(inside, condition, [carry_in], {})
@@ -113,7 +113,7 @@ def _fori_loop(
     initial = argument(args, keywords, 3, "init_val")
     if body is None or initial is None or lower is None or upper is None:
         return machine.opaque(name, site, (*args, *keywords.values()))
-    region = Region("fori_loop", site.frame.region, site.frame.place(site.syntax))
+    region = site.region("fori_loop")
     counter = Data(Node("counter", (), site.syntax, site.frame, frozenset((region,))), True, True)
     counter.node.shape, counter.node.dtype = (), "int32"
     if isinstance(upper, Constant):
@@ -149,7 +149,7 @@ def _map(
     xs = argument(args, keywords, 1, "xs")
     if body is None or xs is None:
         return machine.opaque(name, site, (*args, *keywords.values()))
-    region = Region("map", site.frame.region, site.frame.place(site.syntax))
+    region = site.region("map")
     slices = turned(xs, "slice", site, region)
     ys = machine.call(site.inside(region), body, [slices], {})
     outside = stacked(as_result(as_traced(ys), site), region, site)
@@ -179,7 +179,7 @@ def _associative_scan(
     elements = argument(args, keywords, 1, "elems")
     if combine is None or elements is None:
         return machine.opaque(name, site, (*args, *keywords.values()))
-    region = Region("associative_scan", site.frame.region, site.frame.place(site.syntax))
+    region = site.region("associative_scan")
     # The function gets many elements at a time, along the axis that they have anyway.
     one = turned(elements, "carry", site, region)
     other = turned(elements, "carry", site, region)
@@ -203,7 +203,7 @@ def turned(value: Value, operation: str, site: Site, region: Region) -> Value:
         elif isinstance(shape, tuple) and shape:
             know_size(region, shape[0])
             node.shape = shape[1:]
-        return Data(node, True, leaf.is_array or (operation == "slice" and leaf.is_array))
+        return Data(node, True, leaf.is_array)
 
     return mapped(as_traced(value), change)
 
