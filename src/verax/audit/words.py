@@ -28,6 +28,7 @@ _EPISODE_END = {
     *("done", "dones", "terminal", "terminals", "terminated", "terminations", "termination"),
     *("truncated", "truncation", "truncations", "reset", "resets", "alive", "notdone"),
 }
+_OBSERVATION = {"obs", "observation", "observations"}
 _REWARD = {"reward", "rewards", "rew", "rews"}
 _VALUE = {"value", "values", "vf", "vals", "critic", "baseline", "baselines"}
 # Of two words each; both have to be there.
@@ -69,6 +70,11 @@ def is_episode_end(name: str | None) -> bool:
 def is_reward(name: str | None) -> bool:
     """Whether a value of this name is what an environment pays."""
     return _any(name, _REWARD)
+
+
+def is_observation(name: str | None) -> bool:
+    """Whether a value of this name is what an environment shows."""
+    return _any(name, _OBSERVATION)
 
 
 def is_value_estimate(name: str | None) -> bool:

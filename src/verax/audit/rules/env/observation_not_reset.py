@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
-from ...words import words_of
+from ...words import is_observation, words_of
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -54,15 +54,10 @@ def _observations(reset: Reset, results: set[Node]) -> Iterator[tuple[ast.AST, s
             if not isinstance(name, ast.Name) or not isinstance(part, Data):
                 continue
             is_old = part.node not in results and part.node.depends_on(reset.kept)
-            if is_old and _is_seen(name.id):
+            if is_old and is_observation(name.id) and _LAST.isdisjoint(words_of(name.id)):
                 yield syntax, name.id
 
 
-def _is_seen(name: str) -> bool:
-    return not _SEEN.isdisjoint(words := set(words_of(name))) and _LAST.isdisjoint(words)
-
-
-_SEEN = frozenset("obs observation observations".split())
 # They say themselves that they are of the episode that is over.
 _LAST = frozenset("last final terminal end true".split())
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
-from ...words import is_episode_end, is_reward, words_of
+from ...words import is_episode_end, is_observation, is_reward, words_of
 from ..classes import all_fields
 from ..frame import Frame
 from ..graph import Node
@@ -30,7 +30,6 @@ _ENDS = frozenset("done dones terminal terminals terminated terminations termina
 # What may stand beside: `next_done`, `batch.is_terminal`, but not `gamma_with_terminal`.
 _BESIDE = frozenset("is next batch mb env envs episode step t b traj last".split())
 _PATH = re.compile(r"[\w.\[\]'\"]+")  # `batch.done` and `batch['done']`, and no computation
-_OBSERVED = re.compile(r"^(next_?)?(obs|observations?|states?)(_?next)?$")
 _CASTS = frozenset(("ndarray.astype", "jax.numpy.asarray", "jax.numpy.float32", "ndarray.reshape"))
 
 
@@ -153,12 +152,18 @@ def observations_beside(
     ]
     for cls, parts in [*records, *_likely_record(facts, reward)]:
         fields = list(all_fields(cls)) if cls is not None else []
-        seen = [Part(name, parts.get(name)) for name in fields if _OBSERVED.search(name)]
+        seen = [Part(name, parts.get(name)) for name in fields if _is_observed(name)]
         after = [it for it in seen if "next" in it.name]
         now = [it for it in seen if it not in after]
         if len(now) == 1 and len(after) == 1:
             return now[0], after[0]
     return None, None
+
+
+def _is_observed(name: str) -> bool:
+    """Whether a field holds what was seen, and nothing else of it: `obs`, `next_state`."""
+    words = set(words_of(name)) - {"next"}
+    return len(words) == 1 and (is_observation(name) or not words.isdisjoint(("state", "states")))
 
 
 def _likely_record(facts: SourceFacts, part: Node) -> list[tuple[Class | None, dict[str, Node]]]:
