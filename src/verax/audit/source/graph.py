@@ -8,7 +8,7 @@ such, under whatever names. Boundaries of transformations keep the graph in one 
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..finding import Place
@@ -127,6 +127,19 @@ class Node:
     def depends_on(self, other: Node) -> bool:
         """Whether it is made from another one."""
         return any(node is other for node in self.ancestors())
+
+
+def sources(nodes: Iterable[Node], through: Callable[[Node], bool] | None = None) -> set[Node]:
+    """Some nodes and everything that they are made from, going on only `through` some of these."""
+    pending = list(nodes)
+    found = set(pending)
+    for node in pending:
+        if through is None or through(node):
+            for it in node.inputs:
+                if it not in found:
+                    found.add(it)
+                    pending.append(it)
+    return found
 
 
 def variation(nodes: Iterable[Node]) -> frozenset[Region]:

@@ -55,14 +55,14 @@ def _where_they_part(
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by reading."""
-    from ...source.queries.meaning import behind, normalised
+    from ...source.queries.meaning import first_behind, normalised
     from ...source.queries.nodes import all_nodes, nodes_apart
     from ...source.queries.sameness import Sameness
 
     same = Sameness()
     for node in all_nodes(facts):
         again = normalised(node)
-        found = behind(again.of, lambda it: normalised(it) is not None) if again else None
+        found = first_behind(again.of, lambda it: normalised(it) is not None) if again else None
         before = normalised(found) if found is not None else None
         if again is None or before is None or not before.is_by_the_same(again, same):
             continue

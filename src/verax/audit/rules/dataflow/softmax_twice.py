@@ -122,9 +122,9 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 
 def _made_by(kind: str, node: Node) -> Node | None:
-    from ...source.queries.meaning import behind
+    from ...source.queries.meaning import first_behind
 
-    return behind(node, lambda it: it.operation == f"jax.nn.{kind}")
+    return first_behind(node, lambda it: it.operation == f"jax.nn.{kind}")
 
 
 def _other_axis(call: Call, before: Node) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Finding, Severity
-from ...words import words_of
+from ...words import is_observation, words_of
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -39,16 +39,12 @@ def _is_made_from(node: Node, other: Node) -> bool:
 
     A field of a record that was replaced in part may be one that is still as it was.
     """
-    seen: set[Node] = set()
-    pending = [node]
-    while pending:
-        it = pending.pop()
-        if it is other:
-            return True
-        if it not in seen and not (it.operation == "field" and _is_replaced(it.inputs[0])):
-            seen.add(it)
-            pending.extend(it.inputs)
-    return False
+    from ...source.graph import sources
+
+    def is_clear(it: Node) -> bool:
+        return it.operation != "field" or not _is_replaced(it.inputs[0])
+
+    return other in sources([node], is_clear)
 
 
 def _is_replaced(record: Node, depth: int = 0) -> bool:
@@ -70,14 +66,11 @@ def _fields(value: Value) -> dict[str, Node] | None:
         words = set(words_of(name))
         if words <= _ACTIONS:
             found["action"] = node
-        elif words <= _SEEN:
-            found["obs"] = node
-        elif words - {"next"} <= _SEEN:
-            found["next"] = node
+        elif is_observation(name) and len(words - {"next"}) == 1:
+            found["next" if "next" in words else "obs"] = node
     return found if len(found) == 3 else None
 
 
-_SEEN = frozenset("obs observation observations".split())
 _ACTIONS = frozenset("action actions act".split())
 
 

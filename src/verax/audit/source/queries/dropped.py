@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Place
 from ..frame import Frame
-from ..graph import Node
+from ..graph import Node, sources
 from ..looping import assigned_names
 from ..remember import walked
 from ..values import Data, Sequence, Value, nodes_of
@@ -142,14 +142,7 @@ def _of_run(
 
 def _live(frame: Frame) -> set[Node]:
     """Everything that what a function returns is made from."""
-    found: set[Node] = set()
-    pending = [node for _, value in frame.returns for node in nodes_of(value)]
-    while pending:
-        node = pending.pop()
-        if node not in found:
-            found.add(node)
-            pending.extend(node.inputs)
-    return found
+    return sources(node for _, value in frame.returns for node in nodes_of(value))
 
 
 def _is_computed(value: Value) -> bool:

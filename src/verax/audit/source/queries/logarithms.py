@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..graph import Node
 from ..values import Constant, Data, External, Value
-from .meaning import behind
+from .meaning import first_behind
 from .nodes import all_nodes, users_of
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def of_saturated(facts: SourceFacts) -> Iterator[Logarithm]:
         rest = _one_minus(operand)
         inner = operand if rest is None else rest
         square = _squared(inner) if rest is not None else None
-        origin = behind(inner if square is None else square, _saturates)
+        origin = first_behind(inner if square is None else square, _saturates)
         if origin is None or (rest is None and not origin.operation.endswith("sigmoid")):
             continue
         name = origin.operation.rpartition(".")[2]
@@ -108,7 +108,7 @@ def _zeros(operand: Node) -> Iterator[tuple[Node, str]]:
     # A quotient is zero where its numerator is.
     while operand.operation == "/" and operand.operands and isinstance(operand.operands[0], Data):
         operand = operand.operands[0].node
-    origin = behind(operand, _is_source)
+    origin = first_behind(operand, _is_source)
     if origin is None:
         return
     name = origin.operation.rpartition(".")[2]
@@ -138,7 +138,7 @@ def _mask_of(softmax: Node) -> Node | None:
     first = softmax.operands[0] if softmax.operands else None
     if not isinstance(first, Data):
         return None
-    return behind(first.node, _masks)
+    return first_behind(first.node, _masks)
 
 
 def _masks(node: Node) -> bool:

@@ -11,7 +11,7 @@ from ...finding import Place
 from ..classes import innermost_function
 from ..events import Event, Loop
 from ..frame import Frame, Region
-from ..graph import Node
+from ..graph import Node, sources
 from ..remember import walked
 from ..shapes import Shape
 from ..shapes.shape import show_shape
@@ -117,14 +117,7 @@ def shown_shape(shape: Shape) -> str:
 
 def behind(value: Value | None) -> set[Node]:
     """Everything that a value is made from, itself included."""
-    pending = [] if value is None else nodes_of(value)
-    found = set(pending)
-    for node in pending:
-        for source in node.inputs:
-            if source not in found:
-                found.add(source)
-                pending.append(source)
-    return found
+    return set() if value is None else sources(nodes_of(value))
 
 
 def assigned(frame: Frame) -> Iterator[tuple[ast.stmt, str, Value]]:
@@ -153,12 +146,4 @@ _LIKE = frozenset(
 
 def made_from(nodes: Iterable[Node]) -> set[Node]:
     """Everything whose numbers go into some values; those that only lend their shape do not."""
-    found: set[Node] = set()
-    pending = list(nodes)
-    while pending:
-        node = pending.pop()
-        if node not in found:
-            found.add(node)
-            if node.operation not in _LIKE:
-                pending.extend(node.inputs)
-    return found
+    return sources(nodes, lambda node: node.operation not in _LIKE)

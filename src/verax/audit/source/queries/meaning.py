@@ -18,7 +18,7 @@ _BOUNDARIES = frozenset("stack lane turn carry slice last primal item element".s
 _MODULES = ("jax.numpy", "jax.lax", "ndarray", "jax.nn")
 
 
-def behind(node: Node, accept: Callable[[Node], bool]) -> Node | None:
+def first_behind(node: Node, accept: Callable[[Node], bool]) -> Node | None:
     """What a value is, under operations that keep its meaning, if that is accepted."""
     for _ in range(30):
         if accept(node):
