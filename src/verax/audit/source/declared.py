@@ -27,14 +27,18 @@ _TUPLES = frozenset(("tuple", "Tuple"))
 
 
 def compare_arguments(machine: Interpreter, site: Site, function: Function, inner: Frame) -> None:
-    """Note an axis of the batch that is passed as one of time, or the other way round."""
+    """Note an axis of the batch that is passed as one of time, or the other way round.
+
+    Only where the caller has an axis of the other kind as well: a function of a batch can be given
+    the steps of the only trajectory there is.
+    """
     for name, value, told in _annotated(function, inner.environment):
         shape = value.node.shape
         if not isinstance(shape, tuple) or not isinstance(told, tuple) or len(shape) != len(told):
             continue
         for dim, own in zip(shape, told, strict=True):
             given, wanted = name_of(dim), name_of(own)
-            if _are_batch_and_time(given, wanted):
+            if _are_batch_and_time(given, wanted) and _has_axis_like(wanted, site.frame):
                 data = {"names": (given, wanted), "operands": [value], "parameter": name}
                 machine.note(Fact(site.syntax, site.frame, "passed otherwise", data))
 
@@ -156,6 +160,19 @@ def _axes(count: int) -> str:
 
 def _is_known_number(one: Dim, other: Dim) -> bool:
     return isinstance(one, int) and isinstance(other, int)
+
+
+def _has_axis_like(name: str, frame: Frame) -> bool:
+    """Whether an array of a function has an axis that stands for the same as a name."""
+    for value in frame.environment.values():
+        shape = value.node.shape if isinstance(value, Data) else None
+        if isinstance(shape, tuple):
+            names = [name_of(dim) for dim in shape]
+            if any(
+                is_batch(it) == is_batch(name) for it in names if is_batch(it) or is_sequence(it)
+            ):
+                return True
+    return False
 
 
 def _are_batch_and_time(one: str, other: str) -> bool:

@@ -483,6 +483,12 @@ def test_an_axis_of_the_batch_is_mapped_away_instead_of_time():
 
     def other_words(signals: Float[Array, "batch points"]):
         return jax.vmap(smooth)(signals)
+
+    def drawn(states: Float[Array, "batch n n"]):
+        return states.sum(axis=(1, 2))
+
+    def the_only_trajectory(states: Float[Array, "time 1 n n"]):
+        return drawn(states[:, 0])
     """
     assert found("AX012", program) == [7]
 
