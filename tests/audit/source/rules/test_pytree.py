@@ -312,8 +312,26 @@ def test_a_new_state_is_dropped():
         state = optimiser.init(params)
         updates, _ = optimiser.update(grads, state)
         return params + updates
+
+    class Net(nn.Module):
+        train: bool = True
+
+        def __call__(self, x):
+            return nn.BatchNorm(use_running_average=not self.train)(x)
+
+    def predict(variables, x):
+        out, _ = Net().apply(variables, x, mutable=["batch_stats"])
+        return out
+
+    def asked(variables, x):
+        out, _ = Net(train=False).apply(variables, x, mutable=["batch_stats"])
+        return out
+
+    def learns(variables, x):
+        out, _ = Net(train=True).apply(variables, x, mutable=["batch_stats"])
+        return out
     """
-    assert found("PT105", program) == [9, 11, 24, 28]
+    assert found("PT105", program) == [9, 11, 24, 28, 51]
 
 
 def test_a_function_in_what_is_differentiated():

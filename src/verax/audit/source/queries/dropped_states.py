@@ -181,9 +181,17 @@ _FLAGS = {
 }
 
 
+# What a function is called that asks a trained model.
+_ASKED = frozenset("eval evaluate evaluation validate predict test infer inference sample".split())
+
+
 def _evaluates(call: Call) -> bool:
-    """Whether a module is called with a flag that says that it is not trained."""
-    given = [(_FLAGS.get(name), value) for name, value in call.keywords.items()]
+    """Whether a module is called to be asked, and not to be trained, as a flag or a name says."""
+    if not _ASKED.isdisjoint(words_of(call.frame.name)):
+        return True
+    owner = call.args[0] if call.args else None
+    told = {**(owner.attributes if isinstance(owner, Instance) else {}), **call.keywords}
+    given = [(_FLAGS.get(name), value) for name, value in told.items()]
     return any(isinstance(it, Constant) and it.value is flag for flag, it in given)
 
 
