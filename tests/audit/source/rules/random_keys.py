@@ -6,7 +6,7 @@ from verax.audit.source.analyse import audit_text
 
 HEADER = (
     "import jax\nimport jax.numpy as jnp\nfrom functools import partial\n"
-    "from typing import NamedTuple\n"
+    "from typing import NamedTuple\nimport equinox as eqx\nfrom flax import linen as nn\n"
 )
 
 

@@ -31,6 +31,37 @@ FINE = {
             first, second, *rest = keys
             return jax.random.normal(first) + jax.random.normal(second) + jax.random.normal(rest[0])
         """,
+    "expressions with opposite conditions": """
+        class Block(eqx.Module):
+            def __init__(self, fused, *, key):
+                self.fused = fused
+                self.deep = eqx.nn.Linear(3, 4, key=key) if not self.fused else None
+                self.wide = None if not self.fused else eqx.nn.Linear(3, 4, key=key)
+        """,
+    "keys that a list gives away": """
+        def f(key, depths):
+            first, *keys = jax.random.split(key, 1 + len(depths))
+            second = keys.pop(0)
+            drawn = [jax.random.normal(it) for it in (first, second)]
+            return drawn + [jax.random.normal(it, (depth,)) for depth, it in zip(depths, keys)]
+
+        def last_first(key):
+            keys = list(jax.random.split(key, 3))
+            return jax.random.normal(keys.pop()) + jax.random.normal(keys.pop())
+        """,
+    "a key that a module takes as an argument": """
+        class Selection(nn.Module):
+            @nn.compact
+            def __call__(self, key, x):
+                return nn.Dense(4)(x) + jax.random.normal(key, (4,))
+
+        class Search:
+            def __init__(self):
+                self.selection = Selection()
+
+            def tell(self, key, params, x):
+                return self.selection.apply(params, key, x)
+        """,
     "a key that self moves on": """
         class Env:
             def next_key(self):

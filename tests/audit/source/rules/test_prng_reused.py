@@ -187,6 +187,28 @@ REUSED = {
         """,
         7,
     ),
+    "a key that a list held and gave away": (
+        """
+        def f(key):
+            keys = list(jax.random.split(key, 4))
+            a = jax.random.normal(keys.pop()) + jax.random.normal(keys[0])
+            return a + jax.random.normal(keys.pop(0))
+        """,
+        4,
+    ),
+    "a key that a loop hands on after a helper drew from it": (
+        """
+        def draw(key, x):
+            return x + jax.random.normal(key, x.shape)
+
+        def f(key, x):
+            for _ in range(5):
+                key, other = jax.random.split(key)
+                x = draw(key, x)
+            return x
+        """,
+        7,
+    ),
     "a key bound by a partial": (
         """
         def f(key, a, b):

@@ -192,8 +192,16 @@ def _container(
     if isinstance(value, Mapping) and not value.is_open:
         keys: list[Value] = [Constant(key) for key in value.items]
         return Sequence(kind, keys, None, site.frame, machine.control)
+    length = length_of(value)
+    if isinstance(value, Data) and isinstance(length, int) and length <= _ROWS:
+        rows = [parts.item(machine, site, value, Constant(row)) for row in range(length)]
+        return Sequence(kind, rows, None, site.frame, machine.control)
     element = parts.element(machine, site, value)
-    return Sequence(kind, None, element, site.frame, machine.control, length_of(value))
+    return Sequence(kind, None, element, site.frame, machine.control, length)
+
+
+# The rows of a longer array need not be told apart.
+_ROWS = 16
 
 
 @handles("builtins.dict")

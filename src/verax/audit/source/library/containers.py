@@ -9,6 +9,7 @@ from ..events import Mutation
 from ..joining import MANY, element_of, join, one_of
 from ..values import (
     Constant,
+    Data,
     Instance,
     Mapping,
     Sequence,
@@ -92,6 +93,8 @@ def _change(
     machine.note(Mutation(site.syntax, site.frame, owner, how, how))
     element: Value | None = None
     if isinstance(owner, Sequence):
+        if how == "pop":
+            return _popped(machine, site, owner, args[1] if len(args) > 1 else Constant(-1))
         element = element_of(owner)
         owner.items, owner.element, owner.length = None, element, None
     elif isinstance(owner, Mapping):
@@ -102,6 +105,23 @@ def _change(
     if element is None:
         return machine.opaque(how, site, (owner,))
     return element
+
+
+def _popped(machine: Interpreter, site: Site, owner: Sequence, index: Value) -> Value:
+    """What a list gives away: it is none of those that are left."""
+    items, at = owner.items, index.value if isinstance(index, Constant) else None
+    if owner.made_at != machine.control:
+        items = None  # One of several ways may have changed it.
+    if items is not None and isinstance(at, int) and -len(items) <= at < len(items):
+        owner.length = len(items) - 1
+        return items.pop(at)
+    element = element_of(owner)
+    owner.items, owner.element, owner.length = None, element, None
+    if not isinstance(element, Data):
+        return machine.opaque("pop", site, (owner,)) if element is None else element
+    node, given = element.node, machine.opaque("pop", site, (element,))
+    given.node.shape, given.node.dtype, given.node.is_key = node.shape, node.dtype, node.is_key
+    return Data(given.node, element.traced, element.is_array, element.type)
 
 
 @handles("dict.setdefault")

@@ -36,7 +36,8 @@ def _apply(
     method = owner.cls.find("__call__") if isinstance(owner, Instance) else None
     if not isinstance(owner, Instance) or method is None or "method" in keywords or len(args) < 2:
         return machine.opaque("call", site, (*args, *keywords.values()))
-    consumed_outside(machine, site, "apply", args[1:], keywords)
+    # Other keys are arguments of the method, which is followed.
+    consumed_outside(machine, site, "apply", [], {"rngs": keywords.get("rngs", Constant(None))})
     rest = {key: it for key, it in keywords.items() if key not in _OF_APPLY}
     outer, machine.variables = machine.variables, (args[1], site.frame)
     result = machine.call(site, Bound(method, set_up(machine, site, owner)), args[2:], rest)

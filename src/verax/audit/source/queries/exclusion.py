@@ -10,9 +10,10 @@ from .syntax import holds, statements_in
 
 
 def exclude_each_other(frame: Frame, one: ast.AST, other: ast.AST) -> bool:
-    """Whether `if` statements with opposite tests stand around two places.
+    """Whether conditions with opposite tests stand around two places.
 
-    `if train: … draw …` and, later, `if not train: … draw …` never run both.
+    `if train: … draw …` and, later, `if not train: … draw …` never run both, and neither do
+    `draw(key) if train else None` and `None if train else draw(key)`.
     """
     function = frame.function or frame.module.syntax
     if any(_chooses(node, one, other) for node in _selections(function)):
@@ -44,14 +45,17 @@ def _conditions(function: ast.AST, wanted: ast.AST) -> list[tuple[ast.expr, bool
         for node in _decisions(function):
             if holds(node, wanted):
                 for branch, truth in ((node.body, True), (node.orelse, False)):
-                    if any(holds(it, wanted) for it in branch):
+                    ways = branch if isinstance(branch, list) else [branch]
+                    if any(holds(it, wanted) for it in ways):
                         found += [(it, truth) for it in _parts(node.test, truth)]
     return found
 
 
 @remembered
-def _decisions(function: ast.AST) -> list[ast.If]:
-    return [it for it in statements_in(function) if isinstance(it, ast.If)]
+def _decisions(function: ast.AST) -> list[ast.If | ast.IfExp]:
+    """What takes one of two ways in a function itself, or in an expression of it."""
+    statements = [it for it in statements_in(function) if isinstance(it, ast.If)]
+    return [*statements, *(it for it in walked(function) if isinstance(it, ast.IfExp))]
 
 
 def _parts(test: ast.expr, truth: bool) -> list[ast.expr]:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from ...finding import Place
 from ..events import Fact, KeyUse, Loop
+from ..frame import Frame
 from ..graph import Node
 from ..values import Data
 from .handing import handed_back_at
-from .keys import comes_from_outside, uses
+from .keys import calls, comes_from_outside, uses
 from .loops import body_frame, paired_leaves, returned_at
 from .names import local_name
 
@@ -47,7 +48,13 @@ def handed_on_used(facts: SourceFacts) -> Iterator[tuple[Place, str, KeyUse]]:
                     and node in fact.data["spent"]
                     and node.is_made_in(fact.data["region"])
                 ):
-                    yield used.place, name, used
+                    yield _where(used, fact.frame), name, used
+
+
+def _where(use: KeyUse, frame: Frame) -> Place:
+    """Where a function uses a key, be it in a function that it calls."""
+    syntax = dict(calls(use)).get(frame)
+    return use.place if syntax is None else frame.place(syntax)
 
 
 _CHOICES = frozenset(("jax.numpy.where", "jax.lax.select", "cond"))
