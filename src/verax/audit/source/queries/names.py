@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..frame import Frame
@@ -29,8 +30,11 @@ def names_of(facts: SourceFacts, node: Node, frame: Frame | None = None) -> set[
     return found
 
 
+@lru_cache(maxsize=4096)
 def _is_name(text: str) -> bool:
     """Whether a text names one thing, and does not compute something from several."""
+    if text.isidentifier():
+        return True
     try:
         syntax = ast.parse(text, mode="eval").body
     except SyntaxError:
