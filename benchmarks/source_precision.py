@@ -1,9 +1,9 @@
 """How much of what an audit by reading says is wrong, on packages that no rule was written after.
 
 Pinned versions are downloaded with pip, unpacked without running any of their code, and audited.
-Issues outside of tests have been read one by one: `source_precision.json` lists those that are
-false, and those that one can argue about; the others are true. The goal is fewer than one false
-issue in 10,000 lines.
+Issues outside of tests have been read one by one: `source_precision.json` lists which are true,
+which are false, and which one can argue about. One that is not in there has come since and is
+unread. The goal is fewer than one false issue in 10,000 lines.
 """
 
 from __future__ import annotations
@@ -92,6 +92,7 @@ PACKAGES = {
 JUDGED: dict[str, dict[str, list[str]]] = json.loads(
     Path(__file__).with_suffix(".json").read_text()
 )
+_VERDICTS = ("true", "arguable", "false", "unread")
 _IN_TESTS = re.compile(r"(^|/|_)(tests?|testing)(/|_|\.py$)|_test\.py$|(^|/)conftest\.py$")
 _ISSUE = re.compile(
     r"^::(?:error|warning) file=(?P<file>[^,]*),line=(?P<line>\d+),.*?title=(?P<code>\w+) "
@@ -107,10 +108,10 @@ class Audited:
     issues: list[str] = field(default_factory=list[str])
 
     def judged(self, package: str) -> Counter[str]:
-        """How many issues are false, arguable and true."""
+        """How many issues are true, arguable, false and unread."""
         verdicts = JUDGED.get(package, {})
         told = {issue: verdict for verdict, issues in verdicts.items() for issue in issues}
-        return Counter(told.get(issue, "true") for issue in self.issues)
+        return Counter(told.get(issue, "unread") for issue in self.issues)
 
 
 def unpacked(package: str, version: str, folder: Path) -> bool:
@@ -173,5 +174,5 @@ def run(effort: Effort) -> Iterator[Outcome]:
 
 
 def _counts(judged: Counter[str], in_tests: int) -> str:
-    counted = ", ".join(f"{judged[it]} {it}" for it in ("true", "arguable", "false"))
+    counted = ", ".join(f"{judged[it]} {it}" for it in _VERDICTS)
     return f"{counted}; {in_tests} in tests"
