@@ -48,36 +48,60 @@ import jax
 import jax.numpy as jnp
 import optax
 
-TX = optax.sgd(0.1)
+OPTIMISER = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(3e-4))
 
-def loss(w, x):
-    return jnp.mean((x @ w) ** 2)
 
-def entry(w, state, x):
-    grads = jax.grad(loss)(w, x)
-    updates, state = TX.update(grads, state, w)
-    return optax.apply_updates(w, grads), state
+def cross_entropy(params, images, labels):
+    logits = images @ params["kernel"] + params["bias"]
+    return optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()
+
+
+def train_step(carry, batch):
+    params, opt_state = carry
+    loss, grads = jax.value_and_grad(cross_entropy)(params, *batch)
+    updates, opt_state = OPTIMISER.update(grads, opt_state, params)
+    params = optax.apply_updates(params, grads)
+    return (params, opt_state), loss
+
+
+def entry(params, batches):
+    (params, _), losses = jax.lax.scan(train_step, (params, OPTIMISER.init(params)), batches)
+    return params, losses
+
 
 def inputs():
-    return jnp.ones(3), TX.init(jnp.ones(3)), jnp.ones((4, 3))
+    params = {"kernel": jnp.zeros((8, 3)), "bias": jnp.zeros(3)}
+    return params, (jnp.ones((5, 16, 8)), jnp.zeros((5, 16), jnp.int32))
 """,
     right="""\
 import jax
 import jax.numpy as jnp
 import optax
 
-TX = optax.sgd(0.1)
+OPTIMISER = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(3e-4))
 
-def loss(w, x):
-    return jnp.mean((x @ w) ** 2)
 
-def entry(w, state, x):
-    grads = jax.grad(loss)(w, x)
-    updates, state = TX.update(grads, state, w)
-    return optax.apply_updates(w, updates), state
+def cross_entropy(params, images, labels):
+    logits = images @ params["kernel"] + params["bias"]
+    return optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()
+
+
+def train_step(carry, batch):
+    params, opt_state = carry
+    loss, grads = jax.value_and_grad(cross_entropy)(params, *batch)
+    updates, opt_state = OPTIMISER.update(grads, opt_state, params)
+    params = optax.apply_updates(params, updates)
+    return (params, opt_state), loss
+
+
+def entry(params, batches):
+    (params, _), losses = jax.lax.scan(train_step, (params, OPTIMISER.init(params)), batches)
+    return params, losses
+
 
 def inputs():
-    return jnp.ones(3), TX.init(jnp.ones(3)), jnp.ones((4, 3))
+    params = {"kernel": jnp.zeros((8, 3)), "bias": jnp.zeros(3)}
+    return params, (jnp.ones((5, 16, 8)), jnp.zeros((5, 16), jnp.int32))
 """,
     source=check_source,
 )

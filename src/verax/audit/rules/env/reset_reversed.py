@@ -45,56 +45,92 @@ finished go on for ever.
 Reported for a choice by a flag with the name of an end, between what a function that resets has
 made and what none has.""",
     wrong="""\
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 
 
-def reset(key):
-    state = jax.random.uniform(key, (2,))
-    return jnp.sin(state), state
+class Cart(NamedTuple):
+    position: jax.Array
+    velocity: jax.Array
+    time: jax.Array
 
 
-def step(key, state, action):
-    state = state + action
-    obs, done = jnp.sin(state), jnp.abs(state).max() > 2.0
-    fresh_obs, fresh = reset(key)
-    state = jnp.where(done, state, fresh)
-    obs = jnp.where(done, obs, fresh_obs)
-    return obs, state, done
+def start(key):
+    position = jax.random.uniform(key, minval=-0.1, maxval=0.1)
+    return Cart(position, jnp.zeros(()), jnp.zeros((), jnp.int32))
 
 
-def entry(keys, states, actions):
-    return jax.vmap(step)(keys, states, actions)
+def auto_reset(key, cart):
+    terminated = (jnp.abs(cart.position) > 1.0) | (cart.time >= 200)
+    fresh = start(key)
+    return jax.tree.map(lambda new, old: jnp.where(terminated, old, new), fresh, cart)
+
+
+def rollout(key, forces):
+    def advance(cart, inputs):
+        key, force = inputs
+        velocity = cart.velocity + 0.02 * force
+        moved = Cart(cart.position + 0.02 * velocity, velocity, cart.time + 1)
+        return auto_reset(key, moved), moved.position
+
+    first, rest = jax.random.split(key)
+    keys = jax.random.split(rest, len(forces))
+    return jax.lax.scan(advance, start(first), (keys, forces))
+
+
+def entry(key, forces):
+    _, positions = rollout(key, forces)
+    return positions
 
 
 def inputs():
-    return jax.random.split(jax.random.key(0), 4), jnp.zeros((4, 2)), jnp.ones((4, 2))
+    return jax.random.key(0), jnp.ones(300)
 """,
     right="""\
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 
 
-def reset(key):
-    state = jax.random.uniform(key, (2,))
-    return jnp.sin(state), state
+class Cart(NamedTuple):
+    position: jax.Array
+    velocity: jax.Array
+    time: jax.Array
 
 
-def step(key, state, action):
-    state = state + action
-    obs, done = jnp.sin(state), jnp.abs(state).max() > 2.0
-    fresh_obs, fresh = reset(key)
-    state = jnp.where(done, fresh, state)
-    obs = jnp.where(done, fresh_obs, obs)
-    return obs, state, done
+def start(key):
+    position = jax.random.uniform(key, minval=-0.1, maxval=0.1)
+    return Cart(position, jnp.zeros(()), jnp.zeros((), jnp.int32))
 
 
-def entry(keys, states, actions):
-    return jax.vmap(step)(keys, states, actions)
+def auto_reset(key, cart):
+    terminated = (jnp.abs(cart.position) > 1.0) | (cart.time >= 200)
+    fresh = start(key)
+    return jax.tree.map(lambda new, old: jnp.where(terminated, new, old), fresh, cart)
+
+
+def rollout(key, forces):
+    def advance(cart, inputs):
+        key, force = inputs
+        velocity = cart.velocity + 0.02 * force
+        moved = Cart(cart.position + 0.02 * velocity, velocity, cart.time + 1)
+        return auto_reset(key, moved), moved.position
+
+    first, rest = jax.random.split(key)
+    keys = jax.random.split(rest, len(forces))
+    return jax.lax.scan(advance, start(first), (keys, forces))
+
+
+def entry(key, forces):
+    _, positions = rollout(key, forces)
+    return positions
 
 
 def inputs():
-    return jax.random.split(jax.random.key(0), 4), jnp.zeros((4, 2)), jnp.ones((4, 2))
+    return jax.random.key(0), jnp.ones(300)
 """,
     source=check_source,
 )
