@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from ..finding import Severity
+from ..finding import Finding, Severity
 from ..report import Report, worst
 
 # Headings of the six sections, in the order in which every format shows them.
@@ -59,6 +59,12 @@ def remark_on(report: Report, section: str, has_entries: bool) -> str:
     if section in _OF_FLOW and report.omitted:
         return report.omitted
     return "" if has_entries else "none"
+
+
+def labelled(finding: Finding) -> list[tuple[str, str]]:
+    """What a finding says in words, each with what it is called; what is empty is left out."""
+    said = {"now": finding.current, "expected": finding.expected, "fix": finding.fix}
+    return [(label, text) for label, text in said.items() if text]
 
 
 def joined(parts: Iterable[str], separator: str = " · ") -> str:

@@ -12,7 +12,7 @@ from ._boundaries import COLUMNS, boundaries
 from ._few import few
 from ._places import with_short_files
 from ._plain import one_line, plain
-from ._summary import SECTIONS, remark_on, summary
+from ._summary import SECTIONS, labelled, remark_on, summary
 from ._tree import Line, Node, flow_tree, stack_trees
 
 # Colours are only added to what the page has, so that dark pages stay readable.
@@ -117,13 +117,8 @@ def _finding(finding: Finding) -> Iterator[str]:
     yield f"<strong>{_plain(finding.code)} {_prose(one_line(finding.title))}</strong><br>"
     yield f'{finding.severity}{likely} at <code class="place">'
     yield f"{_plain(f'{place}:{place.column}')}</code>{function}<dl>"
-    for label, text in (
-        ("now", finding.current),
-        ("expected", finding.expected),
-        ("fix", finding.fix),
-    ):
-        if text:
-            yield f"<dt>{label}</dt><dd>{_prose(text)}</dd>"
+    for label, text in labelled(finding):
+        yield f"<dt>{label}</dt><dd>{_prose(text)}</dd>"
     if finding.evidence:
         steps = [f"<li>{_prose(step.text)}{_at(step.place)}</li>" for step in finding.evidence]
         yield f"<dt>because</dt><dd><ol>{''.join(steps)}</ol></dd>"

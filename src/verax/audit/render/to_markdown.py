@@ -11,7 +11,7 @@ from ._boundaries import COLUMNS, boundaries
 from ._few import few
 from ._places import with_short_files
 from ._plain import one_line, plain
-from ._summary import SECTIONS, remark_on, summary
+from ._summary import SECTIONS, labelled, remark_on, summary
 from ._tree import Kind, Line, Node, flow_tree, stack_trees
 
 
@@ -82,13 +82,8 @@ def _finding(finding: Finding) -> Iterator[str]:
     function = f" in {_code(finding.place.function)}" if finding.place.function else ""
     where = _code(f"{finding.place}:{finding.place.column}")
     yield f"**{finding.severity}**{likely} at {where}{function}\n"
-    for label, text in (
-        ("now", finding.current),
-        ("expected", finding.expected),
-        ("fix", finding.fix),
-    ):
-        if text:
-            yield f"- **{label}:**{_block(text)}"
+    for label, text in labelled(finding):
+        yield f"- **{label}:**{_block(text)}"
     if finding.evidence:
         yield "- **because:**"
         yield from _evidence(finding.evidence)

@@ -20,7 +20,7 @@ from ._boundaries import boundaries
 from ._few import few
 from ._places import with_short_files
 from ._plain import one_line, plain
-from ._summary import SECTIONS, remark_on, summary
+from ._summary import SECTIONS, labelled, remark_on, summary
 from ._tree import Kind, Line, Node, flow_tree, stack_trees
 
 _STYLES: dict[Kind, str] = {
@@ -158,13 +158,8 @@ def _finding(finding: Finding) -> RenderableType:
     if finding.place.function:
         where.append(f"  in {plain(finding.place.function)}", "dim")
     parts: list[RenderableType] = [where]
-    for label, text in (
-        ("now", finding.current),
-        ("expected", finding.expected),
-        ("fix", finding.fix),
-    ):
-        if text:
-            parts.append(_item(f"{label:<10}", Text(plain(text))))
+    for label, text in labelled(finding):
+        parts.append(_item(f"{label:<10}", Text(plain(text))))
     for number, step in enumerate(finding.evidence, 1):
         text = Text(plain(step.text))
         if step.place is not None:

@@ -6,12 +6,21 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ...trace.facts import Facts
     from ...trace.program import Step, Value
 
 _COLLECTIVES = ("psum", "pmean", "pmax", "pmin", "all_gather", "reduce_scatter", "ppermute")
 
 
-def axis_names(step: Step) -> list[str]:
+def named_maps(facts: Facts) -> Iterator[tuple[list[str], Step, list[Step]]]:
+    """Maps whose elements may speak to each other: by which names, and where they do."""
+    for step in facts.steps:
+        names = _axis_names(step)
+        if names:
+            yield names, step, [it for it in steps_inside(step) if _uses(it, names)]
+
+
+def _axis_names(step: Step) -> list[str]:
     """The names over which a map or shard_map lets its elements speak to each other."""
     if step.kind == "shard":
         return [str(name) for name in step.detail.mesh]
@@ -25,7 +34,7 @@ def steps_inside(step: Step) -> Iterator[Step]:
         yield from body.walk()
 
 
-def uses(step: Step, names: list[str]) -> bool:
+def _uses(step: Step, names: list[str]) -> bool:
     if not step.primitive.startswith(_COLLECTIVES):
         return False
     axes: Any = step.params.get("axes", step.params.get("axis_name", ()))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from .._rule import Rule, Verdict
-from ._replicas import axis_names, differing, is_mean, steps_inside, uses
+from ._replicas import differing, is_mean, named_maps
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
@@ -19,9 +19,7 @@ def check(facts: Facts) -> Iterator[Verdict]:
     from ...trace.describe import name_of
     from ...trace.liveness import needed_for
 
-    for step in facts.steps:
-        names = axis_names(step)
-        collectives = [it for it in steps_inside(step) if uses(it, names)] if names else []
+    for names, step, collectives in named_maps(facts):
         if not collectives:
             continue
         varying = differing(step, set(collectives))

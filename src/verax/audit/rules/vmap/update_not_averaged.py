@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from .._rule import Rule, Verdict
-from ._replicas import axis_names, differing, shared_by, steps_inside, uses
+from ._replicas import differing, named_maps, shared_by, steps_inside
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
@@ -19,11 +19,7 @@ def check(facts: Facts) -> Iterator[Verdict]:
     """Named maps that update what all replicas share, each with its own gradient."""
     from ...trace.describe import name_of
 
-    for step in facts.steps:
-        names = axis_names(step)
-        if not names:
-            continue
-        collectives = [it for it in steps_inside(step) if uses(it, names)]
+    for names, step, collectives in named_maps(facts):
         varying = differing(step, set(collectives))
         shared = shared_by(step)
         for gradient in steps_inside(step):
