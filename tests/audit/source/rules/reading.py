@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import textwrap
 
+from verax.audit.finding import Finding
 from verax.audit.source.analyse import audit_text
 
 HEAD = """\
 import functools
+from functools import partial
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -18,5 +22,15 @@ LINES = HEAD.count("\n")
 
 def found(code: str, program: str) -> list[int]:
     """The lines of a program, after the usual imports, at which a rule fires."""
+    return sorted(it.place.line - LINES for it in _findings(program) if it.code == code)
+
+
+def found_of(family: str, program: str) -> list[tuple[str, int]]:
+    """The codes of a family that are found, each with its line after the usual imports."""
+    found = [it for it in _findings(program) if it.family == family]
+    return [(it.code, it.place.line - LINES) for it in found]
+
+
+def _findings(program: str) -> tuple[Finding, ...]:
     report = audit_text(HEAD + textwrap.dedent(program).lstrip("\n"), strict=True)
-    return sorted(it.place.line - LINES for it in report.findings if it.code == code)
+    return report.findings

@@ -1,22 +1,12 @@
 """Environments and episodes, in programs of other shapes than the rules' examples."""
 
-import textwrap
+from functools import partial
 
 import pytest
 
-from verax.audit.source.analyse import audit_text
+from .reading import found_of
 
-HEADER = (
-    "import jax\nimport jax.numpy as jnp\nfrom functools import partial\n"
-    "from typing import NamedTuple\nfrom jax import lax\n"
-)
-
-
-def found(program: str) -> list[tuple[str, int]]:
-    """Codes of this family with the line of the program, which counts from one."""
-    report = audit_text(HEADER + textwrap.dedent(program).lstrip("\n"), strict=True)
-    lines = HEADER.count("\n")
-    return [(it.code, it.place.line - lines) for it in report.findings if it.family == "env"]
+found = partial(found_of, "env")
 
 
 WRONG = {

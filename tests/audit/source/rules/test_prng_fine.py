@@ -32,6 +32,8 @@ FINE = {
             return jax.random.normal(first) + jax.random.normal(second) + jax.random.normal(rest[0])
         """,
     "expressions with opposite conditions": """
+        import equinox as eqx
+
         class Block(eqx.Module):
             def __init__(self, fused, *, key):
                 self.fused = fused
@@ -50,6 +52,8 @@ FINE = {
             return jax.random.normal(keys.pop()) + jax.random.normal(keys.pop())
         """,
     "a key that a module takes as an argument": """
+        from flax import linen as nn
+
         class Selection(nn.Module):
             @nn.compact
             def __call__(self, key, x):
