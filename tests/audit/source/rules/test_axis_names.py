@@ -1,0 +1,266 @@
+"""What axes are said to be: by annotations, `verax.axes`, einops and examples."""
+
+from .reading import found
+
+EXAMPLE = """
+AXES = {"x": "batch time feat", "mask": "batch time"}
+
+def inputs():
+    return jnp.ones((4, 4, 4)), jnp.ones((4, 4))
+"""
+
+
+def test_annotated_axes_meet_in_a_helper():
+    program = """
+    from jaxtyping import Array, Float
+
+    def masked(values, mask):
+        return values * mask
+
+    def loss(x: Float[Array, "batch time feat"], mask: Float[Array, "batch time"]):
+        return masked(x, mask).sum()
+    """
+    assert found("AX001", program) == [4]
+
+
+def test_annotated_axes_that_are_aligned_first():
+    program = """
+    from jaxtyping import Array, Float
+
+    def loss(x: Float[Array, "batch time feat"], mask: Float[Array, "batch time"]):
+        shifted = x[:, 1:] - x[:, :-1]
+        kept = jnp.where(mask[..., None], x, 0.0)
+        by_time = jnp.swapaxes(kept, 0, 1) * mask.T[..., None]
+        return shifted.sum() + by_time.sum() + jnp.einsum("btf,bt->f", x, mask).sum()
+    """
+    assert found("AX001", program) == []
+
+
+def test_a_contraction_of_axes_with_different_names():
+    program = """
+    from jaxtyping import Array, Float
+
+    def head(x: Float[Array, "batch feat"], w: Float[Array, "hid feat"]):
+        return x @ w
+    """
+    assert found("AX001", program) == [4]
+
+
+def test_names_by_a_call_of_verax():
+    program = """
+    import verax
+
+    def loss(x, mask):
+        x = verax.axes(x, "batch time feat")
+        mask = verax.axes(mask, "batch time")
+        pooled = x.mean(axis=1)
+        return (pooled * mask).sum()
+    """
+    assert found("AX001", program) == [7]
+
+
+def test_a_declaration_that_contradicts_what_is_known():
+    program = """
+    import verax
+
+    def pool(x):
+        x = verax.axes(x, "batch time feat")
+        return verax.axes(x.mean(axis=0), "batch feat")
+    """
+    assert found("AX001", program) == [5]
+
+
+def test_patterns_of_einops_name_batch_and_time():
+    program = """
+    from einops import rearrange
+
+    def loss(x, mask):
+        x = rearrange(x, "batch time feat -> time batch feat")
+        mask = rearrange(mask, "batch time -> batch time 1")
+        return x * mask
+    """
+    assert found("AX001", program) == [6]
+
+
+def test_letters_of_einops_are_no_names():
+    program = """
+    from einops import rearrange
+
+    def add(x, table):
+        x = rearrange(x, "n h w c -> n (h w) c")
+        table = rearrange(table, "(k d) -> k d", d=8)
+        return x + table
+    """
+    assert found("AX001", program) == []
+
+
+def test_names_of_an_example_go_through_maps_and_scans():
+    program = """
+    def score(seq):
+        def step(total, frame):
+            return total + frame.sum(), frame.mean()
+
+        return lax.scan(step, 0.0, seq)[1]
+
+    @jax.jit
+    def entry(x, mask):
+        scores = jax.vmap(score, in_axes=0, out_axes=1)(x)
+        return scores * mask
+    """
+    assert found("AX001", program + EXAMPLE.replace("\n", "\n    ")) == [10]
+
+
+def test_two_words_for_the_batch_are_no_contradiction():
+    program = """
+    def add(x, y):
+        batch, features = x.shape
+        samples, channels = y.shape
+        return x + y
+    """
+    assert found("AX001", program) == []
+
+
+def test_batch_and_time_of_unpacked_shapes_meet():
+    program = """
+    def add(x, y):
+        batch, time = x.shape
+        time, batch = y.shape
+        return x + y
+    """
+    assert found("AX001", program) == [4]
+
+
+def test_the_example_of_a_module_is_followed_into_its_helpers():
+    program = """
+    RNG = np.random.default_rng(0)
+    AXES = {"x": "batch time feat", "mask": "batch time"}
+
+    def array(*shape):
+        return jnp.asarray(RNG.normal(size=shape))
+
+    def entry(x, mask):
+        return x * mask
+
+    def inputs():
+        return array(4, 4, 4), array(4, 4)
+    """
+    assert found("AX001", program) == [8]
+
+
+def test_a_dict_describes_records_by_their_fields():
+    program = """
+    from typing import NamedTuple
+
+    class Batch(NamedTuple):
+        x: object
+        mask: object
+
+    AXES = {"batch": {"x": "batch time", "mask": "time batch"}}
+
+    def entry(batch):
+        return (batch.x * batch.mask).sum()
+
+    def inputs():
+        return (Batch(jnp.ones((4, 4)), jnp.ones((4, 4))),)
+    """
+    assert found("AX001", program) == [10]
+    assert found("AX001", program.replace("time batch", "batch time")) == []
+
+
+def test_a_result_that_its_annotation_contradicts():
+    program = """
+    from jaxtyping import Array, Float
+
+    class Critic:
+        def both(self, x: Float[Array, "rows cols"]) -> tuple[Float[Array, "cols"], Array]:
+            total = x.sum(axis=1)
+            return total, x
+
+    def kept(x: Float[Array, "n feat"]) -> Float[Array, "n"]:
+        return jnp.linalg.norm(x, axis=-1, keepdims=True)
+
+    def wider(w: Float[Array, "n 3"]) -> Float[Array, "n 4"]:
+        return jnp.tanh(w)
+    """
+    assert found("AX012", program) == [6, 9, 12]
+
+
+def test_results_that_fit_their_annotations():
+    program = """
+    from jaxtyping import Array, Float
+
+    def pairs(x: Float[Array, "n dim"]) -> Float[Array, "n n"]:
+        return x @ x.T
+
+    def renamed(x: Float[Array, "n dim"]) -> Float[Array, "m dim"]:
+        return x
+
+    def either(x: Float[Array, "n dim"]) -> Float[Array, "n"] | Float[Array, "n dim"]:
+        return x
+
+    def open_ended(x: Float[Array, "*batch dim"]) -> Float[Array, "*batch"]:
+        return x.sum(axis=-1)
+
+    def maybe(x: Float[Array, "n dim"], flag) -> Float[Array, "n dim"] | None:
+        if flag:
+            return None
+        return x - x.mean(axis=0)
+
+    def next_steps(x: Float[Array, "time dim"]) -> Float[Array, "time-1 dim"]:
+        return x[1:]
+    """
+    assert found("AX012", program) == []
+
+
+def test_an_axis_of_the_batch_is_mapped_away_instead_of_time():
+    program = """
+    from jaxtyping import Array, Float
+
+    def smooth(signal: Float[Array, "time"]) -> Float[Array, "time"]:
+        return jnp.convolve(signal, jnp.ones(3), mode="same")
+
+    def wrong(signals: Float[Array, "batch time"]):
+        return jax.vmap(smooth, in_axes=1)(signals)
+
+    def right(signals: Float[Array, "batch time"]):
+        return jax.vmap(smooth)(signals)
+
+    def other_words(signals: Float[Array, "batch points"]):
+        return jax.vmap(smooth)(signals)
+
+    def drawn(states: Float[Array, "batch n n"]):
+        return states.sum(axis=(1, 2))
+
+    def the_only_trajectory(states: Float[Array, "time 1 n n"]):
+        return drawn(states[:, 0])
+    """
+    assert found("AX012", program) == [7]
+
+
+def test_a_reduction_beside_a_number_of_a_module():
+    program = """
+    from jaxtyping import Array, Float
+
+    def log_prob(z: Float[Array, "batch dim"]) -> Float[Array, "batch"]:
+        return -0.5 * jnp.sum(z**2 + jnp.log(2 * jnp.pi), axis=0)
+
+    def right(z: Float[Array, "batch dim"]) -> Float[Array, "batch"]:
+        return -0.5 * jnp.sum(z**2 + jnp.log(2 * jnp.pi), axis=1)
+    """
+    assert found("AX012", program) == [4]
+
+
+def test_statistics_that_were_reduced_over_the_wrong_axes_elsewhere():
+    program = """
+    from jaxtyping import Array, Float
+
+    def statistics(obs):
+        return obs.mean(axis=(0, 2)), jnp.std(obs, axis=(0, 2))
+
+    def standardised(obs, mean, std):
+        return (obs - mean) / (std + 1e-8)
+
+    def observe(obs: Float[Array, "time env feat"]):
+        return standardised(obs, *statistics(obs))
+    """
+    assert found("AX001", program)[:1] == [4]

@@ -1,0 +1,246 @@
+"""Shapes that do not fit, and axes of one element that are dropped or kept by mistake."""
+
+from .reading import found
+
+
+def test_shapes_that_do_not_fit_through_a_class():
+    program = """
+    class Net:
+        def __init__(self, width):
+            self.w = jnp.zeros((3, width))
+
+        def __call__(self, x):
+            return x @ self.w
+
+    y = Net(8)(jnp.ones((5, 4)))
+    """
+    assert found("AX201", program) == [6]
+
+
+def test_what_may_not_run_or_is_expected_to_fail_is_left_alone():
+    program = """
+    import pytest
+
+    def add(x, flag):
+        if flag:
+            return x + jnp.ones(3)
+        return x
+
+    def test_failure():
+        with pytest.raises(TypeError):
+            jnp.ones(4) + jnp.ones(3)
+
+    y = add(jnp.ones(4), input())
+    """
+    assert found("AX201", program) == []
+
+
+def test_a_jacobian_has_more_axes_than_a_gradient():
+    program = """
+    def volume(bijector, size):
+        x = jnp.ones((size,))
+        scaled = jnp.linalg.slogdet(jax.jacfwd(bijector)(jnp.ones(4)))[1]
+        return scaled + jnp.linalg.det(jax.hessian(lambda x: (x ** 2).sum())(jnp.ones(3)))
+    """
+    assert found("AX201", program) == []
+
+
+def test_a_product_of_arguments_that_are_not_counted():
+    program = """
+    def reward(valid, pair):
+        return lax.cond(valid, jnp.dot, lambda *_: 0.0, *pair)
+    """
+    assert found("AX201", program) == []
+
+
+def test_annotations_of_a_mapped_function_hold_inside_of_the_map():
+    program = """
+    from jaxtyping import Array, Float
+
+    def scores(q: Float[Array, "query dim"], k: Float[Array, "key dim"]):
+        return jnp.einsum("qd,kd->qk", q, k)
+
+    def attend(q: Float[Array, "query dim"], k: Float[Array, "key dim"]):
+        return jax.nn.softmax(scores(q, k), axis=-1)
+
+    def heads(q, k):
+        return jax.vmap(jax.vmap(attend, in_axes=(1, 1), out_axes=1))(q, k)
+    """
+    assert found("AX201", program) == []
+
+
+def test_an_annotation_of_a_result_may_be_what_is_wrong():
+    program = """
+    from jaxtyping import Array, Float
+
+    def features(layers, x) -> Float[Array, "classes"]:
+        for layer in layers:
+            x = layer(x)
+        return x
+
+    def pooled(layers, x):
+        return features(layers, x).mean((1, 2))
+    """
+    assert found("AX201", program) == []
+
+
+def test_predictions_with_one_output_against_flat_targets():
+    program = """
+    from jaxtyping import Array, Float
+    import optax
+
+    def loss(w: Float[Array, "feat 1"], x: Float[Array, "n feat"], y: Float[Array, "n"]):
+        return optax.l2_loss(x @ w, y).mean()
+    """
+    assert found("AX002", program) == [5]
+
+
+def test_a_table_that_is_written_is_meant():
+    program = """
+    from jaxtyping import Array, Float
+
+    def distances(x: Float[Array, "n"]):
+        return jnp.abs(x[:, None] - x), jnp.expand_dims(x, 1) - x, x.reshape(-1, 1) - x
+    """
+    assert found("AX002", program) == []
+
+
+def test_a_mean_that_is_kept_meets_its_own_axis():
+    program = """
+    from jaxtyping import Array, Float
+
+    def centred(x: Float[Array, "n d"], y: Float[Array, "n"]):
+        return x.mean(axis=1, keepdims=True) - y
+    """
+    assert found("AX002", program) == [4]
+
+
+def test_a_squeeze_drops_a_batch_of_one():
+    program = """
+    AXES = {"w": "feat out", "obs": "batch time feat"}
+
+    class Critic:
+        def __call__(self, w, obs):
+            return jnp.squeeze(jnp.tanh(obs @ w))
+
+    def entry(w, obs):
+        return Critic()(w, obs).mean(axis=0)
+
+    def inputs():
+        return jnp.ones((3, 1)), jnp.ones((1, 6, 3))
+    """
+    assert found("AX004", program) == [5]
+    assert found("AX004", program.replace("(1, 6, 3)", "(2, 6, 3)")) == []
+
+
+def test_one_output_of_a_flax_module_against_flat_targets():
+    program = """
+    import flax.linen as nn
+
+    class Critic(nn.Module):
+        width: int
+
+        @nn.compact
+        def __call__(self, x):
+            return nn.Dense(features=1)(nn.relu(nn.Dense(self.width)(x)))
+
+    def loss(params, model, obs, returns):
+        return jnp.mean((model.apply(params, obs) - returns) ** 2)
+
+    model, obs = Critic(64), jnp.ones((32, 4))
+    wrong = loss(model.init(jax.random.key(0), obs), model, obs, jnp.ones(32))
+    """
+    assert found("AX002", program) == [11]
+    assert found("AX002", program.replace("jnp.ones(32)", "jnp.ones((32, 1))")) == []
+
+
+def test_one_output_of_an_equinox_module_under_a_map():
+    program = """
+    import equinox as eqx
+
+    class Net(eqx.Module):
+        last: eqx.nn.Linear
+
+        def __call__(self, x):
+            return self.last(jax.nn.relu(x))
+
+    def loss(net, x, y):
+        squeezed = jax.vmap(net)(x).squeeze(-1)
+        return jnp.mean((jax.vmap(net)(x) - y) ** 2) + jnp.mean((squeezed - y) ** 2)
+
+    net = Net(eqx.nn.Linear(8, 1, key=jax.random.key(0)))
+    value = loss(net, jnp.ones((16, 8)), jnp.ones(16))
+    """
+    assert found("AX002", program) == [11]
+
+
+def test_a_kept_axis_that_is_averaged_with_all_others():
+    program = """
+    def loss(q, rewards):
+        best = q.max(axis=-1, keepdims=True)
+        return jnp.mean((rewards + 0.9 * best) ** 2)
+
+    value = loss(jnp.ones((6, 4)), jnp.ones(6))
+    """
+    assert found("AX002", program) == [3]
+    table = program.replace("jnp.mean((rewards + 0.9 * best) ** 2)", "rewards + 0.9 * best")
+    assert found("AX002", table) == []
+
+
+def test_layers_of_an_example_are_gone_through_one_by_one():
+    program = """
+    class MLP:
+        def __init__(self, sizes):
+            self.sizes = sizes
+
+        def init(self, key):
+            keys = jax.random.split(key, len(self.sizes) - 1)
+            sizes = zip(keys, self.sizes[:-1], self.sizes[1:])
+            return [(jax.random.normal(k, (m, n)), jnp.zeros(n)) for k, m, n in sizes]
+
+        def __call__(self, params, x):
+            for w, b in params:
+                x = jnp.tanh(x @ w + b)
+            return x
+
+    CRITIC = MLP([4, 32, 1])
+
+    def entry(params, obs, returns):
+        return jnp.mean((CRITIC(params, obs) - returns) ** 2)
+
+    def inputs():
+        return CRITIC.init(jax.random.key(0)), jnp.ones((6, 4)), jnp.ones(6)
+    """
+    assert found("AX002", program) == [18]
+
+
+def test_what_a_function_is_said_to_return():
+    program = """
+    from jaxtyping import Array, Float
+
+    def value(net, obs: Float[Array, "batch feat"]) -> Float[Array, "batch 1"]:
+        return net(obs)
+
+    def error(net, obs: Float[Array, "batch feat"], returns: Float[Array, "batch"]):
+        return jnp.mean((value(net, obs) - returns) ** 2)
+
+    def aligned(net, obs: Float[Array, "batch feat"], returns: Float[Array, "batch"]):
+        return jnp.mean((value(net, obs)[:, 0] - returns) ** 2)
+    """
+    assert found("AX002", program) == [7]
+
+
+def test_a_squeeze_that_would_drop_a_declared_batch():
+    program = """
+    from jaxtyping import Array, Float
+
+    def value(net, obs: Float[Array, "batch feat"]) -> Float[Array, "batch 1"]:
+        return net(obs)
+
+    def flat(net, obs: Float[Array, "batch feat"]):
+        return value(net, obs).squeeze()
+
+    def right(net, obs: Float[Array, "batch feat"], scale: Float[Array, "1 1 feat"]):
+        return value(net, obs).squeeze(-1), scale.squeeze(), jnp.squeeze(value(net, obs), axis=1)
+    """
+    assert found("AX004", program) == [7]

@@ -1,0 +1,119 @@
+"""What is done along an axis that is known by its name: batch, time, heads, environments."""
+
+from .reading import found
+
+
+def test_heads_are_split_in_the_wrong_order():
+    program = """
+    def split_heads(x, heads):
+        batch, time, width = x.shape
+        return x.reshape(batch, heads, time, width // heads)
+    """
+    assert found("AX003", program) == [3]
+
+
+def test_heads_are_split_and_then_moved():
+    program = """
+    def split_heads(x, heads):
+        batch, time, width = x.shape
+        x = x.reshape(batch, time, heads, width // heads).transpose(0, 2, 1, 3)
+        return x.swapaxes(1, 2).reshape(batch, time, width)
+    """
+    assert found("AX003", program) == []
+
+
+def test_a_scan_along_the_batch():
+    program = """
+    from jaxtyping import Array, Float
+
+    def returns(rewards: Float[Array, "env time"]):
+        def step(total, reward):
+            total = reward + 0.99 * total
+            return total, total
+
+        return lax.scan(step, jnp.zeros(rewards.shape[1]), rewards, reverse=True)[1]
+    """
+    assert found("AX005", program) == [8]
+    repaired = program.replace("shape[1]", "shape[0]").replace(", rewards,", ", rewards.T,")
+    assert found("AX005", repaired) == []
+
+
+def test_a_running_sum_along_environments():
+    program = """
+    import verax
+
+    def totals(rewards):
+        rewards = verax.axes(rewards, "time env")
+        return jnp.cumsum(rewards, axis=0), rewards.cumsum(axis=-1)
+    """
+    assert found("AX006", program) == [5]
+    assert found("AX006", program.replace("axis=-1", "axis=0")) == []
+
+
+def test_a_softmax_over_the_batch():
+    program = """
+    import verax
+
+    def probabilities(logits):
+        logits = verax.axes(logits, "batch action")
+        return jax.nn.softmax(logits), jax.nn.log_softmax(logits, 0)
+    """
+    assert found("AX007", program) == [5]
+
+
+def test_differences_from_one_environment_to_the_next():
+    program = """
+    import verax
+
+    def changes(rewards):
+        rewards = verax.axes(rewards, "env time")
+        right = rewards[:, 1:] - rewards[:, :-1]
+        return right, rewards[1:] - rewards[:-1]
+    """
+    assert found("AX006", program) == [6]
+
+
+def test_a_total_is_added_to_each_element():
+    program = """
+    def loss(x, mean):
+        error = jnp.sum((x - mean) ** 2, axis=1)
+        return jnp.mean(error + 0.1 * jnp.sum(mean**2))
+
+    value = loss(jnp.ones((8, 5)), jnp.ones((8, 5)))
+    """
+    assert found("AX008", program) == [3]
+    assert found("AX008", program.replace("sum(mean**2)", "sum(mean**2, axis=1)")) == []
+
+
+def test_a_mean_over_all_and_a_deviation_of_each():
+    program = """
+    from jaxtyping import Array, Float
+
+    def scaled(obs: Float[Array, "batch feat"]):
+        centred = obs - obs.mean()
+        return centred / jnp.sqrt(jnp.var(obs, axis=0) + 1e-8)
+    """
+    assert found("AX009", program) == [5]
+    assert found("AX009", program.replace("mean()", "mean(0)")) == []
+
+
+def test_attention_that_is_normalised_over_its_queries():
+    program = """
+    from functools import partial
+    from jaxtyping import Array, Float
+
+    over_rows = partial(jax.nn.softmax, axis=-2)
+
+    def weights(logits: Float[Array, "head query key"], soft):
+        return soft(logits / 8.0)
+
+    def wrong(logits: Float[Array, "head query key"]):
+        return jax.nn.softmax(jnp.where(logits > 9.0, 9.0, logits), axis=-2)
+
+    def right(logits: Float[Array, "head query key"], slots: Float[Array, "slot input"]):
+        return jax.nn.softmax(logits.swapaxes(1, 2), axis=1), jax.nn.softmax(slots, axis=0)
+
+    def both(logits: Float[Array, "head query key"]):
+        return weights(logits, over_rows), weights(logits, jax.nn.softmax)
+    """
+    assert found("AX013", program) == [7, 10]

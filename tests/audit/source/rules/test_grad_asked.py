@@ -1,0 +1,268 @@
+"""How derivatives are asked for and taken apart: arguments, results, rules, optimisers."""
+
+import pytest
+
+from .claims import claimed_and_found
+
+WRONG = {
+    "no reduction after a map": """
+        def loss(w, x, y):
+            return jax.vmap(lambda a, b: (a @ w - b) ** 2)(x, y)
+
+        gradient = jax.grad(loss)  # GR201
+        """,
+    "several values without has_aux": """
+        def loss(w, x):
+            out = x @ w
+            return out.mean(), {"out": out}
+
+        def update(w, x):
+            return jax.value_and_grad(loss)(w, x)  # GR201
+        """,
+    "no pair with has_aux": """
+        def update(w, x):
+            return jax.grad(lambda w: jnp.mean(x @ w), has_aux=True)(w)  # GR201
+        """,
+    "an argument that is not there, and one that is an integer": """
+        def loss(w, x):
+            return jnp.sum(x @ w)
+
+        def update(w, x):
+            return jax.grad(loss, argnums=2)(w, x)  # GR202
+
+        def slope():
+            return jax.grad(lambda x: x**2)(3)  # GR202
+        """,
+    "names in the wrong order, or too many": """
+        def loss_of(w, x):
+            out = x @ w
+            return out.mean(), out
+
+        both = jax.jit(jax.value_and_grad(loss_of, has_aux=True))
+
+        def one(w, x):
+            loss, out, grads = both(w, x)  # GR203
+            return grads
+
+        def two(w, x):
+            grads, loss = jax.value_and_grad(lambda w: jnp.mean(x @ w))(w)  # GR203
+            return grads
+
+        def three(w, x):
+            loss, grads = jax.grad(lambda w: jnp.mean(x @ w))(w)  # GR203
+            return grads
+        """,
+    "rules that take, unpack or return too much": """
+        @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+        def scaled(n, x, y):
+            return x * y * n
+
+        def scaled_fwd(n, x, y):
+            return x * y * n, (x, y, n)
+
+        def scaled_bwd(n, res, g):
+            x, y = res  # GR016
+            return g * y, g * x
+
+        scaled.defvjp(scaled_fwd, scaled_bwd)
+
+        @jax.custom_vjp
+        def shifted(x, y):
+            return x + y
+
+        def shifted_fwd(x):  # GR016
+            return x, None
+
+        def shifted_bwd(n, res, g):  # GR016
+            return g, g
+
+        shifted.defvjp(shifted_fwd, shifted_bwd)
+
+        @jax.custom_vjp
+        def single(x):
+            return x
+
+        def single_fwd(x):
+            return x, None, 1  # GR016
+
+        def single_bwd(res, g):
+            return g, g  # GR016
+
+        single.defvjp(single_fwd, single_bwd)
+        """,
+    "a while loop in reverse": """
+        def root(theta, x):
+            def body(state):
+                x, r = state
+                return x - r / theta, theta * x - 1.0
+            return lax.while_loop(lambda s: s[1] > 1e-6, body, (x, jnp.ones(())))[0]  # GR018
+
+        gradient = jax.grad(root)
+        """,
+    "the gradient of the data, by which weights are changed": """
+        def error(x, y, weights):
+            return jnp.mean((x @ weights["w"] + weights["b"] - y) ** 2)
+
+        def step(weights, batch, lr):
+            x, y = batch
+            slopes = jax.grad(error)(x, y, weights)  # GR204
+            return jax.tree.map(lambda w, g: w - lr * g, weights, slopes)
+        """,
+    "the gradient of a latent, for the optimiser of a decoder": """
+        import optax
+
+        class Trainer:
+            def __init__(self, lr):
+                self.tx = optax.adam(lr)
+
+            def loss(self, latent, decoder, image):
+                return jnp.mean((jnp.tanh(latent @ decoder) - image) ** 2)
+
+            def step(self, decoder, state, latent, image):
+                value, slopes = jax.value_and_grad(self.loss)(latent, decoder, image)  # GR204
+                updates, state = self.tx.update(slopes, state, decoder)
+                return optax.apply_updates(decoder, updates), state, value
+        """,
+    "a pair for an optimiser": """
+        def fit(tx, loss, params, state, batch):
+            pair = jax.value_and_grad(loss)(params, batch)
+            updates, state = tx.update(pair, state)  # GR203
+            return optax.apply_updates(params, updates), state
+        """,
+    "gradients that are unpacked with what a loss returns": """
+        def fit(objective, params, batch):
+            gradient = jax.value_and_grad(objective, has_aux=True)
+            loss, (logits, grads) = gradient(params, batch)  # GR203
+            return loss, logits, grads
+        """,
+}
+
+RIGHT = {
+    "gradients for two networks beside what a loss returns": """
+        def fit(objective, actor, critic, batch):
+            gradient = jax.value_and_grad(objective, argnums=[0, 1], has_aux=True)
+            (loss, logs), (grads, other) = gradient(actor, critic, batch)
+            return loss, logs, grads, other
+        """,
+    "gradients of a pair are unpacked into a pair": """
+        def update(w, b, x):
+            dw, db = jax.grad(lambda p: jnp.mean(x @ p[0] + p[1]))((w, b))
+            value, grads = jax.value_and_grad(lambda w: jnp.mean(x @ w))(w)
+            grads, aux = jax.grad(lambda w: (jnp.mean(x @ w), w), has_aux=True)(w)
+            return dw, db, grads
+        """,
+    "rules that fit, with defaults and arguments that are not differentiated": """
+        @functools.partial(jax.custom_vjp, nondiff_argnums=(1,))
+        def clipped(x, limit, slope=1.0):
+            return x
+
+        def fwd(x, limit, slope=1.0):
+            return x, (x, slope)
+
+        def bwd(limit, res, g):
+            x, slope = res
+            return jnp.clip(g, -limit, limit) * slope, None
+
+        clipped.defvjp(fwd, bwd)
+
+        @jax.custom_jvp
+        def root(x):
+            return jnp.sqrt(x)
+
+        @root.defjvp
+        def root_rule(primals, tangents):
+            (x,), (dx,) = primals, tangents
+            y = root(x)
+            return y, dx / (2 * y)
+
+        def entry(x):
+            return jax.grad(lambda x: jnp.sum(clipped(x, 2.0) + root(x)))(x)
+        """,
+    "loops that are not differentiated in reverse": """
+        def root(theta, x):
+            return lax.while_loop(lambda x: x > 1e-6, lambda x: x / theta, x)
+
+        def bounded(theta, x):
+            return lax.fori_loop(0, 8, lambda i, x: x / theta, x)
+
+        forward = jax.jacfwd(root)
+        stopped = jax.grad(lambda theta, x: theta * stop_gradient(root(theta, x)))
+        backward = jax.grad(bounded)
+        """,
+    "integers beside the parameters": """
+        def loss(w, label):
+            return jnp.sum(w) - w[label]
+
+        def total(*weights):
+            return sum(jnp.sum(w) for w in weights)
+
+        def update(w, *rest):
+            return jax.grad(total, argnums=2)(w, *rest)
+
+        def slope(w):
+            return jax.grad(loss)(w, 3), jax.grad(lambda n: 2.0 * n, allow_int=True)(3)
+        """,
+    "a momentum that changes by the slope at a position": """
+        def energy(position, momentum):
+            return jnp.sum(position["x"] ** 2) + jnp.sum(momentum["x"] ** 2)
+
+        def leap(position, momentum, dt):
+            slope = jax.grad(energy)(position, momentum)
+            return jax.tree.map(lambda p, g: p - dt * g, momentum, slope)
+        """,
+    "the gradient at weights nearby": """
+        import optax
+
+        def first_order(tx, error, weights, state, noise, data):
+            nearby = jax.tree.map(lambda w, n: w + n, weights, noise)
+            slopes = jax.grad(error)(nearby, weights, data)
+            updates, state = tx.update(slopes, state)
+            return optax.apply_updates(weights, updates), state
+        """,
+    "a flag that may also be a function, which says what is given": """
+        def with_slope(function, given):
+            if isinstance(given, bool) and given:
+                return function
+            if isinstance(given, bool) and not given:
+                return jax.value_and_grad(function)
+            return given
+
+        def search(x):
+            function = jax.value_and_grad(lambda x: jnp.sum(x**2))
+            return with_slope(function, True)(x)
+        """,
+    "weights that are adapted by steps along a gradient": """
+        def forward(weights, x):
+            return jnp.tanh(x @ weights["w"]) + weights["b"]
+
+        def error(weights, x, y):
+            return jnp.mean((forward(weights, x) - y) ** 2)
+
+        def adapted(weights, x, y):
+            def turn(inner, _):
+                slopes = jax.grad(error)(inner, x, y)
+                return jax.tree.map(lambda w, g: w - 0.01 * g, inner, slopes), None
+
+            return jax.lax.scan(turn, weights, None, length=5)[0]
+
+        def across(weights, task):
+            return error(adapted(weights, task[0], task[1]), task[2], task[3])
+
+        def outer(weights, task):
+            return jax.grad(across)(weights, task)
+        """,
+    "gradients with respect to two arguments, for an optimiser": """
+        def fit(tx, loss, params, scale, state, batch):
+            grads = jax.grad(loss, argnums=(0, 1))(params, scale, batch)
+            updates, state = tx.update(grads, state)
+            return updates, state
+        """,
+}
+
+PROGRAMS = WRONG | RIGHT
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS.keys())
+def test_what_is_claimed_is_found(program: str):
+    claimed, found = claimed_and_found(program, "grad")
+    assert found == claimed

@@ -1,0 +1,184 @@
+"""Gradients that get lost on the way, or are meant to: rounding, comparisons, draws, rules."""
+
+import pytest
+
+from .claims import claimed_and_found
+
+WRONG = {
+    "a gate that is a comparison": """
+        def loss(params, x):
+            gate = (x @ params["gate"] > 0).astype(jnp.float32)  # GR010
+            return jnp.mean(gate * (x @ params["w"]))
+
+        def train(params, x):
+            return jax.value_and_grad(loss)(params, x)
+        """,
+    "rounded in a helper, differentiated by a lambda": """
+        def quantised(w):
+            codes = jnp.round(w * 127)  # GR010
+            return codes / 127.0
+
+        gradient = jax.grad(lambda w, x: jnp.sum(x * quantised(w)))
+        """,
+    "a sign inside of a scan": """
+        @functools.partial(jax.jit, static_argnames="n")
+        def fit(w, x, n):
+            def body(w, _):
+                g = jax.grad(lambda w: jnp.sum(jnp.sign(x @ w)))(w)  # GR010
+                return w - 0.1 * g, None
+            return lax.scan(body, w, None, length=n)[0]
+        """,
+    "a sampled action": """
+        def loss(logits, key, rewards):
+            action = jax.random.categorical(key, logits)  # GR010
+            return rewards[action]
+
+        gradient = jax.grad(loss)
+        """,
+    "a number of Python's": """
+        def loss(w, x):
+            return jnp.sum(x) * float(jnp.sum(w))  # GR010
+
+        gradient = jax.grad(loss)
+        """,
+    "a reversed estimator in a helper": """
+        def hard(x):
+            q = (x > 0.5).astype(jnp.float32)
+            return q + stop_gradient(x - q)  # GR013
+
+        def entry(w, x):
+            return jax.grad(lambda w: jnp.mean(hard(x @ w)))(w)
+        """,
+    "a router of a model that a state of training applies": """
+        import flax.linen as nn
+        import optax
+        from flax.training.train_state import TrainState
+
+        class Router(nn.Module):
+            @nn.compact
+            def __call__(self, x):
+                scores = nn.softmax(nn.Dense(4)(x))
+                return jax.nn.one_hot(jnp.argmax(scores, axis=-1), 4)  # GR010
+
+        class Model(nn.Module):
+            @nn.compact
+            def __call__(self, x):
+                return jnp.einsum("be,bed->bd", Router()(x), nn.DenseGeneral((4, 8))(x))
+
+        @jax.jit
+        def step(state, x, y):
+            def loss(params):
+                return jnp.mean((state.apply_fn({"params": params}, x) - y) ** 2)
+
+            return state.apply_gradients(grads=jax.grad(loss)(state.params))
+
+        def create(key, x):
+            model = Model()
+            params = model.init(key, x)["params"]
+            return TrainState.create(apply_fn=model.apply, params=params, tx=optax.adam(1e-3))
+        """,
+    "rounded codes of a model with another encoder": """
+        import equinox as eqx
+
+        class Codec(eqx.Module):
+            encoder: jax.Array
+            decoder: jax.Array
+
+            def code(self, x):
+                return jnp.round(x @ self.encoder)  # GR010
+
+        def loss(encoder, codec, x):
+            codec = eqx.tree_at(lambda it: it.encoder, codec, encoder)
+            return jnp.mean((codec.code(x) @ codec.decoder - x) ** 2)
+
+        def step(codec: Codec, x):
+            return jax.grad(loss)(codec.encoder, codec, x)
+        """,
+}
+
+RIGHT = {
+    "an index beside a smooth path": """
+        def height(pos, grid):
+            i = jnp.floor(pos).astype(jnp.int32)
+            return grid[i] + (pos - i) * (grid[i + 1] - grid[i])
+
+        slope = jax.vmap(jax.grad(height), in_axes=(0, None))
+        """,
+    "a rule of its own makes rounding differentiable": """
+        @jax.custom_vjp
+        def hard(x):
+            return jnp.round(x)
+
+        hard.defvjp(lambda x: (jnp.round(x), None), lambda _, g: (g,))
+        gradient = jax.grad(lambda w, x: jnp.sum(x * hard(w)))
+        """,
+    "a gradient of the same by custom_gradient": """
+        @jax.custom_gradient
+        def hard(x):
+            return jnp.sign(x), lambda g: (g,)
+
+        gradient = jax.grad(lambda w, x: jnp.sum(x * hard(w)))
+        """,
+    "a parameter that is meant to be fixed": """
+        def loss(params, x):
+            return jnp.mean((x @ params["w"]) * stop_gradient(params["scale"]))
+
+        gradient = jax.grad(loss)
+        """,
+    "a solver that holds the parameters in a closure": """
+        from somewhere import solve
+
+        def loss(w, x):
+            guess = jnp.round(w)
+            return solve(lambda y: w @ y - x, guess)
+
+        gradient = jax.grad(loss)
+        """,
+    "the carry brings the parameter a turn later": """
+        def loss(w, x):
+            def body(state, _):
+                a, b = state
+                return (jnp.round(a) + b, w * x), None
+            (a, b), _ = lax.scan(body, (w, jnp.zeros(())), None, length=3)
+            return a
+
+        gradient = jax.grad(loss)
+        """,
+    "a part of a dict that is put together from two": """
+        def loss(gate, fixed, x):
+            merged = {**fixed, **gate}
+            return jnp.mean(jax.nn.sigmoid(x @ merged["gate"]) * (x @ merged["out"]))
+
+        def step(gate, fixed, x):
+            return jax.grad(loss)(gate, fixed, x)
+        """,
+    "a state that applies one of two models": """
+        import flax.linen as nn
+        from flax.training.train_state import TrainState
+
+        class Hard(nn.Module):
+            @nn.compact
+            def __call__(self, x):
+                return jnp.round(nn.Dense(4)(x))
+
+        class Soft(nn.Module):
+            @nn.compact
+            def __call__(self, x):
+                return nn.Dense(4)(x)
+
+        def create(hard, soft, tx):
+            one = TrainState.create(apply_fn=Hard().apply, params=hard, tx=tx)
+            return one, TrainState.create(apply_fn=Soft().apply, params=soft, tx=tx)
+
+        def step(state, x):
+            return jax.grad(lambda params: state.apply_fn(params, x).sum())(state.params)
+        """,
+}
+
+PROGRAMS = WRONG | RIGHT
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS.keys())
+def test_what_is_claimed_is_found(program: str):
+    claimed, found = claimed_and_found(program, "grad")
+    assert found == claimed

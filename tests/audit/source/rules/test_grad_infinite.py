@@ -1,0 +1,89 @@
+"""Derivatives that are infinite where a program gets to, and how it keeps away."""
+
+import pytest
+
+from .claims import claimed_and_found
+
+WRONG = {
+    "choices that come too late": """
+        def length(r):
+            d2 = jnp.sum(r * r, -1)
+            return jnp.sum(jnp.where(d2 > 0, jnp.sqrt(d2), 0.0))  # GR301
+
+        def unit(x):
+            n = jnp.linalg.norm(x)
+            return jnp.sum(jnp.where(n == 0, 0.0, x / n))  # GR301
+
+        forces, slopes = jax.grad(length), jax.vmap(jax.grad(unit))
+        """,
+    "distances of all pairs, each with itself among them": """
+        def distances(points):
+            return jnp.linalg.norm(points[:, None] - points[None, :], axis=-1)  # GR302
+
+        def energy(points, mask):
+            return jnp.sum(mask * distances(points) ** 3)
+
+        def forces(points, mask):
+            return -jax.grad(energy)(points, mask)
+        """,
+    "distances of all pairs, by maps": """
+        def distance(a, b):
+            return jnp.sqrt(((a - b) ** 2).sum())  # GR302
+
+        def energy(points):
+            pairs = jax.vmap(jax.vmap(distance, (None, 0)), (0, None))(points, points)
+            return jnp.exp(-pairs).sum()
+
+        def forces(points):
+            return -jax.grad(energy)(points)
+        """,
+    "a root of what is cut off": """
+        class Model:
+            def deviation(self, params, x):
+                variance = jnp.maximum(x @ params["v"], 0.0)
+                return jnp.sqrt(variance)  # GR302
+
+            def loss(self, params, x):
+                return jnp.mean(self.deviation(params, x))
+
+            def step(self, params, x):
+                return jax.grad(self.loss)(params, x)
+        """,
+}
+
+RIGHT = {
+    "choices before and after": """
+        def length(r):
+            d2 = jnp.sum(r * r, -1)
+            ok = d2 > 0
+            return jnp.sum(jnp.where(ok, jnp.sqrt(jnp.where(ok, d2, 1.0)), 0.0))
+
+        forces = jax.grad(length)
+        """,
+    "distances of all pairs that are kept from zero": """
+        def distances(points):
+            apart = points[:, None] - points[None, :]
+            squared = jnp.sum(apart**2, axis=-1)
+            own = jnp.eye(points.shape[0], dtype=bool)
+            return jnp.where(own, 0.0, jnp.sqrt(jnp.where(own, 1.0, squared)))
+
+        def soft(points, others):
+            apart = jnp.linalg.norm(points[:, None] - others[None, :], axis=-1)
+            return apart + jnp.sqrt(jnp.sum((points[:, None] - points[None, :]) ** 2, -1) + 1e-9)
+
+        def energy(points, others):
+            bounded = jnp.sqrt(jnp.maximum(points[:, 0], 1e-6))
+            return distances(points).sum() + soft(points, others).sum() + bounded.sum()
+
+        def forces(points, others):
+            return -jax.grad(energy)(points, others)
+        """,
+}
+
+PROGRAMS = WRONG | RIGHT
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS.keys())
+def test_what_is_claimed_is_found(program: str):
+    claimed, found = claimed_and_found(program, "grad")
+    assert found == claimed

@@ -1,0 +1,183 @@
+"""Losses in which what is stopped, and what is not, decides who learns from whom."""
+
+import pytest
+
+from .claims import claimed_and_found
+
+WRONG = {
+    "the target of a factory's loss, through a module from outside": """
+        def make_update(net, tx, gamma):
+            def loss(params, batch):
+                q = net.apply(params, batch["obs"])
+                chosen = jnp.take_along_axis(q, batch["action"][:, None], axis=-1).squeeze(-1)
+                after = jnp.max(net.apply(params, batch["next_obs"]), axis=-1)
+                target = batch["reward"] + gamma * (1 - batch["done"]) * after
+                return jnp.mean(optax.huber_loss(chosen, target)), after  # GR014
+
+            @jax.jit
+            def update(params, state, batch):
+                (value, _), grads = jax.value_and_grad(loss, has_aux=True)(params, batch)
+                updates, state = tx.update(grads, state)
+                return optax.apply_updates(params, updates), state, value
+
+            return update
+        """,
+    "the advantage in a method that is differentiated as an attribute": """
+        class Agent:
+            def __init__(self):
+                self.gradient = jax.grad(self.loss)
+
+            def forward(self, params, obs):
+                h = jnp.tanh(obs @ params["trunk"])
+                return h @ params["pi"], (h @ params["v"])[:, 0]
+
+            def loss(self, params, obs, returns, actions):
+                logits, values = self.forward(params, obs)
+                chosen = jnp.take_along_axis(jax.nn.log_softmax(logits), actions[:, None], 1)[:, 0]
+                actor = -(chosen * (returns - values)).mean()  # GR015
+                return actor + 0.5 * jnp.square(values - returns).mean()
+
+            def step(self, params, obs, returns, actions):
+                return self.gradient(params, obs, returns, actions)
+        """,
+    "both terms of a codebook, through one helper": """
+        def mse(a, b):
+            return jnp.mean(jnp.square(a - b))
+
+        def loss(params, x):
+            z = jax.nn.relu(x @ params["enc"])
+            distances = jnp.linalg.norm(z[:, None] - params["book"], axis=-1)
+            code = params["book"][jnp.argmin(distances, -1)]
+            commit = mse(z, stop_gradient(code))  # GR012
+            book = mse(z, stop_gradient(code))
+            return mse((z + stop_gradient(code - z)) @ params["dec"], x) + commit + book
+
+        step = jax.jit(jax.value_and_grad(loss))
+        """,
+    "an advantage that is stopped once and squared": """
+        def loss(params, x, returns):
+            advantage = stop_gradient(returns - x @ params["v"])
+            policy = -jnp.mean(jax.nn.log_sigmoid(x @ params["pi"]) * advantage)
+            return policy + 0.5 * jnp.mean(jnp.square(advantage))  # GR011
+
+        gradient = jax.grad(loss)
+        """,
+    "the advantage of a network with two heads that is from outside": """
+        def loss(params, apply, batch):
+            logits, values = apply({"params": params}, batch["obs"])
+            advantage = batch["returns"] - values
+            chosen = jnp.take_along_axis(jax.nn.log_softmax(logits), batch["actions"][:, None], 1)
+            actor = -jnp.mean(chosen[:, 0] * advantage)  # GR015
+            return actor + 0.5 * jnp.mean(jnp.square(advantage))
+
+        def step(params, apply, batch):
+            return jax.grad(loss)(params, apply, batch)
+        """,
+    "the target of a module's own network": """
+        import flax.linen as nn
+
+        class Critic(nn.Module):
+            def setup(self):
+                self.hidden = nn.Dense(8)
+                self.out = nn.Dense(1)
+
+            def __call__(self, obs):
+                return self.out(nn.relu(self.hidden(obs)))[:, 0]
+
+        def loss(params, obs, after, reward):
+            critic = Critic()
+            target = reward + 0.99 * critic.apply(params, after)
+            return jnp.mean((critic.apply(params, obs) - target) ** 2)  # GR014
+
+        def step(params, obs, after, reward):
+            return jax.grad(loss)(params, obs, after, reward)
+        """,
+    "the target of a network that haiku makes pure": """
+        import haiku as hk
+
+        net = hk.without_apply_rng(hk.transform(lambda obs: hk.nets.MLP([64, 1])(obs)[..., 0]))
+
+        def loss(params, obs, after, reward):
+            target = reward + 0.99 * net.apply(params, after)
+            return jnp.mean((net.apply(params, obs) - target) ** 2)  # GR014
+
+        def step(params, obs, after, reward):
+            return jax.grad(loss)(params, obs, after, reward)
+        """,
+    "an advantage that a function made for it gets": """
+        def surrogate(log_prob, advantage):
+            return -jnp.mean(log_prob * advantage)
+
+        def loss(params, x, returns):
+            value = x @ params["v"]
+            advantage = returns - value  # GR015
+            policy = surrogate(jax.nn.log_sigmoid(x @ params["pi"]), advantage)
+            return policy + jnp.mean((returns - x @ params["v"]) ** 2)
+
+        def step(params, x, returns):
+            return jax.grad(loss)(params, x, returns)
+        """,
+}
+
+RIGHT = {
+    "a target by other parameters, one that is stopped, one outside": """
+        def loss(params, target_params, now, reward, after, fixed):
+            value = jnp.tanh(now @ params["w"])
+            one = reward + 0.9 * jnp.tanh(after @ target_params["w"])
+            two = stop_gradient(reward + 0.9 * jnp.tanh(after @ params["w"]))
+            return jnp.mean((value - one) ** 2 + (value - two) ** 2 + (value - fixed) ** 2)
+
+        gradient = jax.grad(loss)
+        """,
+    "a residual of an equation is no target": """
+        def field(params, t):
+            return jnp.tanh(t * params["a"]) @ params["b"]
+
+        def loss(params, t, force):
+            u = jax.vmap(lambda t: field(params, t))(t)
+            du = jax.vmap(jax.grad(field, argnums=1), in_axes=(None, 0))(params, t)
+            return jnp.mean((du - (force - 0.3 * u)) ** 2)
+
+        gradient = jax.grad(loss)
+        """,
+    "the weight is stopped, the error is not": """
+        def loss(params, x, returns):
+            advantage = returns - x @ params["v"]
+            policy = jax.nn.log_sigmoid(x @ params["pi"]) * stop_gradient(advantage)
+            return -jnp.mean(policy) + jnp.mean(advantage**2)
+
+        gradient = jax.grad(loss)
+        """,
+    "a square of something stopped, on purpose": """
+        def loss(x, project):
+            p = stop_gradient(project(x))
+            return jnp.dot(x, p) - 0.5 * jnp.dot(p, p)
+
+        gradient = jax.grad(loss)
+        """,
+    "a module's own network, with the target of other parameters": """
+        import flax.linen as nn
+
+        class Critic(nn.Module):
+            @nn.compact
+            def __call__(self, obs):
+                scale = self.param("scale", nn.initializers.ones, (3,))
+                return nn.Dense(1)(nn.relu(nn.Dense(8)(obs * scale)))[:, 0]
+
+        def loss(params, old, obs, after, reward):
+            critic = Critic()
+            target = reward + 0.99 * critic.apply(old, after)
+            return jnp.mean((critic.apply(params, obs) - target) ** 2)
+
+        def step(params, old, obs, after, reward):
+            return jax.grad(loss)(params, old, obs, after, reward)
+        """,
+}
+
+PROGRAMS = WRONG | RIGHT
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS.keys())
+def test_what_is_claimed_is_found(program: str):
+    claimed, found = claimed_and_found(program, "grad")
+    assert found == claimed

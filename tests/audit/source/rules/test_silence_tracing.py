@@ -1,0 +1,203 @@
+"""Right programs that were taken for ones that break while JAX traces them."""
+
+from .reading import found
+
+
+def test_leaves_of_lists_of_lists_are_mapped_one_by_one():
+    program = """
+    def spread(x, count):
+        rows = [[x[0], x[1]], [x[2], x[3]]]
+        for _ in range(count):
+            rows = jax.tree.map(jnp.expand_dims, rows)
+        return rows
+
+    def means(tables):
+        return jax.tree.map(jnp.mean, [it * 2 for it in tables])
+    """
+    assert found("JT204", program) == []
+
+
+def test_what_is_evaluated_while_tracing_is_no_tracer():
+    program = """
+    @jax.jit
+    def states(x):
+        with jax.ensure_compile_time_eval():
+            seen = jnp.unique(jnp.arange(4) // 2)
+            if seen.sum() > 0:
+                seen = seen + 1
+        return x + seen.sum(), jnp.unique(x)
+    """
+    assert found("JT203", program) == [7]
+    assert found("JT201", program) == []
+
+
+def test_a_context_that_says_where_tracing_is():
+    program = """
+    import contextlib
+
+    LEVEL = 0
+
+    @contextlib.contextmanager
+    def deeper():
+        global LEVEL
+        LEVEL += 1
+        try:
+            yield
+        finally:
+            LEVEL -= 1
+
+    @jax.jit
+    def step(x):
+        global LEVEL
+        with deeper():
+            LEVEL += 1
+            return x * 2
+    """
+    assert found("JT101", program) == [18]
+
+
+def test_after_a_tracer_was_converted_in_vain():
+    program = """
+    @jax.jit
+    def weights(sizes):
+        try:
+            known = np.asarray(sizes)
+        except (TypeError, ValueError):
+            return sizes / jnp.sum(sizes)
+        return jnp.repeat(known, int(np.max(sizes)))
+
+    @jax.jit
+    def asked(sizes):
+        return sizes / np.exp(sizes)
+    """
+    assert [it for it in found("JT202", program) if it > 5] == [11]
+
+
+def test_a_container_is_no_array():
+    program = """
+    def scaled(tree):
+        if isinstance(tree, (jax.Array, np.ndarray)):
+            return jnp.square(tree)
+        return [scaled(it) for it in tree]
+
+    def both(x):
+        return scaled((x, x))
+    """
+    assert found("JT204", program) == []
+
+
+def test_a_custom_derivative_runs_as_it_is():
+    program = """
+    @jax.custom_vjp
+    def solve(a, b):
+        x = np.linalg.solve(np.asarray(a), np.asarray(jnp.negative(b)))
+        return x
+
+    solve.defvjp(lambda a, b: (solve(a, b), a), lambda a, g: (None, g))
+
+    def run(a, b):
+        return solve(a, b)
+
+    @jax.jit
+    def compiled(a, b):
+        return np.exp(solve(a, b))
+    """
+    assert found("JT202", program) == [3]
+    assert found("JT202", program.replace("@jax.jit\n", "\n")) == []
+
+
+def test_numpy_leaves_some_functions_to_the_array():
+    program = """
+    @jax.jit
+    def bounds(x):
+        low, high = np.min(x, 0), np.max(x, axis=0)
+        return np.sum(low) + np.mean(high), np.median(x)
+    """
+    assert found("JT202", program) == [4]
+
+
+def test_a_function_for_arrays_is_differentiated_at_a_number():
+    program = """
+    from jaxtyping import Array, Float
+
+    def phase(f: Float[Array, "n_freq"], theta) -> Float[Array, "n_freq"]:
+        return theta * f**2
+
+    def slope(f1, theta):
+        return jax.value_and_grad(phase)(f1 * 2.0, theta)
+
+    def wrong(theta):
+        return jax.grad(lambda f: theta * f**2)(jnp.ones(3))
+    """
+    assert found("GR201", program) == [10]
+
+
+def test_rules_of_methods_and_of_arguments_by_name():
+    program = """
+    class Projector:
+        def __init__(self):
+            self.project = jax.custom_vjp(self._project)
+            self.project.defvjp(lambda x: (self._project(x), None), lambda _, y: (y,))
+
+        def _project(self, x):
+            return x * 2
+
+    @functools.partial(jax.custom_vjp, nondiff_argnames=("is_causal",))
+    def attend(q, k, is_causal):
+        return q * k if is_causal else q + k
+
+    attend.defvjp(lambda q, k, is_causal: (attend(q, k, is_causal), (q, k)), lambda c, r, g: (g, g))
+    run = jax.jit(attend, static_argnames="is_causal")
+
+    @jax.custom_vjp
+    def wrong(x):
+        return x
+
+    wrong.defvjp(lambda x: (x, None), lambda r, g, c: (g,))
+    """
+    assert found("GR016", program) == [20]
+    assert found("JT201", program) == []
+
+
+def test_a_store_in_a_reference_of_a_kernel():
+    program = """
+    def kernel(x_ref, out_ref):
+        out_ref.at[:, 0].store(x_ref[...])
+        out_ref.at[:, 0].set(x_ref[...])
+    """
+    assert found("DF104", program) == [3]
+
+
+def test_static_names_of_a_function_that_is_not_known():
+    program = """
+    from somewhere import made
+
+    update = jax.jit(made(), static_argnames=("method",))
+
+    def run(x):
+        return update(x, "add")
+    """
+    assert found("JT204", program) == []
+
+
+def test_names_of_variables_are_a_set():
+    program = """
+    @jax.jit
+    def loaded(params, given):
+        missing = set(params) - {name for name in given}
+        if missing:
+            raise ValueError(missing)
+        return given
+    """
+    assert found("JT201", program) == []
+
+
+def test_trees_of_which_one_is_known():
+    program = """
+    def added(left, right):
+        return jax.tree.map(jnp.add, left, right)
+
+    def run(params):
+        return added(params, {"w": jnp.ones(3), "b": jnp.ones(2)})
+    """
+    assert found("JT204", program) == []
