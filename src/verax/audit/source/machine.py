@@ -220,7 +220,10 @@ class Interpreter:
         node.shape = shape
         node.dtype = dtype
         node.operands = given
-        return Data(node, traced, True)
+        if is_jax or traced or not site.frame.module.has_other_arrays:
+            return Data(node, traced, True)
+        is_known = any(isinstance(it, Data) and it.is_array for it in given)
+        return Data(node, traced, is_known or operation.startswith("numpy."))
 
     def bounded(self, site: Site, value: Value) -> Value:
         """A value as it is, or only its origin if it is too large to go through its parts."""

@@ -216,7 +216,7 @@ def comparison(
         certain = is_order or _is_number(left) or _is_number(right)
         result = binary(machine, site, kind.__class__, left, right)
         if isinstance(result, Data):
-            result.is_array = True
+            result.is_array = result.is_array or not site.frame.module.has_other_arrays
             result.node.dtype = "bool"
             if not certain:
                 result.traced = None  # Two trees, or two descriptions of them.

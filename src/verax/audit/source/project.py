@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 
@@ -16,15 +17,24 @@ _NEVER_OWN = sys.stdlib_module_names | frozenset(
     "jax jaxlib numpy scipy flax optax equinox haiku chex distrax rlax brax numpyro blackjax "
     "diffrax gymnax torch tensorflow pandas matplotlib jaxtyping einops orbax absl tqdm".split()
 )
+# Libraries whose arrays have methods of the same names that take other arguments.
+_OTHER_ARRAYS = re.compile(
+    r"^[ \t]*(?:import|from)[ \t]+(?:torch|tensorflow|keras|paddle|mxnet|theano|aesara|pytensor"
+    r"|mindspore|tinygrad)\b",
+    re.MULTILINE,
+)
 
 
 class Module:
     """A file of the project, parsed.
 
     `frame` is made when the module is run; until then its names are not known.
+    `has_other_arrays` says whether what it calls an array may be another library's.
     """
 
-    __slots__ = ("folder", "frame", "is_package", "name", "path", "syntax", "text")
+    __slots__ = (
+        *("folder", "frame", "has_other_arrays", "is_package", "name", "path", "syntax", "text"),
+    )
 
     def __init__(self, path: str, name: str, text: str, syntax: ast.Module):
         self.path: str = path
@@ -33,6 +43,7 @@ class Module:
         self.syntax: ast.Module = syntax
         self.folder: str = top_folder(path)
         self.is_package: bool = os.path.basename(path) == "__init__.py"
+        self.has_other_arrays: bool = _OTHER_ARRAYS.search(text) is not None
         self.frame: Frame | None = None
 
     @property

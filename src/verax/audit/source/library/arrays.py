@@ -169,6 +169,8 @@ def _method(
     machine: Interpreter, site: Site, owner: Data, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     name: str = getattr(getattr(site.syntax, "func", None), "attr", "")
+    if site.frame.module.has_other_arrays and not owner.is_array and not owner.traced:
+        return machine.opaque("call", site, (owner, *args, *keywords.values()))
     if name == "block_until_ready" and owner.is_array:
         machine.convert(site, "method", owner)  # There is nothing to wait for while tracing.
     result = array_method(machine, site, name, owner, args, keywords)
