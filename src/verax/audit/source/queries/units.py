@@ -21,6 +21,8 @@ def unit_origin(node: Node, axis: int) -> str:
         name = node.operation.rpartition(".")[2]
         if name in _WRITTEN or (node.operation == "item" and _adds_axis(node.syntax)):
             return "written"
+        if _is_literal(node.syntax):
+            return "written"
         if name in _REDUCTIONS:
             return "kept"
         before = _with_unit(node, axis)
@@ -53,6 +55,12 @@ def _with_unit(node: Node, axis: int) -> Node | None:
         if rank(source.shape) == rank(node.shape) and size_of(source.shape, axis) == 1:
             return source
     return None
+
+
+def _is_literal(syntax: ast.AST | None) -> bool:
+    """Whether an array is written down with its brackets: `jnp.array([[0], [1]])`."""
+    first = syntax.args[0] if isinstance(syntax, ast.Call) and syntax.args else None
+    return isinstance(first, (ast.List, ast.Tuple))
 
 
 def _adds_axis(syntax: ast.AST | None) -> bool:
