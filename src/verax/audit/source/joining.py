@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from .graph import Node, variation
+from .shapes.shape import common
 from .values import Bound, Constant, Data, Instance, Mapping, Sequence, Value, is_bounded, nodes_of
 
 # Of more values than these nothing is known together: a table may be read very often.
@@ -81,7 +82,7 @@ def _data(one: Value, other: Value) -> Data:
     if isinstance(one, Data) and isinstance(other, Data):
         first, second = one.node, other.node
         node.syntax, node.frame = first.syntax, first.frame
-        node.shape = first.shape if first.shape == second.shape else None
+        node.shape = common(first.shape, second.shape)
         node.dtype = first.dtype if first.dtype == second.dtype else None
         node.is_key = first.is_key and second.is_key
         kind = one.type if one.type == other.type else ""

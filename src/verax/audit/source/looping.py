@@ -16,6 +16,7 @@ from .events import Fact
 from .frame import Frame, Region, Site
 from .graph import Node
 from .joining import join
+from .library.layers import is_layer
 from .remember import children, remembered
 from .values import Bound, Constant, Data, Function, Instance, Partial, Sequence, Value, mapped
 
@@ -77,7 +78,7 @@ def _stands_alone(item: Value) -> bool:
         return isinstance(item.value, str)
     if isinstance(item, Sequence) and item.kind == "tuple" and item.type is None:
         return any(not isinstance(it, Sequence) and _stands_alone(it) for it in item.items or ())
-    return isinstance(item, (Function, Partial, Instance, Bound))
+    return isinstance(item, (Function, Partial, Instance, Bound)) or is_layer(item)
 
 
 @contextmanager

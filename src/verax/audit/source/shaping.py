@@ -54,7 +54,7 @@ def described(value: Value) -> Described:
     return Described(None, None)
 
 
-def _told(machine: Interpreter, site: Site, error: Mismatch, operands: list[Value]) -> None:
+def does_not_fit(machine: Interpreter, site: Site, error: Mismatch, operands: list[Value]) -> None:
     """Note that an operation cannot work, if it is certain to run: conditions may depend on it.
 
     Of keys nothing is certain: an old one is an array of words, with one more axis than a new one.
@@ -94,7 +94,7 @@ def of_operator(
             return
         node.shape = broadcast(a.shape, b.shape)
     except Mismatch as error:
-        _told(machine, site, error, [left, right])
+        does_not_fit(machine, site, error, [left, right])
         return
     _pairs_told(machine, site, "elementwise", [left, right], result)
     outer_told(machine, site, left, right, result)
@@ -125,7 +125,7 @@ def of_index(machine: Interpreter, site: Site, base: Data, position: Value, resu
     except Mismatch as error:
         # A record of NumPy has no axes, and parts all the same.
         if base.node.shape or base.node.dtype is not None:
-            _told(machine, site, error, [base, position])
+            does_not_fit(machine, site, error, [base, position])
 
 
 def _index_item(value: Value) -> Any:
@@ -191,7 +191,7 @@ def _describe(
     try:
         found = function(given, told)
     except Mismatch as error:
-        _told(machine, site, error, args)
+        does_not_fit(machine, site, error, args)
         return
     result.node.shape, result.node.dtype = found.shape, found.dtype
     for number, part in enumerate((found.elements or ())[:64]):

@@ -1,12 +1,18 @@
-"""Layers of networks, as far as they say what shape they give."""
+"""Layers of networks, as far as they say what shape they take and give."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..events import Call
-from ..shapes import Dim, Partial, Shape, Size
-from ..values import Constant, Data, Value
+from ..graph import Node
+from ..shapes import Dim, Mismatch, Partial, Shape, Size
+from ..shapes.dims import differ, show
+from ..shapes.shape import least_rank, show_shape, size_of
+from ..shaping import does_not_fit
+from ..values import Constant, Data, Mapping, Sequence, Value
 from .linen import own_parameters
 from .registry import handles_method
 
@@ -14,13 +20,99 @@ if TYPE_CHECKING:
     from ..frame import Site
     from ..machine import Interpreter
 
-# Layers that map the last axis, with the position and name of the new size.
-_DENSE = {
-    "flax.linen.Dense": (0, "features"),
-    "flax.nnx.Linear": (1, "out_features"),
-    "equinox.nn.Linear": (1, "out_features"),
-    "haiku.Linear": (0, "output_size"),
+# The sizes that a layer is made with: what is given at a position, or by a name.
+_Argument = tuple[int, str]
+
+
+@dataclass(frozen=True)
+class _Layer:
+    """What is known of a kind of layer.
+
+    `takes` and `gives` are the sizes of the axis `axis`, before and after; `rank` is how many axes
+    it takes, if it does not take more than those of one example.
+    """
+
+    change: Callable[[Shape, int, Dim], Shape]
+    takes: _Argument | None = None
+    gives: _Argument | None = None
+    rank: int | None = None
+    axis: int = -1
+
+
+def _mapped(shape: Shape, axis: int, size: Dim) -> Shape:
+    """The last axis has another size."""
+    if isinstance(shape, tuple) and shape:
+        return (*shape[:-1], size)
+    if isinstance(shape, Partial) and shape.trail:
+        return Partial(shape.lead, (*shape.trail[:-1], size))
+    return Partial((), (size,)) if size is not None else None
+
+
+def _kept(shape: Shape, axis: int, size: Dim) -> Shape:
+    return shape
+
+
+def _looked_up(shape: Shape, axis: int, size: Dim) -> Shape:
+    """Each index has become a vector."""
+    if isinstance(shape, tuple):
+        return (*shape, size)
+    lead, trail = (shape.lead, shape.trail) if shape is not None else ((), ())
+    return Partial(lead, (*trail, size)) if lead or size is not None else None
+
+
+def _convolved(shape: Shape, axis: int, size: Dim) -> Shape:
+    """The axis of the channels has another size, those of space have any, the others stay."""
+    if not isinstance(shape, tuple) or not shape:
+        return Partial((), (size,)) if axis == -1 and size is not None else None
+    if axis == 0:
+        return (size, *(None for _ in shape[1:]))
+    kept = shape[:1] if len(shape) > 2 else ()
+    return (*kept, *(None for _ in shape[len(kept) : -1]), size)
+
+
+_LAYERS = {
+    "flax.linen.Dense": _Layer(_mapped, None, (0, "features")),
+    "flax.linen.Embed": _Layer(_looked_up, None, (1, "features")),
+    "flax.linen.Conv": _Layer(_convolved, None, (0, "features")),
+    "flax.nnx.Linear": _Layer(_mapped, (0, "in_features"), (1, "out_features")),
+    "flax.nnx.Embed": _Layer(_looked_up, None, (1, "features")),
+    "flax.nnx.Conv": _Layer(_convolved, (0, "in_features"), (1, "out_features")),
+    "flax.nnx.LayerNorm": _Layer(_kept, (0, "num_features")),
+    "flax.nnx.RMSNorm": _Layer(_kept, (0, "num_features")),
+    "flax.nnx.BatchNorm": _Layer(_kept, (0, "num_features")),
+    "equinox.nn.Linear": _Layer(_mapped, (0, "in_features"), (1, "out_features"), rank=1),
+    "equinox.nn.MLP": _Layer(_mapped, (0, "in_size"), (1, "out_size"), rank=1),
+    "equinox.nn.Embedding": _Layer(_looked_up, None, (1, "embedding_size"), rank=0),
+    "equinox.nn.Conv1d": _Layer(_convolved, (0, "in_channels"), (1, "out_channels"), 2, 0),
+    "equinox.nn.Conv2d": _Layer(_convolved, (0, "in_channels"), (1, "out_channels"), 3, 0),
+    "haiku.Linear": _Layer(_mapped, None, (0, "output_size")),
+    "haiku.Embed": _Layer(_looked_up, None, (1, "embed_dim")),
+    "haiku.Conv2D": _Layer(_convolved, None, (0, "output_channels")),
+    **dict.fromkeys(
+        (
+            *(f"flax.linen.{it}" for it in ("LayerNorm", "RMSNorm", "GroupNorm", "BatchNorm")),
+            *(f"{it}.Dropout" for it in ("flax.linen", "flax.nnx", "equinox.nn")),
+            *(f"equinox.nn.{it}" for it in ("LayerNorm", "RMSNorm", "GroupNorm")),
+            *(f"haiku.{it}" for it in ("LayerNorm", "RMSNorm", "GroupNorm", "BatchNorm")),
+        ),
+        _Layer(_kept),
+    ),
 }
+# Layers that apply others in turn, which are given as a list, or each as an argument.
+_CHAINS = frozenset(
+    (
+        "equinox.nn.Lambda",
+        *(f"{it}.Sequential" for it in ("flax.linen", "flax.nnx", "equinox.nn", "haiku")),
+    )
+)
+_MANY = 32
+# What stands for a layer inside of a loop or a transformation.
+_COPIES = frozenset(("turn", "primal", "lane", "carry", "copy"))
+
+
+def is_layer(value: Value) -> bool:
+    """Whether something is a layer, of which it is known what it does."""
+    return isinstance(value, Data) and (value.type in _LAYERS or value.type in _CHAINS)
 
 
 def applied(
@@ -28,13 +120,32 @@ def applied(
 ) -> Value:
     """What calling something gives that was made outside of the project."""
     operands = (layer, *args, *keywords.values(), *own_parameters(machine, site, layer))
-    if layer.type not in _DENSE or not args:
+    links = _links(layer) if len(args) == 1 else []
+    if links:
+        return _through(machine, site, links, args[0])
+    if layer.type not in _LAYERS or not args:
         return machine.opaque("call", site, operands)
     result = machine.array(layer.type, site, operands)
-    given = args[0]
-    if isinstance(given, Data):
-        result.node.shape = _mapped(given.node.shape, _size(layer))
+    _describe(machine, site, layer, args[0], result)
     return result
+
+
+def _links(layer: Data) -> list[Value]:
+    """The layers that one applies in turn, if all of them are known."""
+    node = _made(layer.node)
+    if layer.type not in _CHAINS or len(node.operands) != 2:
+        return []
+    args = node.operands[0]
+    given = args.items or [] if isinstance(args, Sequence) else []
+    if len(given) == 1 and isinstance(given[0], Sequence):
+        given = given[0].items or []
+    return given if len(given) <= _MANY else []
+
+
+def _through(machine: Interpreter, site: Site, links: list[Value], given: Value) -> Value:
+    for link in links:
+        given = machine.call(site, link, [given], {})
+    return given
 
 
 @handles_method("apply", of="flax.linen.Dense")
@@ -46,32 +157,66 @@ def _apply(
         result = machine.opaque(".apply", site, (layer, *args, *keywords.values()))
     else:
         result = machine.array(layer.type, site, (layer, *args))
-        given = args[1]
-        if isinstance(given, Data):
-            result.node.shape = _mapped(given.node.shape, _size(layer))
+        _describe(machine, site, layer, args[1], result)
     name = f"{layer.type}.apply"
     machine.note(Call(site.syntax, site.frame, name, [layer, *args], keywords, result))
     return result
 
 
 def keep_size(layer: Data, args: list[Value], keywords: dict[str, Value]) -> None:
-    """Note the size that a layer is made with, where it is one."""
-    if layer.type in _DENSE:
-        position, name = _DENSE[layer.type]
-        size = keywords.get(name, args[position] if position < len(args) else None)
-        layer.node.operands = () if size is None else (size,)
+    """Note the sizes that a layer is made with, where it is one."""
+    if is_layer(layer):
+        layer.node.operands = (Sequence("tuple", args), Mapping(keywords))
 
 
-def _size(layer: Data) -> Dim:
-    """The size that a layer is made with."""
-    size = layer.node.operands[0] if layer.node.operands else None
-    value = size.value if isinstance(size, Constant) else None
-    return value if type(value) in (int, Size) else None
+def _describe(machine: Interpreter, site: Site, layer: Data, given: Value, result: Data) -> None:
+    """The shape of what a layer gives; that it takes another one than it is given."""
+    if not isinstance(given, Data):
+        return
+    known, shape = _LAYERS[layer.type], given.node.shape
+    node = _made(layer.node)
+    takes, gives = _given(node, known.takes), _given(node, known.gives)
+    if "scalar" in (takes, gives):
+        return  # Equinox has layers without that axis.
+    try:
+        _check(known, shape, _as_size(takes), layer.type)
+    except Mismatch as error:
+        does_not_fit(machine, site, error, [given])
+        return
+    result.node.shape = known.change(shape, known.axis, _as_size(gives))
 
 
-def _mapped(shape: Shape, size: Dim) -> Shape:
-    if isinstance(shape, tuple) and shape:
-        return (*shape[:-1], size)
-    if isinstance(shape, Partial) and shape.trail:
-        return Partial(shape.lead, (*shape.trail[:-1], size))
-    return Partial((), (size,)) if size is not None else None
+def _check(known: _Layer, shape: Shape, takes: Dim, kind: str) -> None:
+    name = kind.rpartition(".")[2]
+    if known.rank is not None:
+        has = len(shape) if isinstance(shape, tuple) else None
+        if (has is not None and has != known.rank) or least_rank(shape) > known.rank:
+            one = ("one index", "one vector")[known.rank] if known.rank < 2 else "one example"
+            raise Mismatch(f"`{name}` takes {one}, and is given {show_shape(shape)}")
+    size = size_of(shape, known.axis)
+    if size is not None and takes is not None and differ(size, takes):
+        raise Mismatch(f"`{name}` takes {show(takes)} features, and is given {show(size)}")
+
+
+def _made(node: Node) -> Node:
+    """The layer as it was made."""
+    while node.operation in _COPIES and node.inputs:
+        node = node.inputs[0]
+    return node
+
+
+def _given(node: Node, which: _Argument | None) -> object:
+    """The constant that a layer is made with at some place, if it is one."""
+    if which is None or len(node.operands) != 2:
+        return None
+    args, keywords = node.operands
+    assert isinstance(args, Sequence)
+    assert isinstance(keywords, Mapping)
+    position, name = which
+    given = args.items or []
+    value = keywords.items.get(name, given[position] if position < len(given) else None)
+    return value.value if isinstance(value, Constant) else None
+
+
+def _as_size(value: object) -> Dim:
+    return value if isinstance(value, (int, Size)) else None

@@ -116,6 +116,15 @@ def change_axis(shape: Shape, axis: int, change: Callable[[Dim], Known]) -> Shap
     return partial((), trail)
 
 
+def common(a: Shape, b: Shape) -> Shape:
+    """What is known of an array that has one of two shapes."""
+    if a == b:
+        return a
+    if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
+        return tuple(one if one == other else None for one, other in zip(a, b, strict=True))
+    return None
+
+
 def _broadcast_dims(a: Dim, b: Dim) -> Dim:
     if a == b or b == 1:
         return a

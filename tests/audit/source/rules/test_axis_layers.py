@@ -1,0 +1,118 @@
+"""Shapes that the layers of equinox, flax and haiku take and give."""
+
+from .reading import found
+
+NETWORKS = """
+import equinox as eqx
+import flax.linen as nn
+from flax import nnx
+"""
+
+
+def test_layers_that_do_not_follow_on_each_other():
+    program = f"""{NETWORKS}
+class Net(eqx.Module):
+    layers: list
+
+    def __init__(self, key):
+        first, second = jax.random.split(key)
+        self.layers = [eqx.nn.Linear(4, 8, key=first), eqx.nn.Linear(4, 2, key=second)]
+
+    def __call__(self, x):
+        for layer in self.layers:
+            x = jnp.tanh(layer(x))
+        return x
+
+
+class Two(nnx.Module):
+    def __init__(self, rngs):
+        self.first = nnx.Linear(3, 5, rngs=rngs)
+        self.second = nnx.Linear(4, 5, rngs=rngs)
+
+    def __call__(self, x):
+        return self.second(nnx.relu(self.first(x)))
+"""
+    assert found("AX201", program) == [14, 24]
+
+
+def test_layers_that_follow_on_each_other():
+    program = f"""{NETWORKS}
+class Net(eqx.Module):
+    layers: list
+    norm: eqx.nn.LayerNorm
+    head: eqx.nn.MLP
+
+    def __init__(self, key):
+        first, second, third = jax.random.split(key, 3)
+        self.layers = [eqx.nn.Linear(4, 8, key=first), eqx.nn.Linear(8, 2, key=second)]
+        self.norm = eqx.nn.LayerNorm(2)
+        self.head = eqx.nn.MLP(2, "scalar", 8, 1, key=third)
+
+    def __call__(self, x):
+        for layer in self.layers:
+            x = jnp.tanh(layer(x))
+        return self.head(self.norm(x))
+
+
+def entry(key):
+    return jax.vmap(Net(key))(jnp.ones((10, 4))) - jnp.ones(10)
+"""
+    assert found("AX201", program) == []
+    assert found("AX002", program) == []
+
+
+def test_a_batch_for_a_layer_that_takes_one_example():
+    program = f"""{NETWORKS}
+def batched(key, tokens, x):
+    embed = eqx.nn.Embedding(10, 4, key=key)
+    linear = eqx.nn.Linear(4, 4, key=key)
+    right = jax.vmap(linear)(jnp.ones((3, 4)))
+    wrong = linear(jnp.ones((3, 4)))
+    return right + wrong + embed(jnp.zeros(3, int))
+"""
+    assert found("AX201", program) == [9, 10]
+
+
+def test_links_of_a_chain_are_gone_through():
+    program = f"""{NETWORKS}
+class Critic(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Sequential([nn.Dense(32), nn.LayerNorm(), nn.relu, nn.Dense(1)])(x)
+
+
+def loss(params, x, returns):
+    wrong = Critic().apply(params, jnp.ones((7, 3))) - jnp.ones(7)
+    right = Critic().apply(params, jnp.ones((7, 3)))[:, 0] - jnp.ones(7)
+    return wrong.mean() + right.mean()
+
+
+def chained(key):
+    first, second = jax.random.split(key)
+    layers = [
+        eqx.nn.Linear(4, 8, key=first),
+        eqx.nn.Lambda(jax.nn.relu),
+        eqx.nn.Linear(9, 8, key=second),
+    ]
+    return eqx.nn.Sequential(layers)(jnp.ones(4))
+"""
+    assert found("AX002", program) == [12]
+    assert found("AX201", program) == [24]
+
+
+def test_what_is_left_of_a_shape_after_a_loop():
+    program = f"""{NETWORKS}
+class Net(nn.Module):
+    features: tuple
+
+    @nn.compact
+    def __call__(self, x):
+        for size in self.features:
+            x = nn.relu(nn.Dense(size)(x))
+        return nn.Dense(1)(x)
+
+
+def loss(params):
+    return Net((8, 8)).apply(params, jnp.ones((7, 3))) - jnp.ones(7)
+"""
+    assert found("AX002", program) == [16]
