@@ -41,7 +41,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
     for it in misfits(facts):
         yield RULE.finding(
             it.place,
-            current=f"differentiating `{it.function}` raises: {it.message}",
+            current=f"the derivative of `{it.function}` does not fit: {it.message}",
             expected="for each argument a cotangent of its own structure, shape and dtype, or "
             "for each result a tangent",
             fix=_FIX,

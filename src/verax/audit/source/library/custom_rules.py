@@ -110,6 +110,7 @@ def _run(
         tangents = [_alike(it, "tangent", site) for it in moving]
         primals = Sequence("tuple", moving)
         given = [*fixed, primals, Sequence("tuple", tangents)]
+        told["tangents"] = tangents
         told["tangent"] = machine.call(site, rules["jvp"], given, {})
     machine.note(Fact(site.syntax, site.frame, "derivative run", told))
 

@@ -11,9 +11,20 @@ from ..binding import positional_names
 from ..classes import innermost_function
 from ..events import Fact
 from ..frame import Frame
+from ..graph import sources
 from ..library.custom_rules import nondifferentiable
 from ..shapes.shape import show_shape
-from ..values import Bound, Constant, Data, Function, Partial, Sequence, Transformed, Value
+from ..values import (
+    Bound,
+    Constant,
+    Data,
+    Function,
+    Partial,
+    Sequence,
+    Transformed,
+    Value,
+    nodes_of,
+)
 
 if TYPE_CHECKING:
     from ..facts import SourceFacts
@@ -121,12 +132,37 @@ def _results(facts: SourceFacts, fact: Fact) -> Iterator[Misfit]:
             )
             if place is not None:
                 yield Misfit(place, name, message)
+    for rule, message in _swapped(fact):
+        place = _return_place(facts, transformed.rules[rule])
+        if place is not None:
+            yield Misfit(place, name, message)
     backward: Value | None = fact.data.get("backward")
     if backward is not None:
         place = _return_place(facts, transformed.rules["bwd"])
         message = _cotangents(fact.data["arguments"], backward)
         if place is not None and message:
             yield Misfit(place, name, message)
+
+
+def _swapped(fact: Fact) -> Iterator[tuple[str, str]]:
+    """Rules that return a pair the other way round."""
+    forward, pair = _pair(fact.data.get("forward")), _pair(fact.data.get("tangent"))
+    result: Value = fact.data["result"]
+    if forward and isinstance(result, Data) and result.is_array:
+        first, second = forward
+        if isinstance(first, Sequence) and isinstance(second, Data) and second.is_array:
+            yield "fwd", "its forward rule returns the residuals first, and then the result"
+    if pair:
+        tangents = {node for it in fact.data["tangents"] for node in nodes_of(it)}
+        first, second = (sources(nodes_of(it)) for it in pair)
+        # What is not made from anything is a constant, the derivative of which may be zero.
+        if tangents & first and second and not tangents & second:
+            yield "jvp", "its rule returns the tangent first, and then the result"
+
+
+def _pair(value: Value | None) -> list[Value]:
+    is_pair = isinstance(value, Sequence) and value.items is not None and len(value.items) == 2
+    return list(value.items or ()) if is_pair and isinstance(value, Sequence) else []
 
 
 def _is_no_pair(value: Value) -> bool:
