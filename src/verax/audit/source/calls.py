@@ -317,6 +317,10 @@ def _data(
 
     node = callee.node
     is_field = node.operation == "field"
+    is_apply = node.label == "apply_fn" and node.operation in ("field", "parameter")
+    handed_on = apply_function(machine) if is_apply else None
+    if handed_on is not None:
+        return machine.call(site, handed_on, args, keywords)
     consumed_outside(machine, site, node.label if is_field else callee.type, args, keywords)
     result = applied(machine, site, callee, args, keywords)
     name = f"object.{node.label}" if is_field else "object.__call__"

@@ -5,6 +5,69 @@ import pytest
 from .claims import claimed_and_found
 
 WRONG = {
+    "rules that return a pair the other way round": """
+        @jax.custom_jvp
+        def softened(x, width):
+            return jnp.tanh(x / width)
+
+        @softened.defjvp
+        def softened_jvp(primals, tangents):
+            x, width = primals
+            dx, _ = tangents
+            y = softened(x, width)
+            return (1 - y**2) / width * dx, y  # GR016
+
+        @jax.custom_vjp
+        def product(x, y):
+            return x * y
+
+        def product_fwd(x, y):
+            return (x, y), x * y  # GR016
+
+        def product_bwd(res, g):
+            x, y = res
+            return g * y, g * x
+
+        product.defvjp(product_fwd, product_bwd)
+
+        def use(x, y):
+            return softened(x, y) + product(x, y)
+        """,
+    "parameters where gradients belong": """
+        import optax
+
+        class Trainer:
+            def __init__(self):
+                self.tx = optax.chain(optax.clip(1.0), optax.adam(1e-3))
+
+            def _apply(self, params, state, grads):
+                updates, state = self.tx.update(params, state, grads)  # GR205
+                return optax.apply_updates(params, updates), state
+
+            def step(self, params, state, x):
+                grads = jax.grad(lambda p: jnp.mean((x @ p) ** 2))(params)
+                return self._apply(params, state, grads)
+
+        def decay(tx, params, state):
+            updates, state = tx.update(params, state)  # GR205
+            return optax.apply_updates(params, updates), state
+
+        def train_step(state, x):
+            loss = jnp.mean(state.apply_fn(state.params, x))
+            return state.apply_gradients(grads=state.params)  # GR205
+        """,
+    "a number that says of what the gradient is": """
+        import optax
+
+        def loss(batch, params):
+            return jnp.mean((batch @ params["w"]) ** 2)
+
+        gradient = jax.grad(loss, argnums=0)  # GR204
+
+        def step(tx, params, state, batch):
+            updates, state = tx.update(gradient(batch, params), state)
+            return optax.apply_updates(params, updates), state
+        """,
     "no reduction after a map": """
         def loss(w, x, y):
             return jax.vmap(lambda a, b: (a @ w - b) ** 2)(x, y)
@@ -138,6 +201,20 @@ WRONG = {
 }
 
 RIGHT = {
+    "gradients, state and parameters in their order": """
+        import optax
+
+        def step(tx, params, state, x):
+            grads = jax.grad(lambda p: jnp.mean((x @ p) ** 2))(params)
+            updates, state = tx.update(grads, state, params)
+            params = optax.apply_updates(params, updates)
+            averaged, _ = optax.ema(0.9).update(params, state)
+            return params, averaged, state
+
+        def train_step(state, x):
+            grads = jax.grad(lambda p: jnp.mean(state.apply_fn(p, x)))(state.params)
+            return state.apply_gradients(grads=grads)
+        """,
     "gradients for two networks beside what a loss returns": """
         def fit(objective, actor, critic, batch):
             gradient = jax.value_and_grad(objective, argnums=[0, 1], has_aux=True)

@@ -3,6 +3,7 @@
 import pytest
 
 from .claims import claimed_and_found
+from .reading import found
 
 WRONG = {
     "a gate that is a comparison": """
@@ -182,3 +183,26 @@ PROGRAMS = WRONG | RIGHT
 def test_what_is_claimed_is_found(program: str):
     claimed, found = claimed_and_found(program, "grad")
     assert found == claimed
+
+
+def test_a_model_whose_apply_function_is_handed_on():
+    program = """
+    import flax.linen as nn
+    from flax.training import train_state
+
+    class Coder(nn.Module):
+        @nn.compact
+        def __call__(self, x):
+            return nn.Dense(4)(jnp.round(nn.Dense(2)(x)))
+
+    def loss(params, apply, x):
+        return jnp.mean((apply({"params": params}, x) - x) ** 2)
+
+    @jax.jit
+    def step(state, x):
+        return jax.grad(loss)(state.params, state.apply_fn, x)
+
+    def create(params, tx):
+        return train_state.TrainState.create(apply_fn=Coder().apply, params=params, tx=tx)
+    """
+    assert found("GR010", program) == [7]

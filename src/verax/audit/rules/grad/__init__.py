@@ -12,6 +12,7 @@ from . import (
     infinite_derivative,
     integer_argument,
     not_a_scalar_loss,
+    parameters_as_gradients,
     reverse_through_while,
     stopped_on_the_same_side,
     straight_through_reversed,
@@ -35,6 +36,7 @@ RULES: tuple[Rule, ...] = (
     integer_argument.RULE,
     derivative_unpacked_wrongly.RULE,
     gradient_of_another.RULE,
+    parameters_as_gradients.RULE,
     where_after_undefined.RULE,
     infinite_derivative.RULE,
 )

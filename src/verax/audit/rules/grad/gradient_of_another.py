@@ -19,7 +19,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     for it in misapplied(facts):
         given = [facts.name_of(argument) for argument in it.derivative.args]
         yield RULE.finding(
-            it.derivative.place,
+            it.wanted_at,
             current=f"the gradient is taken with respect to argument {it.differentiated}, "
             f"`{given[it.differentiated]}`, and then changes argument {it.changed}, "
             f"`{given[it.changed]}`",

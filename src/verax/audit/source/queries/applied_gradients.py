@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ...finding import Place
 from ..events import Applied, Call, Event, Fact
 from ..graph import Node
 from ..library.options import argument_numbers
@@ -28,6 +29,14 @@ class Misapplied:
     differentiated: int
     changed: int
     at: Event
+
+    @property
+    def wanted_at(self) -> Place:
+        """Where it is said with respect to what: by a number, or by the order of arguments."""
+        transformed = self.derivative.transformed
+        if "argnums" in transformed.options:
+            return transformed.frame.place(transformed.syntax)
+        return self.derivative.place
 
 
 def misapplied(facts: SourceFacts) -> Iterator[Misapplied]:
