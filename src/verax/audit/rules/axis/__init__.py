@@ -9,6 +9,7 @@ from . import (
     batch_summed_in_loss,
     declared_otherwise,
     mean_over_all,
+    merged_in_another_order,
     recurrence_over_batch,
     reshape_as_transpose,
     shapes_do_not_fit,
@@ -18,6 +19,7 @@ from . import (
     squeeze_without_axis,
     steps_along_batch,
     total_added_to_each,
+    weights_along_another_axis,
 )
 
 RULES: tuple[Rule, ...] = (
@@ -34,5 +36,7 @@ RULES: tuple[Rule, ...] = (
     siblings_standardised_differently.RULE,
     declared_otherwise.RULE,
     softmax_over_queries.RULE,
+    weights_along_another_axis.RULE,
+    merged_in_another_order.RULE,
     shapes_do_not_fit.RULE,
 )

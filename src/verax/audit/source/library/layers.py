@@ -115,6 +115,11 @@ def is_layer(value: Value) -> bool:
     return isinstance(value, Data) and (value.type in _LAYERS or value.type in _CHAINS)
 
 
+def is_linear(operation: str) -> bool:
+    """Whether something is made by a layer that gives another number of features."""
+    return operation in _LAYERS and _LAYERS[operation].gives is not None
+
+
 def applied(
     machine: Interpreter, site: Site, layer: Data, args: list[Value], keywords: dict[str, Value]
 ) -> Value:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from string import ascii_letters
 from typing import TYPE_CHECKING
 
 from ...words import is_batch, is_sequence
 from ..axes import declare
 from ..events import Fact
 from ..graph import Node
-from ..shapes import Dim, Shape, Size, symbol
+from ..shapes import Dim, Mismatch, Shape, Size, symbol
 from ..shapes.dims import exact_quotient, mul, product
 from ..shapes.names import PASSING, meetings, named
+from ..shapes.shape import show_shape
+from ..shaping import array_function, does_not_fit
 from ..values import Constant, Data, Value, mapped
 from .registry import handles
 
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from ..frame import Site
     from ..machine import Interpreter
 
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _TOKEN = re.compile(r"\([^()]*\)|\.\.\.|[^\s()]+")
 
 
@@ -62,10 +66,56 @@ def _einops(
             for key, it in keywords.items()
             if isinstance(it, Constant) and isinstance(it.value, (int, Size))
         }
-        sizes = _bound(left, args[0].node, given, site)
+        try:
+            _compare_sides(name, left, right, keywords)
+            sizes = _bound(left, args[0].node, given, site)
+        except Mismatch as error:
+            does_not_fit(machine, site, error, [args[0]])
+            return result
         if sizes is not None:
             result.node.shape = _written(right, sizes)
     return result
+
+
+@handles("einops.einsum")
+def _einsum(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """`einops.einsum(a, b, "b q d, b k d -> b q k")`: one letter for each of the names."""
+    pattern = args[-1].value if args and isinstance(args[-1], Constant) else None
+    if not isinstance(pattern, str) or keywords or len(args) < 2 or site.is_open:
+        return machine.array(name, site, (*args, *keywords.values()))
+    letters: dict[str, str] = {}
+    for word in _WORD.findall(pattern):
+        if word not in letters:
+            free = [it for it in (word[0], *ascii_letters) if it not in letters.values()]
+            letters[word] = free[0] if free else "_"
+    text = _WORD.sub(lambda it: letters[it[0]], pattern).replace(" ", "")
+    return array_function(machine, site, "jax.numpy.einsum", [Constant(text), *args[:-1]], {})
+
+
+def sides(pattern: object) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]] | None:
+    """The axes on both sides of a pattern of einops, each with the names that it is made of."""
+    left, arrow, right = str(pattern).partition("->")
+    if not arrow:
+        return None
+    one, other = (
+        [tuple(it.strip("()").split()) for it in _TOKEN.findall(side)] for side in (left, right)
+    )
+    return one, other
+
+
+def _compare_sides(name: str, left: str, right: str, keywords: dict[str, Value]) -> None:
+    """A name that stands on one side only has to be reduced, or told how often to repeat."""
+    before, after = (
+        {it for it in _WORD.findall(side) if not it.isdigit()} for side in (left, right)
+    )
+    lost = before - after if name == "einops.rearrange" else set[str]()
+    new = after - before - (keywords.keys() if name == "einops.repeat" else set())
+    for names, side, other in ((lost, "left", "right"), (new, "right", "left")):
+        if names:
+            which = ", ".join(f"`{it}`" for it in sorted(names))
+            raise Mismatch(f"the pattern names {which} on its {side}, and not on its {other}")
 
 
 def _bound(left: str, node: Node, given: dict[str, Dim], site: Site) -> dict[str, Dim] | None:
@@ -79,7 +129,7 @@ def _bound(left: str, node: Node, given: dict[str, Dim], site: Site) -> dict[str
         shape = tuple(_new(token, given, scope, id(node)) for token in tokens)
         node.shape = shape
     if len(shape) != len(tokens):
-        return None
+        raise Mismatch(f"the pattern names {len(tokens)} axes of {show_shape(shape)}")
     sizes = dict(given)
     for token, dim in zip(tokens, shape, strict=True):
         names = token.strip("()").split()

@@ -113,7 +113,7 @@ def _zeros(operand: Node) -> Iterator[tuple[Node, str]]:
         return
     name = origin.operation.rpartition(".")[2]
     if name == "softmax":
-        mask = _mask_of(origin)
+        mask = mask_of(origin)
         if mask is not None:
             yield mask, "the probability of what is masked here is zero"
     elif name in ("relu", "one_hot", "relu6"):
@@ -133,7 +133,7 @@ def _is_source(node: Node) -> bool:
     return name in ("softmax", "relu", "relu6", "one_hot", "maximum", "clip")
 
 
-def _mask_of(softmax: Node) -> Node | None:
+def mask_of(softmax: Node) -> Node | None:
     """Where the logits of a softmax get a large negative number."""
     first = softmax.operands[0] if softmax.operands else None
     if not isinstance(first, Data):

@@ -1,0 +1,90 @@
+"""Attention weights that add up to one along another axis than the one that is summed over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Sums of values with the weights of a softmax along another axis."""
+    from ...source.queries.weighted_sums import summed_otherwise
+
+    for it in summed_otherwise(facts):
+        made, used = it.weights.place, it.sum.place
+        if made is None or used is None:
+            continue
+        if it.over is None:
+            yield RULE.finding(
+                used,
+                current=f"axis {it.axis} of the weights, along which they add up to one, is summed "
+                "over without any other array: nothing is left of the weights",
+                expected="the axis along which a softmax goes is one of the values, too",
+                fix="give the axis of the values the letter that this axis of the weights has",
+                evidence=(Evidence("the weights are made here", made),),
+                engine=Engine.SOURCE,
+            )
+        else:
+            yield RULE.finding(
+                made,
+                current=f"the weights add up to one along axis {it.axis}, and values are summed "
+                f"with them along axis {it.over}: the queries compete for each key",
+                expected=f"weights that add up to one along axis {it.over}",
+                fix=f"use `axis={it.over}`",
+                evidence=(Evidence("the values are summed here", used),),
+                engine=Engine.SOURCE,
+            )
+
+
+RULE = Rule(
+    code="AX014",
+    name="weights-along-another-axis",
+    title="Attention weights are summed over another axis than their own",
+    family="axis",
+    severity=Severity.CRITICAL,
+    confidence=Confidence.LIKELY,
+    explanation="""\
+What a query takes from the keys is a mean of their values if the weights add up to one over the
+keys: over the axis that is summed over. In self-attention queries and keys are equally many, so
+that a softmax along the wrong one of both axes works as well, and with a causal mask tells a query
+of those after it. An einsum that gives the values the letter of the queries sums the weights alone,
+which gives one, and returns the values as they were.
+
+Reported where weights of two computed arrays, as many as each other or with some masked out, are
+summed along another axis; and where nothing but the weights is summed along theirs.""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+
+def entry(x, wq, wk, wv):
+    q, k, v = x @ wq, x @ wk, x @ wv
+    weights = jax.nn.softmax(q @ k.T, axis=0)
+    return weights @ v
+
+
+def inputs():
+    return jnp.ones((5, 3)), jnp.ones((3, 4)), jnp.ones((3, 4)), jnp.ones((3, 4))
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+
+def entry(x, wq, wk, wv):
+    q, k, v = x @ wq, x @ wk, x @ wv
+    weights = jax.nn.softmax(q @ k.T, axis=-1)
+    return weights @ v
+
+
+def inputs():
+    return jnp.ones((5, 3)), jnp.ones((3, 4)), jnp.ones((3, 4)), jnp.ones((3, 4))
+""",
+    source=check_source,
+)

@@ -1,0 +1,141 @@
+"""Weights that add up to one along an axis, and the axes that they are then summed over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..graph import Node
+from ..library.layers import is_linear
+from ..shapes.shape import rank, size_of
+from ..values import Constant, Data, Value
+from .arrays import argument, calls_of
+from .logarithms import mask_of
+from .nodes import all_nodes
+
+if TYPE_CHECKING:
+    from ..facts import SourceFacts
+
+_MATMULS = frozenset(("@", "jax.numpy.matmul", "jax.numpy.dot"))
+_PRODUCTS = _MATMULS | {"jax.numpy.einsum"}
+# They keep the axes that they are given.
+_KEEPING = frozenset(
+    (
+        "ndarray.astype",
+        "jax.numpy.asarray",
+        *(f"{it}.Dropout" for it in ("flax.linen", "equinox.nn")),
+    )
+)
+_ELEMENTWISE = frozenset(("*", "/", "+", "-", "jax.numpy.where", "ndarray.astype"))
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedSum:
+    """A sum with the weights of a softmax, that does not go along the axis of that alone.
+
+    `axis` is that of the softmax, `over` the one that is summed over together with other arrays, if
+    there is one; both are counted from the end.
+    """
+
+    weights: Node
+    sum: Node
+    axis: int
+    over: int | None
+
+
+def summed_otherwise(facts: SourceFacts) -> Iterator[WeightedSum]:
+    """Sums that are no means: the weights add up to one along another axis."""
+    weights = dict(_softmaxes(facts))
+    if not weights:
+        return
+    for node in all_nodes(facts):
+        if node.operation not in _PRODUCTS:
+            continue
+        for position, operand in enumerate(node.operands):
+            given = _kept(operand.node) if isinstance(operand, Data) else None
+            if given is None or given not in weights:
+                continue
+            axis = weights[given]
+            alone, together = _axes_summed(node, position)
+            if axis in alone:
+                yield WeightedSum(given, node, axis, None)
+            elif (
+                len(together) == 1
+                and axis not in together
+                and _is_attention(given, axis, *together)
+            ):
+                yield WeightedSum(given, node, axis, *together)
+
+
+def _softmaxes(facts: SourceFacts) -> Iterator[tuple[Node, int]]:
+    for call in calls_of(facts, "softmax"):
+        result, axis = call.result, argument(call, 1, "axis")
+        number = axis.value if isinstance(axis, Constant) else -1 if axis is None else None
+        if not isinstance(result, Data) or type(number) is not int:
+            continue
+        axes = rank(result.node.shape)
+        if number < 0 or axes is not None:
+            yield result.node, number if number < 0 else number - (axes or 0)
+
+
+def _kept(node: Node) -> Node:
+    while node.operation in _KEEPING and node.inputs:
+        at = 1 if node.operation.endswith(".Dropout") else 0
+        node = node.inputs[min(at, len(node.inputs) - 1)]
+    return node
+
+
+def _axes_summed(node: Node, position: int) -> tuple[set[int], set[int]]:
+    """The axes of an operand that are summed over alone, and those together with other operands."""
+    if node.operation in _MATMULS:
+        return set(), {-1 if position == 0 else -2}
+    spec = node.operands[0]
+    text = spec.value if isinstance(spec, Constant) else None
+    if not isinstance(text, str) or "->" not in text:
+        return set(), set()
+    inputs, _, output = text.replace(" ", "").partition("->")
+    terms = inputs.split(",")
+    if len(terms) < 2 or not 0 < position <= len(terms):
+        return set(), set()
+    term = terms.pop(position - 1)
+    letters = term.rpartition("...")[2]
+    gone = {at - len(letters): it for at, it in enumerate(letters) if it not in output}
+    alone = {at for at, it in gone.items() if not any(it in other for other in terms)}
+    return alone, gone.keys() - alone
+
+
+def _is_attention(softmax: Node, axis: int, over: int) -> bool:
+    """Whether weights are of queries and keys, and not of nodes and clusters, or states and states.
+
+    Both are computed and compared; and they are as many as each other, or some are masked out.
+    """
+    scores = softmax.operands[0]
+    if not isinstance(scores, Data) or not _compares_computed(scores.node):
+        return False
+    shape = scores.node.shape
+    one, other = size_of(shape, axis), size_of(shape, over)
+    return (one is not None and one == other) or mask_of(softmax) is not None
+
+
+def _compares_computed(scores: Node) -> bool:
+    pending, seen = [scores], {scores}
+    while pending and len(seen) < 30:
+        node = pending.pop()
+        if node.operation in _PRODUCTS:
+            operands = [it for it in node.operands if isinstance(it, Data)]
+            return len(operands) == 2 and all(map(_is_computed, operands))
+        if node.operation in _ELEMENTWISE:
+            new = [it for it in node.inputs if it not in seen]
+            seen.update(new)
+            pending.extend(new)
+    return False
+
+
+def _is_computed(value: Value) -> bool:
+    """Whether something is made by a layer or a product, and is no parameter itself."""
+    if not isinstance(value, Data):
+        return False
+    return any(
+        node.operation in _PRODUCTS or is_linear(node.operation) for node in value.node.ancestors()
+    )

@@ -1,0 +1,113 @@
+"""Attention: along which axis its weights add up to one, and how heads come together again."""
+
+from .reading import found
+
+
+def test_weights_that_add_up_along_the_queries():
+    program = """
+    import equinox as eqx
+
+    class Attention(eqx.Module):
+        qkv: eqx.nn.Linear
+
+        def __init__(self, dim, key):
+            self.qkv = eqx.nn.Linear(dim, 3 * dim, key=key)
+
+        def weights(self, q, k, mask):
+            scores = jnp.einsum("qhd,khd->hqk", q, k) / jnp.sqrt(q.shape[-1])
+            scores = jnp.where(mask, scores, -1e9)
+            return jax.nn.softmax(scores, axis=-2)
+
+        def __call__(self, x, mask):
+            q, k, v = jnp.split(jax.vmap(self.qkv)(x), 3, axis=-1)
+            return jnp.einsum("hqk,khd->qhd", self.weights(q, k, mask), v)
+
+    def pooled(x, wq, wk):
+        x, wq, wk = jnp.ones((5, 4)), jnp.ones((4, 3)), jnp.ones((4, 3))
+        weights = jax.nn.softmax((x @ wq) @ (x @ wk).T, axis=0).astype(jnp.float32)
+        return weights @ x
+    """
+    assert found("AX014", program) == [12, 20]
+
+
+def test_weights_that_are_summed_alone():
+    program = """
+    def read(scores, values):
+        weights = jax.nn.softmax(scores, axis=-1)
+        return jnp.einsum("bhqk,bqhd->bqhd", weights, values)
+    """
+    assert found("AX014", program) == [3]
+
+
+def test_sums_that_are_meant():
+    program = """
+    def attention(x, wq, wk, wv):
+        q, k, v = x @ wq, x @ wk, x @ wv
+        weights = jax.nn.softmax(q @ k.T, axis=-1)
+        read = jnp.einsum("qk,kd->qd", weights, v)
+        return read, jnp.einsum("qk,kd->q", weights, v), weights @ v
+
+    def chain(logits, start):
+        logits = jnp.ones((4, 4))
+        forward = jax.nn.softmax(logits, axis=-1)
+        backward = jax.nn.softmax(logits, axis=0)
+        return start @ forward, backward @ start
+
+    def clusters(nodes, centres, mask):
+        assigned = jax.nn.softmax(jnp.where(mask, nodes @ centres, -1e9), axis=-1)
+        return jnp.einsum("nk,nd->kd", assigned, nodes)
+
+    def slots(slots, inputs, wq, wk, wv):
+        scores = jnp.einsum("sd,nd->sn", slots @ wq, inputs @ wk)
+        return jnp.einsum("sn,nd->sd", jax.nn.softmax(scores, axis=0), inputs @ wv)
+    """
+    assert found("AX014", program) == []
+
+
+HEADS = """
+from einops import einsum, rearrange
+
+def attend(x, w):
+    heads = rearrange(x @ w, "b n (h d) -> b h n d", h=4)
+    weights = jax.nn.softmax(einsum(heads, heads, "b h q d, b h k d -> b h q k"), axis=-1)
+    mixed = einsum(weights, heads, "b h q k, b h k d -> b h q d")
+    return rearrange(mixed, "b h q d -> b q ({})")
+"""
+
+
+def test_heads_that_are_merged_in_another_order():
+    assert found("AX015", HEADS.format("d h")) == [7]
+    assert found("AX015", HEADS.format("h d")) == []
+
+
+def test_an_order_that_a_pattern_changes_at_once():
+    program = """
+    from einops import rearrange
+
+    def shuffled(x, w):
+        x = rearrange(x, "b (g c) -> b g c", g=4)
+        x = rearrange(x, "b g c -> b (c g)")
+        return rearrange(x @ w, "b (g c) -> b (c g)", g=4)
+    """
+    assert found("AX015", program) == []
+
+
+def test_patterns_that_cannot_hold():
+    program = """
+    from einops import einsum, rearrange, reduce, repeat
+
+    def wrong(x):
+        x = jnp.ones((2, 3, 4))
+        flat = rearrange(x, "b c -> c b")
+        new = rearrange(x, "b n d -> b n d c")
+        return flat, new, einsum(x, jnp.ones((2, 5)), "b n d, b d -> b n")
+
+    def right(x):
+        x = jnp.ones((2, 3, 4))
+        split = rearrange(x, "b n (h d) -> b h n d 1", h=2)
+        many = repeat(x, "b n d -> b (n r) d", r=2)
+        least = reduce(x, "b n d -> b 1 d", "min")
+        stacked = rearrange([x, x], "s b n d -> b n (s d)")
+        return split, many, least, stacked, rearrange(x, "b ... -> ... b")
+    """
+    assert found("AX201", program) == [5, 6, 7]
