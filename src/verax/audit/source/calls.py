@@ -321,7 +321,8 @@ def _data(
     handed_on = apply_function(machine) if is_apply else None
     if handed_on is not None:
         return machine.call(site, handed_on, args, keywords)
-    consumed_outside(machine, site, node.label if is_field else callee.type, args, keywords)
+    name = callee.type or (node.label if is_field else "")
+    consumed_outside(machine, site, name, args, keywords)
     result = applied(machine, site, callee, args, keywords)
     name = f"object.{node.label}" if is_field else "object.__call__"
     machine.note(Call(site.syntax, site.frame, name, [callee, *args], keywords, result))

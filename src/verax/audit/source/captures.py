@@ -52,6 +52,7 @@ class Capture:
     frame: Frame  # the function's own surroundings
     value: Value
     content: Any
+    holder: Value | None = None  # the object or dict that it was found in
 
 
 @remembered
@@ -137,35 +138,39 @@ def _collect(
             continue
         else:
             base = machine.lookup(function.frame, read.name)
-        value, read = _part(base, read)
+        value, read, holder = _part(base, read)
         if isinstance(value, Function):
             _collect(machine, value, None, found, seen, depth + 1)
         elif isinstance(value, Bound) and isinstance(value.function, Function):
             _collect(machine, value.function, value.owner, found, seen, depth + 1)
         elif isinstance(value, (Constant, Data, Sequence, Mapping)):
-            found.append(Capture(read, function.frame, value, content(value)))
+            found.append(Capture(read, function.frame, value, content(value), holder))
 
 
-def _part(base: Value | None, read: Read) -> tuple[Value | None, Read]:
-    """What a read finds, and as much of the read as leads there: arrays have no parts here."""
+def _part(base: Value | None, read: Read) -> tuple[Value | None, Read, Value | None]:
+    """What a read finds, as much of the read as leads there, and in what it is found.
+
+    Arrays have no parts here.
+    """
     syntax, found = read.syntax, base
+    holder: Value | None = None
     pieces: list[ast.expr] = []
     while isinstance(syntax, (ast.Attribute, ast.Subscript)):
         pieces.append(syntax)
         syntax = syntax.value
     for number, (kind, key) in enumerate(read.path):
         if isinstance(found, Instance) and kind == "attribute":
-            method = found.cls.find(str(key))
+            holder, method = found, found.cls.find(str(key))
             is_method = isinstance(method, Function)
             found = Bound(method, found) if is_method else found.attributes.get(str(key))
         elif isinstance(found, Mapping) and kind == "key":
-            found = found.items.get(key)
+            holder, found = found, found.items.get(key)
         elif isinstance(found, Data) and key not in STATIC_ATTRIBUTES:
             syntax = pieces[len(pieces) - number] if number else syntax
-            return found, Read(syntax, read.name, read.path[:number])
+            return found, Read(syntax, read.name, read.path[:number]), holder
         else:
-            return None, read
-    return found, read
+            return None, read, None
+    return found, read, holder
 
 
 def content(value: Value, depth: int = 0) -> Any:

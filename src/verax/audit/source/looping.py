@@ -170,8 +170,9 @@ def _loop(
     frame.environment = after
     carried = {name: (entered[name], after[name]) for name in names}
     spent = {node for end, used_up in ends for node in _held_by(end, names) if node in used_up}
+    left = {name: [end[name] for end, _ in ends if name in end] for name in names}
     data = {"region": region, "iterated": iterated, "carried": carried, "spent": spent}
-    machine.note(Fact(syntax, frame, "loop", data))
+    machine.note(Fact(syntax, frame, "loop", {**data, "left": left}))
     machine.used = {**used, **machine.used}
     machine.execute(frame, syntax.orelse)
 

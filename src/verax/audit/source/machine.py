@@ -69,6 +69,8 @@ class Interpreter:
         self.turns: int = 1
         # What a module of flax's linen is applied with, and in which frame.
         self.variables: tuple[Value, Frame] | None = None
+        # What is like another thing but for some fields: the other one, and these.
+        self.replaced: dict[Node, tuple[Data, dict[str, Value]]] = {}
         # Whether every call is followed, also one that has told nothing so far.
         self.is_thorough = False
         self._runs: Counter[ast.AST] = Counter()

@@ -95,6 +95,11 @@ def _kind(value: Value) -> str:
 
 def _of_data(machine: Interpreter, site: Site, base: Data, name: str) -> Value:
     node = base.node
+    replaced = machine.replaced.get(node)
+    if replaced is not None:
+        owner, changes = replaced
+        found = changes.get(name)
+        return found if found is not None else _of_data(machine, site, owner, name)
     if name in STATIC_ATTRIBUTES and (base.traced is not None or base.is_array or not base.type):
         return _static(site, base, name)
     if name in _VIEWS and (base.is_array or base.traced):
@@ -133,7 +138,7 @@ def _of_instance(machine: Interpreter, site: Site, base: Instance, name: str) ->
     is_method = name in ("replace", "_replace") and field is None
     if name in STATIC_ATTRIBUTES:
         return Data(base.node.child("static", name, site.syntax, site.frame), False)
-    if name.startswith("__") or is_method:
+    if name.startswith("__") or is_method or _is_train_step(base.cls, name):
         return Bound(External(f"object.{name}"), base)
     if name in ("apply", "param") and "flax.linen.Module" in base_names(base.cls):
         return Bound(External(f"flax.linen.Module.{name}"), base)
@@ -145,6 +150,11 @@ def _of_instance(machine: Interpreter, site: Site, base: Instance, name: str) ->
         value.is_array = True
     base.attributes[name] = value
     return value
+
+
+def _is_train_step(cls: Class, name: str) -> bool:
+    """Whether a name is the method of flax's state of training that makes the next one."""
+    return name == "apply_gradients" and any(it.endswith("TrainState") for it in base_names(cls))
 
 
 def _read(machine: Interpreter, site: Site, found: Value) -> Value:

@@ -178,3 +178,67 @@ def test_a_function_that_is_made_after_each_write_reads_what_is_there():
         return w
     """
     assert found("JT103", program) == []
+
+
+def test_an_attribute_of_an_object_that_the_function_reaches_through_another_one():
+    program = """
+    import dataclasses
+
+    @dataclasses.dataclass
+    class Plateau:
+        lr: float = 0.1
+
+        def observe(self, loss):
+            if loss > 1.0:
+                self.lr *= 0.5
+
+    class Trainer:
+        def __init__(self):
+            self.plateau = Plateau()
+
+        def make(self):
+            return jax.jit(lambda w, x: w - self.plateau.lr * x)
+
+        def fit(self, w, xs):
+            step = self.make()
+            for x in xs:
+                w = step(w, x)
+                self.plateau.observe(float(w.sum()))
+            return w
+    """
+    assert found("JT103", program) == [16]
+
+
+def test_an_entry_of_a_dict_that_a_loop_sets():
+    program = """
+    def train(w, xs):
+        settings = {"lr": 0.1, "seen": 0}
+
+        @jax.jit
+        def step(w, x):
+            return w - settings["lr"] * x
+
+        for x in xs:
+            w = step(w, x)
+            settings["seen"] += 1
+            settings["lr"] = 0.5 * settings["lr"]
+        return w
+    """
+    assert found("JT103", program) == [6]
+
+
+def test_what_changes_beside_what_is_read():
+    program = """
+    class Counter:
+        def __init__(self):
+            self.lr, self.seen = 0.1, 0
+
+    def train(w, xs):
+        counter = Counter()
+        step = jax.jit(lambda w, x: w - counter.lr * x)
+        for x in xs:
+            w = step(w, x)
+            counter.seen += 1
+        return w
+    """
+    assert found("JT103", program) == []

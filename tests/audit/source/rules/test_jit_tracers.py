@@ -278,3 +278,16 @@ def test_the_rank_of_a_field_that_a_tree_map_goes_to_is_no_traced_size():
         return jax.tree.map(choose, fresh(keys), state)
     """
     assert found("JT203", program) == []
+
+
+def test_a_mask_on_what_a_library_gives():
+    program = """
+    import optax
+
+    @jax.jit
+    def loss(logits, labels, key):
+        chosen = jax.random.bernoulli(key, 0.1, labels.shape)
+        each = optax.convex_kl_divergence(logits, labels)
+        return each[chosen].mean()
+    """
+    assert found("JT203", program) == [7]

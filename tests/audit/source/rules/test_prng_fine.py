@@ -188,6 +188,29 @@ FINE = {
             def between(self, a, b):
                 return self.at(b) - self.at(a)
         """,
+    "a state that is given another key in each turn": """
+        def train(step, state, batches):
+            for batch in batches:
+                key, sub = jax.random.split(state.key)
+                state = step(state, batch, jax.random.normal(sub)).replace(key=key)
+            return state
+
+        def folded(model, state, batches):
+            for batch in batches:
+                key = jax.random.fold_in(state.dropout_key, state.step)
+                out = model.apply(state.params, batch, rngs={"dropout": key})
+                state = state.apply_gradients(grads=out)
+            return state
+        """,
+    "a sampler's keys": """
+        from numpyro.infer import MCMC, NUTS, Predictive
+
+        def study(key, model, x):
+            run_key, draw_key = jax.random.split(key)
+            mcmc = MCMC(NUTS(model))
+            mcmc.run(run_key, x)
+            return Predictive(model, mcmc.get_samples())(draw_key, x)
+        """,
     "enough keys": """
         def f(key, x):
             n = x.shape[0]

@@ -113,6 +113,12 @@ SEEDS = {
                     self.seed += 1
                 return drawn
         """,
+    "into which a number of the program's is folded": """
+        @jax.jit
+        def f(x, step):
+            key = jax.random.fold_in(jax.random.key(0), step)
+            return x + jax.random.normal(key, x.shape)
+        """,
     "the same for each of several models": """
         def f(seed, models):
             return [model + jax.random.normal(jax.random.key(seed)) for model in models]

@@ -46,6 +46,36 @@ REPEATED = {
         """,
         10,
     ),
+    "a state of training that keeps its key": (
+        """
+        def train(model, state, batches):
+            for batch in batches:
+                out = model.apply(state.params, batch, rngs={"dropout": state.dropout_key})
+                state = state.apply_gradients(grads=jnp.square(out), epoch=3)
+            return state
+        """,
+        3,
+    ),
+    "a state that a step gives back with its key": (
+        """
+        import dataclasses
+
+        @dataclasses.dataclass(frozen=True)
+        class Chain:
+            x: jax.Array
+            key: jax.Array
+
+        def move(chain: Chain):
+            noise = jax.random.normal(chain.key, chain.x.shape)
+            return dataclasses.replace(chain, x=chain.x + noise)
+
+        def run(chain: Chain, n):
+            for _ in range(n):
+                chain = move(chain)
+            return chain
+        """,
+        9,
+    ),
     "objects made from one key": (
         """
         class Layer:

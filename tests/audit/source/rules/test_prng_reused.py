@@ -209,6 +209,27 @@ REUSED = {
         """,
         7,
     ),
+    "two samplers of a library": (
+        """
+        from numpyro.infer import MCMC, NUTS, Predictive
+
+        def study(key, model, x):
+            data_key, draw_key = jax.random.split(key)
+            mcmc = MCMC(NUTS(model))
+            mcmc.run(draw_key, x)
+            return Predictive(model, mcmc.get_samples())(draw_key, x)
+        """,
+        7,
+    ),
+    "a key that a replaced state still holds": (
+        """
+        def f(state, x):
+            noise = jax.random.normal(state.key, x.shape)
+            later = state.replace(x=x + noise)
+            return later, jax.random.uniform(later.key, x.shape)
+        """,
+        4,
+    ),
     "a key bound by a partial": (
         """
         def f(key, a, b):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ...source.captures import Capture
     from ...source.events import Fact, Mutation
     from ...source.facts import SourceFacts
-    from ...source.values import Class, Value
+    from ...source.values import Class
 
 
 _NOTHING = ("NoneType", None)
@@ -58,7 +58,7 @@ def _changed_by_loops(facts: SourceFacts, call: Fact) -> Iterator[Finding]:
     )
     from ...source.values import Data
 
-    transformed, owner = call.data["transformed"], call.data["owner"]
+    transformed = call.data["transformed"]
     for capture in call.data["captures"]:
         value = capture.value
         loops = loops_of(value.node) if isinstance(value, Data) else []
@@ -67,7 +67,7 @@ def _changed_by_loops(facts: SourceFacts, call: Fact) -> Iterator[Finding]:
             yield _finding(capture, call.place, Confidence.CERTAIN)
             continue
         for change in facts.events(Mutation):
-            if not _changes(change, capture, owner):
+            if not _changes(change, capture):
                 continue
             reached = loops_that_reach(change, call.frame, call.syntax)
             is_kept = any(not is_made_inside(transformed, loop) for loop in reached)
@@ -76,17 +76,24 @@ def _changed_by_loops(facts: SourceFacts, call: Fact) -> Iterator[Finding]:
                 break
 
 
-def _changes(change: Mutation, capture: Capture, owner: Value | None) -> bool:
-    """Whether a change is one of what was read: an attribute of an object, an item of an array."""
+def _changes(change: Mutation, capture: Capture) -> bool:
+    """Whether a change is one of what was read: an attribute, an item of a dict or an array."""
     from ...source.values import Data
 
-    if change.how == "item":
-        value, target = capture.value, change.target
-        if not isinstance(value, Data) or not isinstance(target, Data):
-            return False
-        return value.node is target.node and not change.frame.is_staged
-    is_same = owner is not None and change.target is owner
-    return is_same and _attribute(change) == capture.read.attribute
+    value, target = capture.value, change.target
+    if change.frame.is_staged or target is None:
+        return False
+    if isinstance(value, Data) and isinstance(target, Data) and change.how == "item":
+        return value.node is target.node
+    return target is capture.holder and _part_changed(change) == capture.read.path[-1]
+
+
+def _part_changed(change: Mutation) -> tuple[str, object] | None:
+    """The attribute or the key that a change is of, as a read would name it."""
+    if change.how == "attribute" and isinstance(change.syntax, ast.Attribute):
+        return "attribute", change.syntax.attr
+    index = change.syntax.slice if isinstance(change.syntax, ast.Subscript) else None
+    return ("key", index.value) if isinstance(index, ast.Constant) else None
 
 
 def _changed_by_methods(facts: SourceFacts, call: Fact) -> Iterator[Finding]:

@@ -108,7 +108,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     from ...source.events import Fact
 
     for fact in facts.events(Fact):
-        if fact.kind == "mask" and fact.data["base"].traced is not None:
+        if fact.kind == "mask":
             mask = facts.name_of(fact.data["mask"])
             yield _found(facts, fact, f"picks by the traced mask `{mask}`", _KEPT)
         elif fact.kind == "slice" and any(map(_is_traced, fact.data["bounds"])):

@@ -46,6 +46,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         constant_in,
         is_abstract,
         loop_without_seed,
+        made_from,
         made_from_constant,
         runs_once,
     )
@@ -54,7 +55,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     for use in facts.events(KeyUse):
         if is_abstract(use.region):
             continue
-        for root in use.key.node.ancestors():
+        for root in made_from(use.key.node):
             if root in seen or root.place is None or root.operation != "jax.random.key":
                 continue
             seen.add(root)

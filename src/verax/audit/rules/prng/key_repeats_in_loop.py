@@ -69,6 +69,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     from ...source.events import Loop
     from ...source.queries.keys import LOOPS, is_stored_anew, repeated, runs_once
     from ...source.queries.reordering import goes_through_arrays
+    from ...source.queries.turns import unadvanced
 
     for use, region in repeated(facts, LOOPS):
         own = {use.key.node, use.key.node.whole()}
@@ -77,6 +78,9 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         if goes_through_arrays(use, region):
             continue
         yield _closed_over(facts, use, region)
+    for use, region in unadvanced(facts):
+        if not runs_once(use, region):
+            yield _closed_over(facts, use, region)
     for loop in facts.events(Loop):
         yield from _handed_on(facts, loop)
     yield from _over_leaves(facts)

@@ -211,16 +211,3 @@ def _replace(
         items = [keywords.get(n, v) for n, v in zip(names, owner.items, strict=False)]
         return Sequence("tuple", items, None, site.frame, type=owner.type)
     return machine.opaque("replace", site, (*args, *keywords.values()))
-
-
-@handles("dataclasses.replace", "object.replace", "object._replace", "object.__replace__")
-def _replace_fields(
-    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
-) -> Value:
-    owner = args[0] if args else Constant(None)
-    if isinstance(owner, Instance):
-        made = machine.opaque("object", site, (*args, *keywords.values()))
-        copy = Instance(owner.cls, made.node, site.frame, owner.traced)
-        copy.attributes = {**owner.attributes, **keywords}
-        return copy
-    return machine.opaque("replace", site, (*args, *keywords.values()))

@@ -26,6 +26,19 @@ _NAMED = _FIRST | frozenset(("apply", "rollout"))
 _MODELS = frozenset("apply_fn model network net policy actor critic encoder decoder".split())
 _NAMES = ("key", "rng_key", "prng_key", "seed", "rng", "rngs")
 _LAYERS = ("equinox.nn.",)
+# Libraries of samplers, distributions and environments: whatever takes a key there draws from it.
+_SAMPLERS = (
+    "numpyro.",
+    "blackjax.",
+    "distrax.",
+    "tensorflow_probability.",
+    "gymnax.",
+    "brax.",
+    "jumanji.",
+    "evosax.",
+    "mctx.",
+    "flashbax.",
+)
 
 
 def consumed_outside(
@@ -42,6 +55,10 @@ def consumed_outside(
         given += [keywords[it] for it in ("key", "rng_key", "rngs") if it in keywords]
     if method in _FIRST and args:
         given.append(args[0])
+    if name.startswith(_SAMPLERS):
+        taken = (*args, *keywords.values())
+        given += [it for it in taken if isinstance(it, Data) and it.node.is_key]
+        given += [keywords[it] for it in _NAMES if it in keywords]
     if method == "apply" and len(args) > 1:  # haiku's takes a key after the parameters
         given.append(args[1])
     if name.endswith("nnx.Rngs"):

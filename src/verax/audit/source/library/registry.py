@@ -89,6 +89,7 @@ def load() -> None:
         "questions",
         "random",
         "records",
+        "replacing",
         "transforms",
         "trees",
     ):

@@ -10,7 +10,7 @@ from ...finding import Place
 from ..classes import base_names
 from ..events import Applied, KeyUse, Mutation
 from ..frame import Region
-from ..graph import Node
+from ..graph import Node, sources
 from ..remember import remembered, walked
 from ..values import Sequence, nodes_of
 from .exclusion import exclude_each_other
@@ -171,6 +171,11 @@ def _asks_for_turn(test: ast.expr, loop: ast.For | ast.While) -> bool:
 def is_abstract(region: Region | None) -> bool:
     """Whether what runs there is only asked for its shapes."""
     return region is not None and any(it.kind in ABSTRACT for it in region.chain())
+
+
+def made_from(key: Node) -> set[Node]:
+    """A key and what it is made from, up to where a value of the program's is folded in."""
+    return sources((key,), lambda it: it.operation != "jax.random.fold_in" or len(it.inputs) < 2)
 
 
 def made_from_constant(node: Node) -> bool:

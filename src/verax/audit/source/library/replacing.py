@@ -1,0 +1,78 @@
+"""Objects that are others with some fields changed: all other fields are what they were."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from .. import parts
+from ..classes import all_fields
+from ..events import Call
+from ..values import Constant, Data, Instance, Value
+from .registry import handles, handles_method
+
+if TYPE_CHECKING:
+    from ..frame import Site
+    from ..machine import Interpreter
+
+# What a step of training changes in flax's state; anything else is in its arguments.
+_TRAINED = ("step", "params", "opt_state")
+
+
+@handles("dataclasses.replace", "object.replace", "object._replace", "object.__replace__")
+def _replace(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    owner = args[0] if args else Constant(None)
+    result = machine.opaque("replace", site, (*args, *keywords.values()))
+    if isinstance(owner, Instance):
+        return _changed(machine, site, owner, result, keywords)
+    if isinstance(owner, Data) and not site.is_open:
+        machine.replaced[result.node] = (owner, keywords)
+    return result
+
+
+@handles("object.apply_gradients")
+def _apply_gradients(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """`state.apply_gradients(grads=grads)`, of an object whose class derives from flax's."""
+    owner = args[0]
+    result = machine.opaque(".apply_gradients", site, (*args, *keywords.values()))
+    if not isinstance(owner, Instance):
+        return result
+    return _changed(machine, site, owner, result, _trained(site, result, keywords))
+
+
+def _changed(
+    machine: Interpreter, site: Site, owner: Instance, made: Data, changes: dict[str, Value]
+) -> Instance:
+    """An object like another one, with all its fields: also those that nobody has asked for."""
+    copy = Instance(owner.cls, made.node, site.frame, owner.traced)
+    fields = [it for it in all_fields(owner.cls) if it not in changes]
+    kept = {it: parts.named_attribute(machine, site, owner, it) for it in fields}
+    copy.attributes = {**owner.attributes, **kept, **changes}
+    return copy
+
+
+def _trained(site: Site, result: Data, keywords: dict[str, Value]) -> dict[str, Value]:
+    """The fields that a step of training changes."""
+    nodes = {it: result.node.child("field", it, site.syntax, site.frame) for it in _TRAINED}
+    new: dict[str, Value] = {it: Data(node, result.traced) for it, node in nodes.items()}
+    return {**new, **keywords}
+
+
+@handles_method("replace", "_replace", "apply_gradients")
+def _of_data(
+    machine: Interpreter, site: Site, owner: Data, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """The same of an object of which only its origin is known."""
+    called = site.syntax.func if isinstance(site.syntax, ast.Call) else None
+    name = called.attr if isinstance(called, ast.Attribute) else "replace"
+    result = machine.opaque(f".{name}", site, (owner, *args, *keywords.values()))
+    if keywords and not args and not site.is_open:
+        is_step = name == "apply_gradients"
+        changes = _trained(site, result, keywords) if is_step else keywords
+        machine.replaced[result.node] = (owner, changes)
+    machine.note(Call(site.syntax, site.frame, f"object.{name}", [owner, *args], keywords, result))
+    return result
