@@ -265,7 +265,8 @@ def _from_fields(
         else:
             values[name] = default or machine.opaque("field", site, ())
     if is_named_tuple(cls):
-        return Sequence("tuple", list(values.values()), None, site.frame, type=cls)
+        items = list(values.values())
+        return Sequence("tuple", items, None, site.frame, type=cls, syntax=site.syntax)
     inputs = tuple(node for value in values.values() for node in nodes_of(value))
     instance = Instance(cls, Node("object", inputs, site.syntax, site.frame), site.frame)
     instance.attributes = values

@@ -204,11 +204,19 @@ def _lambda(machine: Interpreter, frame: Frame, syntax: ast.Lambda) -> Value:
 
 def _formatted(machine: Interpreter, frame: Frame, syntax: ast.JoinedStr) -> Value:
     values: list[Value] = []
+    text: str | None = ""
     for part in syntax.values:
         if isinstance(part, ast.FormattedValue):
             values.append(machine.evaluate(frame, part.value))
             if part.format_spec is not None:
                 machine.convert(Site(frame, part.value), "format", values[-1])
+            is_plain = part.format_spec is None and part.conversion == -1
+            shown = parts.shown_text(values[-1]) if is_plain else None
+        else:
+            shown = str(part.value) if isinstance(part, ast.Constant) else None
+        text = None if text is None or shown is None else text + shown
+    if text is not None:
+        return Constant(text)
     return parts.as_text(machine, Site(frame, syntax), values)
 
 

@@ -406,6 +406,15 @@ def as_text(machine: Interpreter, site: Site, values: list[Value]) -> Data:
     return text
 
 
+def shown_text(value: Value) -> str | None:
+    """What `str` makes of a value, if that is known and short: names and keys are made so."""
+    known = value.value if isinstance(value, Constant) else ...
+    is_plain = known is None or isinstance(known, (str, int, float))
+    if not is_plain or (isinstance(known, str) and len(known) > 200):
+        return None
+    return str(known) if not isinstance(known, int) or abs(known) < 10**18 else None
+
+
 def copy_of(site: Site, value: Value) -> Value:
     """One of several copies of a random key; anything else may as well be shared."""
     from .library.keys import may_be_key

@@ -75,8 +75,8 @@ CHANGED = {
         """
         def f(xs):
             def body(state):
-                count, x = state
-                return count * 0.5, x
+                rate, x = state
+                return rate * 0.5, x
 
             return lax.while_loop(lambda s: s[0] > 1, body, (jnp.zeros((), jnp.int32), xs))
         """,

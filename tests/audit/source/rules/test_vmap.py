@@ -242,7 +242,7 @@ def test_in_axes_of_a_bound_method_and_of_a_named_tuple():
         physics = Physics(masses, jnp.ones(()))
         return batched(physics, speeds), fine(physics, speeds)
     """
-    assert found("VM202", program) == [12, 22]
+    assert found("VM202", program) == [12, 19]
 
 
 def test_a_collective_over_another_name_than_that_of_the_pmap():

@@ -31,13 +31,13 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         if not regions:
             continue
         if change.value is not None and _holds_tracer(change.value):
-            yield _finding(change, regions[-1], is_tracer=True)
+            yield _finding(facts, change, regions[-1], is_tracer=True)
         elif _counts(change) and any(region.kind in REPEATED for region in regions):
-            yield _finding(change, regions[-1], is_tracer=False)
+            yield _finding(facts, change, regions[-1], is_tracer=False)
     for call in facts.calls(filter(_stores, facts.calls_by_name)):
         regions = _regions_of_store(call)
         if regions and any(_holds_tracer(value) for value in call.args[1:]):
-            yield _finding(call, regions[-1], is_tracer=True)
+            yield _finding(facts, call, regions[-1], is_tracer=True)
 
 
 def _holds_tracer(value: object) -> bool:
@@ -121,10 +121,14 @@ def _counts(change: Mutation) -> bool:
     return False
 
 
-def _finding(event: Mutation | Call, region: Region, is_tracer: bool) -> Finding:
+def _finding(
+    facts: SourceFacts, event: Mutation | Call, region: Region, is_tracer: bool
+) -> Finding:
+    from ...source.queries.blame import wrongly_called_at
+
     text, kind = event.text, region.kind
     return RULE.finding(
-        event.place,
+        wrongly_called_at(facts, event, lambda it: it.region is None),
         current=f"`{text}` keeps a traced value outside of the `{kind}` that traces it, where it "
         "has no value"
         if is_tracer
@@ -133,7 +137,10 @@ def _finding(event: Mutation | Call, region: Region, is_tracer: bool) -> Finding
         expected="a traced function changes nothing but its own local values",
         fix="Return the value, and store it where the function is called; what changes from one "
         "turn to the next belongs in the carry or in the arguments.",
-        evidence=(Evidence(f"inside of `{region.kind}`", region.place),),
+        evidence=(
+            Evidence("what is changed", event.place),
+            Evidence(f"inside of `{region.kind}`", region.place),
+        ),
         engine=Engine.SOURCE,
         confidence=Confidence.CERTAIN if is_tracer else Confidence.LIKELY,
     )

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Finding, Severity
+from ...finding import Engine, Evidence, Finding, Severity
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -34,6 +34,7 @@ def check(facts: Facts) -> Iterator[Finding]:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Maps over trees whose structures differ for certain."""
     from ...source.events import Fact
+    from ...source.queries.blame import given_together_at
     from ...source.queries.trees import prefix_difference
 
     for fact in facts.events(Fact):
@@ -43,14 +44,16 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         if any(it.arg == "is_leaf" for it in call.keywords):
             continue
         first, *others = fact.data["trees"]
-        how = next(filter(None, (prefix_difference(first, other) for other in others)), "")
-        if how:
+        differing = ((other, prefix_difference(first, other)) for other in others)
+        other, how = next(((it, how) for it, how in differing if how), (None, ""))
+        if other is not None:
             yield RULE.finding(
-                fact.place,
+                given_together_at(fact, [first, other]),
                 current=f"`{fact.text}` walks trees of different structure: {how}",
                 expected="all trees have the structure of the first",
                 fix="Make the second tree from the first (`jax.tree.map(jnp.zeros_like, params)`), "
                 "and keep the same keys and classes when you update it.",
+                evidence=(Evidence("they are walked here", fact.place),),
                 engine=Engine.SOURCE,
             )
 

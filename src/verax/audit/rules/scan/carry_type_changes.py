@@ -164,7 +164,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
 
 
 def _changes(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
-    from ...source.queries.loops import instead_of_pair, returned_at
+    from ...source.queries.carries import structure_changed_at
+    from ...source.queries.loops import instead_of_pair
     from ...source.queries.structure import difference
 
     if loop.kind == "scan" and instead_of_pair(loop.returned) is not None:
@@ -174,7 +175,7 @@ def _changes(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
         yield from _changed_leaves(facts, loop)
     else:
         yield RULE.finding(
-            returned_at(facts, loop) or loop.place,
+            structure_changed_at(facts, loop),
             current=f"the body of the {loop.kind} returns a carry of another structure than it "
             f"got: {changed}",
             expected="the carry has the same structure in and out",
@@ -248,17 +249,29 @@ def _narrows(before: Data, after: Data) -> bool:
     return first in kinds and second in kinds and kinds.index(second) < kinds.index(first)
 
 
+_COUNTERS = frozenset("count counts counter step steps index idx cursor iteration episodes".split())
+
+
+def _is_counter(before: Data, names: set[str]) -> bool:
+    """Whether a number is called a counter: it starts as an integer because it is one."""
+    words = {word for name in names for word in re.split(r"\W+", name)[-1].lower().split("_")}
+    return str(before.node.dtype).lstrip("~u").startswith("int") and not words.isdisjoint(_COUNTERS)
+
+
 def _changed_leaf(
     facts: SourceFacts, loop: Loop, before: Data, after: Data, grows: bool, narrows: bool = False
 ) -> Finding:
     from ...source.queries.loops import body_frame, shown_shape
-    from ...source.queries.names import local_name
+    from ...source.queries.names import local_name, names_of
 
     first = before.node.inputs[0] if before.node.inputs else before.node
     starts = None if first.operation in ("parameter", "argument") else first.place
     given = f"{before.node.dtype or 'an array'} {shown_shape(before.node.shape)}"
     handed_on = f"{after.node.dtype or 'one'} {shown_shape(after.node.shape)}"
-    name = local_name(facts, body_frame(facts, loop), before, after)
+    body = body_frame(facts, loop)
+    name = local_name(facts, body, before, after)
+    names = names_of(facts, before.node, body) | names_of(facts, after.node, body)
+    narrows = narrows or _is_counter(before, names)
     found = _Mismatch(name, given, handed_on, starts, after.node.place, grows)
     evidence = (
         Evidence(f"enters as {given}", starts),

@@ -61,7 +61,7 @@ _OF_ARGUMENTS = (
 
 def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
     """Maps that cannot work, by what is known of the function and its arguments."""
-    from ...source.queries.in_axes import fits, misfits
+    from ...source.queries.in_axes import axes_written_at, fits, misfits
     from ...source.values import Function
 
     for event, reason in misfits(facts):
@@ -72,8 +72,10 @@ def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
             expected, fix = _OF_SPECS
         transformed = event.transformed
         is_written = reason.startswith("`in_axes`") and "in_axes" in transformed.options
+        made = transformed.frame.place(transformed.syntax)
+        written = axes_written_at(event, reason) if is_written else None
         yield RULE.finding(
-            transformed.frame.place(transformed.syntax) if is_written else event.place,
+            written or (made if is_written else event.place),
             current=reason,
             expected=expected,
             fix=fix,

@@ -69,6 +69,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
 
 
 def _unbound(facts: SourceFacts, fact: Fact) -> Iterator[Finding]:
+    from ...source.queries.blame import wrongly_called_at
     from ...source.queries.handing import handed_in_at
     from ...source.queries.maps import bound_names
     from ...source.values import Constant
@@ -78,8 +79,14 @@ def _unbound(facts: SourceFacts, fact: Fact) -> Iterator[Finding]:
         if bound is None or name in bound:
             continue
         known = f"; what surrounds it binds {', '.join(map(repr, bound))}" if bound else ""
+        handed = handed_in_at(
+            fact, lambda it, name=name: isinstance(it, Constant) and it.value == name
+        )
+        called = wrongly_called_at(
+            facts, fact, lambda it, name=name: name in (bound_names(it) or ())
+        )
         yield RULE.finding(
-            handed_in_at(fact, lambda it, name=name: isinstance(it, Constant) and it.value == name),
+            handed if handed != fact.place else called,
             current=f"`{fact.text}` goes over the axis {name!r}, which nothing around it binds"
             + known,
             expected=_EXPECTED,

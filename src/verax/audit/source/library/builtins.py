@@ -270,7 +270,8 @@ def _text(
         return parts.as_text(machine, site, [*args[1:], *keywords.values()])
     if name == "builtins.format" and len(args) > 1:
         machine.convert(site, "format", template)
-    return parts.as_text(machine, site, args[:1])
+    known = parts.shown_text(template) if name == "builtins.str" else None
+    return Constant(known) if known is not None else parts.as_text(machine, site, args[:1])
 
 
 @handles("builtins.getattr")

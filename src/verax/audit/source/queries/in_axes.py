@@ -30,6 +30,7 @@ from .maps import applied_maps, mapped_axes
 from .signatures import cannot_take
 
 if TYPE_CHECKING:
+    from ...finding import Place
     from ..facts import SourceFacts
 
 
@@ -196,6 +197,18 @@ def _wrong_nesting(value: Value, axis: Value | None) -> Iterator[str]:
             yield f"`in_axes` has {len(entries)} entries for an argument of {len(parts)} parts"
     elif isinstance(value, (Mapping, Sequence)):
         yield "`in_axes` has another structure than the argument"
+
+
+def axes_written_at(event: Applied | Made, reason: str) -> Place | None:
+    """Where the part of `in_axes` is written that has another structure than its argument."""
+    transformed = event.transformed
+    args = event.args if isinstance(event, Applied) else []
+    for value, axis in zip(args, axes_of(transformed, len(args)), strict=True):
+        if not isinstance(axis, (Sequence, Mapping)) or reason not in _wrong_nesting(value, axis):
+            continue
+        if axis.syntax is not None and axis.made_in is not None:
+            return axis.made_in.place(axis.syntax)
+    return None
 
 
 def _wrong_axes(facts: SourceFacts, event: Applied) -> Iterator[str]:

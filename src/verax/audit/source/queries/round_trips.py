@@ -105,9 +105,14 @@ def _trip(
         return Trip(cls, function, f"{count} children are flattened, and {wrong} are unpacked")
     if not isinstance(after, Instance) or after.cls is not cls:
         return None
-    problem = _missing(function, count, after) or _swapped(fields, after)
+    problem = _missing(function, count, after)
     if problem:
         return Trip(cls, function, problem)
+    swapped = _swapped(fields, after)
+    if swapped:
+        is_in_order = _is_in_order(children, [fields.get(name, []) for name in after.attributes])
+        wrong = function if is_in_order else innermost_function(flatten) or function
+        return Trip(cls, wrong, swapped)
     forgotten = _forgotten(facts, cls, fields, after)
     if forgotten:
         return Trip(cls, innermost_function(flatten) or function, forgotten)
@@ -158,6 +163,13 @@ def _unpacked_count(function: Function, count: int) -> int:
         if not starred and len(target.elts) != count:
             return len(target.elts)
     return 0
+
+
+def _is_in_order(children: Value, fields: list[list[Node]]) -> bool:
+    """Whether children come in the order in which the constructor stores the fields."""
+    order = [node for nodes in fields for node in nodes]
+    numbers = [order.index(node) for node in nodes_of(children) if node in order]
+    return numbers == sorted(numbers)
 
 
 # What is asked of a child is no child: `costs is not None`.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
+
+from ..classes import all_fields, fields_are_leaves, is_static_field
 from ..values import Class, Constant, Data, Instance, Mapping, Sequence, Value
 
 _CONTAINERS = frozenset(("tuple", "list"))
@@ -20,6 +23,8 @@ def difference(one: Value | None, other: Value | None, depth: int = 0) -> str | 
         return _of_sequences(one, other, depth)
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return _of_mappings(one, other, depth)
+    if isinstance(one, Instance) and isinstance(other, Instance):
+        return _of_instances(one, other, depth)
     return None
 
 
@@ -48,6 +53,44 @@ def _of_mappings(one: Mapping, other: Mapping, depth: int) -> str | None:
         if found is not None:
             return found
     return None
+
+
+def _of_instances(one: Instance, other: Instance, depth: int) -> str | None:
+    if one.cls is not other.cls or not fields_are_leaves(one.cls):
+        return None
+    for name in all_fields(one.cls):
+        if not is_static_field(one.cls, name):
+            parts = one.attributes.get(name), other.attributes.get(name)
+            found = difference(*parts, depth + 1)
+            if found is not None:
+                return found
+    return None
+
+
+def way_to_difference(one: Value, other: Value) -> list[Hashable]:
+    """The positions, keys and names that lead to the innermost parts of two values that differ."""
+    way: list[Hashable] = []
+    while len(way) < 12:
+        for key, first in parts_of(one).items():
+            second = parts_of(other).get(key)
+            if second is not None and difference(first, second) is not None:
+                way.append(key)
+                one, other = first, second
+                break
+        else:
+            break
+    return way
+
+
+def parts_of(value: Value) -> dict[Hashable, Value]:
+    """What a container holds, by position, key or name."""
+    if isinstance(value, Sequence):
+        items = value.items or ()
+        names: Iterable[Hashable] = all_fields(value.type) if value.type else range(len(items))
+        return dict(zip(names, items, strict=False))
+    if isinstance(value, Mapping):
+        return dict(value.items)
+    return dict(value.attributes) if isinstance(value, Instance) else {}
 
 
 def described(one: Value | None, other: Value | None, depth: int = 0) -> str:

@@ -1,0 +1,52 @@
+"""Which of the calls on the way to a mistake is to be mended."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ..events import Event
+from ..frame import Frame
+from ..values import Value
+from .loops import calls
+
+if TYPE_CHECKING:
+    from ...finding import Place
+    from ..facts import SourceFacts
+
+
+def wrongly_called_at(facts: SourceFacts, event: Event, is_right: Callable[[Frame], bool]) -> Place:
+    """Where a function is called that does something wrong there, and is right elsewhere.
+
+    A function that is also called from where all is right is not to be changed: who calls it from
+    somewhere else is. `is_right` tells of a call of the function whether all is right there.
+    """
+    (frame, syntax), *around = calls(event)
+    for caller, called_at in around:
+        if not any(
+            _is_written(run) and run.called_at is not called_at and is_right(run)
+            for run in facts.record.runs.get(frame.function or syntax, ())
+        ):
+            break
+        frame, syntax = caller, called_at
+    return frame.place(syntax)
+
+
+def _is_written(run: Frame) -> bool:
+    """Whether a call is one of the program's own, and not one to see what a function does."""
+    return run.caller is not None and isinstance(run.called_at, ast.Call)
+
+
+def given_together_at(event: Event, things: list[Value]) -> Place:
+    """The call that brings together things which do not fit, through however many functions.
+
+    A helper that gets them all from its caller cannot know that they do not fit.
+    """
+    (frame, syntax), *around = calls(event)
+    for caller, called_at in around:
+        given = list(map(id, frame.given.values()))
+        if not isinstance(called_at, ast.Call) or not all(id(it) in given for it in things):
+            break
+        frame, syntax = caller, called_at
+    return frame.place(syntax)

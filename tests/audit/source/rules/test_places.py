@@ -1,0 +1,270 @@
+"""Where a mistake is told that several functions take part in: where it is to be mended."""
+
+import pytest
+
+from .reading import found
+
+BLAMED = {
+    "a helper that is right inside of a pmap, called outside of one": (
+        "VM201",
+        """
+        def centred(x):
+            return x - jax.lax.pmean(x, "i")
+
+        def evaluate(x):
+            return centred(x).sum()
+
+        train = jax.pmap(lambda x: centred(x), axis_name="i")
+        train(jnp.ones((2, 3)))
+        evaluate(jnp.ones(3))
+        """,
+        5,
+    ),
+    "a helper that collects, which is right outside of the scan": (
+        "JT101",
+        """
+        class Log:
+            def __init__(self):
+                self.rows = []
+
+            def add(self, row):
+                self.rows.append(row)
+
+        def run(xs):
+            log = Log()
+
+            def body(total, x):
+                log.add(total)
+                return total + x, None
+
+            total, _ = lax.scan(body, 0.0, xs)
+            log.add(total)
+            return total
+        """,
+        12,
+    ),
+    "a helper that collects, and is called nowhere else": (
+        "JT101",
+        """
+        class Log:
+            def __init__(self):
+                self.rows = []
+
+            def add(self, row):
+                self.rows.append(row)
+
+        def run(xs):
+            log = Log()
+
+            def body(total, x):
+                log.add(total)
+                return total + x, None
+
+            return lax.scan(body, 0.0, xs)
+        """,
+        6,
+    ),
+    "trees that a helper is given": (
+        "PT203",
+        """
+        def blend(old, new, rate):
+            return jax.tree.map(lambda a, b: a + rate * (b - a), old, new)
+
+        def twice(old, new):
+            return blend(old, new, 0.5)
+
+        def run(x):
+            target = {"w": x}
+            return twice(target, {"w": x, "b": x})
+        """,
+        9,
+    ),
+    "trees of which a helper makes one": (
+        "PT203",
+        """
+        def blend(old, x):
+            new = {"w": x, "b": x}
+            return jax.tree.map(lambda a, b: a + b, old, new)
+
+        def run(x):
+            return blend({"w": x}, x)
+        """,
+        3,
+    ),
+    "a memory that starts as nothing": (
+        "SC201",
+        """
+        from typing import NamedTuple
+
+        class Memory(NamedTuple):
+            total: jax.Array
+            last: jax.Array
+
+        def start():
+            total = jnp.zeros(())
+            return Memory(
+                total,
+                None,
+            )
+
+        def body(memory, x):
+            return Memory(memory.total + x, x), None
+
+        def run():
+            return lax.scan(body, start(), jnp.ones(5))
+        """,
+        11,
+    ),
+    "nothing in a dict of an object": (
+        "SC201",
+        """
+        from flax import struct
+
+        @struct.dataclass
+        class Carry:
+            seen: dict
+
+        def body(carry, x):
+            return carry.replace(seen={"last": x}), None
+
+        def run():
+            seen = {
+                "last": None,
+            }
+            first = Carry(seen=seen)
+
+            return lax.scan(body, first, jnp.ones(5))
+        """,
+        12,
+    ),
+    "a key that a helper adds, by a name that is put together": (
+        "SC201",
+        """
+        NAMES = ("a", "b")
+
+        def note(sums, x):
+            sums = dict(sums)
+            for name in NAMES:
+                sums[f"sum/{name}"] = sums[f"sum/{name}"] + x
+            sums["last"] = x
+            return sums
+
+        def run():
+            sums = {f"sum/{name}": jnp.zeros(()) for name in NAMES}
+            return lax.scan(lambda sums, x: (note(sums, x), x), sums, jnp.ones(5))
+        """,
+        7,
+    ),
+    "a counter that a body adds weights to": (
+        "SC201",
+        """
+        def body(i, state):
+            total, count = state
+            weight = jnp.exp(total)
+            count = count + weight
+            return total + weight, count
+
+        def run():
+            count = jnp.zeros((), jnp.int32)
+            return lax.fori_loop(0, 3, body, (jnp.zeros(()), count))
+        """,
+        4,
+    ),
+    "a sum that starts as an integer": (
+        "SC201",
+        """
+        def body(i, state):
+            weight = jnp.exp(jnp.ones(()))
+            return state + weight
+
+        def run():
+            total = jnp.zeros((), jnp.int32)
+            return lax.fori_loop(0, 3, body, total)
+        """,
+        6,
+    ),
+    "axes that are written elsewhere": (
+        "VM202",
+        """
+        AXES = {"w": 0}
+
+
+        def apply(params, x):
+            return params["w"] * x + params["b"]
+
+        def run(x):
+            params = {"w": jnp.ones(3), "b": jnp.ones(())}
+            return jax.vmap(apply, in_axes=(AXES, None))(params, x)
+        """,
+        1,
+    ),
+    "children that are not in the order of the constructor": (
+        "PT101",
+        """
+        @jax.tree_util.register_pytree_node_class
+        class Affine:
+            def __init__(self, scale, shift):
+                self.scale = scale
+                self.shift = shift
+
+            def tree_flatten(self):
+                return (self.shift, self.scale), None
+
+            @classmethod
+            def tree_unflatten(cls, _, children):
+                return cls(*children)
+        """,
+        8,
+    ),
+    "children that are taken apart in another order": (
+        "PT101",
+        """
+        @jax.tree_util.register_pytree_node_class
+        class Affine:
+            def __init__(self, scale, shift):
+                self.scale = scale
+                self.shift = shift
+
+            def tree_flatten(self):
+                return (self.scale, self.shift), None
+
+            @classmethod
+            def tree_unflatten(cls, _, children):
+                shift, scale = children
+                return cls(scale, shift)
+        """,
+        12,
+    ),
+    "a new version of a field of a state": (
+        "DF104",
+        """
+        from flax import struct
+
+        @struct.dataclass
+        class Buffer:
+            rows: jax.Array
+
+            def add(self, row):
+                return self.replace(rows=self.rows.at[0].set(row))
+
+        @struct.dataclass
+        class State:
+            buffer: Buffer
+            x: jax.Array
+
+        def step(state, row):
+            state.buffer.add(row)
+            return state.replace(x=state.x + 1)
+
+        def run(row):
+            return step(State(Buffer(jnp.zeros((3, 2))), jnp.zeros(())), row)
+        """,
+        16,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BLAMED)
+def test_the_place_to_mend(case: str):
+    code, program, line = BLAMED[case]
+    assert found(code, program) == [line]
