@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from typing import Any
 
 from ..classes import all_fields, fields_are_leaves, is_static_field
 from ..values import Class, Constant, Data, Instance, Mapping, Sequence, Value
@@ -82,7 +83,7 @@ def way_to_difference(one: Value, other: Value) -> list[Hashable]:
     return way
 
 
-def parts_of(value: Value) -> dict[Hashable, Value]:
+def parts_of(value: Value) -> dict[Any, Value]:
     """What a container holds, by position, key or name."""
     if isinstance(value, Sequence):
         items = value.items or ()
