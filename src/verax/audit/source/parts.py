@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .axes import annotated_shape
 from .classes import all_fields, base_names, field_of
 from .events import Fact
-from .graph import variation
+from .graph import Node, variation
 from .imports import attribute_of_module
 from .joining import element_of, one_of
 from .library.names import canonical
@@ -109,11 +109,25 @@ def _of_data(machine: Interpreter, site: Site, base: Data, name: str) -> Value:
         return result
     if name == "at":
         return Bound(External("ndarray.at"), base)
+    if node.operation == "join":
+        node = _unchanged_by(machine, node, name) or node
     child = node.child("field", name, site.syntax, site.frame)
     # A field of a tree may be static, as far as can be seen here.
     type_name = f"{base.type}.{name}" if base.type else ""
     traced = False if base.traced is False else None
     return Data(child, traced, type=type_name)
+
+
+def _unchanged_by(machine: Interpreter, node: Node, field: str) -> Node | None:
+    """The record whose field something still has, whichever of several ways was taken to it."""
+    while (replaced := machine.replaced.get(node)) is not None:
+        if field in replaced[1]:
+            return None
+        node = replaced[0].node
+    if node.operation != "join":
+        return node
+    origins = {_unchanged_by(machine, it, field) for it in node.inputs}
+    return origins.pop() if len(origins) == 1 else None
 
 
 def _static(site: Site, base: Data, name: str) -> Value:

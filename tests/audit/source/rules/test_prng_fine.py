@@ -176,6 +176,14 @@ FINE = {
             state = state._replace(key=key)
             return state, dict(key=key), jax.random.normal(key)
         """,
+    "a state that is given another key, on every way": """
+        def step(state, quick):
+            key, first = jax.random.split(state.key)
+            state = state.replace(key=key)
+            if quick:
+                state = state.replace(speed=2.0, key=jax.random.fold_in(key, 1))
+            return jax.random.normal(first), jax.random.normal(state.key)
+        """,
     "the same path at two times": """
         import equinox as eqx
 

@@ -230,6 +230,17 @@ REUSED = {
         """,
         4,
     ),
+    "a field of a state that copies keep": (
+        """
+        def step(state, quick):
+            noise = jax.random.normal(state.key)
+            state = state.replace(noise=noise)
+            if quick:
+                state = state.replace(speed=2.0)
+            return state.replace(x=jax.random.uniform(state.key))
+        """,
+        6,
+    ),
     "a key bound by a partial": (
         """
         def f(key, a, b):

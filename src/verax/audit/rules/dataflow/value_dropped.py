@@ -62,8 +62,11 @@ def _beside(own: Place | None, step: Step) -> Place | None:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by reading."""
     from ...source.queries.dropped import dropped_values
+    from ...source.queries.unread_versions import unread_versions
 
-    for it in dropped_values(facts):
+    elements = list(dropped_values(facts))
+    known = {it.place for it in elements}
+    for it in (*elements, *(it for it in unread_versions(facts) if it.place not in known)):
         if it.instead:
             current = f"`{it.instead}` is used here, while `{it.name}`, computed from it, is not"
             fix = f"Use `{it.name}` instead of `{it.instead}`, or remove its computation."

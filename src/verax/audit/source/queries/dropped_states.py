@@ -80,9 +80,7 @@ def _old_versions(frame: Frame, call: ast.Call, new: Value) -> list[str]:
     given = [it for it in (*owner, *call.args) if isinstance(it, (ast.Name, ast.Attribute))]
     olds = [(ast.unparse(it), _held(frame, it)) for it in given]
     return [
-        name
-        for name, old in olds
-        if old is not None and old is not new and _is_version_of(new, old)
+        name for name, old in olds if old is not None and old is not new and is_version_of(new, old)
     ][:1]
 
 
@@ -267,14 +265,14 @@ def _of_functions(
                 continue
             old = frame.environment.get(argument.id)
             used = _used_later(frame, statement, argument.id)
-            if old is not None and used is not None and _is_version_of(new, old):
+            if old is not None and used is not None and is_version_of(new, old):
                 what = f"`{argument.id}`"
                 place = frame.place(statement)
                 return DroppedState(place, ast.unparse(statement), what, frame.place(used))
     return None
 
 
-def _is_version_of(new: Value, old: Value) -> bool:
+def is_version_of(new: Value, old: Value) -> bool:
     """Whether a tree has the structure of another one, and is made from it."""
     if isinstance(new, Mapping) and isinstance(old, Mapping):
         same = bool(new.items) and new.items.keys() == old.items.keys()

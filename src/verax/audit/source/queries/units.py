@@ -60,7 +60,7 @@ def _with_unit(node: Node, axis: int) -> Node | None:
 def _is_literal(syntax: ast.AST | None) -> bool:
     """Whether an array is written down with its brackets: `jnp.array([[0], [1]])`."""
     first = syntax.args[0] if isinstance(syntax, ast.Call) and syntax.args else None
-    return isinstance(first, (ast.List, ast.Tuple))
+    return isinstance(first, ast.List) and any(isinstance(it, ast.List) for it in first.elts)
 
 
 def _adds_axis(syntax: ast.AST | None) -> bool:
