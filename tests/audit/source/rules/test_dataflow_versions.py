@@ -49,9 +49,71 @@ WRONG = {
 
             return jax.lax.scan(body, jax.tree.map(jnp.zeros_like, params), parts)[0]
         """,
+    "a field that follows from another one's new value": """
+        def verlet(state, force_fn, dt):
+            half = state.velocity + 0.5 * dt * state.force
+            position = state.position + dt * half
+            force = force_fn(position)
+            velocity = half + 0.5 * dt * force
+            return State(position, velocity=velocity, force=state.force)  # DF105
+
+        def again(state, force_fn, dt):
+            position = state.position + dt * state.velocity
+            force = force_fn(position)
+            velocity = state.velocity + 0.5 * dt * (force + state.force)
+            return state.replace(position=position, velocity=velocity)  # DF105
+        """,
+    "a count and an average that a transformation keeps as they were": """
+        def clipped(decay):
+            def update(updates, state, params=None):
+                norm = optax.global_norm(updates)
+                count = state.count + 1
+                average = decay * state.average + (1 - decay) * norm
+                scale = average / (1 - decay**count) / norm
+                return jax.tree.map(lambda g: g * scale, updates), state  # DF105
+
+            return optax.GradientTransformation(lambda params: Clip(0.0, 0), update)
+        """,
+    "a state that goes through two of three layers": """
+        class Net:
+            def __call__(self, x, state):
+                x, state = self.first(x, state)
+                x, state = self.second(x, state)
+                x, _ = self.third(x, state=state)  # DF105
+                return x, state
+        """,
 }
 
 RIGHT = {
+    "fields that are kept for a reason": """
+        def step(state, noise, rate):
+            obs = state.obs + noise
+            action = state.policy(obs)
+            count = state.count + 1
+            return State(obs=state.obs, action=action, count=count, rate=state.rate)
+
+        def update(updates, state, params=None):
+            count = state.count + 1
+            state = State(count=count, mean=state.mean)
+            return updates, state
+
+        def again(old, rate):
+            position = old.position + rate
+            velocity = old.velocity * rate
+            return State(position=position, velocity=velocity, start=old.start)
+        """,
+    "a step that is only looked at, and a transform that is used twice": """
+        def unroll(net, state, xs, last):
+            out, state = net(xs, state)
+            value, _ = net(last, state)
+            return out, value, state
+
+        def place(parent, pos, quat):
+            pos, quat = moved(parent, pos, quat)
+            start, _ = moved(parent, pos, quat)
+            pos, _ = moved(start, pos, quat)
+            return pos, quat
+        """,
     "the new version goes on": """
         def accumulate(loss, params, parts):
             def body(total, part):

@@ -96,7 +96,9 @@ _TAKES_LOGITS = {
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Calls of what takes logits, on what visibly holds probabilities."""
+    from ...source.queries.handing import handed_in_at
     from ...source.values import Data
+    from ...source.values import Value as SourceValue
 
     for call in facts.calls(_TAKES_LOGITS):
         position, name, kind = _TAKES_LOGITS[call.name]
@@ -106,8 +108,12 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         before = _made_by(kind, given.node)
         if before is None or _other_axis(call, before):
             continue
+
+        def holds_them(value: SourceValue, kind: str = kind, before: Node = before) -> bool:
+            return isinstance(value, Data) and _made_by(kind, value.node) is before
+
         yield RULE.finding(
-            call.place,
+            handed_in_at(call, holds_them),
             current=f"`{facts.name_of(given)}` holds probabilities already, and is "
             + (
                 "drawn from as if it held logits"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Engine, Finding, Severity
+from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,14 +14,37 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Calls that give a new version of one of their arguments to a name that is never read."""
+    from ...source.queries.kept_fields import kept_fields
+    from ...source.queries.threading import dropped_once
     from ...source.queries.versions import unthreaded
 
+    told: set[Place] = set()
     for it in unthreaded(facts):
+        told.add(it.place)
         yield RULE.finding(
             it.place,
             current=f"`{it.new}` is never read, and the old `{it.old}` {it.how}",
             expected=f"`{it.new}` takes the place of `{it.old}`",
             fix=f"assign it to `{it.old}`, or hand `{it.new}` on",
+            engine=Engine.SOURCE,
+        )
+    for kept in kept_fields(facts):
+        if kept.place not in told:
+            yield RULE.finding(
+                kept.place,
+                current=f"`{kept.new}` is computed anew, and the record keeps the old `{kept.old}`",
+                expected=f"the record is given `{kept.new}`",
+                fix=f"pass `{kept.new}={kept.new}`",
+                engine=Engine.SOURCE,
+            )
+    for it in dropped_once(facts):
+        yield RULE.finding(
+            it.place,
+            current=f"the new `{it.state}` is dropped here, and the old one used on; line "
+            f"{it.kept_at.line} keeps it",
+            expected=f"`{it.state}` is what the last call has made of it",
+            fix=f"assign it: `{it.state}`",
+            evidence=(Evidence(f"here `{it.state}` is threaded through", it.kept_at),),
             engine=Engine.SOURCE,
         )
 
@@ -39,7 +62,9 @@ Functions do not change the state that they are given, they return a new one. Wh
 first state: nothing is learned, and nothing fails.
 
 The names tell which value is a new version of which: `new_state`, `next_state` or `state_new` of
-`state`. A name that begins with an underscore says that the new version is not needed.
+`state`, and `count = state.count + 1` of the field that a copy of `state` keeps. Where one call of
+a function hands `state` on and another one drops it, that tells as much. Elsewhere a name that
+begins with an underscore says that the new version is not needed.
 """,
     wrong="""\
 import jax.numpy as jnp

@@ -80,9 +80,23 @@ _FIXES = {
 
 
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
-    """Logarithms of what holds zeros that the program itself has put there."""
+    """Logarithms of what holds zeros that the program has put there, means of empty segments."""
+    from ...source.queries.empty_segments import by_empty_segments
     from ...source.queries.logarithms import of_zero
     from ...source.values import Data
+
+    for quotient, count in by_empty_segments(facts):
+        if quotient.place is not None:
+            yield RULE.finding(
+                quotient.place,
+                current="a division by how many elements each segment has: one that has none "
+                "gives nan",
+                expected="the operation gets only numbers for which it is defined",
+                fix="divide by at least one, `total / jnp.maximum(count, 1)`",
+                evidence=(Evidence("the elements are counted here", count.place),),
+                engine=Engine.SOURCE,
+                confidence=Confidence.LIKELY,
+            )
 
     for it in of_zero(facts):
         place = it.node.place
@@ -112,8 +126,8 @@ A logarithm of zero is -inf, a root of a negative number nan, and either soon sp
 
 Reported only where the program itself brings such a number about: a probability that is exactly
 zero because its logit was masked with a large negative number, the zeros of `relu`, the first
-element of `arange`, the ends of a declared range. A value of which nothing is known is never
-reported, nor one that a `where` leaves out afterwards.""",
+element of `arange`, the ends of a declared range, the count of a segment to which nothing belongs.
+A value of which nothing is known is never reported, nor one that a `where` leaves out later.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

@@ -1,0 +1,105 @@
+"""A schedule that is told epochs where it counts steps."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Confidence, Engine, Finding, Severity
+from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
+
+# Schedules by name, with the positions at which they take numbers of steps.
+_SCHEDULES = {
+    "constant_schedule": (),
+    "cosine_decay_schedule": (1,),
+    "cosine_onecycle_schedule": (0,),
+    "exponential_decay": (1,),
+    "linear_onecycle_schedule": (0,),
+    "linear_schedule": (2,),
+    "polynomial_schedule": (3,),
+    "warmup_constant_schedule": (2,),
+    "warmup_cosine_decay_schedule": (2, 3),
+    "warmup_exponential_decay_schedule": (2, 3),
+    "join_schedules": (1,),
+}
+_STEPS = frozenset("decay_steps transition_steps warmup_steps transition_begin boundaries".split())
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Schedules of optax that get a number of epochs as it is."""
+    for name, positions in _SCHEDULES.items():
+        for call in facts.calls((f"optax.{name}", f"optax.schedules.{name}")):
+            syntax = call.syntax
+            if not isinstance(syntax, ast.Call):
+                continue
+            given = [it for i, it in enumerate(syntax.args) if i in positions]
+            given += [it.value for it in syntax.keywords if it.arg in _STEPS]
+            for value in given:
+                for it in value.elts if isinstance(value, (ast.List, ast.Tuple)) else [value]:
+                    if _is_epochs(it):
+                        yield RULE.finding(
+                            call.frame.place(it),
+                            current=f"`{ast.unparse(it)}` counts epochs, and the schedule steps of "
+                            "the optimiser: it is over after the first few of them",
+                            expected="a number of updates",
+                            fix=f"`{ast.unparse(it)} * steps_per_epoch`",
+                            engine=Engine.SOURCE,
+                        )
+
+
+def _is_epochs(value: ast.expr) -> bool:
+    """Whether something is a number of epochs by its name, not multiplied by anything."""
+    from ...words import words_of
+
+    if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Constant):
+        name = str(value.slice.value)
+    else:
+        name = value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", "")
+    words = words_of(name)
+    has_steps = not {"step", "steps", "per", "iterations", "updates", "in"}.isdisjoint(words)
+    return ("epochs" in words or "epoch" in words) and not has_steps
+
+
+RULE = Rule(
+    code="DF112",
+    name="epochs-as-steps",
+    title="A schedule gets epochs where it counts steps",
+    family="dataflow",
+    severity=Severity.ERROR,
+    confidence=Confidence.LIKELY,
+    explanation="""\
+optax counts calls of `update`. A schedule that is to last for ten epochs, and is told ten, is at
+its end after ten batches; the rest of the training goes on with the last learning rate.
+""",
+    wrong="""\
+import jax.numpy as jnp
+import optax
+
+def optimiser(rate, epochs, steps_per_epoch):
+    return optax.adam(optax.cosine_decay_schedule(rate, decay_steps=epochs))
+
+def entry(params):
+    return optimiser(1e-3, 10, 500).init(params)
+
+def inputs():
+    return (jnp.ones(3),)
+""",
+    right="""\
+import jax.numpy as jnp
+import optax
+
+def optimiser(rate, epochs, steps_per_epoch):
+    return optax.adam(optax.cosine_decay_schedule(rate, decay_steps=epochs * steps_per_epoch))
+
+def entry(params):
+    return optimiser(1e-3, 10, 500).init(params)
+
+def inputs():
+    return (jnp.ones(3),)
+""",
+    source=check_source,
+)

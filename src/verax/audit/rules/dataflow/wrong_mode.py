@@ -1,0 +1,146 @@
+"""A flag of training that is handed on as its opposite."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Confidence, Engine, Finding, Place, Severity
+from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
+    from ...source.frame import Frame
+
+_TRAINS = frozenset("train training is_training is_train train_mode".split())
+_EVALUATES = frozenset(
+    "deterministic use_running_average inference eval evaluate is_eval eval_mode is_evaluation "
+    "inference_mode".split()
+)
+_EVALUATIONS = frozenset("eval evaluate evaluation validate validation".split())
+# Such a function has its reasons.
+_BOTH = frozenset("train training mc dropout uncertainty ensemble sample samples".split())
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Calls that hand on a flag under a name of the opposite meaning, or evaluate by training."""
+    from ...source.remember import walked
+
+    for function, runs in facts.record.runs.items():
+        if not runs or runs[0].module is not facts.module or isinstance(function, ast.Lambda):
+            continue
+        for call in (it for it in walked(function) if isinstance(it, ast.Call)):
+            for keyword in call.keywords:
+                yield from _of_keyword(runs[0], function, call, keyword)
+
+
+def _of_keyword(
+    frame: Frame, function: ast.AST, call: ast.Call, keyword: ast.keyword
+) -> Iterator[Finding]:
+    name, value = keyword.arg or "", keyword.value
+    if name not in _TRAINS and name not in _EVALUATES:
+        return
+    place = frame.place(value)
+    given = _name(value)
+    opposite = _EVALUATES if name in _TRAINS else _TRAINS
+    is_turned = isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not)
+    turned = _name(value.operand) if isinstance(value, ast.UnaryOp) and is_turned else ""
+    if given in opposite or (turned == name and turned):
+        yield _finding(
+            place,
+            f"`{name}` is given `{ast.unparse(value)}`, which means the opposite",
+            f"`{name}={'not ' if given else ''}{given or turned}`",
+        )
+    elif isinstance(value, ast.Constant) and value.value is (name in _TRAINS):
+        title = getattr(function, "name", "")
+        if _is_evaluation(title) and _applies_model(call, name):
+            yield _finding(
+                place,
+                f"`{title}` calls the model with `{name}={value.value}`: as in training, with "
+                "dropout and the statistics of the batch",
+                f"`{name}={not value.value}`",
+            )
+
+
+def _finding(place: Place, current: str, fix: str) -> Finding:
+    return RULE.finding(
+        place,
+        current=current,
+        expected="the model trains in training, and is deterministic in evaluation",
+        fix=fix,
+        engine=Engine.SOURCE,
+    )
+
+
+def _name(value: ast.expr) -> str:
+    if isinstance(value, ast.Attribute):
+        return value.attr
+    return value.id if isinstance(value, ast.Name) else ""
+
+
+def _is_evaluation(title: str) -> bool:
+    from ...words import words_of
+
+    words = frozenset(words_of(title))
+    return not words.isdisjoint(_EVALUATIONS) and words.isdisjoint(_BOTH)
+
+
+def _applies_model(call: ast.Call, flag: str) -> bool:
+    """Whether a call applies a model; data sets have a flag of training, too."""
+    named = {it.arg for it in call.keywords}
+    return (
+        _name(call.func) in ("apply", "apply_fn")
+        or not named.isdisjoint(("rngs", "mutable"))
+        or flag in ("deterministic", "use_running_average")
+    )
+
+
+RULE = Rule(
+    code="DF111",
+    name="wrong-mode",
+    title="Training and evaluation are mixed up",
+    family="dataflow",
+    severity=Severity.CRITICAL,
+    confidence=Confidence.LIKELY,
+    explanation="""\
+`deterministic`, `use_running_average` and `inference` mean the opposite of `train`. Where one is
+handed on as the other, dropout is off in training and on in evaluation, and running averages are
+never updated. Nothing fails, and the results are only a little worse.
+""",
+    wrong="""\
+import flax.linen as nn
+import jax.numpy as jnp
+
+class Model(nn.Module):
+    @nn.compact
+    def __call__(self, x, train):
+        x = nn.Dense(4)(x)
+        return nn.Dropout(0.5)(x, deterministic=train)
+
+def entry(params, x):
+    return Model().apply(params, x, train=False)
+
+def inputs():
+    x = jnp.ones((2, 3))
+    return {"params": {"Dense_0": {"kernel": jnp.ones((3, 4)), "bias": jnp.ones(4)}}}, x
+""",
+    right="""\
+import flax.linen as nn
+import jax.numpy as jnp
+
+class Model(nn.Module):
+    @nn.compact
+    def __call__(self, x, train):
+        x = nn.Dense(4)(x)
+        return nn.Dropout(0.5)(x, deterministic=not train)
+
+def entry(params, x):
+    return Model().apply(params, x, train=False)
+
+def inputs():
+    x = jnp.ones((2, 3))
+    return {"params": {"Dense_0": {"kernel": jnp.ones((3, 4)), "bias": jnp.ones(4)}}}, x
+""",
+    source=check_source,
+)

@@ -1,0 +1,194 @@
+"""Fields that a record keeps although the same function has computed them anew.
+
+A new version is known by the field's name, and by what it is made of: one more than the field, a
+mixture of the field and something else, or made from other fields' new values that the record gets.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...finding import Place
+from ..frame import Frame
+from ..remember import walked
+
+if TYPE_CHECKING:
+    from ..facts import SourceFacts
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A record that is made with an old field; `new` is the name of its new value."""
+
+    place: Place
+    old: str
+    new: str
+
+
+def kept_fields(facts: SourceFacts) -> Iterator[Kept]:
+    """All such records of a file."""
+    for function, runs in facts.record.runs.items():
+        is_function = isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+        if is_function and runs and runs[0].module is facts.module and _reads_fields(function):
+            yield from _of_function(runs[0], function)
+
+
+def _reads_fields(function: ast.AST) -> bool:
+    return any(isinstance(it, ast.Attribute) for it in walked(function))
+
+
+def _of_function(frame: Frame, function: ast.AST) -> Iterator[Kept]:
+    made: dict[str, list[ast.Assign]] = {}
+    for statement, _ in frame.steps:
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+            made.setdefault(statement.targets[0].id, []).append(statement)
+    # What gets a value twice may have been used for something else in between.
+    once = {name: found[0] for name, found in made.items() if len(set(map(id, found))) == 1}
+    for record in _records(function):
+        for name, statement in once.items():
+            end = statement.end_lineno or statement.lineno
+            is_later = end < record.syntax.lineno and not _is_set_before(function, record)
+            if not is_later or not record.keeps(name):
+                continue
+            if _is_update(statement, record, name) or _follows(statement, record, name):
+                yield Kept(frame.place(record.syntax), f"{record.owner}.{name}", name)
+
+
+@dataclass(frozen=True)
+class _Record:
+    """A record that is made from an older one: its fields by name, as far as they are told."""
+
+    syntax: ast.expr
+    owner: str
+    given: dict[str, ast.expr]
+    fields: frozenset[str]
+
+    def keeps(self, field: str) -> bool:
+        """Whether it has the older one's value for a field that the function knows of."""
+        if field not in self.given:
+            return field in self.fields
+        return _is_field(self.given[field], self.owner, field)
+
+
+def _records(function: ast.AST) -> Iterator[_Record]:
+    """Copies with some fields replaced, records with fields of another one, and states given back.
+
+    In `Record(a, old.b)` a field is known by having the name of what it is given.
+    """
+    assert isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+    fields = _fields_of_names(function)
+    for node in walked(function):
+        if isinstance(node, ast.Call):
+            yield from _of_call(node, fields)
+        elif isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple):
+            for element in node.value.elts:
+                if isinstance(element, ast.Name) and element.id in _parameters(function):
+                    yield _Record(element, element.id, {}, fields.get(element.id, frozenset()))
+
+
+def _of_call(call: ast.Call, fields: dict[str, frozenset[str]]) -> Iterator[_Record]:
+    if any(it.arg is None for it in call.keywords):
+        return
+    named = {it.arg: it.value for it in call.keywords if it.arg is not None}
+    called = call.func
+    if isinstance(called, ast.Attribute) and called.attr in ("replace", "_replace"):
+        if named and not call.args and isinstance(called.value, ast.Name):
+            owner = called.value.id
+            yield _Record(call, owner, named, fields.get(owner, frozenset()))
+        return
+    name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+    if name.lstrip("_")[:1].isupper():
+        for it in call.args:
+            if isinstance(it, (ast.Name, ast.Attribute)):
+                named.setdefault(it.id if isinstance(it, ast.Name) else it.attr, it)
+        owners = {it for it in map(_owner, named.values()) if it}
+        if len(owners) == 1:
+            yield _Record(call, owners.pop(), named, frozenset())
+
+
+def _is_set_before(function: ast.AST, record: _Record) -> bool:
+    """Whether the older record's name gets another value before a record is made from it."""
+    return any(
+        isinstance(it, ast.Name)
+        and it.id == record.owner
+        and isinstance(it.ctx, ast.Store)
+        and it.lineno < record.syntax.lineno
+        for it in walked(function)
+    )
+
+
+def _owner(value: ast.expr) -> str:
+    """What a value is a field of, by name."""
+    base = value.value if isinstance(value, ast.Attribute) else None
+    return base.id if isinstance(base, ast.Name) else ""
+
+
+def _is_field(value: ast.expr, owner: str, field: str) -> bool:
+    return (
+        isinstance(value, ast.Attribute)
+        and value.attr == field
+        and isinstance(value.value, ast.Name)
+        and value.value.id == owner
+    )
+
+
+def _fields_of_names(function: ast.AST) -> dict[str, frozenset[str]]:
+    """The fields that a function reads of what it has a name for."""
+    found: dict[str, set[str]] = {}
+    for node in walked(function):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            found.setdefault(node.value.id, set()).add(node.attr)
+    return {owner: frozenset(names) for owner, names in found.items()}
+
+
+def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+    return {it.arg for it in (*function.args.posonlyargs, *function.args.args)}
+
+
+def _is_update(statement: ast.Assign, record: _Record, field: str) -> bool:
+    """Whether a value is one more than a field, or a mixture of it and something else."""
+    value = statement.value
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):
+        return False
+    for one, other in ((value.left, value.right), (value.right, value.left)):
+        if _is_field(one, record.owner, field):
+            return isinstance(other, ast.Constant) and other.value == 1
+        factor = _factor_of(one, record.owner, field)
+        if factor is not None:
+            return _multiplies(other, f"1 - {factor}") or _multiplies(other, f"1.0 - {factor}")
+    return False
+
+
+def _factor_of(value: ast.expr, owner: str, field: str) -> str | None:
+    """What a field is multiplied with."""
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult):
+        if _is_field(value.right, owner, field):
+            return ast.unparse(value.left)
+        if _is_field(value.left, owner, field):
+            return ast.unparse(value.right)
+    return None
+
+
+def _multiplies(value: ast.expr, factor: str) -> bool:
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Mult):
+        return False
+    return factor in (ast.unparse(value.left), ast.unparse(value.right))
+
+
+def _follows(statement: ast.Assign, record: _Record, field: str) -> bool:
+    """Whether a value is made from others that the record has, and not from the older record."""
+    if not isinstance(statement.value, (ast.Call, ast.BinOp)):
+        return False
+    read = [it for it in walked(statement.value) if isinstance(it, (ast.Name, ast.Attribute))]
+    if any(isinstance(it, ast.Name) and it.id == record.owner for it in read):
+        return False
+    names = {it.id for it in read if isinstance(it, ast.Name)}
+    new = {
+        name
+        for name, value in record.given.items()
+        if isinstance(value, ast.Name) and value.id == name and name != field
+    }
+    return bool(names & new)

@@ -1,0 +1,98 @@
+"""States that a function threads through one call and drops at another."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...finding import Place
+from ...words import words_of
+from ..frame import Frame
+from .flow import next_use
+from .reads import reads_of
+from .syntax import body_of
+
+if TYPE_CHECKING:
+    from ..facts import SourceFacts
+
+_STATES = frozenset("state states carry hidden cache memory h c hx cx mems stats".split())
+
+
+@dataclass(frozen=True)
+class DroppedOnce:
+    """A call that drops a state; at `kept_at` the same function hands it on."""
+
+    place: Place
+    state: str
+    kept_at: Place
+
+
+def dropped_once(facts: SourceFacts) -> Iterator[DroppedOnce]:
+    """`x, state = first(x, state)` and then `x, _ = second(x, state)`."""
+    for function, runs in facts.record.runs.items():
+        is_function = isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+        if is_function and runs and runs[0].module is facts.module:
+            yield from _of_function(runs[0], function)
+
+
+def _of_function(frame: Frame, function: ast.AST) -> Iterator[DroppedOnce]:
+    calls = [it for it in (_threaded(step) for step, _ in frame.steps) if it is not None]
+    for call in calls:
+        for number, name in enumerate(call.targets):
+            if not _is_for_nothing(function, call.statement, name) or not call.goes_on(number):
+                continue
+            for other in calls:
+                if other.statement is call.statement or number >= len(other.targets):
+                    continue
+                state = other.targets[number]
+                if (
+                    not _is_state(state)
+                    or state not in other.given
+                    or state not in call.given
+                    or state == name
+                ):
+                    continue
+                if next_use(body_of(frame), call.statement, state) is not None:
+                    kept_at = frame.place(other.statement)
+                    yield DroppedOnce(frame.place(call.statement), state, kept_at)
+                    break
+
+
+@dataclass(frozen=True)
+class _Call:
+    """An assignment of a call's results: their names, and the names that the call is given."""
+
+    statement: ast.Assign
+    targets: list[str]
+    given: frozenset[str]
+
+    def goes_on(self, but: int) -> bool:
+        """Whether another result takes the place of what the call was given.
+
+        Who only looks at what a step would give, after the last one, leaves all as it is.
+        """
+        return any(it in self.given for i, it in enumerate(self.targets) if i != but)
+
+
+def _threaded(statement: ast.stmt) -> _Call | None:
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
+        return None
+    target, call = statement.targets[0], statement.value
+    if not isinstance(target, ast.Tuple) or len(statement.targets) > 1:
+        return None
+    names = [it.id if isinstance(it, ast.Name) else "" for it in target.elts]
+    given = (*call.args, *(it.value for it in call.keywords))
+    return _Call(statement, names, frozenset(it.id for it in given if isinstance(it, ast.Name)))
+
+
+def _is_state(name: str) -> bool:
+    """Whether something is a state by its name; a position and a direction are none."""
+    return not _STATES.isdisjoint(words_of(name))
+
+
+def _is_for_nothing(function: ast.AST, statement: ast.stmt, name: str) -> bool:
+    if not name:
+        return False
+    return name.startswith("_") or not reads_of(function).after(statement, name)

@@ -1,0 +1,107 @@
+"""Means, deviations and softmaxes of what is masked."""
+
+import pytest
+
+from .claims import claimed_and_found
+
+WRONG = {
+    "a mean in a helper, of a mask made elsewhere": """
+        def average(values, weights):
+            return jnp.mean(values * weights[..., None])  # DF109
+
+        def loss(params, batch):
+            errors = (batch["x"] @ params - batch["y"]) ** 2
+            return average(errors, batch["valid"].astype(jnp.float32))
+        """,
+    "a choice, and a method": """
+        def loss(errors, is_pad):
+            return jnp.where(~is_pad, errors, 0.0).mean()  # DF109
+
+        def other(errors, padding_mask):
+            kept = jnp.where(padding_mask, errors, 0.0)
+            return kept.mean(axis=-1)  # DF109
+        """,
+    "standardised, then masked": """
+        def advantages(returns, values, mask):
+            raw = returns - values
+            scaled = (raw - raw.mean()) / (raw.std() + 1e-8)  # DF109
+            return jnp.sum(scaled * mask) / mask.sum()
+        """,
+    "attention that forgets some": """
+        def attend(q, k, v, valid):
+            weights = jax.nn.softmax(q @ k.T) * valid  # DF110
+            return weights @ v
+        """,
+    "a mean of an empty segment": """
+        def pooled(x, ids, n):
+            total = jax.ops.segment_sum(x, ids, n)
+            count = jax.ops.segment_sum(jnp.ones_like(ids), ids, num_segments=n)
+            return total / count.astype(x.dtype)[..., None]  # DF201
+
+        def histogram(x, ids):
+            return x / jnp.bincount(ids, length=8)  # DF201
+        """,
+}
+
+RIGHT = {
+    "divided by what is there": """
+        def by_share(x, mask):
+            return jnp.mean(x * mask) / jnp.mean(mask)
+
+        def by_weight(x, mask):
+            weight = mask / mask.mean()
+            return jnp.mean(x * weight)
+
+        def by_count(x, mask):
+            return jnp.mean(x, where=mask) + jnp.sum(x * mask) / jnp.maximum(mask.sum(), 1.0)
+
+        def by_chance(key, x):
+            mask = jax.random.bernoulli(key, 0.5, x.shape)
+            return jnp.mean(x * mask)
+
+        def weighted(x, importance):
+            return jnp.mean(x * importance)
+        """,
+    "each row on its own, and masked": """
+        def layer_norm(x, mask):
+            centred = x - x.mean(axis=-1, keepdims=True)
+            return centred * mask[..., None]
+        """,
+    "a softmax that knows": """
+        def attend(q, k, v, mask):
+            weights = jax.nn.softmax(jnp.where(mask, q @ k.T, -1e9))
+            return jnp.where(mask, weights, 0.0) @ v
+
+        def renormalised(scores, mask):
+            weights = jax.nn.softmax(scores) * mask
+            return weights / weights.sum(axis=-1, keepdims=True)
+
+        def largest(scores, k):
+            chances = jax.nn.softmax(scores)
+            top_mask = chances >= jax.lax.top_k(chances, k)[0][..., -1:]
+            return chances * top_mask
+
+        def rows(scores, mask):
+            return jax.nn.softmax(scores) * mask[:, None]
+        """,
+    "segments that have one at least": """
+        def pooled(x, ids, n):
+            count = jax.ops.segment_sum(jnp.ones_like(ids), ids, n)
+            total = jax.ops.segment_sum(x, ids, n)
+            chosen = jnp.where(count > 0, total / count, 0.0)
+            return total / jnp.maximum(count, 1), total / (count + 1e-6), chosen
+        """,
+}
+
+
+@pytest.mark.parametrize("program", WRONG.values(), ids=WRONG.keys())
+def test_it_is_found(program: str):
+    claimed, found = claimed_and_found(program, "dataflow")
+    assert claimed
+    assert found == claimed
+
+
+@pytest.mark.parametrize("program", RIGHT.values(), ids=RIGHT.keys())
+def test_it_is_left_alone(program: str):
+    _, found = claimed_and_found(program, "dataflow")
+    assert not found

@@ -1,0 +1,120 @@
+"""Optimisers, schedules and modes of training."""
+
+import pytest
+
+from .claims import claimed_and_found
+
+WRONG = {
+    "a flag that means the opposite": """
+        import flax.linen as nn
+
+        class Block(nn.Module):
+            @nn.compact
+            def __call__(self, x, is_training):
+                x = nn.BatchNorm(use_running_average=is_training)(x)  # DF111
+                return nn.Dropout(0.1, deterministic=not is_training)(x)
+
+        def evaluate(state, batch):
+            return state.apply_fn(state.variables, batch, train=True)  # DF111
+
+        def forward(model, x, *, deterministic):
+            return model(x, deterministic=not deterministic)  # DF111
+        """,
+    "epochs for steps": """
+        def rate(config, epochs):
+            first = optax.linear_schedule(0.0, config.rate, config.warmup_epochs)  # DF112
+            rest = optax.cosine_decay_schedule(config.rate, decay_steps=epochs)  # DF112
+            return optax.join_schedules([first, rest], [config["warmup_epochs"]])  # DF112
+        """,
+    "a schedule that goes uphill": """
+        def fit(loss, params, x):
+            schedule = optax.cosine_decay_schedule(1e-3, 100)
+            tx = optax.chain(optax.trace(0.9), optax.scale_by_schedule(schedule))  # DF113
+            state = tx.init(params)
+            for _ in range(3):
+                updates, state = tx.update(jax.grad(loss)(params, x), state)
+                params = optax.apply_updates(params, updates)
+            return params
+        """,
+    "a state for the other network": """
+        TX = optax.adam(1e-3)
+
+        def made():
+            actor, critic = jnp.ones(3), jnp.zeros(3)
+            return (actor, TX.init(actor)), (critic, TX.init(actor))  # DF114
+
+        def descended(loss, params, state, x):
+            updates, state = TX.update(jax.grad(loss)(params, x), state, params)
+            return optax.apply_updates(params, updates), state
+
+        def train(x):
+            actor, critic = made()
+            for _ in range(3):
+                actor = descended(lambda p, x: jnp.sum(p * x), *actor, x)
+                critic = descended(lambda p, x: jnp.sum((p - x) ** 2), *critic, x)
+            return actor[0], critic[0]
+        """,
+}
+
+RIGHT = {
+    "flags that mean the same": """
+        def evaluate(state, batch, train=False):
+            data = load(batch, train=True)
+            return state.apply_fn(state.variables, data, train=False), model(data, train=train)
+
+        def train_and_evaluate(state, batch):
+            return state.apply_fn(state.variables, batch, train=True)
+
+        def forward(model, x, train, inference):
+            return model(x, deterministic=not train) + model(x, inference=inference, key=None)
+        """,
+    "steps of so many epochs": """
+        def rate(config, epochs, steps_per_epoch):
+            first = optax.linear_schedule(0.0, config.rate, config.warmup_epochs * steps_per_epoch)
+            rest = optax.cosine_decay_schedule(config.rate, decay_steps=config.steps_per_epoch)
+            return optax.join_schedules([first, rest], [config.warmup_steps])
+        """,
+    "chains that go downhill, or of which too little is known": """
+        def fit(loss, params, x, rate, more):
+            schedule = optax.cosine_decay_schedule(1e-3, 100)
+            tx = optax.chain(
+                optax.chain(optax.clip(1.0), optax.scale_by_adam()),
+                optax.scale_by_schedule(lambda count: -schedule(count)),
+            )
+            other = optax.chain(optax.clip(1.0), optax.scale_by_adam(), optax.scale(rate))
+            third = optax.chain(optax.scale_by_adam(), more)
+            fourth = optax.chain(optax.scale_by_adam(), optax.scale(1e-3), optax.scale(-1.0))
+            for each in (tx, other, third, fourth):
+                updates, _ = each.update(jax.grad(loss)(params, x), each.init(params))
+                params = optax.apply_updates(params, updates)
+            return params
+        """,
+    "a state for parameters that were taken apart and put together": """
+        TX = optax.adam(1e-3)
+
+        def train(actor, critic, x):
+            tree = {"actor": actor, "critic": critic}
+            first, second = TX.init(tree["actor"]), TX.init(critic)
+            for _ in range(3):
+                slope = jax.grad(lambda p: jnp.sum(p * x))(tree["actor"])
+                error = jax.grad(lambda p: jnp.sum((p - x) ** 2))(tree["critic"])
+                moved, first = TX.update(slope, first)
+                better, second = TX.update(error, second)
+                tree["actor"] = optax.apply_updates(tree["actor"], moved)
+                tree["critic"] = optax.apply_updates(tree["critic"], better)
+            return tree
+        """,
+}
+
+
+@pytest.mark.parametrize("program", WRONG.values(), ids=WRONG.keys())
+def test_it_is_found(program: str):
+    claimed, found = claimed_and_found(program, "dataflow")
+    assert claimed
+    assert found == claimed
+
+
+@pytest.mark.parametrize("program", RIGHT.values(), ids=RIGHT.keys())
+def test_it_is_left_alone(program: str):
+    _, found = claimed_and_found(program, "dataflow")
+    assert not found
