@@ -14,6 +14,7 @@ from . import (
     reset_reversed,
     resets_all,
     same_step_bootstrapped,
+    steps_misaligned,
 )
 
 RULES: tuple[Rule, ...] = (
@@ -27,4 +28,5 @@ RULES: tuple[Rule, ...] = (
     reset_reversed.RULE,
     observation_not_reset.RULE,
     observation_after_action.RULE,
+    steps_misaligned.RULE,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Engine, Finding, Severity
+from ...finding import Confidence, Engine, Finding, Place, Severity
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -16,11 +16,16 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Targets from a record with a flag for the end of an episode, which has no part in them."""
-    from ...source.queries.targets import ends_beside, estimates, targets
+    from ...source.queries.targets import (
+        ends_beside,
+        estimates,
+        is_called_going_on,
+        targets,
+    )
 
     for it in targets(facts):
-        flag = ends_beside(it.frame, it.reward)
-        place = it.total.place
+        flag = ends_beside(facts, it.frame, it.reward)
+        place = _discounted_at(it) or it.total.place
         # Another factor may know of the end.
         if not flag or place is None or len(estimates(facts, it)) != 1 or _is_told(facts, it):
             continue
@@ -29,18 +34,31 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             current="the target adds a discounted estimate of what comes after, also where the "
             f"episode has ended: `{flag}` comes with the reward, and has no part in it",
             expected="where an episode ends, the target is the reward alone",
-            fix=f"multiply the estimate by `1 - {flag}`",
+            fix=f"multiply the estimate by `{flag if is_called_going_on(flag) else f'1 - {flag}'}`",
             engine=Engine.SOURCE,
         )
 
 
+def _discounted_at(target: Target) -> Place | None:
+    """Where one discount for all steps is made, if that has a place of its own."""
+    from ...source.queries.targets import FILLED, factors
+    from ...source.values import Data
+
+    made = [it.node for it in factors(target.product) if isinstance(it, Data)]
+    return next((it.place for it in made if it.operation in FILLED), None)
+
+
 def _is_told(facts: SourceFacts, target: Target) -> bool:
     """Whether flags come in somewhere: in the estimate, or where the target is used."""
+    from ...source.queries.names import names_of
     from ...source.queries.nodes import all_nodes, users_of
-    from ...source.queries.targets import is_end
+    from ...source.queries.targets import FILLED, is_called_going_on, is_end
 
     def is_flag(node: Node) -> bool:
-        return is_end(facts, node, target.frame)
+        if node.operation in FILLED:
+            return False
+        names = names_of(facts, node, target.frame)
+        return is_end(facts, node, target.frame) or any(map(is_called_going_on, names))
 
     if any(map(is_flag, target.total.ancestors())):
         return True

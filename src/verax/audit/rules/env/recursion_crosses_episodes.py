@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Place, Severity
-from ...words import is_episode_end
+from ...words import is_episode_end, is_reward
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -205,10 +205,16 @@ def _made_at(path: list[Node], frame: Frame, loop: Loop) -> Place:
     from ...source.queries.nodes import position_in
 
     first = path[0]
-    if first.operation in ("+", "-", "*") and first.place is not None:
+    is_own = first.frame is frame or (first.frame is not None and _knows_of_ends(first.frame))
+    if is_own and first.operation in ("+", "-", "*") and first.place is not None:
         return first.place
     made = [it for it in map(partial(position_in, frame), path) if it is not None]
     return frame.place(made[0]) if made else loop.place
+
+
+def _knows_of_ends(frame: Frame) -> bool:
+    """Whether a function knows of episodes; else who calls it has to see to their ends."""
+    return any(is_episode_end(it) or is_reward(it) for it in frame.environment)
 
 
 def _carried_on(place: Place, name: str, loop: Place) -> Verdict:

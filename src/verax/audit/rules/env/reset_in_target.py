@@ -140,6 +140,8 @@ def _replaced(facts: SourceFacts) -> dict[Node, Node]:
         flags, result = call.args[0], call.result
         if any(isinstance(it, Constant) for it in call.args[1:]):
             continue  # A number in the place of a value is a mask, and no reset.
+        if any(isinstance(it, Data) and it.node.operation == "carry" for it in call.args[1:]):
+            continue  # What has come in from the last step is memory that starts anew.
         if isinstance(flags, Data) and isinstance(result, Data):
             node = flags.node
             while node.operation in ("item", "ndarray.reshape") and node.inputs:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -93,35 +92,12 @@ def _compared(error: Node, total: Node) -> Node | None:
 
 
 def _bootstraps_from(target: Target, value: Node) -> bool:
+    from ...source.queries.positions import position
     from ...source.queries.targets import factors
     from ...source.values import Data
 
     nodes = [it.node for it in factors(target.product) if isinstance(it, Data)]
-    return any(_plain(it) is _plain(value) for it in nodes)
-
-
-def _plain(node: Node) -> Node:
-    """A value without a last element that is appended and cut off again."""
-    while True:
-        whole = node.inputs[0] if node.operation == "item" and node.inputs else None
-        if whole is None or not whole.operation.endswith(".concatenate") or not whole.inputs:
-            return node
-        if not _cuts_last(node.syntax) or len(whole.inputs) != 2 or not _is_one(whole.inputs[1]):
-            return node
-        node = whole.inputs[0]
-
-
-def _cuts_last(syntax: ast.AST | None) -> bool:
-    """Whether an index is `[:-1]`."""
-    return isinstance(syntax, ast.Subscript) and ast.unparse(syntax.slice) == ":-1"
-
-
-def _is_one(node: Node) -> bool:
-    """Whether an array is one row: `x[None]`, `x[-1:]`."""
-    syntax = node.syntax
-    return isinstance(syntax, ast.Subscript) and ast.unparse(syntax.slice) in (
-        *("None", "None, :", "None, ...", "-1:", "jnp.newaxis"),
-    )
+    return any(position(it) == position(value) for it in nodes)
 
 
 RULE = Rule(

@@ -35,13 +35,29 @@ def _scan(
     length = argument(args, keywords, 3, "length")
     if body is None or initial is None:
         return machine.opaque(name, site, (*args, *keywords.values()))
+    return scanned(machine, site, body, initial, xs, keywords, length)
+
+
+def scanned(
+    machine: Interpreter,
+    site: Site,
+    body: Value,
+    initial: Value,
+    xs: Value | None,
+    options: dict[str, Value],
+    length: Value | None = None,
+    is_spread: bool = False,
+) -> Value:
+    """The carry and the outputs of a scan; with `is_spread`, each of `xs` is an argument."""
     region = site.region("scan")
     if isinstance(length, Constant) and length.value is not None:
         region.details["size"] = length.value
     carry_in = turned(initial, "carry", site, region)
     nothing = xs is None or (isinstance(xs, Constant) and xs.value is None)
     slices = Constant(None) if nothing or xs is None else turned(xs, "slice", site, region)
-    returned = machine.call(site.inside(region), body, [carry_in, slices], {})
+    several = slices.items if is_spread and isinstance(slices, Sequence) else None
+    given = [slices] if several is None else several
+    returned = machine.call(site.inside(region), body, [carry_in, *given], {})
     carry_out, ys = _pair(machine, site, returned)
     outside = machine.tuple_of(
         _settled(join(initial, carry_out), region, site),
@@ -63,7 +79,7 @@ def _scan(
             length=length,
             returned=returned,
             outside=outside,
-            options=keywords,
+            options=options,
         )
     )
     return outside

@@ -84,6 +84,7 @@ def load() -> None:
         "frameworks",
         "haiku",
         "layers",
+        "lifted",
         "loops",
         "naming",
         "questions",

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 _SUMS = frozenset(
     "+ - jax.numpy.add jax.numpy.subtract jax.numpy.concatenate jax.numpy.stack".split()
 )
-_PLAIN = _SUMS | {"join", "item", "field", "element", "ndarray.astype", "jax.numpy.asarray"}
+_PLAIN = _SUMS | {
+    *("join", "item", "field", "element", "ndarray.astype", "jax.numpy.asarray", "stack", "lane"),
+}
 _STATISTICS = frozenset("mean var std count counts stats statistics ema avg rms total".split())
 
 
@@ -129,4 +131,6 @@ def flags_inside(loop: Loop, frame: Frame) -> set[Node]:
         if is_episode_end(name) and isinstance(value, Data)
     }
     carried = paired_leaves(loop.carry_in, loop.carry_out)
-    return own | {before.node for before, after in carried if after.node in own}
+    own |= {before.node for before, after in carried if after.node in own}
+    # What a map stacks was a flag for each of its lanes.
+    return own | {it for node in own if node.operation == "stack" for it in node.inputs}

@@ -24,7 +24,7 @@ from .nodes import all_nodes
 if TYPE_CHECKING:
     from ..facts import SourceFacts
 
-_DISCOUNTS = frozenset("gamma discount discounts discounting".split())
+_DISCOUNTS = frozenset("gamma discount discounts discounting disc".split())
 # They say that an episode has ended here, and not that it goes on.
 _ENDS = frozenset("done dones terminal terminals terminated terminations termination".split())
 # What may stand beside: `next_done`, `batch.is_terminal`, but not `gamma_with_terminal`.
@@ -124,15 +124,70 @@ def is_called_an_end(name: str) -> bool:
     return not words.isdisjoint(_ENDS) and words <= _ENDS | _BESIDE
 
 
-def ends_beside(frame: Frame, reward: Node) -> str:
-    """The name of a flag in the record from which a reward is taken; empty if there is none."""
-    for value, _ in _records_with(frame, reward):
-        cls = value.cls if isinstance(value, Instance) else value.type
-        fields = list(all_fields(cls)) if cls is not None else []
-        found = [name for name in fields if is_called_an_end(name)]
-        if found:
-            return found[0]
-    return ""
+def ends_beside(facts: SourceFacts, frame: Frame, reward: Node) -> str:
+    """The name of a flag that comes with a reward; empty if there is none.
+
+    It is in the record or the tuple from which the reward is taken, or a parameter beside it.
+    """
+    records = [
+        it.cls if isinstance(it, Instance) else it.type for it, _ in _records_with(frame, reward)
+    ]
+    classes = [it for it in records if it is not None]
+    classes += [it for it, _ in _likely_record(facts, reward)]
+    fields = [name for cls in classes for name in all_fields(cls)]
+    names = [*fields, *given_beside(frame, reward)]
+    return next((it for it in names if is_called_an_end(it) or is_called_going_on(it)), "")
+
+
+# They are zero where an episode ends, and one or a discount elsewhere.
+_GOES_ON = frozenset(
+    "discount discounts cont conts continue continues continuation continuations nonterminal "
+    "nonterminals notdone alive".split()
+)
+
+
+def is_called_going_on(name: str) -> bool:
+    """Whether a name is that of what is zero where an episode ends."""
+    words = set(words_of(name.rpartition(".")[2]))
+    return not words.isdisjoint(_GOES_ON) and words <= _GOES_ON | _BESIDE
+
+
+# They take a part of an array or lengthen it, and leave it what it is.
+_CUTS = frozenset(("item", "ndarray.astype", "jax.numpy.concatenate", "jax.numpy.asarray"))
+
+
+def given_beside(frame: Frame, part: Node) -> dict[str, Node]:
+    """What a function is given together with something: in one tuple, or as its parameters."""
+    given = {name: it.node for name, it in frame.given.items() if isinstance(it, Data)}
+    whole = part
+    while whole.operation in _CUTS and whole.inputs and not _is_member(whole):
+        whole = whole.inputs[0]
+    if whole in given.values():
+        return given
+    known = {name: it.node for name, it in frame.environment.items() if isinstance(it, Data)}
+    for value in frame.environment.values():
+        if isinstance(value, Sequence) and value.type is None and value.kind == "tuple":
+            items = [it.node for it in value.items or () if isinstance(it, Data)]
+            if part in items:
+                return {name: node for name, node in known.items() if node in items}
+    if not _is_unpacked(part):
+        return {}
+    return {
+        name: node
+        for name, node in known.items()
+        if _is_unpacked(node) and node.inputs[0] is part.inputs[0]
+    }
+
+
+def _is_member(node: Node) -> bool:
+    """Whether something is one of several things: an element of a tuple, or a value of a dict."""
+    return node.operation == "item" and (_is_unpacked(node) or node.label.startswith(("'", '"')))
+
+
+def _is_unpacked(node: Node) -> bool:
+    """Whether something is a part of a tuple: `a, b = pair`."""
+    is_number = node.operation == "item" and node.label.isdigit()
+    return is_number and not isinstance(node.syntax, ast.Subscript)
 
 
 class Part(NamedTuple):
@@ -150,8 +205,10 @@ def observations_beside(
         (value.cls if isinstance(value, Instance) else value.type, dict(parts))
         for value, parts in _records_with(frame, reward)
     ]
-    for cls, parts in [*records, *_likely_record(facts, reward)]:
-        fields = list(all_fields(cls)) if cls is not None else []
+    beside = given_beside(frame, reward)
+    named = [(list(all_fields(cls)) if cls is not None else [], parts) for cls, parts in records]
+    named += [(list(all_fields(cls)), parts) for cls, parts in _likely_record(facts, reward)]
+    for fields, parts in [*named, (list(beside), beside)]:
         seen = [Part(name, parts.get(name)) for name in fields if _is_observed(name)]
         after = [it for it in seen if "next" in it.name]
         now = [it for it in seen if it not in after]
@@ -166,7 +223,7 @@ def _is_observed(name: str) -> bool:
     return len(words) == 1 and (is_observation(name) or not words.isdisjoint(("state", "states")))
 
 
-def _likely_record(facts: SourceFacts, part: Node) -> list[tuple[Class | None, dict[str, Node]]]:
+def _likely_record(facts: SourceFacts, part: Node) -> list[tuple[Class, dict[str, Node]]]:
     """The one class of the program that has all fields which are read beside a field."""
     owner = part.inputs[0] if part.operation == "field" and part.inputs else None
     if owner is None or owner.children is None:
@@ -187,13 +244,17 @@ def _records_with(
                 yield value, known
 
 
+# One number, several times.
+FILLED = frozenset(f"jax.numpy.{name}" for name in ("full", "full_like", "ones", "ones_like"))
+
+
 def estimates(facts: SourceFacts, target: Target) -> list[Value]:
     """The factors of a discounted product but for one number for all."""
     return [it for it in factors(target.product) if not _is_one_number(facts, it, target.frame)]
 
 
 def _is_one_number(facts: SourceFacts, factor: Value, frame: Frame) -> bool:
-    if not isinstance(factor, Data):
+    if not isinstance(factor, Data) or factor.node.operation in FILLED:
         return True
     words = {it for name in names_of(facts, factor.node, frame) for it in words_of(name)}
     # A discount in a record is zero where an episode ends.
