@@ -1,6 +1,7 @@
 """Rollouts and what is learned from them; comments say what is to be found on their lines."""
 
 import pytest
+
 from .claims import claimed_and_found
 
 PROGRAMS = {
