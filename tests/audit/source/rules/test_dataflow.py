@@ -5,6 +5,38 @@ import pytest
 from .claims import claimed_and_found
 
 WRONG = {
+    "an update that is undone by the decay after it": """
+        def decay(sigma, rate):
+            return jnp.maximum(sigma * rate, 0.01)
+
+        def tell(state, fitness, rate):
+            delta = jnp.dot(fitness, state.noise)
+            sigma = jnp.clip(state.sigma - 0.1 * delta, 0.0, 1.0)
+            sigma = decay(state.sigma, rate)  # DF115
+            return state.replace(sigma=sigma)
+        """,
+    "a layer that the next one does not see": """
+        import flax.linen as nn
+
+        class Actor(nn.Module):
+            @nn.compact
+            def __call__(self, x):
+                embedding = nn.relu(nn.Dense(64)(x))
+                mean = nn.Dense(64)(embedding)
+                mean = nn.tanh(mean)
+                mean = nn.Dense(4)(embedding)  # DF115
+                return mean
+        """,
+    "a gradient that another one replaces": """
+        @jax.jit
+        def update(one, two, x, y):
+            def loss(w):
+                return jnp.mean((x @ w - y) ** 2), x @ w
+
+            (first, _), grad = jax.value_and_grad(loss, has_aux=True)(one)
+            (second, _), grad = jax.value_and_grad(loss, has_aux=True)(two)  # DF115
+            return one - 0.1 * grad, two - 0.1 * grad, first + second
+        """,
     "normalised by a helper, clipped, and forgotten": """
         def normalise(stats, x):
             return (x - stats["mean"]) / jnp.sqrt(stats["var"] + 1e-6)
@@ -262,6 +294,19 @@ WRONG |= {
 }
 
 RIGHT = {
+    "names that serve again": """
+        def forward(params, x, train):
+            hidden = jnp.tanh(x @ params["a"])
+            out = hidden @ params["b"]
+            hidden = jnp.tanh(x @ params["c"])
+            if train:
+                hidden = hidden * 0.5
+            y = jnp.zeros(3)
+            y = out + hidden
+            info, aux = jnp.min(x), jnp.max(x)
+            info, aux = jnp.min(y), jnp.max(y)
+            return y, info, aux
+        """,
     "a copy that is read in a branch": """
         def step(state, force, fast):
             moved = state._replace(force=force)

@@ -5,6 +5,42 @@ import pytest
 from .claims import claimed_and_found
 
 PROGRAMS = {
+    "a key that is split again, while the one split off for the draw is left": """
+        def ask(key, archive):
+            key, members_key, row_key = jax.random.split(key, 3)
+            members = jax.random.choice(key, archive, (6,))  # RK001
+            row = jax.random.randint(row_key, (), 0, 3)
+            keys = jax.random.split(key, 4)
+            return members, row, jax.vmap(jax.random.normal)(keys)
+    """,
+    "a key that is returned, while the one split off for the draw is left": """
+        def accept(state, ratio):
+            key, start_key, accept_key = jax.random.split(state["key"], 3)
+            x = state["x"] + jax.random.normal(start_key, ratio.shape)
+            taken = jax.random.uniform(key, ratio.shape) < ratio  # RK001
+            return {"key": key, "x": jnp.where(taken, x, state["x"])}
+    """,
+    "a key that is returned, with another one left on purpose": """
+        def accept(state, ratio):
+            key, _, accept_key = jax.random.split(state["key"], 3)
+            taken = jax.random.uniform(accept_key, ratio.shape) < ratio
+            return {"key": key, "x": jnp.where(taken, 1.0, state["x"])}
+    """,
+    "the only child of a split, given to a kernel and handed on": """
+        def search(key, make_kernel, state):
+            def update(carry):
+                key, size = carry
+                _, key = jax.random.split(key)
+                rate = make_kernel(size)(key, state)  # RK001
+                return key, jnp.where(rate > 0.8, size * 2.0, size / 2.0)
+
+            return lax.while_loop(lambda carry: carry[1] > 0.1, update, (key, 1.0))
+    """,
+    "one key for two functions that are compared": """
+        def compare(one, other):
+            key = jax.random.key(0)
+            return one(key) - other(key)
+    """,
     "a loop that carries a key which is drawn from before": """
         def f(key, x):
             x = x + jax.random.normal(key, x.shape)

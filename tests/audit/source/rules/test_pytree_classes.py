@@ -352,6 +352,27 @@ def test_a_module_of_flax_is_frozen_after_its_setup():
     assert found("PT204", program) == [14]
 
 
+def test_a_module_of_flax_that_nobody_has_bound_can_be_changed():
+    program = """
+    from flax import linen as nn
+
+    class Encoder(nn.Module):
+        width: int
+
+        def __call__(self, x):
+            return nn.Dense(self.width)(x)
+
+    class Policy:
+        def __init__(self, width):
+            self.encoder = Encoder(width)
+
+        def build(self, key):
+            self.encoder.apply = jax.jit(self.encoder.apply)
+            return self.encoder.init(key, jnp.ones(3))
+    """
+    assert found("PT204", program) == []
+
+
 def test_a_frozen_object_that_is_unlocked_around_a_change():
     program = """
     import contextlib

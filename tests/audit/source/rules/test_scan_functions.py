@@ -250,3 +250,14 @@ def test_a_carry_that_becomes_a_boolean_is_told_in_the_body():
     wider = program.replace("score > best", "jnp.float32(1) + best")
     assert found("SC201", wider) == []
     assert found("SC201", wider.replace("start = jnp.float32", "start = jnp.int32")) == [2]
+
+
+def test_branches_that_each_have_an_operand_of_their_own():
+    program = """
+    from elsewhere import identity
+
+    def f(p, x, y):
+        return lax.cond(p, (x, y), lambda pair: pair[0] + pair[1], y, identity)
+    """
+    assert found("SC203", program) == []
+    assert found("SC203", program.replace("identity)", "lambda a, b: a)")) == [4]

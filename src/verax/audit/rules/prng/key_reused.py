@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Engine, Evidence, Finding, Severity, Verified
+from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity, Verified
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -110,8 +110,14 @@ def _used_once(facts: SourceFacts, found: list[Finding]) -> Iterator[Verified]:
 def _reuses(facts: SourceFacts) -> Iterator[Finding]:
     """Every use of a key after its first, on a path that the program can take."""
     from ...source.graph import Node
+    from ...source.queries.handing import handed_in_at, is_key
     from ...source.queries.keys import excluded, is_copied, is_function_of_object, parents, uses
     from ...source.queries.reordering import moves_along
+    from ...source.queries.spare_keys import (
+        drawn_and_returned,
+        is_only_child,
+        spare_beside,
+    )
     from ...source.queries.turns import handed_on_used
 
     told: dict[Node, int] = {}
@@ -120,6 +126,8 @@ def _reuses(facts: SourceFacts) -> Iterator[Finding]:
         before, when[use] = use.before, number
         if before is None or is_function_of_object(facts, use, before) or is_copied(before, use):
             continue
+        if not use.is_certain and not before.is_certain and not (use.by and before.by):
+            continue  # two functions that nobody knows, which may be compared with each other
         if not excluded(before, use) and not moves_along(facts, before, use):
             # A key that is split twice has the same children twice: these are not told as well.
             if use.by == "jax.random.split":
@@ -128,24 +136,44 @@ def _reuses(facts: SourceFacts) -> Iterator[Finding]:
             if not any(when.get(before, number) < it for it in again):
                 yield _used_again(facts, before, use)
     for place, name, use in handed_on_used(facts):
+        spare = spare_beside(use.key.node)
         yield RULE.finding(
-            place,
+            handed_in_at(use, is_key(use.key.node))
+            if spare or is_only_child(use.key.node)
+            else place,
             current=f"`{name}` is {facts.key_use_in_words(use)} here, and handed on to the next "
             "iteration of the loop, which uses it again",
             expected="each key is consumed once: drawn from, or split",
-            fix="hand on another child of the split than the one that is used",
+            fix=f"use `{spare}` here, which nothing else uses"
+            if spare
+            else "hand on another child of the split than the one that is used",
             evidence=(Evidence("the use", use.place),),
             engine=Engine.SOURCE,
+        )
+    for use, spare in drawn_and_returned(facts):
+        name = facts.name_of(use.key)
+        yield RULE.finding(
+            use.place,
+            current=f"`{name}` is {facts.key_use_in_words(use)} here, and returned for others to "
+            f"use; `{spare}`, which was split off before, is never used",
+            expected="each key is consumed once: drawn from, or split",
+            fix=f"use `{spare}` here",
+            engine=Engine.SOURCE,
+            confidence=Confidence.LIKELY,
         )
 
 
 def _used_again(facts: SourceFacts, before: KeyUse, use: KeyUse) -> Finding:
     from ...source.queries.handing import entered, given_back_at
     from ...source.queries.keys import name_at
+    from ...source.queries.spare_keys import spare_beside
 
     earlier, later = facts.places_apart(entered(before, use), entered(use, before))
     later = given_back_at(before, use) or later
     name = name_at(facts, use, later)
+    spare = spare_beside(before.key.node)
+    if spare and use.by == "jax.random.split" != before.by:
+        return _used_instead(facts, before, earlier, name, spare)
     first, second = facts.key_use_in_words(before), facts.key_use_in_words(use)
     again = f"{second} again" if first == second else second
     is_certain = use.is_certain and before.is_certain
@@ -160,6 +188,20 @@ def _used_again(facts: SourceFacts, before: KeyUse, use: KeyUse) -> Finding:
         ),
         engine=Engine.SOURCE,
         confidence=Confidence.CERTAIN if is_certain else Confidence.LIKELY,
+    )
+
+
+def _used_instead(facts: SourceFacts, use: KeyUse, place: Place, name: str, spare: str) -> Finding:
+    """A key that is split again later serves for a draw, and the one split off for it does not."""
+    return RULE.finding(
+        place,
+        current=f"`{name}` is {facts.key_use_in_words(use)} here, and split again later; "
+        f"`{spare}`, which was split off with it, is never used",
+        expected="each key is consumed once: drawn from, or split",
+        fix=f"use `{spare}` here",
+        evidence=(Evidence("the use", use.place),),
+        engine=Engine.SOURCE,
+        confidence=Confidence.CERTAIN if use.is_certain else Confidence.LIKELY,
     )
 
 

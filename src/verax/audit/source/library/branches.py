@@ -10,6 +10,7 @@ from ..joining import join
 from ..values import (
     Bound,
     Data,
+    External,
     Function,
     Partial,
     Sequence,
@@ -31,8 +32,7 @@ def _cond(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     predicate = argument(args, keywords, 0, "pred")
-    if len(args) == 5 and not keywords and _is_function(args[2]) and _is_function(args[4]):
-        # The older form, with an operand before each branch.
+    if len(args) == 5 and not keywords and _has_operand_before_each(args):
         branches, operands = [args[2], args[4]], [[args[1]], [args[3]]]
     else:
         true = argument(args, keywords, 1, "true_fun")
@@ -42,6 +42,17 @@ def _cond(
         rest = args[3:] + ([keywords["operand"]] if "operand" in keywords else [])
         branches, operands = [true, false], [rest, rest]
     return _branches(machine, site, "cond", predicate, branches, operands)
+
+
+def _has_operand_before_each(args: list[Value]) -> bool:
+    """Whether `cond` is called in its older form: an operand, its branch, and again."""
+    if _is_function(args[1]) or isinstance(args[1], External):
+        return False
+    # A function that is imported may be any value, if it is not known to be one.
+    branches = (args[2], args[4])
+    return any(map(_is_function, branches)) and all(
+        _is_function(it) or isinstance(it, External) for it in branches
+    )
 
 
 def _is_function(value: Value) -> bool:

@@ -53,7 +53,7 @@ def consumed_outside(
         given += [keywords[it] for it in _NAMES if it in keywords]
     elif not name or method in _MODELS:
         given += [keywords[it] for it in ("key", "rng_key", "rngs") if it in keywords]
-    if method in _FIRST and args:
+    if args and (method in _FIRST or (not name and _is_key(args[0]))):
         given.append(args[0])
     if name.startswith(_SAMPLERS):
         taken = (*args, *keywords.values())
@@ -69,6 +69,10 @@ def consumed_outside(
             if leaf.node not in seen and may_be_key(leaf):
                 seen.add(leaf.node)
                 machine.use_key(site, leaf, name, is_certain=False)
+
+
+def _is_key(value: Value) -> bool:
+    return isinstance(value, Data) and value.node.is_key
 
 
 def may_be_key(value: Data) -> bool:

@@ -166,7 +166,7 @@ def _replaced(
     frame: Frame, live: set[Node], statement: ast.stmt, name: str, value: Data
 ) -> list[Dropped]:
     """The value that this one is a version of, where it is used afterwards."""
-    names = _names_in(frame, name)
+    names = names_in(frame, name)
     # Of several results some are often of no use.
     together = {it.id for it in walked(statement) if isinstance(it, ast.Name) and _is_bound(it)}
     for source in _versions_of(value.node):
@@ -183,7 +183,7 @@ def _is_bound(name: ast.Name) -> bool:
     return isinstance(name.ctx, ast.Store)
 
 
-def _names_in(frame: Frame, but: str) -> dict[Node, str]:
+def names_in(frame: Frame, but: str) -> dict[Node, str]:
     """What a function calls its values, and the fields of a state that it is given."""
     found: dict[Node, str] = {}
     for key, it in frame.environment.items():

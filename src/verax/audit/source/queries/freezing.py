@@ -74,10 +74,21 @@ def is_still_made(change: Mutation, cls: Class) -> bool:
     attribute = getattr(change.syntax, "attr", "")
     if attribute.startswith("__") or (attribute in cls.attributes and attribute not in cls.fields):
         return True
+    if "flax.linen.Module" in base_names(cls) and not _is_own(change):
+        return True  # one that is bound to no variables yet can be changed from outside
     names = {getattr(frame.function, "name", "") for frame in change.frame.callers()}
     if not _MAKING.isdisjoint(names):
         return True
     return any(name in _called_while_made(cls) for name in names)
+
+
+def _is_own(change: Mutation) -> bool:
+    """Whether a method sets an attribute of the object that it was called on."""
+    owner = change.syntax.value if isinstance(change.syntax, ast.Attribute) else None
+    function = change.frame.function
+    if not isinstance(owner, ast.Name) or not isinstance(function, ast.FunctionDef):
+        return False
+    return [owner.id] == [it.arg for it in function.args.args[:1]]
 
 
 def is_unlocked(change: Mutation) -> bool:

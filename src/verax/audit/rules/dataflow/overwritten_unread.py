@@ -1,0 +1,71 @@
+"""A value that is replaced before anybody has read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Names that are given a value anew, from what the unread one was made of."""
+    from ...source.queries.overwritten import overwritten_values
+
+    for it in overwritten_values(facts):
+        lost = f"line {it.computed.line}"
+        current = f"`{it.name}` starts again from `{it.source}`: what {lost} made of it is lost"
+        fix = f"Use `{it.name}` instead of `{it.source}` here, or remove {lost}."
+        if it.is_gradient:
+            current = f"`{it.name}` is replaced here before the gradient of {lost} was applied"
+            fix = "Give each gradient a name of its own, and apply each to its parameters."
+        yield RULE.finding(
+            it.replaced,
+            current=current,
+            expected="a value that is computed is read before its name gets another one",
+            fix=fix,
+            evidence=(Evidence(f"`{it.name}` is computed here, and never read", it.computed),),
+            engine=Engine.SOURCE,
+            confidence=Confidence.LIKELY,
+        )
+
+
+RULE = Rule(
+    code="DF115",
+    name="overwritten-unread",
+    title="A value is replaced before it is read",
+    family="dataflow",
+    severity=Severity.CRITICAL,
+    explanation="""\
+A name is given a value, and another one before anybody has read the first. Where the second is
+computed from what the first was computed from, a step of a chain has no effect: a layer is
+skipped, an update is undone. A gradient that is lost like this trains nothing.
+""",
+    wrong="""\
+import jax.numpy as jnp
+
+def entry(x, w, v):
+    hidden = jnp.tanh(x @ w)
+    hidden = x @ v
+    return hidden.sum()
+
+def inputs():
+    return jnp.ones((2, 3)), jnp.ones((3, 3)), jnp.ones((3, 3))
+""",
+    right="""\
+import jax.numpy as jnp
+
+def entry(x, w, v):
+    hidden = jnp.tanh(x @ w)
+    hidden = hidden @ v
+    return hidden.sum()
+
+def inputs():
+    return jnp.ones((2, 3)), jnp.ones((3, 3)), jnp.ones((3, 3))
+""",
+    source=check_source,
+)

@@ -1,0 +1,129 @@
+"""Values that a name is given and loses again, before anybody reads them.
+
+A name that is given another value before it was read is often harmless. It is told where the new
+value starts over from what the old one was made of: the step in between has no effect then.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any, cast
+
+from ...finding import Place
+from ..frame import Frame
+from ..graph import Node
+from ..remember import remembered, walked
+from ..values import Data, Value, nodes_of
+from .dropped import names_in
+from .dropped_states import named_parts_of
+from .reads import reads_of
+from .syntax import statements_in
+
+if TYPE_CHECKING:
+    from ..facts import SourceFacts
+
+_PARTS = frozenset(("item", "field", "element"))
+
+
+@dataclass(frozen=True)
+class Overwritten:
+    """A name, where its value was computed, where it is replaced, and what both start from."""
+
+    name: str
+    computed: Place
+    replaced: Place
+    source: str
+    is_gradient: bool
+
+
+def overwritten_values(facts: SourceFacts) -> Iterator[Overwritten]:
+    """All of them, in each function once."""
+    for function, runs in facts.record.runs.items():
+        if isinstance(function, ast.Lambda) or not runs or runs[0].module is not facts.module:
+            continue
+        pairs = _stored_twice(function)
+        if pairs:
+            yield from _of_run(function, runs[0], pairs)
+
+
+def _of_run(
+    function: ast.AST, frame: Frame, pairs: list[tuple[ast.Assign, ast.Assign, str]]
+) -> Iterator[Overwritten]:
+    values = dict(frame.steps)
+    within = reads_of(function).within
+    for first, second, name in pairs:
+        if name in within or first not in values or second not in values:
+            continue
+        old, new = _part(first, values[first], name), _part(second, values[second], name)
+        if not isinstance(old, Data) or old.node.is_key or old.traced is False:
+            continue
+        places = frame.place(first), frame.place(second)
+        if old.node.operation == "gradient":
+            yield Overwritten(name, *places, "", is_gradient=True)
+        elif isinstance(first.targets[0], ast.Name) and isinstance(second.targets[0], ast.Name):
+            source = _start_again(frame, name, old.node, new)
+            if source:
+                yield Overwritten(name, *places, source, is_gradient=False)
+
+
+def _part(statement: ast.Assign, value: Value, name: str) -> Value | None:
+    """What a statement gives to a name."""
+    parts = named_parts_of(statement.targets[0], value)
+    return next((it for at, it in parts if isinstance(at, ast.Name) and at.id == name), None)
+
+
+def _start_again(frame: Frame, name: str, old: Node, new: Value | None) -> str:
+    """What a new value is computed from that an old one was computed from too, as its name."""
+    names = names_in(frame, name)
+    made_from = set(islice(old.ancestors(), 300)) - {old}
+    for node in nodes_of(new) if new is not None else ():
+        for it in _operands(frame, node):
+            if it in made_from and it in names:
+                return names[it]
+    return ""
+
+
+def _operands(frame: Frame, node: Node) -> Iterator[Node]:
+    """What a statement computes a value from, itself or in the functions that it calls."""
+    pending = [node]
+    for current in pending:
+        if len(pending) > 100:
+            return
+        for it in current.inputs:
+            yield it
+            is_elsewhere = it.frame is not frame and it.operation != "parameter"
+            if is_elsewhere or current.operation in _PARTS:
+                pending.append(it)
+
+
+@remembered
+def _stored_twice(function: ast.AST) -> list[tuple[ast.Assign, ast.Assign, str]]:
+    """Statements of one block, each with a later one that stores to the same name, unread."""
+    found: list[tuple[ast.Assign, ast.Assign, str]] = []
+    for owner in (function, *statements_in(function)):
+        for block in ("body", "orelse", "finalbody"):
+            statements: Any = getattr(owner, block, None)
+            if isinstance(statements, list):
+                found.extend(_in_block(cast("list[ast.stmt]", statements)))
+    return found
+
+
+def _in_block(block: list[ast.stmt]) -> Iterator[tuple[ast.Assign, ast.Assign, str]]:
+    unread: dict[str, ast.Assign] = {}
+    for statement in block:
+        stored: set[str] = set()
+        for node in walked(statement):
+            if isinstance(node, ast.Name):
+                if isinstance(node.ctx, ast.Store):
+                    stored.add(node.id)
+                else:
+                    unread.pop(node.id, None)
+        before = {name: unread.pop(name) for name in stored if name in unread}
+        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+            continue
+        yield from ((it, statement, name) for name, it in before.items())
+        if isinstance(statement.value, (ast.Call, ast.BinOp)):
+            unread.update((name, statement) for name in stored if not name.startswith("_"))
