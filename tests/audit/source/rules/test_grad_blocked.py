@@ -6,6 +6,17 @@ from .claims import claimed_and_found
 from .reading import found
 
 WRONG = {
+    "straight through with the wrong sign": """
+        def hard(logits):
+            soft = jax.nn.softmax(logits)
+            onehot = jax.nn.one_hot(jnp.argmax(soft, -1), logits.shape[-1])
+            return jax.lax.stop_gradient(onehot + soft) - soft  # GR013
+
+        def loss(w, x):
+            return jnp.mean(hard(x @ w) ** 2)
+
+        gradient = jax.grad(loss)
+        """,
     "a gate that is a comparison": """
         def loss(params, x):
             gate = (x @ params["gate"] > 0).astype(jnp.float32)  # GR010
@@ -98,6 +109,24 @@ WRONG = {
 }
 
 RIGHT = {
+    "a value that is pulled to its own return": """
+        def hard(logits):
+            soft = jax.nn.softmax(logits)
+            onehot = jax.nn.one_hot(jnp.argmax(soft, -1), logits.shape[-1])
+            return jax.lax.stop_gradient(onehot - soft) + soft
+
+        def reversed_gradient(x):
+            return jax.lax.stop_gradient(2 * x) - x
+
+        def loss(w, x, done):
+            value = x @ w["value"]
+            advantage = jax.lax.stop_gradient(jnp.where(done, 0.0, value[1:].mean() - value))
+            error = jax.lax.stop_gradient(advantage + value) - value
+            policy = hard(reversed_gradient(x @ w["policy"]))
+            return jnp.mean(error**2) + jnp.mean(policy)
+
+        gradient = jax.grad(loss)
+        """,
     "an index beside a smooth path": """
         def height(pos, grid):
             i = jnp.floor(pos).astype(jnp.int32)

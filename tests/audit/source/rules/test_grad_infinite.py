@@ -5,6 +5,25 @@ import pytest
 from .claims import claimed_and_found
 
 WRONG = {
+    "a descent that starts with zeros": """
+        def rotation(omega):
+            angle = jnp.linalg.norm(omega)  # GR302
+            return omega / jnp.maximum(angle, 1e-6) * jnp.sin(angle)
+
+        def fit(target, steps):
+            def step(omega, _):
+                slope = jax.grad(lambda o: jnp.sum((rotation(o) - target) ** 2))(omega)
+                return omega - 0.1 * slope, None
+
+            return lax.scan(step, jnp.zeros(3), None, length=steps)
+
+        def by_hand(target):
+            params = {"w": jnp.zeros(3)}
+            for _ in range(10):
+                slope = jax.grad(lambda p: jnp.sqrt(jnp.sum((p["w"]) ** 2)))(params)  # GR302
+                params = jax.tree.map(lambda p, g: p - g, params, slope)
+            return params
+        """,
     "choices that come too late": """
         def length(r):
             d2 = jnp.sum(r * r, -1)
@@ -52,6 +71,21 @@ WRONG = {
 }
 
 RIGHT = {
+    "zeros that nobody asks the gradient of, and zeros that are kept away from": """
+        def network(w, xs):
+            def step(h, x):
+                h = jnp.tanh(h + x @ w)
+                return h, jnp.linalg.norm(h)
+
+            return lax.scan(step, jnp.zeros(3), xs)[1].sum()
+
+        def fit(target, w):
+            def step(omega, _):
+                slope = jax.grad(lambda o: jnp.sqrt(jnp.sum(o**2) + 1e-12))(omega)
+                return omega - 0.1 * slope, jax.grad(network)(w, target)
+
+            return lax.scan(step, jnp.zeros(3), None, length=3)
+        """,
     "choices before and after": """
         def length(r):
             d2 = jnp.sum(r * r, -1)

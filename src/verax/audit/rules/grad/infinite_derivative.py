@@ -55,7 +55,11 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
                 continue
             name = facts.name_of(Data(it.operand))
             cause = (
-                "everything is compared with itself here" if it.is_self else "it is cut off here"
+                "everything is compared with itself here"
+                if it.is_self
+                else "it starts with zeros"
+                if it.is_start
+                else "it is cut off here"
             )
             yield RULE.finding(
                 place,

@@ -40,9 +40,21 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The wrong ones, by reading."""
     from ...source.queries.gradients import flows
-    from ...source.queries.straight_through import is_reversed, straight_through
+    from ...source.queries.straight_through import is_reversed, opposed, straight_through
+    from ...source.values import Data
 
     for flow in flows(facts):
+        for node, term in opposed(flow) if flow.is_certain else ():
+            if node.place is not None:
+                yield RULE.finding(
+                    node.place,
+                    current=f"the value has nothing of `{facts.name_of(Data(term))}`, and the "
+                    "gradient has it with a minus: it goes up where this should go down",
+                    expected="the value of the quantised operand, and the gradient of the other",
+                    fix="x + stop_gradient(q - x), with q the quantised x",
+                    evidence=(Evidence("differentiated here", flow.event.place),),
+                    engine=Engine.SOURCE,
+                )
         for it in straight_through(flow) if flow.is_certain else ():
             if is_reversed(flow, it) and it.node.place is not None:
                 yield RULE.finding(
@@ -64,7 +76,8 @@ RULE = Rule(
     severity=Severity.CRITICAL,
     explanation="""\
 `x + stop_gradient(q - x)` has the value of `q` and the gradient of `x`. With the two exchanged,
-the program runs without quantisation, and the gradient is that of the quantiser: zero.
+the program runs without quantisation, and the gradient is that of the quantiser: zero. In
+`stop_gradient(q + x) - x` the value is right, and the gradient has the wrong sign.
 """,
     wrong="""\
 import jax

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..graph import Node
 
 STOP = "jax.lax.stop_gradient"
+STOPPED = "stop_gradient"
 # Their derivative is zero wherever it exists, or they give integers.
 _FLAT_FUNCTIONS = frozenset(
     "argmax argmin argsort argwhere argpartition nanargmax nanargmin round rint floor ceil trunc "
@@ -21,7 +22,7 @@ _FLAT_OPERATIONS = {
     "builtins.bool": "`bool`",
     "builtins.round": "`round`",
     "item()": "`.item()`, which gives a number of Python's",
-    STOP: "stop_gradient",
+    STOP: STOPPED,
 }
 _DRAWS = frozenset("categorical bernoulli randint poisson binomial geometric".split())
 _MODULES = ("jax.numpy", "jax.lax", "jax.nn", "ndarray", "numpy")

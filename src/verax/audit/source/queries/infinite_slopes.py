@@ -1,7 +1,8 @@
 """Operations in a differentiated function whose derivative is infinite at what they get.
 
-Told for numbers that the program itself brings about: where a value is cut off at zero, and where
-the difference of each with each is taken, in which everything is compared with itself.
+Told for numbers that the program itself brings about: where a value is cut off at zero, where the
+difference of each with each is taken, in which everything is compared with itself, and where a loop
+starts with zeros.
 """
 
 from __future__ import annotations
@@ -33,6 +34,10 @@ _KEEP_ZERO = frozenset(
 )
 
 
+_ZEROS = frozenset(("jax.numpy.zeros", "jax.numpy.zeros_like"))
+_TURNS = frozenset(("carry", "turn", "primal", "lane"))
+
+
 @dataclass(frozen=True, eq=False)
 class InfiniteSlope:
     """An operation, the number at which its derivative is infinite, and where that comes from."""
@@ -41,7 +46,8 @@ class InfiniteSlope:
     operand: Node
     number: int
     origin: Node
-    is_self: bool
+    is_self: bool = False
+    is_start: bool = False
 
 
 def infinite_slopes(flow: Flow) -> Iterator[InfiniteSlope]:
@@ -55,11 +61,12 @@ def infinite_slopes(flow: Flow) -> Iterator[InfiniteSlope]:
             continue
         cut = _cut_at(operand, numbers)
         if cut is not None:
-            yield InfiniteSlope(node, operand, cut, operand, False)
+            yield InfiniteSlope(node, operand, cut, operand)
         elif 0 in numbers:
-            origin = _own_difference(operand)
+            origin = _zero_behind(operand)
             if origin is not None:
-                yield InfiniteSlope(node, operand, 0, origin, True)
+                is_self = origin.operation == "-"
+                yield InfiniteSlope(node, operand, 0, origin, is_self, not is_self)
 
 
 def _singular(node: Node) -> tuple[Node, tuple[int, ...]] | None:
@@ -95,8 +102,8 @@ def _cut_at(node: Node, numbers: tuple[int, ...]) -> int | None:
     return None
 
 
-def _own_difference(node: Node) -> Node | None:
-    """The difference of all pairs of one array that a value is zero with."""
+def _zero_behind(node: Node) -> Node | None:
+    """What a value is zero with: the difference of all pairs of an array, or zeros at the start."""
     pending, seen = [node], set[Node]()
     while pending and len(seen) < 30:
         current = pending.pop()
@@ -105,8 +112,26 @@ def _own_difference(node: Node) -> Node | None:
         seen.add(current)
         if current.operation == "-" and _is_of_itself(current):
             return current
+        start = _start(current)
+        if start is not None:
+            return start
         pending += _zero_with(current)
     return None
+
+
+def _start(node: Node) -> Node | None:
+    """The zeros with which a loop starts that differentiates with respect to this.
+
+    Of what a differentiated loop starts with, nobody asks for the gradient.
+    """
+    way: list[str] = []
+    while node.operation in _TURNS and node.inputs:
+        way.append(node.operation)
+        node = node.inputs[0]
+    if node.operation not in _ZEROS or "primal" not in way:
+        return None
+    around = way[way.index("primal") :]
+    return node if "carry" in around or "turn" in around else None
 
 
 def _zero_with(node: Node) -> list[Node]:

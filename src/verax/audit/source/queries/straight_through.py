@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from ..graph import Node
 from ..values import Data, Value
-from .flatness import STOP
+from .flatness import STOP, STOPPED
 from .gradients import Flow
+
+_DEEPEST = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +47,61 @@ def is_reversed(flow: Flow, it: StraightThrough) -> bool:
     """Whether a straight-through estimator takes its gradient from what has none."""
     lost = flow.uses(it.source) & ~flow.gets(it.source)
     return bool(flow.gets(it.forward) & lost)
+
+
+def opposed(flow: Flow) -> Iterator[tuple[Node, Node]]:
+    """Sums whose value has nothing of a term, and whose gradient has that term's with a minus.
+
+    `stop_gradient(hard + soft) - soft` is `hard`, and goes down where `soft` goes up.
+    """
+    inner: set[Node] = set()
+    for node in reversed(flow.order):
+        if node.operation not in ("+", "-") or node in inner:
+            continue
+        terms: dict[Node, tuple[int, int]] = {}
+        has_stop = _add(node, 1, 1, terms, inner, 0)
+        if not has_stop:
+            continue
+        forward = [it for it, (value, slope) in terms.items() if value and not slope]
+        for term, (value, slope) in terms.items():
+            if value == 0 and slope < 0 and any(_is_cut(flow, it, term) for it in forward):
+                yield node, term
+
+
+def _is_cut(flow: Flow, node: Node, term: Node) -> bool:
+    """Whether a value is one with its gradient cut off: by rounding, not on purpose.
+
+    A return less the value that it was made from is to pull on that value alone.
+    """
+    if not flow.uses(node) & ~flow.gets(node) & flow.gets(term):
+        return False
+    reached = flow.slice([node])
+    return all(flow.blocker(source, it) != STOPPED for it in reached for source in flow.sources(it))
+
+
+def _add(
+    node: Node,
+    value: int,
+    slope: int,
+    terms: dict[Node, tuple[int, int]],
+    inner: set[Node],
+    depth: int,
+) -> bool:
+    """Add to the terms what a sum is made of: how often its value has each, and its gradient."""
+    if node.operation == STOP and len(node.inputs) == 1:
+        _add(node.inputs[0], value, 0, terms, inner, depth + 1)
+        return True
+    operands = [_single(it) for it in node.operands]
+    is_sum = node.operation in ("+", "-") and len(operands) == 2
+    if depth < _DEEPEST and is_sum and None not in operands:
+        inner.add(node)
+        sign = 1 if node.operation == "+" else -1
+        first, second = (it for it in operands if it is not None)
+        stops = _add(first, value, slope, terms, inner, depth + 1)
+        return _add(second, sign * value, sign * slope, terms, inner, depth + 1) or stops
+    before = terms.get(node, (0, 0))
+    terms[node] = (before[0] + value, before[1] + slope)
+    return False
 
 
 def _single(value: Value) -> Node | None:
