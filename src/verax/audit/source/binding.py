@@ -159,9 +159,9 @@ def generic(
 
 
 @remembered
-def _type_syntax(argument: ast.arg) -> ast.expr | None:
+def type_syntax(annotation: ast.expr) -> ast.expr | None:
     """The type in an annotation, without its parameters, also where it is a string."""
-    syntax = argument.annotation
+    syntax = annotation
     if isinstance(syntax, ast.Constant) and isinstance(syntax.value, str):
         try:
             syntax = ast.parse(syntax.value, mode="eval").body
@@ -171,7 +171,7 @@ def _type_syntax(argument: ast.arg) -> ast.expr | None:
 
 
 def _annotation(machine: Interpreter, function: Function, argument: ast.arg) -> Value | None:
-    syntax = _type_syntax(argument)
+    syntax = type_syntax(argument.annotation) if argument.annotation is not None else None
     if isinstance(syntax, ast.Name):
         return machine.lookup(function.frame, syntax.id) or External(f"builtins.{syntax.id}")
     if isinstance(syntax, ast.Attribute):

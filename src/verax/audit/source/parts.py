@@ -6,7 +6,8 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from .axes import annotated_shape
-from .classes import all_fields, base_names, field_of
+from .binding import type_syntax
+from .classes import all_fields, base_names, field_of, is_typed_dict
 from .events import Fact
 from .graph import Node, variation
 from .imports import attribute_of_module
@@ -157,7 +158,12 @@ def _of_instance(machine: Interpreter, site: Site, base: Instance, name: str) ->
     if name in ("apply", "param") and "flax.linen.Module" in base_names(base.cls):
         return Bound(External(f"flax.linen.Module.{name}"), base)
     child = base.node.child("field", name, site.syntax, site.frame)
-    value = Data(child, base.traced if _is_leaf(base.cls, name) else None)
+    traced = base.traced if _is_leaf(base.cls, name) else None
+    cls = _class_of_field(machine, base.cls, name)
+    if cls is not None:
+        base.attributes[name] = Instance(cls, child, None, traced)
+        return base.attributes[name]
+    value = Data(child, traced)
     told = annotated_shape(field.annotation, id(base.cls), id(base.node)) if field else None
     if told is not None:
         child.shape, child.dtype = told
@@ -184,6 +190,17 @@ def _read(machine: Interpreter, site: Site, found: Value) -> Value:
     if isinstance(found, Instance) and found.cls.find("__get__") is not None:
         return machine.opaque("descriptor", site, (found,))
     return found
+
+
+def _class_of_field(machine: Interpreter, cls: Class, name: str) -> Class | None:
+    """The class of the project that a field is annotated with."""
+    for it in cls.lineage():
+        field = it.fields.get(name) if isinstance(it, Class) else None
+        if field is not None and isinstance(it, Class):
+            syntax = type_syntax(field.annotation)
+            found = machine.lookup(it.frame, syntax.id) if isinstance(syntax, ast.Name) else None
+            return found if isinstance(found, Class) and not is_typed_dict(found) else None
+    return None
 
 
 def _is_leaf(cls: Class, name: str) -> bool:

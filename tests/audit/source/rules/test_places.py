@@ -235,6 +235,106 @@ BLAMED = {
         """,
         12,
     ),
+    "the one branch of three that returns another dtype": (
+        "JT206",
+        """
+        def best(q):
+            return q.max()
+
+        def pick(rank, q):
+            return jnp.argsort(q)[rank]
+
+        def act(scale, mode):
+            q = jnp.exp(jnp.full((4,), 0.5))
+            branches = [jnp.argmax, best, functools.partial(pick, 1)]
+            return lax.switch(mode, branches, q)
+        """,
+        2,
+    ),
+    "the branch that does not return what both are given": (
+        "JT206",
+        """
+        def again(state):
+            x, count = state
+            return x * 0, 0.0
+
+        def on(state):
+            return state
+
+        def step(x, done):
+            state = x, jnp.zeros((), jnp.int32)
+            return lax.cond(done, again, on, state)
+        """,
+        3,
+    ),
+    "the branch that does not return as many as are taken": (
+        "JT206",
+        """
+        def shrink(x):
+            return x / 2
+
+        def grow(x):
+            return x * 2, x
+
+        def step(x, small):
+            big, old = lax.cond(small, shrink, grow, jnp.sin(x))
+            return big - old
+        """,
+        2,
+    ),
+    "the branch that is in another order than what a shared function returns": (
+        "JT206",
+        """
+        from flax import struct
+
+        @struct.dataclass
+        class World:
+            x: jax.Array
+
+        def reset(key):
+            world = World(jax.random.normal(key, (3,)))
+            return world.x, world
+
+        def on(world):
+            return world, world.x
+
+        def step(world, key):
+            return lax.cond(world.x.sum() > 0, lambda w: reset(key), on, world)
+
+        def run(key):
+            return step(World(jnp.zeros(3)), key)
+        """,
+        12,
+    ),
+    "branches of which neither is the odd one": (
+        "JT206",
+        """
+        def low(x):
+            return x.sum()
+
+        def high(x):
+            return x * 2
+
+        def step(x, small):
+            x = jnp.sin(jnp.broadcast_to(x, (3,)))
+            return lax.cond(small, low, high, x)
+        """,
+        9,
+    ),
+    "the whole of what is scanned": (
+        "SC003",
+        """
+        def discounted(rewards, gamma):
+            scaled = jnp.tanh(rewards)
+
+            def back(total, reward):
+                total = scaled + gamma * total
+                return total, total
+
+            return lax.scan(back, jnp.zeros(()), scaled, reverse=True)
+        """,
+        5,
+    ),
     "a new version of a field of a state": (
         "DF104",
         """
@@ -252,12 +352,9 @@ BLAMED = {
             buffer: Buffer
             x: jax.Array
 
-        def step(state, row):
+        def step(state: State, row):
             state.buffer.add(row)
             return state.replace(x=state.x + 1)
-
-        def run(row):
-            return step(State(Buffer(jnp.zeros((3, 2))), jnp.zeros(())), row)
         """,
         16,
     ),

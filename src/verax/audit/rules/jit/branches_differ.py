@@ -47,6 +47,7 @@ def check(facts: Facts) -> Iterator[Finding]:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Results of branches whose structure, shape or kind of number differs for certain."""
     from ...source.events import Fact, Loop
+    from ...source.queries.branches import odd_branch_at
     from ...source.queries.trees import difference, types_differ
 
     for loop in facts.events(Loop):
@@ -62,12 +63,13 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             how = difference(first, other, types_differ)
             if how:
                 yield RULE.finding(
-                    fact.place,
+                    odd_branch_at(facts, fact) or fact.place,
                     current=f"the branches of `{fact.kind}` return {how}",
                     expected="all branches return the same structure with the same shapes and "
                     "dtypes",
                     fix="Bring the results to one shape and dtype (`.astype`, `jnp.broadcast_to`, "
                     "a tuple).",
+                    evidence=(Evidence(f"the {fact.kind}", fact.place),),
                     engine=Engine.SOURCE,
                 )
                 break

@@ -62,14 +62,16 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
         for whole, part in paired_leaves(loop.xs, loop.slices):
             if part.node in used:
                 continue
-            reader = next((it for it in used if _reads(it, whole.node, loop.region)), None)
+            readers = [it for it in used if _reads(it, whole.node, loop.region)]
+            reader = min(readers, key=lambda it: getattr(it.syntax, "lineno", 0), default=None)
             if reader is None or reader.place is None:
                 continue
             name = facts.name_of(whole)
+            what = "element" if reader.operation == "item" else "array"
             yield RULE.finding(
                 reader.place,
                 current=f"{name} is scanned, but the body ignores its slice and reads {name} as a "
-                "whole: the same element in every iteration",
+                f"whole: the same {what} in every iteration",
                 expected=f"iteration i uses element i of {name}",
                 fix="use the second argument of the body",
                 evidence=(Evidence(f"{name} is scanned here", loop.place),),
@@ -78,13 +80,23 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
 
 
 def _reads(node: Node, whole: Node, region: Region) -> bool:
-    """Whether a value is an element of an array that is the same in every iteration."""
-    if node.operation != "item" or region in node.varies or not node.is_made_in(region):
+    """Whether a value is an element of an array that is the same in every iteration.
+
+    Or something is computed from the array and from what does vary, as if it were its element.
+    """
+    if not node.is_made_in(region):
+        return False
+    if node.operation in _ARITHMETIC:
+        return region in node.varies and whole in node.inputs
+    if node.operation != "item" or region in node.varies:
         return False
     source = node.inputs[0] if node.inputs else None
     while source is not None and source is not whole and source.operation == "field":
         source = source.inputs[0]
     return source is whole
+
+
+_ARITHMETIC = frozenset("+ - * /".split())
 
 
 RULE = Rule(

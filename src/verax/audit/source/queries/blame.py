@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..events import Event
-from ..frame import Frame
+from ..frame import Frame, Region
 from ..values import Value
 from .loops import calls
 
@@ -24,7 +24,7 @@ def wrongly_called_at(facts: SourceFacts, event: Event, is_right: Callable[[Fram
     """
     (frame, syntax), *around = calls(event)
     for caller, called_at in around:
-        if not any(
+        if _transformation(frame) is not _transformation(caller) or not any(
             _is_written(run) and run.called_at is not called_at and is_right(run)
             for run in facts.record.runs.get(frame.function or syntax, ())
         ):
@@ -33,9 +33,17 @@ def wrongly_called_at(facts: SourceFacts, event: Event, is_right: Callable[[Fram
     return frame.place(syntax)
 
 
+def _transformation(frame: Frame) -> Region | None:
+    """The innermost transformation around a call."""
+    around = frame.region.chain() if frame.region is not None else ()
+    return next((it for it in around if it.kind != "loop"), None)
+
+
 def _is_written(run: Frame) -> bool:
     """Whether a call is one of the program's own, and not one to see what a function does."""
-    return run.caller is not None and isinstance(run.called_at, ast.Call)
+    is_called = run.caller is not None and isinstance(run.called_at, ast.Call)
+    # Nobody who makes an object, or enters a context, can know what that does.
+    return is_called and not run.name.rpartition(".")[2].startswith("__")
 
 
 def given_together_at(event: Event, things: list[Value]) -> Place:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ..classes import all_fields, base_names, is_static_field
+from ..classes import all_fields, base_names, fields_are_leaves, is_static_field
 from ..shapes import lookup
 from ..shapes.dims import differ
 from ..shapes.dtypes import of_literal
@@ -35,6 +35,8 @@ def difference(one: Value, other: Value, of_leaves: Compare | None = None, depth
         return _of_sequences(one, other, of_leaves, depth)
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return _of_mappings(one, other, of_leaves, depth)
+    if isinstance(one, Instance) and isinstance(other, Instance):
+        return _of_instances(one, other, of_leaves, depth)
     first, second = kind_of(one), kind_of(other)
     if first and second and first != second:
         return f"{_article(first)} and {_article(second)}"
@@ -54,6 +56,8 @@ def kind_of(value: Value) -> str:
         if value.value is None:
             return "None"
         return "array" if isinstance(value.value, (int, float, complex)) else ""
+    if isinstance(value, Instance):
+        return value.cls.name if fields_are_leaves(value.cls) else ""
     return "array" if isinstance(value, Data) and value.is_array else ""
 
 
@@ -107,6 +111,23 @@ def _of_mappings(one: Mapping, other: Mapping, of_leaves: Compare | None, depth:
         found = difference(one.items[key], other.items[key], of_leaves, depth + 1)
         if found:
             return f"{found} under {key!r}"
+    return ""
+
+
+def _of_instances(one: Instance, other: Instance, of_leaves: Compare | None, depth: int) -> str:
+    if not fields_are_leaves(one.cls) or not fields_are_leaves(other.cls):
+        return ""
+    if one.cls is not other.cls:
+        # An annotation may name a class of which the object's own class is only one kind.
+        related = one.cls in other.cls.lineage() or other.cls in one.cls.lineage()
+        return "" if related else f"{_article(one.cls.name)} and {_article(other.cls.name)}"
+    for name in all_fields(one.cls):
+        first, second = one.attributes.get(name), other.attributes.get(name)
+        if first is None or second is None or is_static_field(one.cls, name):
+            continue
+        found = difference(first, second, of_leaves, depth + 1)
+        if found:
+            return f"{found} in `{name}`"
     return ""
 
 
