@@ -294,6 +294,20 @@ WRONG |= {
 }
 
 RIGHT = {
+    "written twice, and called twice": """
+        def horner(x, coefficients):
+            total = jnp.zeros_like(x)
+            if coefficients.ndim != 1:
+                raise ValueError("one row of coefficients")
+            total = jnp.zeros_like(x)
+            return jax.lax.fori_loop(0, 3, lambda i, it: it * x + coefficients[i], total)
+
+        def shown(network, small, large):
+            out = network(small)
+            print("a small one", small)
+            out = network(large)
+            return out
+        """,
     "names that serve again": """
         def forward(params, x, train):
             hidden = jnp.tanh(x @ params["a"])

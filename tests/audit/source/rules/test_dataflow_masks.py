@@ -62,6 +62,12 @@ RIGHT = {
         def weighted(x, importance):
             return jnp.mean(x * importance)
         """,
+    "a share of what is in a group": """
+        def coverage(scores, groups, n):
+            levels = jnp.arange(n) / n
+            covered = (scores <= levels) * groups
+            return jnp.where(jnp.mean(groups) > 0, jnp.mean(covered) / jnp.mean(groups), 0.0)
+        """,
     "each row on its own, and masked": """
         def layer_norm(x, mask):
             centred = x - x.mean(axis=-1, keepdims=True)

@@ -30,6 +30,7 @@ _SAME = frozenset(
 )
 _MODULES = ("jax.numpy", "jax.lax", "ndarray", "jax.nn")
 _MEANS = frozenset(("jax.numpy.mean", "ndarray.mean"))
+_POSITIONS = frozenset(("jax.numpy.arange", "numpy.arange", "jax.lax.iota"))
 _ELEMENTWISE = frozenset(("+", "-", "*", "/", "**", "-x", "item", "stack"))
 _NAMES: WeakKeyDictionary[Interpreter, dict[Node, str]] = WeakKeyDictionary()
 
@@ -124,14 +125,20 @@ def _adds_axis(node: Node) -> bool:
     return (
         node.operation == "item"
         and isinstance(syntax, ast.Subscript)
-        and any(isinstance(it, ast.Constant) and it.value is None for it in ast.walk(syntax.slice))
+        and any(map(_is_new_axis, ast.walk(syntax.slice)))
     )
+
+
+def _is_new_axis(syntax: ast.AST) -> bool:
+    if isinstance(syntax, ast.Attribute):
+        return syntax.attr == "newaxis"
+    return isinstance(syntax, ast.Constant) and syntax.value is None
 
 
 def _name(facts: SourceFacts, node: Node) -> str:
     """The name that says what a mask is for, if one does."""
     if node.operation in ("<", ">", "<=", ">=") and any(
-        it.operation == "jax.numpy.arange" for source in node.inputs for it in source.ancestors()
+        _plain(it).operation in _POSITIONS for it in node.inputs
     ):
         return ast.unparse(node.syntax) if node.syntax is not None else "the mask"
     name = _names(facts).get(node, "") or (
@@ -217,4 +224,4 @@ def _ends_with_axis(node: Node) -> bool:
         return False
     index = syntax.slice
     last = index.elts[-1] if isinstance(index, ast.Tuple) else index
-    return isinstance(last, ast.Constant) and last.value is None
+    return _is_new_axis(last)

@@ -60,13 +60,21 @@ def _of_run(
         old, new = _part(first, values[first], name), _part(second, values[second], name)
         if not isinstance(old, Data) or old.node.is_key or old.traced is False:
             continue
+        if ast.dump(first.value) == ast.dump(second.value):
+            continue  # The same once more, with nothing lost.
         places = frame.place(first), frame.place(second)
         if old.node.operation == "gradient":
             yield Overwritten(name, *places, "", is_gradient=True)
         elif isinstance(first.targets[0], ast.Name) and isinstance(second.targets[0], ast.Name):
             source = _start_again(frame, name, old.node, new)
-            if source:
+            if source and source not in _called(second.value):
                 yield Overwritten(name, *places, source, is_gradient=False)
+
+
+def _called(expression: ast.expr) -> set[str]:
+    """The functions that an expression calls by a name."""
+    calls = [it.func for it in walked(expression) if isinstance(it, ast.Call)]
+    return {it.id for it in calls if isinstance(it, ast.Name)}
 
 
 def _part(statement: ast.Assign, value: Value, name: str) -> Value | None:
