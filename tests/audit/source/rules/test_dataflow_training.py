@@ -104,6 +104,19 @@ RIGHT = {
                 tree["critic"] = optax.apply_updates(tree["critic"], better)
             return tree
         """,
+    "two optimisers of the same start, whose steps somebody else adds": """
+        from helpers import added
+
+        def compare(first, second, start, loss):
+            one = two = start
+            state, other = first.init(start), second.init(start)
+            for _ in range(5):
+                steps, state = first.update(jax.grad(loss)(one), state)
+                one = added(one, steps)
+                steps, other = second.update(jax.grad(loss)(two), other)
+                two = added(two, steps)
+            return one, two
+        """,
 }
 
 

@@ -82,9 +82,46 @@ WRONG = {
                 x, _ = self.third(x, state=state)  # DF105
                 return x, state
         """,
+    "an average of old parameters": """
+        def update(params, slow, average, state, grads, tx):
+            updates, state = tx.update(grads, state, params)
+            new = optax.apply_updates(params, updates)
+            slow = optax.incremental_update(params, slow, 0.01)  # DF105
+            average = jax.tree.map(lambda a, p: 0.9 * a + 0.1 * p, average, params)  # DF105
+            return new, slow, average, state
+        """,
+    "a result that another one overwrites": """
+        def flow(x, layers, norm):
+            total = jnp.zeros(x.shape[0])
+            for layer in layers:
+                x, change = norm(x)
+                x, change = layer(x)  # DF101
+                total += change
+            return x, total
+        """,
 }
 
 RIGHT = {
+    "averages of new parameters, or before there are any": """
+        def update(params, slow, average, state, grads, tx):
+            average = jax.tree.map(lambda a, p: 0.9 * a + 0.1 * p, average, params)
+            updates, state = tx.update(grads, state, params)
+            new = optax.apply_updates(params, updates)
+            slow = optax.incremental_update(new, slow, 0.01)
+            drift = jax.tree.map(lambda a, p: a - p, new, params)
+            return new, slow, average, state, drift
+        """,
+    "results of which only the last is asked for": """
+        def rollout(env, state, key, steps):
+            total = 0.0
+            obs, info = env.reset(key)
+            obs, info = env.step(obs)
+            x, loss = first(obs)
+            total = total + loss
+            x, loss = second(x)
+            total = total + loss
+            return obs, info, x, total
+        """,
     "fields that are kept for a reason": """
         def step(state, noise, rate):
             obs = state.obs + noise

@@ -103,6 +103,21 @@ CHANGED = {
         "SC002",
         12,
     ),
+    "a part that a method computes anew, called by a lambda": (
+        """
+        class Model:
+            def step(self, carry, x):
+                low, high = carry
+                low = jnp.tanh(low + x)
+                new_high = jnp.tanh(high + low)
+                return (low, high), new_high
+
+            def unroll(self, start, xs):
+                return lax.scan(lambda carry, x: self.step(carry, x), (start, start), xs)
+        """,
+        "SC002",
+        6,
+    ),
     "a part that is computed anew and not handed on": (
         """
         def momentum(params, grads):

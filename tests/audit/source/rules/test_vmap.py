@@ -138,6 +138,20 @@ def test_several_models_side_by_side_are_not_averaged():
     assert found("VM004", program) == []
 
 
+def test_a_mean_that_is_divided_again():
+    program = """
+    def step(params, x):
+        grads = jax.grad(lambda p: jnp.sum(p * x))(params)
+        once = jax.tree.map(lambda g: lax.psum(g, "i") / lax.psum(1, "i"), grads)
+        mean = lax.pmean(grads, "i")
+        half = mean / 2
+        return once, half, jax.tree.map(lambda g: g / lax.psum(1, "i"), mean)
+
+    steps = jax.pmap(step, axis_name="i")
+    """
+    assert found("VM005", program) == [6]
+
+
 def test_a_mean_that_is_summed_again():
     program = """
     def norm(x):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Calls that give a new version of one of their arguments to a name that is never read."""
     from ...source.queries.kept_fields import kept_fields
+    from ...source.queries.stale_averages import stale_averages
     from ...source.queries.threading import dropped_once
     from ...source.queries.versions import unthreaded
 
@@ -45,6 +46,16 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             expected=f"`{it.state}` is what the last call has made of it",
             fix=f"assign it: `{it.state}`",
             evidence=(Evidence(f"here `{it.state}` is threaded through", it.kept_at),),
+            engine=Engine.SOURCE,
+        )
+    for average in stale_averages(facts):
+        yield RULE.finding(
+            average.place,
+            current=f"the average takes the old `{average.old}`, which line "
+            f"{average.updated_at.line} has updated before: it stays a step behind",
+            expected="the average is one of the new parameters",
+            fix="give it what `apply_updates` returned",
+            evidence=(Evidence("the new parameters are made here", average.updated_at),),
             engine=Engine.SOURCE,
         )
 

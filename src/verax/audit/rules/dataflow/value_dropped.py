@@ -62,6 +62,7 @@ def _beside(own: Place | None, step: Step) -> Place | None:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by reading."""
     from ...source.queries.dropped import dropped_values
+    from ...source.queries.overwritten_terms import overwritten
     from ...source.queries.unread_versions import unread_versions
 
     elements = list(dropped_values(facts))
@@ -79,6 +80,16 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             expected=f"`{it.name}` takes part in what follows",
             fix=fix,
             evidence=(Evidence(f"`{it.name}` is computed here", it.place),),
+            engine=Engine.SOURCE,
+        )
+    for lost in overwritten(facts):
+        yield RULE.finding(
+            lost.overwritten_at,
+            current=f"`{lost.name}` of the call before is overwritten here before anything reads "
+            f"it, and only the second one is added to `{lost.total}`",
+            expected=f"both are added to `{lost.total}`",
+            fix=f"`{lost.total} = {lost.total} + {lost.name}` after each call",
+            evidence=(Evidence(f"`{lost.name}` is computed here", lost.place),),
             engine=Engine.SOURCE,
         )
 

@@ -42,9 +42,9 @@ def check(facts: Facts) -> Iterator[Verdict]:
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
-    """Sums over a named axis of what a collective along it has made the same already."""
+    """Sums along an axis of what a collective has made the same there; means, divided again."""
     from ...source.events import Fact
-    from ...source.queries.replicas import united_before
+    from ...source.queries.replicas import averaged_again, united_before
     from ...source.values import Data, leaves
 
     for fact in facts.events(Fact):
@@ -63,6 +63,16 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 expected="a value goes through one collective along an axis",
                 fix="leave out the second sum",
                 evidence=(Evidence(f"{what} here", before.place),),
+                engine=Engine.SOURCE,
+            )
+    for quotient, mean in averaged_again(facts):
+        if quotient.place is not None:
+            yield RULE.finding(
+                quotient.place,
+                current="a mean over the replicas is divided by their number once more",
+                expected="a value is divided by the number of replicas once",
+                fix="leave out the division, or sum with `psum` before it",
+                evidence=(Evidence("the mean is taken here", mean.place),),
                 engine=Engine.SOURCE,
             )
 

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from ...finding import Place
 from ..classes import innermost_function
@@ -20,6 +21,7 @@ from ..values import Constant, Data, Instance, Mapping, Sequence, Value, nodes_o
 
 if TYPE_CHECKING:
     from ..facts import SourceFacts
+    from ..machine import Interpreter
 
 
 def paired_leaves(one: Value | None, other: Value | None) -> Iterator[tuple[Data, Data]]:
@@ -51,13 +53,40 @@ def pairs(one: Value | None, other: Value | None, depth: int = 0) -> Iterator[tu
 
 
 def body_frame(facts: SourceFacts, loop: Loop) -> Frame | None:
-    """The run of a loop's body."""
+    """The run of a loop's body, or of what a lambda calls in its place."""
     function = innermost_function(loop.body)
     if function is None:
         return None
     frames = facts.record.runs.get(function.syntax, [])
     inside = (frame for frame in frames if _runs_as_body(frame.region, loop.region))
-    return next(inside, None)
+    found = next(inside, None)
+    if found is not None and isinstance(function.syntax, ast.Lambda):
+        return _called_instead(facts, found, function.syntax.body) or found
+    return found
+
+
+def _called_instead(facts: SourceFacts, frame: Frame, call: ast.expr) -> Frame | None:
+    """The run of the project's function that a lambda is but another name for."""
+    for it in _frames_by_call(facts).get(call, ()) if isinstance(call, ast.Call) else ():
+        if it.caller is frame and it.returns:
+            is_same = len(it.returns) == 1 and it.returns[0][1] is frame.returns[-1][1]
+            return it if is_same else None
+    return None
+
+
+_FRAMES: WeakKeyDictionary[Interpreter, dict[ast.AST, list[Frame]]] = WeakKeyDictionary()
+
+
+def _frames_by_call(facts: SourceFacts) -> dict[ast.AST, list[Frame]]:
+    """The runs of functions by where they were called."""
+    found = _FRAMES.get(facts.machine)
+    if found is None:
+        found = _FRAMES[facts.machine] = {}
+        for frames in facts.record.runs.values():
+            for frame in frames:
+                if frame.called_at is not None:
+                    found.setdefault(frame.called_at, []).append(frame)
+    return found
 
 
 def _runs_as_body(region: Region | None, loop: Region) -> bool:

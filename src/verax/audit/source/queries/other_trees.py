@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..events import Call
-from ..graph import Node
+from ..graph import Node, sources
 from ..values import Value, nodes_of
 
 if TYPE_CHECKING:
@@ -40,12 +40,13 @@ def states_of_other_trees(facts: SourceFacts) -> Iterator[OtherTree]:
     for update, own in zip(updates, trained, strict=True):
         if not own:
             continue
+        behind = sources(own, through=_keeps_tree)
         for node in _bases(nodes_of(update.args[2])):
             init = inits.get(node)
             if init is None or init in told or len(init.args) < 2:
                 continue
             given = _bases(nodes_of(init.args[1]))
-            if given and own.isdisjoint(given) and given <= everything:
+            if given and given <= everything and behind.isdisjoint(given):
                 told.add(init)
                 yield OtherTree(init, update)
 
@@ -71,6 +72,11 @@ def _differentiated(gradients: Value) -> list[Node]:
             return []
         found.append(node.inputs[0])
     return found
+
+
+def _keeps_tree(node: Node) -> bool:
+    """Whether something may be the same tree as what it is made from: gradients are not."""
+    return node.operation not in ("gradient", ".update")
 
 
 def _bases(nodes: list[Node]) -> frozenset[Node]:

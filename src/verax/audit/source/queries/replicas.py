@@ -12,6 +12,8 @@ from ..frame import Region
 from ..graph import Node
 from ..values import Data, leaves
 from .maps import applied_maps
+from .meaning import first_behind
+from .nodes import all_nodes
 
 if TYPE_CHECKING:
     from ..facts import SourceFacts
@@ -20,6 +22,30 @@ _UNITING = frozenset(f"jax.lax.{name}" for name in "psum pmean pmax pmin all_gat
 # What happens in there is not known: replicas may be united inside.
 _OPAQUE = frozenset(("call", "object", "with", "yield"))
 _BOUNDARIES = frozenset(("field", "item", "element", "primal", "lane", "turn", "carry", "join"))
+
+
+_COUNTS = frozenset(("jax.lax.axis_size", "jax.device_count", "jax.local_device_count"))
+
+
+def averaged_again(facts: SourceFacts) -> Iterator[tuple[Node, Node]]:
+    """Divisions by the number of replicas of what is their mean already, with that mean."""
+    if not any(it.kind == "collective" and it.data["name"] == "pmean" for it in facts.events(Fact)):
+        return
+    for node in all_nodes(facts):
+        if node.operation != "/" or len(node.operands) != 2:
+            continue
+        above, below = node.operands
+        if isinstance(above, Data) and isinstance(below, Data) and _counts_replicas(below):
+            mean = first_behind(above.node, lambda it: it.operation == "jax.lax.pmean")
+            if mean is not None:
+                yield node, mean
+
+
+def _counts_replicas(value: Data) -> bool:
+    """Whether it is `psum(1, axis)`, or asked for by name."""
+    node = value.node
+    is_sum = node.operation == "jax.lax.psum" and not node.inputs
+    return is_sum or node.operation in _COUNTS or value.type in _COUNTS
 
 
 @dataclass(frozen=True)
