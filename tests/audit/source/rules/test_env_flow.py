@@ -96,6 +96,217 @@ PROGRAMS = {
         def partial_scan(cell):
             return nn.scan(cell, variable_broadcast="params", split_rngs={"params": False})
         """,
+    "parts of a state that are forgotten at its end": """
+        from typing import NamedTuple
+
+        class World(NamedTuple):
+            place: jax.Array
+            speed: jax.Array
+            clock: jax.Array
+            goal: jax.Array
+            key: jax.Array
+
+        def spawn(key):
+            return World(jnp.zeros(2), jnp.zeros(2), jnp.int32(0), jnp.ones(2), key)
+
+        def moved(world, action):
+            speed = world.speed + action
+            return World(world.place + speed, speed, world.clock + 1, world.goal, world.key)
+
+        def step(world, action, limit):
+            new = moved(world, action)
+            done = (new.clock >= limit) | (jnp.abs(new.place).max() > 3.0)
+            fresh = spawn(new.key)
+            return World(
+                place=jnp.where(done, fresh.place, new.place),
+                speed=jnp.where(done, fresh.speed, new.speed),
+                clock=new.clock,  # EN012
+                goal=new.goal,
+                key=new.key,
+            ), done
+
+        def well(world, action, limit):
+            new = moved(world, action)
+            done = (new.clock >= limit) | (jnp.abs(new.place).max() > 3.0)
+            fresh = spawn(new.key)
+            return World(
+                place=jnp.where(done, fresh.place, new.place),
+                speed=jnp.where(done, fresh.speed, new.speed),
+                clock=jnp.where(done, fresh.clock, new.clock),
+                goal=new.goal,
+                key=new.key,
+            ), done
+        """,
+    "returns and lengths that are logged": """
+        from typing import NamedTuple
+
+        class Log(NamedTuple):
+            running: jax.Array
+            length: jax.Array
+            total: jax.Array
+            timestep: jax.Array
+
+        def log(state, reward, done):
+            return Log(
+                state.running + reward,  # EN012
+                (state.length + 1) * (1 - done),
+                state.total + reward,
+                state.timestep + 1,
+            )
+
+        def counted(state, reward, done):
+            return Log(
+                (state.running + reward) * (1 - done),
+                state.length + 1,  # EN012
+                state.total + reward,
+                state.timestep + 1,
+            )
+        """,
+    "frames that are stacked": """
+        class Stacked:
+            def step(self, state, action):
+                obs, inner, reward, done = self.env.step(state["inner"], action)
+                frames = jnp.concatenate([state["frames"][1:], obs[None]])  # EN002
+                return frames, {"inner": inner, "frames": frames}, reward, done
+
+        class Filled:
+            def step(self, state, action):
+                obs, inner, reward, done = self.env.step(state["inner"], action)
+                frames = jnp.concatenate([state["frames"][1:], obs[None]])
+                frames = jnp.where(done, jnp.repeat(obs[None], 4, axis=0), frames)
+                return frames, {"inner": inner, "frames": frames}, reward, done
+        """,
+    "a record of which a reset replaces a part": """
+        from flax import struct
+
+        @struct.dataclass
+        class State:
+            physics: jax.Array
+            obs: jax.Array
+            done: jax.Array
+
+        def step(env, state, action, first_physics):
+            state = env.step(state, action)
+            physics = jnp.where(state.done, env.reset_state["first"], state.physics)
+            return state.replace(physics=physics)  # EN009
+
+        def both(env, state, action):
+            state = env.step(state, action)
+            physics = jnp.where(state.done, env.reset_state["first"], state.physics)
+            obs = jnp.where(state.done, env.reset_state["first_obs"], state.obs)
+            return state.replace(physics=physics, obs=obs)
+        """,
+    "buffers that go round, and that do not": """
+        def add(buffer, row, capacity):
+            return {
+                "rows": buffer["rows"].at[buffer["next"]].set(row),
+                "next": buffer["next"] + 1,  # EN013
+                "stored": jnp.minimum(buffer["stored"] + 1, capacity),
+            }
+
+        def turned_when_used(buffer, row, capacity):
+            return {
+                "rows": buffer["rows"].at[buffer["next"] % capacity].set(row),
+                "next": buffer["next"] + 1,
+                "stored": jnp.minimum(buffer["stored"] + 1, capacity),
+            }
+
+        def cache(memory, row):
+            return {"rows": memory["rows"].at[memory["at"]].set(row), "at": memory["at"] + 1}
+        """,
+    "a buffer whose position stays": """
+        from typing import NamedTuple
+
+        class Store(NamedTuple):
+            obs: jax.Array
+            act: jax.Array
+            cursor: jax.Array
+            count: jax.Array
+
+        def push(store, obs, act):
+            size = store.obs.shape[0]
+            return store._replace(
+                obs=store.obs.at[store.cursor].set(obs),
+                act=store.act.at[store.cursor].set(act),
+                count=jnp.minimum(store.count + 1, size),  # EN013
+            )
+
+        def sample(store, key, n):
+            rows = jax.random.choice(key, store.obs.shape[0], (n,))  # EN014
+            return store.obs[rows], store.act[rows]
+
+        def weighted(store, key, n):
+            weights = jnp.arange(store.obs.shape[0]) < store.count
+            rows = jax.random.choice(key, store.obs.shape[0], (n,), p=weights)
+            return store.obs[rows], store.act[rows]
+        """,
+    "an action for one observation and its value at another": """
+        def target(policy, critic, batch, gamma):
+            obs, action, reward, next_obs, done = batch
+            chosen = policy(obs)  # EN007
+            return reward + gamma * (1 - done) * critic(next_obs, chosen)
+
+        def well(policy, critic, batch, gamma):
+            obs, action, reward, next_obs, done = batch
+            chosen = policy(next_obs)
+            return reward + gamma * (1 - done) * critic(next_obs, chosen)
+
+        def remembering(network, batch, gamma):
+            obs, action, reward, next_obs, done = batch
+            hidden = network.memory(obs)
+            return reward + gamma * (1 - done) * network.value(next_obs, hidden)
+        """,
+    "the value after a rollout": """
+        def advantages(network, rollout, step, state, obs, n, gamma):
+            def act(carry, _):
+                state, obs = carry
+                state, following, reward = step(state, obs)
+                return (state, following), (obs, network(obs), reward)
+
+            (state, final), (seen, values, rewards) = lax.scan(act, (state, obs), None, n)
+
+            def back(carry, x):
+                total, ahead = carry
+                value, reward = x
+                total = reward + gamma * ahead - value + 0.95 * total
+                return (total, value), total
+
+            last = network(seen[-1])  # EN015
+            start = (jnp.zeros_like(last), last)
+            wrong = lax.scan(back, start, (values, rewards), reverse=True)[1]
+            last = network(final)
+            start = (jnp.zeros_like(last), last)
+            return wrong, lax.scan(back, start, (values, rewards), reverse=True)[1]
+
+        def with_one_more(network, obs, rewards, gamma):
+            values = network(obs[:-1])
+            following = jnp.concatenate([values[1:], network(obs[-1])[None]])
+            return rewards + gamma * following - values
+        """,
+    "what is written into a buffer after a reset": """
+        def push(store, obs, action, next_obs):
+            at = store["head"]
+            return {
+                "obs": store["obs"].at[at].set(obs),
+                "action": store["action"].at[at].set(action),
+                "next_obs": store["next_obs"].at[at].set(next_obs),
+                "head": (at + 1) % 100,
+            }
+
+        def act(env, policy, store, obs):
+            action = policy(obs)
+            next_obs, done = env.step(action)
+            store = push(store, obs, action, next_obs)
+            obs = jnp.where(done, env.reset(), next_obs)
+            return store, obs
+
+        def late(env, policy, store, obs):
+            action = policy(obs)
+            next_obs, done = env.step(action)
+            obs = jnp.where(done, env.reset(), next_obs)
+            store = push(store, obs, action, next_obs)  # EN010
+            return store, obs
+        """,
 }
 
 

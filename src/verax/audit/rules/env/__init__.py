@@ -6,14 +6,18 @@ from .._rule import Rule
 from . import (
     advantages_forward,
     end_ignored,
+    last_step_twice,
     mask_reversed,
     observation_after_action,
     observation_not_reset,
+    part_not_reset,
     recursion_crosses_episodes,
     reset_in_target,
     reset_reversed,
     resets_all,
+    ring_not_turned,
     same_step_bootstrapped,
+    sampled_beyond_filled,
     steps_misaligned,
 )
 
@@ -29,4 +33,8 @@ RULES: tuple[Rule, ...] = (
     observation_not_reset.RULE,
     observation_after_action.RULE,
     steps_misaligned.RULE,
+    part_not_reset.RULE,
+    ring_not_turned.RULE,
+    sampled_beyond_filled.RULE,
+    last_step_twice.RULE,
 )

@@ -41,21 +41,21 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _discounted_at(target: Target) -> Place | None:
     """Where one discount for all steps is made, if that has a place of its own."""
-    from ...source.queries.targets import FILLED, factors
+    from ...source.queries.targets import factors, is_filled
     from ...source.values import Data
 
     made = [it.node for it in factors(target.product) if isinstance(it, Data)]
-    return next((it.place for it in made if it.operation in FILLED), None)
+    return next((it.place for it in made if is_filled(it, target.frame)), None)
 
 
 def _is_told(facts: SourceFacts, target: Target) -> bool:
     """Whether flags come in somewhere: in the estimate, or where the target is used."""
     from ...source.queries.names import names_of
     from ...source.queries.nodes import all_nodes, users_of
-    from ...source.queries.targets import FILLED, is_called_going_on, is_end
+    from ...source.queries.targets import is_called_going_on, is_end, is_filled
 
     def is_flag(node: Node) -> bool:
-        if node.operation in FILLED:
+        if is_filled(node, target.frame):
             return False
         names = names_of(facts, node, target.frame)
         return is_end(facts, node, target.frame) or any(map(is_called_going_on, names))

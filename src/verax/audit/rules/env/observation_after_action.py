@@ -11,6 +11,7 @@ from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
+    from ...source.frame import Frame
     from ...source.graph import Node
     from ...source.values import Value
 
@@ -23,7 +24,9 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 continue
             for statement, value in frame.steps:
                 fields = _fields(value)
-                if fields is not None and _is_made_from(fields["obs"], fields["action"]):
+                if fields is None or _is_given(frame, fields["obs"]):
+                    continue  # Who calls this function gives the observation.
+                if _is_made_from(fields["obs"], fields["action"]):
                     yield RULE.finding(
                         frame.place(statement),
                         current="the observation of this record is made from its action, so it is "
@@ -32,6 +35,12 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                         fix="store the observation from before the step",
                         engine=Engine.SOURCE,
                     )
+
+
+def _is_given(frame: Frame, node: Node) -> bool:
+    from ...source.values import nodes_of
+
+    return any(it is node for value in frame.given.values() for it in nodes_of(value))
 
 
 def _is_made_from(node: Node, other: Node) -> bool:
@@ -56,14 +65,16 @@ def _is_replaced(record: Node, depth: int = 0) -> bool:
 def _fields(value: Value) -> dict[str, Node] | None:
     """What a transition observes, does and observes next, if a value is one."""
     from ...source.queries.names import named_parts
-    from ...source.values import Instance, Sequence
+    from ...source.values import Instance, Mapping, Sequence
 
-    is_record = isinstance(value, Instance) or (
+    is_record = isinstance(value, (Instance, Mapping)) or (
         isinstance(value, Sequence) and value.type is not None
     )
     found: dict[str, Node] = {}
     for name, node in named_parts(value) if is_record else ():
         words = set(words_of(name))
+        if node.operation == "at.set" and len(node.inputs) == 3:
+            node = node.inputs[2]  # What is written into a row of a buffer.
         if words <= _ACTIONS:
             found["action"] = node
         elif is_observation(name) and len(words - {"next"}) == 1:

@@ -21,6 +21,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     from ...source.queries.resets import resets
 
     chosen = [it for it in resets(facts) if not it.is_reversed]
+    yield from _in_replaced(facts, chosen)
     for it in chosen:
         for syntax, old in _observations(it, {other.result for other in chosen}):
             yield RULE.finding(
@@ -56,6 +57,39 @@ def _observations(reset: Reset, results: set[Node]) -> Iterator[tuple[ast.AST, s
             is_old = part.node not in results and part.node.depends_on(reset.kept)
             if is_old and is_observation(name.id) and _LAST.isdisjoint(words_of(name.id)):
                 yield syntax, name.id
+
+
+def _in_replaced(facts: SourceFacts, resets: list[Reset]) -> Iterator[Finding]:
+    """Records of which a reset replaces a part, and whose observation stays what it was."""
+    from ...source.classes import all_fields
+    from ...source.values import Data, Instance
+
+    chosen = {it.result: it for it in resets}
+    names = [it for it in facts.calls_by_name if it.rpartition(".")[2] in ("replace", "_replace")]
+    for call in facts.calls(names) if chosen else ():
+        if not call.args:
+            continue
+        parts = {name: it.node for name, it in call.keywords.items() if isinstance(it, Data)}
+        reset = next((chosen[it] for it in parts.values() if it in chosen), None)
+        if reset is None or call.frame.module is not facts.module:
+            continue
+        owner = call.args[0]
+        classes = [owner.cls] if isinstance(owner, Instance) else facts.record.classes
+        holders = [it for it in classes if parts.keys() <= all_fields(it).keys()]
+        seen = [it for it in all_fields(holders[0]) if is_observation(it)] if holders else []
+        # The owner is what was kept a part of, and nothing else was put into it since.
+        kept = reset.kept.inputs[0] if reset.kept.inputs else None
+        is_owner = isinstance(owner, Data) and owner.node is kept
+        if len(holders) == 1 and len(seen) == 1 and seen[0] not in parts and is_owner:
+            yield RULE.finding(
+                call.place,
+                current=f"where `{reset.flag}` is set, the state is that of a reset, but "
+                f"`{seen[0]}` in the same record is still what was seen before it",
+                expected="the observation is of the state that comes with it",
+                fix=f"choose `{seen[0]}` by the same flag",
+                evidence=(Evidence("the state is chosen here", reset.result.place),),
+                engine=Engine.SOURCE,
+            )
 
 
 # They say themselves that they are of the episode that is over.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Place, Severity
-from ...words import is_episode_end, is_reward
+from ...words import is_episode_end, is_observation, is_reward, words_of
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...source.frame import Frame
     from ...source.graph import Node
+    from ...source.queries.updates import Part
     from ...trace.facts import Facts
     from ...trace.program import Step, Value
 
@@ -166,6 +168,49 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
                 yield _carried_on(_made_at(path, frame, loop), name, loop.place)
         if not ends:
             yield from _with_unread_flags(facts, loop, frame)
+    yield from _histories(facts)
+
+
+def _histories(facts: SourceFacts) -> Iterator[Verdict]:
+    """Last observations that a state holds, and that a step moves on past the end of an episode."""
+    from ...source.queries.updates import updates
+
+    for update in updates(facts):
+        for part in update.parts:
+            place = part.node.place
+            if place is None or not part.path or not _is_window(facts, part, update.frame):
+                continue
+            yield RULE.finding(
+                place,
+                current=f"`{part.name}` keeps what was seen last past the end of an episode: the "
+                "flags are known here, and have no part in it",
+                expected="where an episode ends, nothing that was seen in it is left",
+                fix="fill it anew there: `jnp.where(done, repeated, shifted)`",
+                engine=Engine.SOURCE,
+            )
+
+
+_WINDOWS = frozenset("frame frames stack stacked history".split())
+
+
+def _is_window(facts: SourceFacts, part: Part, frame: Frame) -> bool:
+    """Whether a part is the last one without its oldest row, and what is seen now."""
+    from ...source.queries.names import names_of
+    from ...source.queries.positions import index_text
+
+    if len(part.path) != 3 or part.node.operation != "jax.numpy.concatenate":
+        return False
+    _, cut, _ = part.path
+    if not _SHIFTED.search(index_text(cut)):
+        return False
+    new = [
+        it for source in part.node.inputs if source is not cut for it in (source, *source.inputs)
+    ]
+    names = [name for it in new for name in names_of(facts, it, frame)]
+    return any(map(is_observation, names)) or not _WINDOWS.isdisjoint(words_of(part.name))
+
+
+_SHIFTED = re.compile(r"(^|, )(1:|:-1)(,|$)")
 
 
 def _with_unread_flags(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterator[Verdict]:

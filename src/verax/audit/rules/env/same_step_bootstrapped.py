@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Place, Severity
+from ...words import words_of
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _of_this_observation(facts: SourceFacts, target: Target) -> Iterator[Finding]:
     """Estimates from the observation of a transition that holds the next one as well."""
+    from ...source.queries.nodes import position_in
     from ...source.queries.targets import estimates, observations_beside
     from ...source.values import Data
 
@@ -53,9 +56,14 @@ def _of_this_observation(facts: SourceFacts, target: Target) -> Iterator[Finding
     for estimate in estimates(facts, target):
         behind = set(estimate.node.ancestors()) if isinstance(estimate, Data) else set[Node]()
         is_next = following.node in behind or any("next" in node.label for node in behind)
-        if present.node not in behind or is_next:
+        if present.node not in behind or following.node is present.node:
             continue
-        place = _assigned_at(target.frame, estimate) or target.total.place
+        mixed = _mixed(facts, target, estimate, present.node, following.node) if is_next else None
+        if is_next and mixed is None:
+            continue
+        made = position_in(target.frame, mixed) if mixed is not None else None
+        place = target.frame.place(made) if made else _assigned_at(target.frame, estimate)
+        place = place or target.total.place
         if place is None:
             continue
         yield RULE.finding(
@@ -67,6 +75,59 @@ def _of_this_observation(facts: SourceFacts, target: Target) -> Iterator[Finding
             evidence=(Evidence("the target is here", target.total.place),),
             engine=Engine.SOURCE,
         )
+
+
+# What is known of the past goes on into an estimate of the future.
+_MEMORY = frozenset(
+    "hidden hstate memory carry state states rnn core h c mean std var stats norm scale".split()
+)
+_TOGETHER = frozenset(
+    f"{module}.{name}"
+    for module in ("jax.numpy", "ndarray")
+    for name in "concatenate stack vstack hstack append mean std var".split()
+)
+
+
+_LEARNING = ("init", "update", "apply_gradients", "apply_updates")
+
+
+def _is_of_data(node: Node) -> bool:
+    """Whether numbers come through an operation that are of the data, and not parameters."""
+    made_by = node.syntax.func if isinstance(node.syntax, ast.Call) else None
+    name = made_by.attr if isinstance(made_by, ast.Attribute) else node.operation
+    return node.operation not in ("gradient", "static") and not name.endswith(_LEARNING)
+
+
+def _mixed(
+    facts: SourceFacts, target: Target, estimate: Value, present: Node, following: Node | None
+) -> Node | None:
+    """What is made for the observation of this step alone, and meets one for the next."""
+    from ...source.graph import sources
+    from ...source.queries.names import names_of
+    from ...source.queries.recurrence import reaching
+    from ...source.values import nodes_of
+
+    if following is None:
+        return None
+    nodes = {it for it in sources(nodes_of(estimate), _is_of_data) if _is_of_data(it)}
+    first, second = reaching(nodes, {present}), reaching(nodes, {following})
+    of_this, of_next = first - second - {present}, second - first
+    if any(it.operation in ("carry", "last") for it in (*of_this, *of_next)):
+        return None
+    for node in first & second:
+        mine = [it for it in node.inputs if it in of_this]
+        if not mine or of_next.isdisjoint(node.inputs):
+            continue
+        if node.operation in _TOGETHER:
+            return None
+        for it in mine:
+            names = names_of(facts, it, target.frame)
+            words = {word for name in names for word in words_of(name)}
+            made_by = {part.operation for part in it.ancestors() if part in of_this}
+            if words & _MEMORY or made_by & _TOGETHER:
+                return None
+        return mine[0]
+    return None
 
 
 def _assigned_at(frame: Frame, value: Value) -> Place | None:

@@ -114,15 +114,19 @@ def is_one_row(node: Node) -> bool:
     """Whether an array is one step of a sequence: `x[None]`, `x[-1:]`."""
     if node.operation in _ROWS:
         return True
-    syntax = node.syntax
-    return isinstance(syntax, ast.Subscript) and ast.unparse(syntax.slice) in (
+    return index_text(node) in (
         *("None", "None, :", "None, ...", "-1:", ":1", "jnp.newaxis", "jnp.newaxis, :", ":, None"),
     )
 
 
 def is_last(node: Node) -> bool:
     """Whether a value is the last step of an array: `x[-1]`."""
+    return index_text(node) in ("-1", "-1:", "-1, :", "-1, ...", ":, -1")
+
+
+def index_text(node: Node) -> str:
+    """What is written between the brackets of an index; empty if a value is made otherwise."""
     syntax = node.syntax
     if node.operation != "item" or not isinstance(syntax, ast.Subscript):
-        return False
-    return ast.unparse(syntax.slice) in ("-1", "-1:", "-1, :", "-1, ...", ":, -1")
+        return ""
+    return ast.unparse(syntax.slice).removeprefix("(").removesuffix(")")

@@ -52,8 +52,12 @@ def _is_flag(facts: SourceFacts, node: Node, frame: Frame) -> bool:
 
 def depending(value: Value | None, sources: set[Node]) -> set[Node]:
     """All nodes on the way from some sources to a value."""
+    return reaching(behind(value), sources)
+
+
+def reaching(nodes: set[Node], sources: set[Node]) -> set[Node]:
+    """Those of some nodes that are made from some sources, by ways among these nodes."""
     found = set(sources)
-    nodes = behind(value)
     grows = True
     while grows:
         new = {it for it in nodes if it not in found and not found.isdisjoint(it.inputs)}

@@ -57,9 +57,15 @@ def _without_shape(node: Node) -> Node:
     return node
 
 
+# What a state keeps of its start, to go back to it.
+_FIRST = frozenset("first init initial reset fresh start".split())
+
+
 def is_fresh(node: Node) -> bool:
-    """Whether a value was made in the call of a function that resets."""
+    """Whether a value was made in the call of a function that resets, or kept from there."""
     for _ in range(6):
+        if node.operation in ("field", "item") and _FIRST & set(words_of(node.label)):
+            return True
         frames = node.frame.callers() if node.frame is not None else ()
         if any("reset" in words_of(it.name.rpartition(".")[2]) for it in frames):
             return True

@@ -244,8 +244,12 @@ def _records_with(
                 yield value, known
 
 
-# One number, several times.
-FILLED = frozenset(f"jax.numpy.{name}" for name in ("full", "full_like", "ones", "ones_like"))
+_FILLED = frozenset(f"jax.numpy.{name}" for name in ("full", "full_like", "ones", "ones_like"))
+
+
+def is_filled(node: Node, frame: Frame) -> bool:
+    """Whether a function makes an array of one number, several times."""
+    return node.operation in _FILLED and node.frame is frame
 
 
 def estimates(facts: SourceFacts, target: Target) -> list[Value]:
@@ -254,7 +258,7 @@ def estimates(facts: SourceFacts, target: Target) -> list[Value]:
 
 
 def _is_one_number(facts: SourceFacts, factor: Value, frame: Frame) -> bool:
-    if not isinstance(factor, Data) or factor.node.operation in FILLED:
+    if not isinstance(factor, Data) or is_filled(factor.node, frame):
         return True
     words = {it for name in names_of(facts, factor.node, frame) for it in words_of(name)}
     # A discount in a record is zero where an episode ends.

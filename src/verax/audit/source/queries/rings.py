@@ -1,0 +1,116 @@
+"""Buffers that are written in a circle: a position, and how much of the buffer is filled."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from ..frame import Frame
+from ..graph import Node
+from ..values import Data, Value
+from .updates import own_parts, records_in
+
+if TYPE_CHECKING:
+    from ..facts import SourceFacts
+
+_WRITES = frozenset(
+    "at.set jax.lax.dynamic_update_slice jax.lax.dynamic_update_slice_in_dim "
+    "jax.lax.dynamic_update_index_in_dim".split()
+)
+_LEAST = frozenset(("jax.numpy.minimum", "jax.lax.min", "jax.numpy.clip", "ndarray.clip"))
+
+
+@dataclass(frozen=True, eq=False)
+class Ring:
+    """A new version of a buffer of which one part counts up to a limit, and stays there.
+
+    So more is written than there is room for. `written` are the names of its arrays, `at` where
+    these are written, `position` the part of the last version that this is made from.
+    """
+
+    frame: Frame
+    syntax: ast.AST
+    parts: dict[str, Node]
+    filled: str
+    written: dict[str, Node]
+    at: Node
+    position: Node
+    position_name: str
+
+
+_RINGS: WeakKeyDictionary[SourceFacts, list[Ring]] = WeakKeyDictionary()
+
+
+def rings(facts: SourceFacts) -> list[Ring]:
+    """All new versions of such buffers."""
+    found = _RINGS.get(facts)
+    if found is None:
+        found = _RINGS[facts] = []
+        # Only where something is kept below a limit.
+        if any(name in _LEAST for name in facts.calls_by_name):
+            found += _rings(facts)
+    return found
+
+
+def _rings(facts: SourceFacts) -> Iterator[Ring]:
+    for frame, syntax, parts in _versions(facts):
+        filled = [name for name, node in parts.items() if _saturates(node, name)]
+        written = {name: node for name, node in parts.items() if node.operation in _WRITES}
+        places = {node.inputs[1] for node in written.values() if len(node.inputs) > 2}
+        if len(filled) != 1 or len(places) != 1:
+            continue
+        at = places.pop()
+        found = [it for it in at.ancestors() if _part_name(it) and not _is_size(it)]
+        if len(found) == 1 and _part_name(found[0]) != filled[0]:
+            name = _part_name(found[0])
+            yield Ring(frame, syntax, parts, filled[0], written, at, found[0], name)
+
+
+def _versions(facts: SourceFacts) -> Iterator[tuple[Frame, ast.AST, dict[str, Node]]]:
+    """The records that functions of the file make, be it by replacing parts of another one."""
+    for frames in facts.record.runs.values():
+        for frame in frames:
+            # With what is not known, so that parts have the names of their fields.
+            if frame.module is facts.module and frame.region is None:
+                for syntax, value in frame.returns:
+                    for state in records_in(value):
+                        yield frame, syntax, _nodes(own_parts(state))
+    names = [it for it in facts.calls_by_name if it.rpartition(".")[2] in ("replace", "_replace")]
+    for call in facts.calls(names):
+        if call.frame.module is facts.module and call.frame.region is None:
+            yield call.frame, call.syntax, _nodes(call.keywords)
+
+
+def _nodes(parts: dict[str, Value]) -> dict[str, Node]:
+    return {name: it.node for name, it in parts.items() if isinstance(it, Data)}
+
+
+def _part_name(node: Node) -> str:
+    """The name by which something is a part of an argument."""
+    if node.operation == "field":
+        return node.label
+    is_key = node.operation == "item" and node.label.startswith(("'", '"'))
+    if node.operation == "static" and node.label == "size":
+        return node.label  # An attribute of arrays, and a good name for how many there are.
+    return node.label.strip("'\"") if is_key else ""
+
+
+_SIZES = frozenset("capacity size max_size buffer_size maxlen slots".split())
+
+
+def _is_size(node: Node) -> bool:
+    """Whether a part is one of the numbers that say how large a buffer is."""
+    owner = node.inputs[0] if node.inputs else None
+    is_config = owner is not None and owner.label in ("config", "cfg", "self", "settings", "args")
+    return is_config or _part_name(node) in _SIZES
+
+
+def _saturates(node: Node, name: str) -> bool:
+    """Whether a part is the last one of its name and something more, up to a limit."""
+    if node.operation not in _LEAST:
+        return False
+    sums = [it for it in node.inputs if it.operation == "+"]
+    return any(_part_name(it) == name for total in sums for it in total.inputs)
