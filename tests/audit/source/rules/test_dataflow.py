@@ -5,6 +5,25 @@ import pytest
 from .claims import claimed_and_found
 
 WRONG = {
+    "fields of an object from elsewhere, by a dict": """
+        import gymnax
+
+        class Problem:
+            def __init__(self, name, settings):
+                self.env, self.settings = gymnax.make(name)
+                self.settings.replace(**settings)  # DF104
+        """,
+    "a mask as numbers, times minus infinity": """
+        def attend(logits, mask, lengths):
+            bias = (1.0 - mask[:, None, :]) * -jnp.inf  # DF207
+            late = jnp.arange(8) >= lengths[:, None]
+            return logits + bias - late.astype(jnp.float32)[:, None] * jnp.inf  # DF207
+        """,
+    "a small number inside of the deviation of a method": """
+        def standardise(x):
+            spread = (x + 1e-8).std(axis=0)  # DF208
+            return (x - x.mean(axis=0)) / spread
+        """,
     "an update that is undone by the decay after it": """
         def decay(sigma, rate):
             return jnp.maximum(sigma * rate, 0.01)
@@ -307,6 +326,21 @@ RIGHT = {
             print("a small one", small)
             out = network(large)
             return out
+        """,
+    "truth values times infinity, and a shift that is no guard": """
+        def mask(x, keep):
+            y = x - jnp.inf * (keep > 0)
+            return y / (jnp.std(x - 273.15) + 1e-6)
+        """,
+    "layers that are called for their parameters": """
+        import flax.linen as nn
+
+        class Model(nn.Module):
+            def setup(self):
+                self.head = nn.Sequential([nn.Dense(3), nn.relu])
+
+            def touch(self, x):
+                self.head(x)
         """,
     "names that serve again": """
         def forward(params, x, train):

@@ -17,6 +17,7 @@ from . import (
     result_unused,
     same_value_twice,
     saturated_logarithm,
+    shift_before_deviation,
     softmax_twice,
     state_not_threaded,
     state_of_other_tree,
@@ -25,6 +26,7 @@ from . import (
     uphill,
     value_dropped,
     wrong_mode,
+    zero_times_infinity,
 )
 
 RULES: tuple[Rule, ...] = (
@@ -49,4 +51,6 @@ RULES: tuple[Rule, ...] = (
     cut_to_integers.RULE,
     unscaled_pixels.RULE,
     saturated_logarithm.RULE,
+    zero_times_infinity.RULE,
+    shift_before_deviation.RULE,
 )

@@ -59,12 +59,21 @@ def _may_be_pure(name: str) -> bool:
 
 def _is_pure(call: Call) -> bool:
     if call.name in _PURE_FUNCTIONS or not call.name.endswith(_BY_KEYWORDS):
-        return True
+        return not _is_of_object(call)
     if call.name.endswith(_APPLY_GRADIENTS):
         return "grads" in call.keywords
     # `state.replace(step=...)`: fields of an object, which texts, paths and tables have not.
     given = call.keywords.keys()
-    return len(call.args) == 1 and bool(given) and "inplace" not in given
+    written = call.syntax.keywords if isinstance(call.syntax, ast.Call) else []
+    return len(call.args) == 1 and bool(written) and "inplace" not in given
+
+
+def _is_of_object(call: Call) -> bool:
+    """Whether a function of JAX's is the last thing that a layer does: it makes parameters too."""
+    called = call.syntax.func if isinstance(call.syntax, ast.Call) else None
+    owner = called.value if isinstance(called, ast.Attribute) else None
+    is_own = isinstance(owner, ast.Name) and owner.id == "self"
+    return is_own and call.name.startswith("jax.")
 
 
 def _is_dropped(call: Event) -> bool:
