@@ -6,9 +6,9 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from .axes import annotated_shape
-from .binding import type_syntax
-from .classes import all_fields, base_names, field_of, is_typed_dict
+from .classes import all_fields, base_names, field_of
 from .events import Fact
+from .field_types import held_object
 from .graph import Node, variation
 from .imports import attribute_of_module
 from .joining import element_of, one_of
@@ -159,10 +159,10 @@ def _of_instance(machine: Interpreter, site: Site, base: Instance, name: str) ->
         return Bound(External(f"flax.linen.Module.{name}"), base)
     child = base.node.child("field", name, site.syntax, site.frame)
     traced = base.traced if _is_leaf(base.cls, name) else None
-    cls = _class_of_field(machine, base.cls, name)
-    if cls is not None:
-        base.attributes[name] = Instance(cls, child, None, traced)
-        return base.attributes[name]
+    held = held_object(machine, base, name, child, traced)
+    if held is not None:
+        base.attributes[name] = held
+        return held
     value = Data(child, traced)
     told = annotated_shape(field.annotation, id(base.cls), id(base.node)) if field else None
     if told is not None:
@@ -190,17 +190,6 @@ def _read(machine: Interpreter, site: Site, found: Value) -> Value:
     if isinstance(found, Instance) and found.cls.find("__get__") is not None:
         return machine.opaque("descriptor", site, (found,))
     return found
-
-
-def _class_of_field(machine: Interpreter, cls: Class, name: str) -> Class | None:
-    """The class of the project that a field is annotated with."""
-    for it in cls.lineage():
-        field = it.fields.get(name) if isinstance(it, Class) else None
-        if field is not None and isinstance(it, Class):
-            syntax = type_syntax(field.annotation)
-            found = machine.lookup(it.frame, syntax.id) if isinstance(syntax, ast.Name) else None
-            return found if isinstance(found, Class) and not is_typed_dict(found) else None
-    return None
 
 
 def _is_leaf(cls: Class, name: str) -> bool:

@@ -43,7 +43,7 @@ def described(value: Value) -> Described:
         return Described(() if is_number else None, of_literal(value.value), value.value)
     if isinstance(value, Sequence):
         if value.items is None:
-            return Described(None, None)
+            return _alike(value)
         elements = tuple(described(item) for item in value.items)
         constants = tuple(it.constant for it in elements)
         constant: Any = UNKNOWN if any(it is UNKNOWN for it in constants) else constants
@@ -52,6 +52,14 @@ def described(value: Value) -> Described:
         is_number = value.name in _NUMBERS
         return Described(() if is_number else None, "float32*" if is_number else None, value.name)
     return Described(None, None)
+
+
+def _alike(value: Sequence) -> Described:
+    """A list of which only its elements are known: they make an array with one more axis."""
+    one = described(value.element) if value.element is not None else Described(None, None)
+    if not isinstance(one.shape, tuple) or value.kind not in ("list", "tuple"):
+        return Described(None, None)
+    return Described((value.length, *one.shape), one.dtype)
 
 
 def does_not_fit(machine: Interpreter, site: Site, error: Mismatch, operands: list[Value]) -> None:

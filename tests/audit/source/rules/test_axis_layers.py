@@ -116,3 +116,24 @@ def loss(params):
     return Net((8, 8)).apply(params, jnp.ones((7, 3))) - jnp.ones(7)
 """
     assert found("AX002", program) == [16]
+
+
+def test_one_density_for_each_where_one_for_all_is_promised():
+    program = f"""{NETWORKS}
+from jaxtyping import Array, Float
+
+class Flow(eqx.Module):
+    net: eqx.nn.MLP
+    mask: tuple
+
+    def __init__(self, dim, key):
+        self.net = eqx.nn.MLP(dim, dim, 8, 1, key=key)
+        self.mask = tuple(float(i % 2) for i in range(dim))
+
+    def wrong(self, x: Float[Array, "dim"]) -> Float[Array, ""]:
+        return jax.scipy.stats.norm.logpdf(x + self.net(x * jnp.array(self.mask)))
+
+    def right(self, x: Float[Array, "dim"]) -> Float[Array, ""]:
+        return jax.scipy.stats.norm.logpdf(x + self.net(x * jnp.array(self.mask))).sum()
+"""
+    assert found("AX012", program) == [16]

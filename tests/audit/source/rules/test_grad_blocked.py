@@ -235,3 +235,40 @@ def test_a_model_whose_apply_function_is_handed_on():
         return train_state.TrainState.create(apply_fn=Coder().apply, params=params, tx=tx)
     """
     assert found("GR010", program) == [7]
+
+
+HELD = """
+import equinox as eqx
+
+class Head(eqx.Module):
+    weight: jax.Array
+
+    def __call__(self, x):
+        return jnp.round(x @ self.weight)
+
+class Model(eqx.Module):
+    first: Head
+    rest: list["Head"]
+
+    def __call__(self, x):
+        return {}
+
+@eqx.filter_grad
+def loss(model: Model, x):
+    return jnp.sum(model(x))
+"""
+
+
+@pytest.mark.parametrize("call", ["self.first(x)", "sum(it(x) for it in self.rest)"])
+def test_objects_that_are_held_in_annotated_fields(call: str):
+    assert found("GR010", HELD.replace("{}", call)) == [7]
+
+
+def test_a_field_that_may_hold_an_object_of_another_class():
+    program = HELD.replace("{}", "self.first(x)")
+    program += """
+class Smooth(Head):
+    def __call__(self, x):
+        return x @ self.weight
+"""
+    assert found("GR010", program) == []

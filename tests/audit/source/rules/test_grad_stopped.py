@@ -5,6 +5,24 @@ import pytest
 from .claims import claimed_and_found
 
 WRONG = {
+    "one of two views is stopped": """
+        class Learner:
+            def __init__(self, net):
+                self.net = net
+
+            def distance(self, prediction, target):
+                return -jnp.mean(jnp.sum(prediction * target, axis=-1))
+
+            def loss(self, params, first, second):
+                one, two = self.net.apply(params, first), self.net.apply(params, second)
+                p, q = jnp.tanh(one @ params["head"]), jnp.tanh(two @ params["head"])
+                total = self.distance(p, two)  # GR019
+                total += self.distance(q, lax.stop_gradient(one))
+                return total
+
+            def update(self, params, first, second):
+                return jax.value_and_grad(self.loss)(params, first, second)
+        """,
     "the target of a factory's loss, through a module from outside": """
         def make_update(net, tx, gamma):
             def loss(params, batch):
@@ -120,6 +138,19 @@ WRONG = {
 }
 
 RIGHT = {
+    "terms that stop different sides, or have data for a target": """
+        def distance(one, other):
+            return jnp.mean((one - other) ** 2)
+
+        def loss(params, x):
+            z = x @ params["encoder"]
+            code = params["codes"][jnp.argmin(z, axis=-1)]
+            passed = z + lax.stop_gradient(code - z)
+            codes = distance(code, lax.stop_gradient(z)) + distance(lax.stop_gradient(code), z)
+            return distance(passed @ params["decoder"], x) + codes
+
+        gradient = jax.grad(loss)
+        """,
     "a target by other parameters, one that is stopped, one outside": """
         def loss(params, target_params, now, reward, after, fixed):
             value = jnp.tanh(now @ params["w"])

@@ -48,7 +48,7 @@ def _number(
         except Exception:
             pass
     result = machine.opaque(name, site, args, traced=False)
-    result.is_array = True
+    result.is_array, result.node.shape = True, ()
     return result
 
 

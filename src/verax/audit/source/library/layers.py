@@ -188,6 +188,8 @@ def _describe(machine: Interpreter, site: Site, layer: Data, given: Value, resul
     except Mismatch as error:
         does_not_fit(machine, site, error, [given])
         return
+    if known.rank is not None and not isinstance(shape, tuple):
+        shape = (None,) * known.rank
     result.node.shape = known.change(shape, known.axis, _as_size(gives))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..contraction import dot, matmul
 from ..dtypes import inexact
 from ..reshaping import element_count
-from ..shape import change_axis, known
+from ..shape import broadcast, change_axis, known
 from ..values import ANYTHING, Value, several
 from .arguments import Arguments
 from .entries import Rule, Table, entries
@@ -46,17 +46,54 @@ def _pair(args: Arguments) -> Value:
     return several(part, part)
 
 
+def _density(args: Arguments) -> Value:
+    """All that is given broadcasts; what is left out is a number."""
+    given = list(args.bound.values())
+    shape = broadcast(*(it.shape for it in given))
+    return Value(shape, inexact_promoted(*(it.dtype for it in given)))
+
+
+def _density_of_vectors(args: Arguments) -> Value:
+    """A density for each vector: the last axis is gone."""
+    mean = args.bound.get("mean")
+    shape = broadcast(args.array.shape, mean.shape if mean is not None else None)
+    return Value(change_axis(shape, -1, lambda _: ()) if shape else shape, None)
+
+
+# The parameters of distributions, after the value and before location and scale.
+_DISTRIBUTIONS = {
+    "norm": "",
+    "laplace": "",
+    "logistic": "",
+    "expon": "",
+    "cauchy": "",
+    "uniform": "",
+    "gamma": "a, ",
+    "chi2": "df, ",
+    "t": "df, ",
+    "beta": "a, b, ",
+    "truncnorm": "a, b, ",
+    "poisson": "mu, ",
+    "bernoulli": "p, ",
+    "geom": "p, ",
+}
+_DENSITIES = "logpdf pdf logcdf cdf logsf sf logpmf pmf"
+
+
 def _table() -> Table:
-    location = pointwise(inexact_promoted, 3)
     segment = "data, segment_ids, num_segments, indices_are_sorted, unique_indices"
     rows: list[tuple[str, str, str, Rule]] = [
         ("jax.ops", "segment_sum segment_prod segment_max segment_min", segment, _segments),
         ("jax.image", "resize", "image, shape, method, antialias, precision", _resized),
+        *(
+            (f"jax.scipy.stats.{name}", _DENSITIES, f"x, {own}loc, scale", _density)
+            for name, own in _DISTRIBUTIONS.items()
+        ),
         (
-            "jax.scipy.stats.norm",
-            "logpdf pdf logcdf cdf logsf sf",
-            "x, loc, scale",
-            location,
+            "jax.scipy.stats.multivariate_normal",
+            "logpdf pdf",
+            "x, mean, cov",
+            _density_of_vectors,
         ),
         ("jax.lax", "batch_matmul", "lhs, rhs, precision", product(matmul)),
         ("jax.lax", "dot", "lhs, rhs, *, precision, preferred_element_type", product(dot)),
