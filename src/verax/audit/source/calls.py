@@ -16,6 +16,7 @@ from .joining import join
 from .library import registry
 from .library.keys import consumed_outside
 from .library.linen import apply_function
+from .library.results import learn
 from .shapes import Size
 from .values import (
     Bound,
@@ -98,6 +99,7 @@ def _method_of_data(
     operands = (owner, *args, *keywords.values())
     result = machine.opaque(f".{function.attr}", site, operands)
     name = f"{owner.type or 'object'}.{function.attr}"
+    learn(result, name, operands)
     consumed_outside(machine, site, name, args, keywords)
     machine.note(Call(syntax, site.frame, name, [owner, *args], keywords, result))
     return result
@@ -274,6 +276,7 @@ def _external(
         operands = (*args, *keywords.values())
         result = machine.opaque("call", site, operands, type=callee.name)
         keep_size(result, args, keywords)
+        learn(result, callee.name, operands)
     machine.note(Call(site.syntax, site.frame, callee.name, args, keywords, result))
     return result
 

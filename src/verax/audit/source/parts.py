@@ -286,7 +286,9 @@ def _item_of_data(machine: Interpreter, site: Site, base: Data, index: Value) ->
         data = {"base": base, "index": index}
         machine.note(Fact(site.syntax, site.frame, "indexed", data))
     by_number = not (isinstance(index, Constant) and isinstance(index.value, str))
-    result = Data(node, base.traced, base.is_array and by_number)
+    # What a dict makes by itself is of Python's own kind as well.
+    kind = base.type if base.type == "collections.defaultdict" else ""
+    result = Data(node, base.traced, base.is_array and by_number, kind)
     if isinstance(index, Data) and index.traced and base.traced is False and not base.is_array:
         result.traced = None
     of_index(machine, site, base, index, result)

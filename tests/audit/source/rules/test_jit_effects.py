@@ -296,3 +296,101 @@ def test_writers_of_summaries_get_tracers():
             return params
     """
     assert found("JT102", program) == [10]
+
+
+def test_a_helper_that_others_call_outside_is_told_where_it_is_traced():
+    program = """
+    import time
+
+    class Metrics:
+        def report(self, name, value):
+            print(name, value)
+
+        def lap(self):
+            return time.perf_counter()
+
+    metrics = Metrics()
+
+    def loss(w, x):
+        error = jnp.sum((w - x) ** 2)
+        metrics.report("error", error)
+        return error
+
+    @jax.jit
+    def step(w, x):
+        began = metrics.lap()
+        return w - jax.grad(loss)(w, x), began
+
+    def train(w, xs):
+        for x in xs:
+            w, began = step(w, x)
+            metrics.report("lap", metrics.lap())
+        return w
+    """
+    assert found("JT102", program) == [14]
+    assert found("JT104", program) == [19]
+
+
+def test_iterators_of_outside_do_not_go_on_while_tracing():
+    program = """
+    def train(w, batches, key):
+        source = iter(batches)
+
+        @jax.jit
+        def step(w):
+            return w + next(source)
+
+        @jax.jit
+        def named(w, batch):
+            names = iter(["a", "b"])
+            return {next(names): w + batch}
+
+        for _ in range(10):
+            w = step(w)
+        return named(w, next(source))
+    """
+    assert found("JT104", program) == [6]
+
+
+def test_stores_of_other_kinds():
+    program = """
+    from collections import defaultdict
+
+    KEPT = defaultdict(list)
+
+    class Box:
+        last = None
+
+    @jax.jit
+    def f(x):
+        y = x + 1
+        KEPT["y"].append(y)
+        Box.last = y
+        setattr(Box, "first", y)
+        mine = defaultdict(list)
+        mine["y"].append(y)
+        return mine["y"]
+    """
+    assert found("JT101", program) == [11, 12, 13]
+
+
+def test_an_object_that_is_made_while_tracing_is_no_place_outside():
+    program = """
+    class Holder:
+        def __init__(self, value):
+            self.value = value
+
+    class Pair:
+        def __init__(self, first, second):
+            self.first = Holder(first)
+            self.second = second
+
+    def build(x):
+        kept = Pair(x, x * 2)
+        return kept.first.value
+
+    @jax.jit
+    def f(x):
+        return jax.vmap(build)(x)
+    """
+    assert found("JT101", program) == []

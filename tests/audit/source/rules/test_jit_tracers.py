@@ -291,3 +291,81 @@ def test_a_mask_on_what_a_library_gives():
         return each[chosen].mean()
     """
     assert found("JT203", program) == [7]
+
+
+def test_what_libraries_compute_from_tracers_is_traced():
+    program = """
+    import distrax
+    import equinox as eqx
+    import optax
+    from jax.flatten_util import ravel_pytree
+
+    layer = eqx.nn.LayerNorm(3)
+
+    @jax.jit
+    def f(grads, logits, x):
+        if optax.global_norm(grads) > 1.0:
+            x = -x
+        if distrax.Categorical(logits=logits).entropy() < 0.1:
+            x = -x
+        flat, unravel = ravel_pytree(grads)
+        if jnp.dot(flat, flat) > 1.0:
+            x = -x
+        if layer(x).max() > 1.0:
+            x = -x
+        if functools.reduce(jnp.maximum, [x, 2 * x]).max() > 1.0:
+            x = -x
+        _, tangent = jax.jvp(jnp.sin, (x,), (x,))
+        if tangent.sum() > 0:
+            x = -x
+        if jax.device_get(x).sum() > 0:
+            x = -x
+        return x
+    """
+    assert found("JT201", program) == [10, 12, 15, 17, 19, 22]
+    assert found("JT202", program) == [24]
+
+
+def test_what_libraries_tell_of_tracers_without_computing():
+    program = """
+    import distrax
+    import equinox as eqx
+    import optax
+
+    @eqx.filter_jit
+    def f(grads, logits, x):
+        policy = distrax.Categorical(logits=logits)
+        if policy.batch_shape or policy.num_categories > 3:
+            x = -x
+        if optax.tree_utils.tree_size(grads) > 10:
+            x = -x
+        schedule = optax.constant_schedule(0.1)
+        if callable(schedule):
+            x = -x
+        return x
+    """
+    assert found("JT201", program) == []
+
+
+def test_the_class_of_a_module_survives_its_parts():
+    program = """
+    import equinox as eqx
+
+    class Net(eqx.Module):
+        w: jax.Array
+
+        def __call__(self, x):
+            out = self.w @ x
+            if out.sum() > 0:
+                return out
+            return -out
+
+    def run(net: Net, xs):
+        moving, fixed = eqx.partition(net, eqx.is_array)
+
+        def body(moving, x):
+            return moving, eqx.combine(moving, fixed)(x)
+
+        return lax.scan(body, moving, xs)
+    """
+    assert found("JT201", program) == [8]

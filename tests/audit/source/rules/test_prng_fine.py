@@ -210,6 +210,14 @@ FINE = {
                 state = state.apply_gradients(grads=out)
             return state
         """,
+    "an initializer that draws nothing": """
+        import flax.linen as nn
+
+        def f(key, x):
+            mine, other = jax.random.split(key)
+            zeros = nn.initializers.zeros(mine, (3,))
+            return jax.random.normal(mine), other, zeros
+        """,
     "a sampler's keys": """
         from numpyro.infer import MCMC, NUTS, Predictive
 

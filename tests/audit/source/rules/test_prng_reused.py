@@ -241,6 +241,26 @@ REUSED = {
         """,
         6,
     ),
+    "functions of others that draw, by their names": (
+        """
+        def f(key, agent, sample_noise, obs):
+            act_key, other = jax.random.split(key)
+            action = agent.select_action(obs, act_key)
+            return action + sample_noise(act_key, action.shape)
+        """,
+        4,
+    ),
+    "initializers": (
+        """
+        import flax.linen as nn
+
+        def f(key):
+            first, second = jax.random.split(key)
+            make = nn.initializers.orthogonal()
+            return make(first, (3, 3)), make(first, (3, 4)), second
+        """,
+        6,
+    ),
     "a key bound by a partial": (
         """
         def f(key, a, b):

@@ -45,6 +45,7 @@ _NO_DRAWS = frozenset("seed default_rng RandomState Generator Random PCG64 SeedS
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Calls inside of what runs more often than Python goes through it."""
+    from ...source.queries.blame import is_outside, wrongly_called_at
     from ...source.queries.boundaries import repeated
 
     for call in facts.calls(name for name in facts.calls_by_name if _may_vary(name)):
@@ -53,21 +54,25 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         if region is None:
             continue
         yield RULE.finding(
-            call.place,
+            wrongly_called_at(facts, call, is_outside(facts)),
             current=f"`{call.text}` runs once, while the `{region.kind}` is traced: every call, "
             f"and every turn, gets the same {what}",
             expected="what is different each time comes in as an argument",
             fix="Draw with `jax.random` and a key that is passed in."
             if what == "numbers"
             else "Read it outside and pass it in as an argument.",
-            evidence=(Evidence(f"inside of `{region.kind}`", region.place),),
+            evidence=(
+                Evidence(f"inside of `{region.kind}`", region.place),
+                Evidence("it is read here", call.place),
+            ),
             engine=Engine.SOURCE,
         )
 
 
 def _may_vary(name: str) -> bool:
     owner = name.rpartition(".")[0]
-    return name in _CLOCKS or owner in ("numpy.random", "random") or owner in _GENERATORS
+    is_drawn = owner in ("numpy.random", "random") or owner in _GENERATORS
+    return is_drawn or name in _CLOCKS or name == "builtins.next"
 
 
 def _what(call: Call) -> str:
@@ -75,6 +80,8 @@ def _what(call: Call) -> str:
     name = call.name
     if name in _CLOCKS:
         return "time" if name.startswith(("time", "datetime")) else "value"
+    if name == "builtins.next":
+        return "element" if _is_iterator_from_outside(call) else ""
     owner, _, method = name.rpartition(".")
     if method in _NO_DRAWS:
         return ""
@@ -96,6 +103,20 @@ def _is_unseeded_or_from_outside(call: Call) -> bool:
     syntax = generator.node.syntax
     is_seeded = bool(getattr(syntax, "args", None) or getattr(syntax, "keywords", None))
     return bool(crossed(call.frame, generator.node.frame)) or not is_seeded
+
+
+def _is_iterator_from_outside(call: Call) -> bool:
+    """Whether what goes on by one element is made before, and not given to the function."""
+    from ...source.queries.boundaries import crossed
+    from ...source.values import Data, Sequence
+
+    iterator = call.args[0] if len(call.args) == 1 else None
+    if isinstance(iterator, Sequence):
+        return iterator.made_in is not None and bool(crossed(call.frame, iterator.made_in))
+    node = iterator.node if isinstance(iterator, Data) and not iterator.traced else None
+    if node is None or node.frame is None or node.operation not in ("call", "builtins.iter"):
+        return False
+    return bool(crossed(call.frame, node.frame))
 
 
 RULE = Rule(

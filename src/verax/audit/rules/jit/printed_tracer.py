@@ -49,15 +49,18 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     formatted = {fact.data["text"].node for fact in facts.events(Fact) if fact.kind == "format"}
     for fact in facts.events(Fact):
         if fact.kind == "print":
-            yield from _told(fact, fact.data["values"], formatted)
+            yield from _told(facts, fact, fact.data["values"], formatted)
     for call in facts.calls(("jax.debug.print",)):
-        yield from _told(call, call.args[:1], formatted)
+        yield from _told(facts, call, call.args[:1], formatted)
     for call in facts.calls(_WRITES):
         # A method's first argument is the logger itself.
-        yield from _told(call, [*call.args, *call.keywords.values()], formatted)
+        yield from _told(facts, call, [*call.args, *call.keywords.values()], formatted)
 
 
-def _told(event: Event, values: list[Value], formatted: set[Node]) -> Iterator[Finding]:
+def _told(
+    facts: SourceFacts, event: Event, values: list[Value], formatted: set[Node]
+) -> Iterator[Finding]:
+    from ...source.queries.blame import is_outside, wrongly_called_at
     from ...source.queries.boundaries import repeated
     from ...source.values import leaves
 
@@ -67,12 +70,15 @@ def _told(event: Event, values: list[Value], formatted: set[Node]) -> Iterator[F
     found = [leaf for value in values for leaf in leaves(value)]
     if any(leaf.traced or _is_text_of(leaf.node, formatted) for leaf in found):
         yield RULE.finding(
-            event.place,
+            wrongly_called_at(facts, event, is_outside(facts)),
             current=f"`{event.text}` shows a tracer, once, while the `{region.kind}` is traced, "
             "and nothing when it runs",
             expected="values are shown when they are known",
             fix='Use `jax.debug.print("… {}", x)`, or return the value and print it outside.',
-            evidence=(Evidence(f"inside of `{region.kind}`", region.place),),
+            evidence=(
+                Evidence(f"inside of `{region.kind}`", region.place),
+                Evidence("it is shown here", event.place),
+            ),
             engine=Engine.SOURCE,
         )
 

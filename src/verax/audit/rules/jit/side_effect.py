@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ...source.events import Call, Mutation
     from ...source.facts import SourceFacts
     from ...source.frame import Frame, Region
+    from ...source.values import Instance
 
 # Their modules thread what is assigned to them through transformations, or do so on purpose.
 _WITH_STATE = ("flax.", "haiku.", "objax.", "equinox.nn.State")
@@ -25,7 +26,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     from ...source.queries.boundaries import REPEATED
 
     for change in facts.events(Mutation):
-        if change.frame.region is None:
+        if change.frame.region is None or _is_of_context(change):
             continue
         regions = _regions(facts, change)
         if not regions:
@@ -40,6 +41,11 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             yield _finding(facts, call, regions[-1], is_tracer=True)
 
 
+def _is_of_context(change: Mutation) -> bool:
+    """Whether a context notes down that tracing is inside of it, and takes that back."""
+    return change.frame.name.endswith(("__enter__", "__exit__"))
+
+
 def _holds_tracer(value: object) -> bool:
     from ...source.values import Value, leaves
 
@@ -49,7 +55,7 @@ def _holds_tracer(value: object) -> bool:
 def _regions(facts: SourceFacts, change: Mutation) -> list[Region]:
     """The transformations between a change and where the changed thing was made."""
     from ...source.queries.boundaries import crossed, passed_as_it_is
-    from ...source.values import Data, Instance, Mapping, Sequence
+    from ...source.values import Class, Data, Instance, Mapping, Sequence
 
     frame, target = change.frame, change.target
     if change.how == "global":
@@ -58,9 +64,11 @@ def _regions(facts: SourceFacts, change: Mutation) -> list[Region]:
         return crossed(frame, _scope(frame, change.name))
     if isinstance(target, Data) and target.type.startswith("collections."):
         return crossed(frame, target.node.frame) if target.node.frame else []
+    if isinstance(target, Class):
+        return crossed(frame, target.frame)
     if not isinstance(target, (Sequence, Mapping, Instance)):
         return []
-    if isinstance(target, Instance) and _keeps_state(target):
+    if isinstance(target, Instance) and (_keeps_state(target) or _is_made(target, frame)):
         return []
     if target.made_in is not None:
         return crossed(frame, target.made_in)
@@ -79,9 +87,18 @@ def _regions_of_store(call: Call) -> list[Region]:
     from ...source.values import Data
 
     owner = call.args[0] if call.args else None
-    if not isinstance(owner, Data) or owner.node.frame is None:
-        return []
-    return crossed(call.frame, owner.node.frame)
+    node = owner.node if isinstance(owner, Data) else None
+    while node is not None and node.operation == "item" and node.inputs:
+        node = node.inputs[0]
+    return crossed(call.frame, node.frame) if node is not None and node.frame is not None else []
+
+
+def _is_made(target: Instance, frame: Frame) -> bool:
+    """Whether an object is changed by its own constructor."""
+    return any(
+        getattr(it.function, "name", "") == "__init__" and target in it.given.values()
+        for it in frame.callers()
+    )
 
 
 def _keeps_state(target: object) -> bool:
@@ -106,7 +123,7 @@ def _counts(change: Mutation) -> bool:
 
     if any(word in change.name.lower() for word in ("trace", "compil", "cache")):
         return False  # It is meant to count how often Python comes by.
-    if change.frame.yields or change.frame.name.endswith(("__enter__", "__exit__")):
+    if change.frame.yields:
         return False  # A context says where tracing is, and takes it back.
     statement = statement_around(change.frame, change.syntax)
     if isinstance(statement, ast.AugAssign):
@@ -124,11 +141,11 @@ def _counts(change: Mutation) -> bool:
 def _finding(
     facts: SourceFacts, event: Mutation | Call, region: Region, is_tracer: bool
 ) -> Finding:
-    from ...source.queries.blame import wrongly_called_at
+    from ...source.queries.blame import is_outside, wrongly_called_at
 
     text, kind = event.text, region.kind
     return RULE.finding(
-        wrongly_called_at(facts, event, lambda it: it.region is None),
+        wrongly_called_at(facts, event, is_outside(facts)),
         current=f"`{text}` keeps a traced value outside of the `{kind}` that traces it, where it "
         "has no value"
         if is_tracer

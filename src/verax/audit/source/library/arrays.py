@@ -44,6 +44,25 @@ def _jax(
     return result
 
 
+@handles("jax.device_get")
+def _device_get(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """An array of NumPy's for each of JAX's."""
+    for value in args:
+        machine.convert(site, "numpy", value)
+    return machine.opaque("call", site, args, traced=False, type=name)
+
+
+@handles("jax.flatten_util.ravel_pytree")
+def _ravel(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """An array of all numbers of a tree, and the function that makes such a tree of an array."""
+    flat = machine.array(name, site, args)
+    return machine.tuple_of(flat, machine.opaque("unravel", site, (), type=name))
+
+
 @handles("numpy.*", "numpy.linalg.*")
 def _numpy(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from .. import parts
-from ..events import Fact
+from ..events import Fact, Mutation
 from ..joining import join
 from ..looping import stand_alone
 from ..shaping import length_of
@@ -204,6 +204,22 @@ def _container(
 _ROWS = 16
 
 
+def _pairs(value: Value) -> dict[object, Value] | None:
+    """What a dict holds that is made of pairs, if all of its keys are known."""
+    found: dict[object, Value] = {}
+    if not isinstance(value, Sequence) or value.items is None:
+        return None
+    for pair in value.items:
+        items = pair.items if isinstance(pair, Sequence) else None
+        if items is None or len(items) != 2:
+            return None
+        key = items[0]
+        if not isinstance(key, Constant) or not isinstance(key.value, (str, int)):
+            return None
+        found[key.value] = items[1]
+    return found
+
+
 @handles("builtins.dict")
 def _dict(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
@@ -214,6 +230,8 @@ def _dict(
         if isinstance(value, Mapping):
             items.update(value.items)
             is_open = is_open or value.is_open
+        elif (pairs := _pairs(value)) is not None:
+            items.update(pairs)
         else:
             is_open = True
             items[object()] = machine.opaque("dict", site, (value,))
@@ -326,6 +344,21 @@ def _changed_property(
     getter = args[1:2] if how == "getter" else kept.args
     setter = {"setter": args[1]} if how == "setter" else kept.keywords
     return Partial(kept.function, getter, setter)
+
+
+@handles("builtins.setattr")
+def _setattr(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """`setattr(thing, "name", value)` is `thing.name = value`."""
+    attribute = args[1].value if len(args) == 3 and isinstance(args[1], Constant) else None
+    if isinstance(attribute, str):
+        owner, value = args[0], args[2]
+        machine.note(Mutation(site.syntax, site.frame, owner, attribute, "attribute", value))
+        if isinstance(owner, Instance):
+            before = owner.attributes.get(attribute)
+            owner.attributes[attribute] = value if before is None else join(before, value)
+    return Constant(None)
 
 
 @handles("builtins.next")

@@ -107,9 +107,8 @@ def _jacobian(site: Site, argument: Value, value: Value) -> Value:
     def change(output: Data) -> Value:
         if not output.is_array:
             # It may be a tree, whose structure would come first.
-            return Data(
-                Node("gradient", (output.node, *nodes_of(argument)), site.syntax, site.frame)
-            )
+            node = Node("gradient", (output.node, *nodes_of(argument)), site.syntax, site.frame)
+            return Data(node, True if site.frame.is_staged else None)
         gradient = _gradient(site, argument, output)
         for leaf in leaves(gradient):
             leaf.node.shape = None

@@ -57,6 +57,34 @@ def _tree_at(
     return changed
 
 
+@handles("equinox.filter", "equinox.partition", "flax.nnx.split")
+def _part_of_tree(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """A part of a tree stands for all of it: of the rest nobody asks anything until they meet."""
+    result = machine.opaque("call", site, (*args, *keywords.values()), type=name)
+    tree = args[0] if args else None
+    if not isinstance(tree, Instance):
+        return result
+    if name.endswith("filter"):
+        return tree
+    rest = machine.opaque(name, site, args[:1])
+    if name.endswith("partition"):
+        return machine.tuple_of(tree, rest)
+    return machine.tuple_of(rest, tree) if len(args) == 1 else result
+
+
+@handles("equinox.combine", "flax.nnx.merge")
+def _together(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """The tree whose parts these are."""
+    whole = [it for it in args if isinstance(it, Instance)]
+    if len(whole) == 1:
+        return whole[0]
+    return machine.opaque("call", site, (*args, *keywords.values()), type=name)
+
+
 _LOSSES = (
     "l2_loss squared_error huber_loss log_cosh absolute_error sigmoid_binary_cross_entropy "
     "hinge_loss perceptron_loss poly_loss_cross_entropy smooth_labels"

@@ -7,6 +7,7 @@ value is a key at all may be known only later.
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 from ..values import Data, Value, leaves
@@ -39,6 +40,15 @@ _SAMPLERS = (
     "mctx.",
     "flashbax.",
 )
+# Words in the names of functions that draw something if they are given a key.
+_DRAWING = frozenset(
+    "sample samples sampler sampling resample draw noise dropout augment augmentation shuffle "
+    "permute rollout unroll simulate generate explore propose proposal mutate mutation crossover "
+    "perturb corrupt kernel predictive act action actions policy ask run init reset step walk "
+    "collect minibatches batches prngsequence".split()
+)
+# Initializers that leave their key alone.
+_FIXED = ("zeros", "ones", "constant")
 
 
 def consumed_outside(
@@ -55,7 +65,8 @@ def consumed_outside(
         given += [keywords[it] for it in ("key", "rng_key", "rngs") if it in keywords]
     if args and (method in _FIRST or (not name and _is_key(args[0]))):
         given.append(args[0])
-    if name.startswith(_SAMPLERS):
+    drawing = _drawing(site, name)
+    if name.startswith(_SAMPLERS) or drawing:
         taken = (*args, *keywords.values())
         given += [it for it in taken if isinstance(it, Data) and it.node.is_key]
         given += [keywords[it] for it in _NAMES if it in keywords]
@@ -68,11 +79,23 @@ def consumed_outside(
         for leaf in leaves(value):
             if leaf.node not in seen and may_be_key(leaf):
                 seen.add(leaf.node)
-                machine.use_key(site, leaf, name, is_certain=False)
+                machine.use_key(site, leaf, name or drawing, is_certain=False)
 
 
 def _is_key(value: Value) -> bool:
     return isinstance(value, Data) and value.node.is_key
+
+
+def _drawing(site: Site, name: str) -> str:
+    """The name of a function that draws, or initializes the weights of a layer, by this name."""
+    if ".initializers." in name:
+        return "" if name.endswith(_FIXED) else name
+    called = site.syntax.func if isinstance(site.syntax, ast.Call) else None
+    if isinstance(called, ast.Attribute):
+        written = called.attr
+    else:
+        written = called.id if isinstance(called, ast.Name) else ""
+    return "" if _DRAWING.isdisjoint(written.lower().split("_")) else written
 
 
 def may_be_key(value: Data) -> bool:

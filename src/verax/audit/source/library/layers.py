@@ -15,6 +15,7 @@ from ..shaping import does_not_fit
 from ..values import Constant, Data, Mapping, Sequence, Value
 from .linen import own_parameters
 from .registry import handles_method
+from .results import learn_applied
 
 if TYPE_CHECKING:
     from ..frame import Site
@@ -129,7 +130,9 @@ def applied(
     if links:
         return _through(machine, site, links, args[0])
     if layer.type not in _LAYERS or not args:
-        return machine.opaque("call", site, operands)
+        result = machine.opaque("call", site, operands)
+        learn_applied(result, layer.type, (*args, *keywords.values()))
+        return result
     result = machine.array(layer.type, site, operands)
     _describe(machine, site, layer, args[0], result)
     return result

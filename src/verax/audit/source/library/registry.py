@@ -82,6 +82,7 @@ def load() -> None:
         "collectives",
         "containers",
         "frameworks",
+        "functional",
         "haiku",
         "layers",
         "lifted",

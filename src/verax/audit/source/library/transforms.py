@@ -19,6 +19,7 @@ from ..values import (
     Sequence,
     Transformed,
     Value,
+    leaves,
 )
 from .custom_rules import run_rules
 from .derivatives import derivatives, differentiated_arguments
@@ -110,7 +111,10 @@ def _direct(
     transformed = Transformed(kind, args[0], keywords, site.syntax, site.frame, is_filtered)
     machine.note(Made(site.syntax, site.frame, transformed))
     value = apply(machine, site, transformed, primals, {})
-    second = machine.opaque(name, site, (value, *tangents))
+    second = machine.opaque(name, site, (value, *tangents), type=f"jax.{kind}")
+    if kind == "jvp":
+        second.type = ""  # It is no function, but the tangent of the value.
+        second.traced = True if all(leaf.traced for leaf in leaves(value)) else None
     if _is_true(keywords.get("has_aux")) and isinstance(value, Sequence) and value.items:
         return machine.tuple_of(value.items[0], second, *value.items[1:])
     return machine.tuple_of(value, second)

@@ -172,7 +172,7 @@ def _unflatten(
 ) -> Value:
     data = {"name": name, "args": args}
     machine.note(Fact(site.syntax, site.frame, "unflatten", data))
-    found = [leaf.traced for value in args for leaf in leaves(value)]
+    found = [leaf.traced for value in args[1:] for leaf in leaves(value)]
     traced = found[0] if found and all(it == found[0] for it in found) else None
     return machine.opaque(name, site, args, traced=traced)
 

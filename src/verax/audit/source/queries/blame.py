@@ -33,6 +33,20 @@ def wrongly_called_at(facts: SourceFacts, event: Event, is_right: Callable[[Fram
     return frame.place(syntax)
 
 
+def is_outside(facts: SourceFacts) -> Callable[[Frame], bool]:
+    """Whether a call is made by a function that nothing ever traces, be it in a loop of Python's.
+
+    A function that is compiled elsewhere is also gone through by itself.
+    """
+
+    def is_right(run: Frame) -> bool:
+        caller = run.caller.function if run.caller is not None else None
+        callers = facts.record.runs.get(caller, ()) if caller is not None else ()
+        return all(_transformation(it) is None for it in (run, *callers))
+
+    return is_right
+
+
 def _transformation(frame: Frame) -> Region | None:
     """The innermost transformation around a call."""
     around = frame.region.chain() if frame.region is not None else ()

@@ -1,0 +1,62 @@
+"""`functools.reduce`, and the operators as functions."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from .. import parts
+from ..operators import binary
+from ..values import Sequence, Value
+from .registry import handles
+
+if TYPE_CHECKING:
+    from ..frame import Site
+    from ..machine import Interpreter
+
+_OPERATORS: dict[str, type[ast.operator]] = {
+    "add": ast.Add,
+    "sub": ast.Sub,
+    "mul": ast.Mult,
+    "truediv": ast.Div,
+    "floordiv": ast.FloorDiv,
+    "mod": ast.Mod,
+    "pow": ast.Pow,
+    "matmul": ast.MatMult,
+    "and_": ast.BitAnd,
+    "or_": ast.BitOr,
+    "xor": ast.BitXor,
+}
+
+
+@handles("functools.reduce")
+def _reduce(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """One step stands for all of them."""
+    if len(args) < 2:
+        return machine.opaque(name, site, (*args, *keywords.values()))
+    element = parts.element(machine, site, args[1])
+    start = args[2] if len(args) > 2 else element
+    return machine.call(site, args[0], [start, element], {})
+
+
+@handles(*(f"operator.{it}" for it in _OPERATORS))
+def _operator(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    if len(args) != 2:
+        return machine.opaque(name, site, args)
+    return binary(machine, site, _OPERATORS[name.removeprefix("operator.")], args[0], args[1])
+
+
+@handles("itertools.chain")
+def _chain(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """The elements of several containers, one after the other."""
+    known = [it.items for it in args if isinstance(it, Sequence) and it.items is not None]
+    if len(known) == len(args) and not site.is_open:
+        return Sequence("list", [item for items in known for item in items])
+    elements = [parts.element(machine, site, it) for it in args]
+    return Sequence("list", None, machine.opaque(name, site, elements))
