@@ -71,6 +71,9 @@ def named_attribute(machine: Interpreter, site: Site, base: Value, name: str) ->
         found = _of_named_tuple(base, name)
         if found is not None:
             return found
+        _note_missing(machine, site, base, name)
+    elif isinstance(base, (Sequence, Mapping)) and not hasattr(dict, name):
+        _note_missing(machine, site, base, name)
     elif isinstance(base, (Transformed, Function)) and name in ("__wrapped__", "func"):
         return base.function if isinstance(base, Transformed) else base
     elif isinstance(base, Partial):
@@ -157,6 +160,8 @@ def _of_instance(machine: Interpreter, site: Site, base: Instance, name: str) ->
         return Bound(External(f"object.{name}"), base)
     if name in ("apply", "param") and "flax.linen.Module" in base_names(base.cls):
         return Bound(External(f"flax.linen.Module.{name}"), base)
+    if field is None:
+        _note_missing(machine, site, base, name)
     child = base.node.child("field", name, site.syntax, site.frame)
     traced = base.traced if _is_leaf(base.cls, name) else None
     held = held_object(machine, base, name, child, traced)
@@ -228,6 +233,11 @@ def _of_named_tuple(base: Sequence, name: str) -> Value | None:
         return base.items[names.index(name)]
     found = base.type.find(name)
     return None if found is None else unwrapped_method(found, base)
+
+
+def _note_missing(machine: Interpreter, site: Site, base: Value, name: str) -> None:
+    """Note that something is asked for a part that it seems not to have."""
+    machine.note(Fact(site.syntax, site.frame, "missing", {"value": base, "name": name}))
 
 
 # --- items
@@ -336,6 +346,8 @@ def _item_of_sequence(machine: Interpreter, site: Site, base: Sequence, index: V
         return _sliced(site, base, index)
     if isinstance(index, Data) and index.traced:
         machine.convert(site, "index", index)
+    if isinstance(index, Constant) and isinstance(index.value, str):
+        _note_missing(machine, site, base, index.value)
     found = element_of(base)
     if found is None:
         return machine.opaque("item", site, (base, index))
@@ -384,6 +396,8 @@ def _item_of_mapping(machine: Interpreter, site: Site, base: Mapping, index: Val
         part = one_of([item(machine, site, it, index) for it in spread])
         if part is not None:
             return part
+        if not base.is_open and isinstance(index.value, str):
+            _note_missing(machine, site, base, index.value)
     elif isinstance(index, Data):
         machine.convert(site, "key", index)
     joined = None if base.is_open else one_of(base.items.values())

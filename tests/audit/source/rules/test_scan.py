@@ -541,3 +541,63 @@ def test_a_value_that_starts_several_carries_is_read_for_itself():
     apart = program.replace("first = second = player = state.player", "first, player = state")
     read = found(apart.replace("(first, second))", "(first, player))"))
     assert read == [("SC005", 8)]
+
+
+RESULTS_SWAPPED = {
+    "a state and its metrics, by a helper": (
+        """
+        class State(NamedTuple):
+            params: jax.Array
+            count: jax.Array
+
+        def train(state, data):
+            def step(state, x):
+                loss = (state.params * x).sum()
+                return State(state.params - x, state.count + 1), {"loss": loss}
+
+            return lax.scan(step, state, data)
+
+        def epoch(params, data):
+            metrics, state = train(State(params, jnp.zeros((), jnp.int32)), data)
+            return state.params, metrics["loss"].mean()
+        """,
+        13,
+    ),
+    "records that are read in another function": (
+        """
+        class Row(NamedTuple):
+            reward: jax.Array
+            done: jax.Array
+
+        def total(rows):
+            return rows.reward.sum()
+
+        def run(keys):
+            def step(carry, key):
+                x = carry["x"] + jax.random.normal(key)
+                return {"x": x}, Row(x, x > 1)
+
+            rows, last = lax.scan(step, {"x": jnp.zeros(())}, keys)
+            return total(rows)
+        """,
+        13,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", RESULTS_SWAPPED)
+def test_results_of_a_scan_that_are_swapped(case: str):
+    program, line = RESULTS_SWAPPED[case]
+    assert ("SC204", line) in found(program)
+
+
+def test_parts_that_neither_result_of_a_scan_has_are_no_swap():
+    program = """
+    class Row(NamedTuple):
+        reward: jax.Array
+
+    def run(xs):
+        carry, rows = lax.scan(lambda c, x: ({"x": c["x"] + x}, Row(x)), {"x": xs[0]}, xs)
+        return rows.reward, carry["x"], rows.values, carry["y"], rows._replace(reward=0)
+    """
+    assert found(program) == []

@@ -447,3 +447,58 @@ def test_a_shard_map_has_a_spec_for_each_argument():
     """
     assert found("VM202", program) == [6]
     assert found("VM202", program.replace('P("data")), out', 'P("data"), P()), out')) == []
+
+
+SUMMED = {
+    "in a pmap, with a learning rate that is handed in": (
+        """
+        def loss(w, x, y):
+            return -0.5 * jnp.mean((x @ w - y) ** 2)
+
+        def sync(tree):
+            return jax.lax.psum(tree, "devices")
+
+        @functools.partial(jax.pmap, axis_name="devices", in_axes=(None, 0, 0, None))
+        def step(w, x, y, rate):
+            grads = sync(jax.grad(loss)(w, x, y))
+            return jax.tree.map(lambda p, g: p - rate * g, w, grads)
+        """,
+        [5],
+    ),
+    "a sum that each replica takes": (
+        """
+        def loss(w, x):
+            return jnp.sum((x @ w) ** 2)
+
+        @functools.partial(jax.pmap, axis_name="devices", in_axes=(None, 0))
+        def step(w, x):
+            grads = jax.lax.psum(jax.grad(loss)(w, x), "devices")
+            return w - 0.1 * grads
+        """,
+        [],
+    ),
+    "a sum that is divided in another function": (
+        """
+        def loss(w, x):
+            return jnp.mean((x @ w) ** 2)
+
+        def total(grads):
+            return jax.lax.psum(grads, "devices")
+
+        def average(grads):
+            count = jax.lax.psum(1, "devices")
+            return jax.tree.map(lambda g: g * (1 / count), total(grads))
+
+        @functools.partial(jax.pmap, axis_name="devices", in_axes=(None, 0))
+        def step(w, x):
+            return w - 0.1 * average(jax.grad(loss)(w, x))
+        """,
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SUMMED)
+def test_gradients_of_means_that_are_summed(case: str):
+    program, lines = SUMMED[case]
+    assert found("VM007", program) == lines

@@ -6,6 +6,7 @@ from .._rule import Rule
 from . import (
     batch_assumed_inside,
     batched_argument_broadcast,
+    gradient_summed,
     mapped_axes_mixed,
     mapped_axes_wrong,
     mean_of_means,
@@ -22,6 +23,7 @@ RULES: tuple[Rule, ...] = (
     update_not_averaged.RULE,
     summed_again.RULE,
     mean_of_means.RULE,
+    gradient_summed.RULE,
     unbound_axis_name.RULE,
     mapped_axes_wrong.RULE,
     no_device_axis.RULE,
