@@ -2,7 +2,7 @@
 
 import pytest
 
-from .reading import found
+from .reading import found, found_of
 
 
 def test_a_class_without_registration_crosses_boundaries():
@@ -515,3 +515,52 @@ def test_collections_that_a_loss_returns_are_dropped_outside_of_it():
         return state.apply_gradients(grads=grads, batch_stats=changed["batch_stats"]), value
     """
     assert found("PT105", program) == [7]
+
+
+def test_arrays_of_a_model_are_differentiated_and_its_functions_are_not():
+    program = """
+    import equinox as eqx
+
+    class Net(eqx.Module):
+        scale: jax.Array
+        act: object
+        layers: list
+
+    def loss(params, static, x):
+        net = eqx.combine(params, static)
+        for layer in net.layers:
+            x = layer(x)
+        return (net.act(x) * net.scale).sum()
+
+    def run(x, key):
+        net = Net(jnp.ones(2), jax.nn.relu, [eqx.nn.MLP(2, 2, 8, 2, key=key)])
+        params, static = eqx.partition(net, eqx.is_array)
+        jax.grad(lambda net: loss(net, static, x))(net)
+        return jax.grad(loss)(params, static, x)
+    """
+    assert {line for _, line in found_of("pytree", program)} == {17}
+
+
+def test_a_model_that_was_divided_and_put_together_is_followed():
+    program = """
+    import equinox as eqx
+    import optax
+
+    class Net(eqx.Module):
+        layer: eqx.nn.Linear
+        act: object
+
+        def __call__(self, x, key):
+            return self.act(self.layer(x)) + jax.random.normal(key, (2,))
+
+    def loss(params, static, x, key):
+        net = eqx.combine(params, static)
+        return (jax.vmap(net, in_axes=(0, None))(x, key) ** 2).sum()
+
+    def train(x, key, layer_key):
+        net = Net(eqx.nn.Linear(3, 2, key=layer_key), jax.nn.relu)
+        params, static = eqx.partition(net, eqx.is_array)
+        params = optax.apply_updates(params, params)
+        return jax.grad(loss)(params, static, x, key)
+    """
+    assert found("RK003", program) == [13]

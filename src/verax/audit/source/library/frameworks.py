@@ -7,8 +7,20 @@ from typing import TYPE_CHECKING
 
 from .. import parts
 from ..classes import all_fields
+from ..graph import Node, variation
 from ..shaping import of_operator
-from ..values import Constant, Data, External, Function, Instance, Value
+from ..values import (
+    Constant,
+    Data,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Sequence,
+    Value,
+    mapped,
+    nodes_of,
+)
 from .registry import handles
 
 if TYPE_CHECKING:
@@ -103,12 +115,20 @@ def _loss(
     return result
 
 
-@handles("optax.apply_updates")
+@handles("optax.apply_updates", "equinox.apply_updates")
 def _apply_updates(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
-    result = machine.opaque(name, site, (*args, *keywords.values()))
+    """New parameters, of the structure of the old ones."""
     first = args[0] if args else keywords.get("params", Constant(None))
-    if isinstance(first, Data):
-        result.traced = first.traced
-    return result
+    updates = [node for value in (*args[1:], *keywords.values()) for node in nodes_of(value)]
+
+    def change(leaf: Data) -> Data:
+        inputs = (leaf.node, *updates[:16])
+        node = Node(name, inputs, site.syntax, site.frame, variation(inputs))
+        node.shape, node.dtype = leaf.node.shape, leaf.node.dtype
+        return Data(node, leaf.traced, leaf.is_array, leaf.type)
+
+    if isinstance(first, (Data, Sequence, Mapping, Instance)):
+        return mapped(first, change)
+    return machine.opaque(name, site, (*args, *keywords.values()))

@@ -81,6 +81,7 @@ def load() -> None:
         "callbacks",
         "collectives",
         "containers",
+        "filters",
         "frameworks",
         "functional",
         "haiku",
