@@ -136,6 +136,9 @@ def _unchanged_by(machine: Interpreter, node: Node, field: str) -> Node | None:
 
 def _static(site: Site, base: Data, name: str) -> Value:
     node = base.node
+    if node.is_key:
+        # One of the old kind has an axis more.
+        return Data(node.child("static", name, site.syntax, site.frame), False)
     if name == "shape" and isinstance(node.shape, tuple) and None not in node.shape:
         return Sequence("tuple", [Constant(size) for size in node.shape])
     if name == "ndim" and isinstance(node.shape, tuple):

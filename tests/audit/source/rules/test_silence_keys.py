@@ -155,3 +155,13 @@ def test_a_helper_that_selects_is_called_twice():
         return position(key, rooms[0]), position(key, rooms[1])
     """
     assert found("RK001", program) == [5]
+
+
+def test_the_shape_of_keys_depends_on_their_kind():
+    program = """
+    def steps(key):
+        first, _ = jax.random.split(key)
+        counts = jnp.zeros(jax.random.split(first, 3).shape[:-1])
+        return jax.vmap(lambda count: count + 1)(counts)
+    """
+    assert found("VM202", program) == []
