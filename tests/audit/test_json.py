@@ -40,6 +40,7 @@ def test_an_issue_has_the_promised_fields():
         "verified",
         "warnings",
         "notes",
+        "unfollowed",
         "summary",
     ]
     assert data["issues"][0] == {

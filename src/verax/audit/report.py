@@ -165,11 +165,27 @@ class Crossing:
 
 
 @dataclass(frozen=True)
+class Unfollowed:
+    """A function of which not all calls were followed, because that would cost too much.
+
+    `place` is the first of these calls, in the function that `place.function` names.
+    """
+
+    place: Place
+    reason: str
+
+    def __str__(self) -> str:
+        name = f"`{self.place.function}`" if self.place.function else "the module"
+        return f"{self.place}: {name} is followed up to this call: {self.reason}"
+
+
+@dataclass(frozen=True)
 class Report:
     """What an audit found.
 
     `notes` are remarks about the audit itself: a file that could not be read, a rule that failed,
-    a part that could not be followed. `omitted` says why the first three sections do not tell all.
+    a part that could not be gone through. `unfollowed` are the functions whose calls were not
+    followed to their end. `omitted` says why the first three sections do not tell all.
     """
 
     target: str
@@ -180,6 +196,7 @@ class Report:
     verified: tuple[Verified, ...] = ()
     warnings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    unfollowed: tuple[Unfollowed, ...] = ()
     omitted: str = ""
 
     @property
@@ -251,6 +268,7 @@ def merged(reports: Iterable[Report]) -> Report:
         verified=tuple(dict.fromkeys(it for part in parts for it in part.verified)),
         warnings=without_repetition(it for part in parts for it in part.warnings),
         notes=tuple(dict.fromkeys(it for part in parts for it in part.notes)),
+        unfollowed=tuple(dict.fromkeys(it for part in parts for it in part.unfollowed)),
     )
 
 

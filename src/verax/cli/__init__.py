@@ -72,6 +72,9 @@ def _audit(options: argparse.Namespace) -> int:
         report = without_known(report, baseline, _paths(options), selection.keeps)
     if before is not None:
         report = without_earlier(report, before)
+    if options.verbose:
+        notes = (*report.notes, *map(str, report.unfollowed))
+        report = replace(report, notes=notes, unfollowed=())
     text = _rendered(options, one_a_cause(report), format)
     if options.output and options.output != "-":
         write_file(options.output, text)

@@ -152,6 +152,12 @@ def _add_audit(commands: argparse._SubParsersAction[_Parser], run: Run) -> None:
     output.add_argument(
         "-o", dest="output", metavar="FILE", help="write to a file instead of to stdout"
     )
+    output.add_argument(
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="name all functions that were not followed to their end, and why",
+    )
     output.add_argument("--flow", action="store_true", help="show how data flows, also for folders")
     output.add_argument(
         "--depth", metavar="N", type=_depth, help="show only N levels of steps inside of steps"

@@ -54,6 +54,18 @@ def _plural(count: int, noun: str) -> str:
     return f"{count or 'no'} {noun}{'s' * (count != 1)}"
 
 
+# So many functions are named; of more, who wants to know asks.
+_NAMED = 3
+
+
+def notes_of(report: Report) -> tuple[str, ...]:
+    """All remarks about the audit; of many functions that were not followed only the number."""
+    cut = report.unfollowed
+    if len(cut) <= _NAMED:
+        return (*report.notes, *map(str, cut))
+    return (*report.notes, f"{len(cut)} functions were not followed to their end; -v names them")
+
+
 def remark_on(report: Report, section: str, has_entries: bool) -> str:
     """What to say at the end of a section: why it is empty, or not whole."""
     if section in _OF_FLOW and report.omitted:

@@ -6,7 +6,17 @@ import json
 from typing import Any
 
 from ..finding import Confidence, Engine, Evidence, Finding, Place, Severity, Verified
-from ..report import SCHEMA, Crossing, Flow, FlowStep, FlowValue, Report, Tensor, Transformation
+from ..report import (
+    SCHEMA,
+    Crossing,
+    Flow,
+    FlowStep,
+    FlowValue,
+    Report,
+    Tensor,
+    Transformation,
+    Unfollowed,
+)
 
 Data = dict[str, Any]
 
@@ -34,7 +44,12 @@ def from_data(data: Data) -> Report:
         verified=tuple(_verified(it) for it in data["verified"]),
         warnings=tuple(_finding(it) for it in data["warnings"]),
         notes=tuple(data["notes"]),
+        unfollowed=tuple(_unfollowed(it) for it in data.get("unfollowed", ())),
     )
+
+
+def _unfollowed(data: Data) -> Unfollowed:
+    return Unfollowed(_position(data["place"]), data["reason"])
 
 
 def _finding(data: Data) -> Finding:

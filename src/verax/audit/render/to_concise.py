@@ -8,7 +8,7 @@ from ..finding import Confidence, Finding
 from ..report import Report
 from ._places import with_short_files
 from ._plain import one_line
-from ._summary import summary
+from ._summary import notes_of, summary
 
 
 def render(report: Report) -> str:
@@ -21,7 +21,7 @@ def _report(report: Report) -> Iterator[str]:
         yield _line(issue, str(issue.severity))
     for warning in report.warnings:
         yield _line(warning, "warning")
-    for note in report.notes:
+    for note in notes_of(report):
         yield f"note: {one_line(note)}"
     yield summary(report)
 

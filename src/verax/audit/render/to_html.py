@@ -12,7 +12,7 @@ from ._boundaries import COLUMNS, boundaries
 from ._few import few
 from ._places import with_short_files
 from ._plain import one_line, plain
-from ._summary import SECTIONS, labelled, remark_on, summary
+from ._summary import SECTIONS, labelled, notes_of, remark_on, summary
 from ._tree import Line, Node, flow_tree, stack_trees
 
 # Colours are only added to what the page has, so that dark pages stay readable.
@@ -65,9 +65,10 @@ def _report(report: Report) -> Iterator[str]:
         if remark := remark_on(report, title, bool(lines)):
             yield f"<p>{_prose(remark)}</p>"
         yield "</details>"
-    if report.notes:
+    notes = notes_of(report)
+    if notes:
         yield "<details open><summary>Notes</summary><ul>"
-        yield from (f"<li>{_prose(note)}</li>" for note in report.notes)
+        yield from (f"<li>{_prose(note)}</li>" for note in notes)
         yield "</ul></details>"
 
 

@@ -36,6 +36,9 @@ def as_data(report: Report) -> Data:
         "verified": [_verified(verified) for verified in report.verified],
         "warnings": [_finding(finding) for finding in report.warnings],
         "notes": list(report.notes),
+        "unfollowed": [
+            {"place": _place(it.place), "reason": it.reason} for it in report.unfollowed
+        ],
         "summary": _summary(report),
     }
 

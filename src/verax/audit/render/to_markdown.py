@@ -11,7 +11,7 @@ from ._boundaries import COLUMNS, boundaries
 from ._few import few
 from ._places import with_short_files
 from ._plain import one_line, plain
-from ._summary import SECTIONS, labelled, remark_on, summary
+from ._summary import SECTIONS, labelled, notes_of, remark_on, summary
 from ._tree import Kind, Line, Node, flow_tree, stack_trees
 
 
@@ -37,9 +37,10 @@ def _report(report: Report) -> Iterator[str]:
         yield from lines
         if remark := remark_on(report, title, bool(lines)):
             yield _prose(remark)
-    if report.notes:
+    notes = notes_of(report)
+    if notes:
         yield "\n## Notes\n"
-        yield from (f"- {_prose(note)}" for note in report.notes)
+        yield from (f"- {_prose(note)}" for note in notes)
 
 
 def _list(node: Node, indent: str = "") -> Iterator[str]:

@@ -13,6 +13,7 @@ from ..finding import Evidence, Finding, Place, Severity
 from ..report import Report
 from ..rules.registry import UnknownRuleError, find
 from ._places import with_short_files
+from ._summary import notes_of
 
 _LEVELS = {Severity.CRITICAL: "error", Severity.ERROR: "error", Severity.MINOR: "warning"}
 # How code hosts order alerts: 9 and above is critical, 7 high, 4 medium.
@@ -27,7 +28,7 @@ def render(report: Report) -> str:
     results = [_result(issue, _LEVELS[issue.severity]) for issue in report.issues]
     results += [_result(warning, "note") for warning in report.warnings]
     driver = {"name": "verax", "rules": _rules(report)}
-    notes = [{"level": "note", "message": {"text": note}} for note in report.notes]
+    notes = [{"level": "note", "message": {"text": note}} for note in notes_of(report)]
     run: Data = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",

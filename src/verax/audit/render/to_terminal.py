@@ -20,7 +20,7 @@ from ._boundaries import boundaries
 from ._few import few
 from ._places import with_short_files
 from ._plain import one_line, plain
-from ._summary import SECTIONS, labelled, remark_on, summary
+from ._summary import SECTIONS, labelled, notes_of, remark_on, summary
 from ._tree import Kind, Line, Node, flow_tree, stack_trees
 
 _STYLES: dict[Kind, str] = {
@@ -88,9 +88,10 @@ def _report(report: Report, width: int) -> Iterator[RenderableType]:
         remark = remark_on(report, title, bool(part))
         shown = [*part, Text(remark, "dim")] if remark else part
         yield Padding(Group(*shown), (0, 0, 0, 2))
-    if report.notes:
+    notes = notes_of(report)
+    if notes:
         yield Text("\nNotes", "bold underline")
-        for note in report.notes:
+        for note in notes:
             yield _item("· ", Text(plain(note)))
     yield Text(f"\n{summary(report)}", "bold")
 

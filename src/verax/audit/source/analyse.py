@@ -112,4 +112,5 @@ def _judged(
     except RecursionError:
         notes.append(f"{module.path}: what is nested too deeply has no data flow to show")
     report = Report(module.path, **sections, **verdicts)
-    return replace(report, notes=(*report.notes, *notes))
+    cut = [it for it in machine.record.unfollowed.values() if it.place.file == module.path]
+    return replace(report, notes=(*report.notes, *notes), unfollowed=tuple(cut))

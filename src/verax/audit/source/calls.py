@@ -135,8 +135,8 @@ def run(
 ) -> Value:
     """Run the body of a function of the project, in a region or in the caller's."""
     given = (*args, *keywords.values())
-    if not machine.may_run(function, site, given) or _tells_nothing(
-        machine, site, function, region, given
+    if _tells_nothing(machine, site, function, region, given) or not machine.may_run(
+        function, site, given
     ):
         return machine.opaque("call", site, given)
     inner = Frame(

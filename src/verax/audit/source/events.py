@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ..finding import Place
+from ..report import Unfollowed
 from .frame import Frame, Region
 from .values import Class, Data, Function, Transformed, Value
 
@@ -163,6 +164,8 @@ class Record:
         self.runs: dict[ast.AST, list[Frame]] = defaultdict(list)
         # Statements that were left in the middle.
         self.too_deep: dict[Place, None] = {}
+        # The first call that was not followed, and why, by the function that everything began in.
+        self.unfollowed: dict[ast.AST | None, Unfollowed] = {}
         self.classes: list[Class] = []
         self.defined: list[Function] = []
         # What states of training are made with, to apply a model: by the class of the model.
@@ -174,6 +177,14 @@ class Record:
         self._events[kind].append(event)
         if kind is not Call and kind is not Mutation:
             self.count += 1
+
+    def leave_out(self, frame: Frame, call: ast.AST, reason: str) -> None:
+        """Note that a call is not followed, at the line of the function that began it all."""
+        inside = [it for it in frame.callers() if it.function is not None]
+        root = inside[-1] if inside else frame
+        if len(inside) > 1:
+            call = inside[-2].called_at or call
+        self.unfollowed.setdefault(root.function, Unfollowed(root.place(call), reason))
 
     def marks(self) -> dict[type[Event], int]:
         """How many events of each class there are."""

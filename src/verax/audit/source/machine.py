@@ -75,6 +75,8 @@ class Interpreter:
         self.is_thorough = False
         self._runs: Counter[ast.AST] = Counter()
         self._statements = 0
+        self._is_cut = False
+        self._statements_of_root = STATEMENTS_OF_ROOT
         self._end_of_root = STATEMENTS_OF_ROOT
         self._end_with_keys = STATEMENTS_OF_ROOT
         self._end_of_file = STATEMENTS_OF_ROOT
@@ -87,6 +89,8 @@ class Interpreter:
     def start_root(self, statements: int = STATEMENTS_OF_ROOT) -> None:
         """Start a new root: functions may be run again."""
         self._runs.clear()
+        self._is_cut = False
+        self._statements_of_root = statements
         self._end_of_root = self._statements + statements
         self._end_with_keys = self._statements + max(statements, STATEMENTS_WITH_KEYS)
         self.used = {}
@@ -153,12 +157,11 @@ class Interpreter:
     def may_run(self, function: Function, site: Site, given: tuple[Value, ...]) -> bool:
         """Whether the interpreter can afford to follow a call."""
         syntax = function.syntax
-        if site.frame.depth >= DEPTH or self._runs[syntax] >= RUNS:
-            return False
-        if self._statements >= min(self._end_of_root, self._end_of_file) and not (
-            self._statements < min(self._end_with_keys, self._end_of_file)
-            and any(isinstance(it, Data) and it.node.is_key for it in given)
-        ):
+        limit = self._limit(function, site, given)
+        if limit:
+            if not self._is_cut:
+                self._is_cut = True
+                self.record.leave_out(site.frame, site.syntax, limit)
             return False
         if any(frame.function is syntax for frame in site.frame.callers()):
             return False
@@ -167,6 +170,24 @@ class Interpreter:
             # The first run is in proportion to the file, further ones are not.
             self._statements += size_of(syntax) // NODES_OF_STATEMENT
         return True
+
+    def _limit(self, function: Function, site: Site, given: tuple[Value, ...]) -> str:
+        """Which limit is reached, if one is, so that a call is not followed."""
+        if site.frame.depth >= DEPTH:
+            return f"more than {DEPTH} calls are inside of each other"
+        if self._runs[function.syntax] >= RUNS:
+            return f"`{function.name}` is called more than {RUNS} times"
+        if self._statements >= self._end_of_file:
+            return "all functions of this file together run too many statements"
+        if self._statements < self._end_of_root or (
+            self._statements < self._end_with_keys
+            and any(isinstance(it, Data) and it.node.is_key for it in given)
+        ):
+            return ""
+        where = (
+            "outside of transformations " if self._statements_of_root == STATEMENTS_ON_HOST else ""
+        )
+        return f"more than {self._statements_of_root} statements ran {where}before"
 
     # --- names
 

@@ -1,0 +1,123 @@
+"""Functions that are not followed to their end: which, from where on, and why."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from verax.audit import Report
+from verax.audit.source.analyse import audit_text
+from verax.audit.source.engine import Options, audit_paths
+from verax.audit.source.machine import DEPTH, RUNS, STATEMENTS_OF_ROOT, STATEMENTS_ON_HOST
+from verax.cli import main
+
+# Lists, since a call with nothing but one unknown value is like any other, and is not followed.
+LONG = "def work(x):\n" + "    x = [*x, 1]\n" * 30 + "    return x\n\n"
+BUSY = "def {name}(x):\n    x = work([x])\n    x = work([x])\n    return work([x])\n\n"
+
+
+def cut(text: str) -> list[tuple[str, int, str]]:
+    """The functions that are not followed, with the line of the call and the reason."""
+    report = audit_text(text, strict=True)
+    return [(it.place.function, it.place.line, it.reason) for it in report.unfollowed]
+
+
+def line_of(text: str, part: str) -> int:
+    return text[: text.index(part)].count("\n") + 1
+
+
+def test_a_long_program_outside_of_transformations():
+    text = LONG + "def main(x):\n    x = work([x])\n    x = work([x])\n    return work((x,))\n"
+    reason = f"more than {STATEMENTS_ON_HOST} statements ran outside of transformations before"
+    assert cut(text) == [("main", line_of(text, "return work((x"), reason)]
+
+
+def test_the_line_is_one_of_the_function_that_began():
+    text = LONG + BUSY.format(name="inner") + "def outer(x):\n    return inner(x)\n"
+    assert [it[:2] for it in cut(text)] == [
+        ("inner", line_of(text, "return work([x])")),
+        ("outer", line_of(text, "return inner(x)")),
+    ]
+
+
+def test_a_function_that_is_called_very_often():
+    calls = "".join(f"    x = step([x], {number})\n" for number in range(RUNS + 2))
+    text = f"def step(x, n):\n    return x\n\ndef main(x):\n{calls}    return x\n"
+    reason = f"`step` is called more than {RUNS} times"
+    assert cut(text) == [("main", line_of(text, f"x = step([x], {RUNS})"), reason)]
+
+
+def test_calls_inside_of_calls():
+    text = "def f0(x):\n    return x\n\n"
+    for number in range(1, DEPTH + 3):
+        text += f"def f{number}(x):\n    return f{number - 1}([x])\n\n"
+    reason = f"more than {DEPTH} calls are inside of each other"
+    assert {reason} == {it[2] for it in cut(text)}
+
+
+def test_a_compiled_function_may_cost_more():
+    program = LONG + BUSY.format(name="step") + "compiled = jax.jit(step)\n"
+    assert [it[0] for it in cut("import jax\n" + program)] == ["step"]
+    many = "".join(f"    x = w{number}([x])\n" for number in range(25))
+    works = "".join(LONG.replace("work", f"w{number}") for number in range(25))
+    text = f"import jax\n\n{works}\n@jax.jit\ndef step(x):\n{many}    return x\n"
+    (found,) = cut(text)
+    assert found[0] == "step"
+    assert found[2] == f"more than {STATEMENTS_OF_ROOT} statements ran before"
+
+
+def test_recursion_is_no_limit():
+    assert cut("def f(x):\n    return f(x - 1)\n\nf(1)\n") == []
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("VERAX_CACHE_DIR", str(tmp_path / "cache"))
+    names = ("first", "second")
+    for file in ("a.py", "b.py"):
+        (tmp_path / file).write_text(LONG + "".join(BUSY.format(name=name) for name in names))
+    return tmp_path
+
+
+def lines(report: Report) -> list[str]:
+    return [f"{Path(it.place.file).name} {it.place.function}" for it in report.unfollowed]
+
+
+def test_the_cache_and_other_processes_tell_the_same(project: Path):
+    expected = ["a.py first", "a.py second", "b.py first", "b.py second"]
+    assert lines(audit_paths(["."], Options(jobs=2, cache=False))) == expected
+    assert lines(audit_paths(["."])) == expected
+    assert lines(audit_paths(["."])) == expected  # from the cache
+
+
+def test_a_few_are_named_and_many_are_counted(project: Path, capsys):
+    named = "a.py:37: `first` is followed up to this call"
+    assert main(["audit", "a.py"]) == 0
+    assert f"· {named}" in capsys.readouterr().out
+    assert main(["audit", ".", "--format", "concise"]) == 0
+    note, _ = capsys.readouterr().out.splitlines()
+    assert note == "note: 4 functions were not followed to their end; -v names them"
+    assert main(["audit", ".", "--format", "concise", "-v"]) == 0
+    *notes, _ = capsys.readouterr().out.splitlines()
+    assert len(notes) == 4
+    assert notes[0].startswith(f"note: {named}")
+
+
+def test_json_names_all(project: Path, capsys):
+    assert main(["audit", ".", "--format", "json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert [(it["place"]["file"], it["place"]["function"]) for it in data["unfollowed"]] == [
+        ("a.py", "first"),
+        ("a.py", "second"),
+        ("b.py", "first"),
+        ("b.py", "second"),
+    ]
+    assert data["notes"] == []
+
+
+def test_sarif_counts_them(project: Path, capsys):
+    assert main(["audit", ".", "--format", "sarif"]) == 0
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    (note,) = run["invocations"][0]["toolExecutionNotifications"]
+    assert note["message"]["text"] == "4 functions were not followed to their end; -v names them"
