@@ -1,6 +1,7 @@
 """Functions that are not followed to their end: which, from where on, and why."""
 
 import json
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,22 @@ def test_a_compiled_function_may_cost_more():
 
 def test_recursion_is_no_limit():
     assert cut("def f(x):\n    return f(x - 1)\n\nf(1)\n") == []
+
+
+def test_what_a_module_runs_when_it_is_imported_costs_its_user_nothing(tmp_path: Path):
+    (tmp_path / "table.py").write_text("TABLE = 0\n" + "TABLE += 1\n" * 2 * STATEMENTS_ON_HOST)
+    (tmp_path / "use.py").write_text(
+        textwrap.dedent("""
+        from table import TABLE
+
+        def work(x):
+            return [x]
+
+        def main(x):
+            return work([TABLE, x])
+        """)
+    )
+    assert not audit_paths([str(tmp_path)], Options(cache=False)).unfollowed
 
 
 @pytest.fixture

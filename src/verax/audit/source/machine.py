@@ -116,7 +116,12 @@ class Interpreter:
         used, self.used = self.used, {}
         control, self.control = self.control, 0
         choices, self.choices = self.choices, 0
+        before = self._statements
         self.execute(frame, body)
+        # It runs once, whoever is the first to ask for it.
+        spent = self._statements - before
+        self._end_of_root += spent
+        self._end_with_keys += spent
         self.used, self.control, self.choices = used, control, choices
 
     def evaluate(self, frame: Frame, syntax: ast.expr) -> Value:
