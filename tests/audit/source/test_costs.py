@@ -70,6 +70,13 @@ def test_what_is_nested_too_deeply_is_named_and_the_rest_is_audited():
     assert [f"py:{line}:" in note and "too deeply" in note for note in report.notes] == [True]
 
 
+def test_what_cannot_be_written_out_is_told_without_its_text():
+    deep = " + ".join(["x"] * 2000)
+    report = audit_text(f"{HEAD}@jax.jit\ndef f(x):\n    return jnp.zeros(float({deep}))\n")
+    assert [finding.code for finding in report.issues] == ["JT202"]
+    assert report.notes == ()
+
+
 HUGE = [
     "2 ** 10 ** 9",
     "1 << 10 ** 12",

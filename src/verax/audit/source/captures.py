@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .frame import Frame
 from .parts import STATIC_ATTRIBUTES
 from .remember import remembered, walked
+from .text import text_of
 from .values import Bound, Constant, Data, Function, Instance, Mapping, Sequence, Transformed, Value
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Read:
     @property
     def text(self) -> str:
         """As it is written."""
-        return ast.unparse(self.syntax)
+        return text_of(self.syntax)
 
     @property
     def attribute(self) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from .frame import Frame, Site
 from .graph import Node
+from .text import text_of
 from .values import (
     Bound,
     Class,
@@ -66,7 +67,7 @@ def class_statement(machine: Interpreter, frame: Frame, syntax: ast.ClassDef) ->
     inner = Frame(frame.module, name, syntax, frame, frame.region, frame.caller)
     for statement in syntax.body:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            if "KW_ONLY" in ast.unparse(statement.annotation):
+            if "KW_ONLY" in text_of(statement.annotation):
                 continue  # It marks the fields after it, and is none.
             cls.fields[statement.target.id] = statement
     machine.execute(inner, syntax.body)
@@ -171,10 +172,10 @@ def is_marked_static(value: ast.expr | None) -> bool:
     """Whether a default is `field(static=True)`, `field(pytree_node=False)` or the like."""
     if not isinstance(value, ast.Call):
         return False
-    if ast.unparse(value.func).endswith(("static_field", "static")):
+    if text_of(value.func).endswith(("static_field", "static")):
         return True
     for keyword in value.keywords:
-        text = ast.unparse(keyword.value)
+        text = text_of(keyword.value)
         if keyword.arg == "static" and text == "True":
             return True
         if keyword.arg == "pytree_node" and text == "False":
@@ -218,11 +219,11 @@ def is_abstract(cls: Class) -> bool:
 
 
 def _is_left_open(method: ast.FunctionDef) -> bool:
-    if any("abstract" in ast.unparse(it) for it in method.decorator_list):
+    if any("abstract" in text_of(it) for it in method.decorator_list):
         return True
     last = method.body[-1]
     is_bare = len(method.body) <= 2 and isinstance(last, ast.Raise) and last.exc is not None
-    return is_bare and "NotImplemented" in ast.unparse(last)
+    return is_bare and "NotImplemented" in text_of(last)
 
 
 def all_fields(cls: Class) -> dict[str, ast.AnnAssign]:

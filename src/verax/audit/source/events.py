@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from ..finding import Place
 from ..report import Unfollowed
 from .frame import Frame, Region
+from .text import text_of
 from .values import Class, Data, Function, Transformed, Value
 
 
@@ -31,7 +32,7 @@ class Event:
     @property
     def text(self) -> str:
         """The syntax, as written by Python."""
-        return ast.unparse(self.syntax)
+        return text_of(self.syntax)
 
 
 @dataclass(slots=True, eq=False)

@@ -12,6 +12,7 @@ from .frame import Frame
 from .graph import Node
 from .machine import Interpreter
 from .project import Module
+from .text import text_of
 from .values import Data, Value
 
 _Event = TypeVar("_Event", bound=Event)
@@ -65,9 +66,9 @@ class SourceFacts:
             return node.label
         target = _unpacked_target(node)
         if target is not None:
-            return ast.unparse(target)
+            return text_of(target)
         if isinstance(node.syntax, ast.expr):
-            return ast.unparse(node.syntax)
+            return text_of(node.syntax)
         return node.label or "the value"
 
     def key_use_in_words(self, use: KeyUse) -> str:

@@ -18,6 +18,7 @@ from .library.containers import adopted, extend_list
 from .looping import for_statement, while_statement
 from .operators import binary
 from .shaping import unpacked_shape
+from .text import text_of
 from .values import (
     Bound,
     Class,
@@ -64,7 +65,7 @@ def _augmented(machine: Interpreter, frame: Frame, syntax: ast.AugAssign) -> Non
     value = machine.evaluate(frame, syntax.value)
     site = Site(frame, syntax)
     if isinstance(before, Sequence) and before.kind == "list" and isinstance(syntax.op, ast.Add):
-        extend_list(machine, site, before, value, ast.unparse(target))
+        extend_list(machine, site, before, value, text_of(target))
         return
     result = binary(machine, site, syntax.op.__class__, before, value)
     frame.steps.append((syntax, result))
@@ -147,7 +148,7 @@ def _assign_attribute(
 ) -> None:
     owner = machine.evaluate(frame, target.value)
     before = _held(owner, "field", target.attr)
-    name = ast.unparse(target)
+    name = text_of(target)
     value = adopted(owner, value)
     machine.note(Mutation(target, frame, owner, name, "attribute", value, before))
     found = owner.cls.find(target.attr) if isinstance(owner, Instance) else None
@@ -179,7 +180,7 @@ def _assign_item(machine: Interpreter, frame: Frame, target: ast.Subscript, valu
     site = Site(frame, target)
     known = index.value if isinstance(index, Constant) else None
     before = _held(owner, "item", known)
-    name = ast.unparse(target.value)
+    name = text_of(target.value)
     value = adopted(owner, value)
     machine.note(Mutation(target, frame, owner, name, "item", value, before))
     if isinstance(owner, Mapping):

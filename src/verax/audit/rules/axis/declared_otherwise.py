@@ -57,7 +57,9 @@ def _passed(facts: SourceFacts, fact: Fact) -> Finding:
 def _text(annotation: object) -> str:
     import ast
 
-    return ast.unparse(annotation) if isinstance(annotation, ast.AST) else ""
+    from ...source.text import text_of
+
+    return text_of(annotation) if isinstance(annotation, ast.AST) else ""
 
 
 RULE = Rule(

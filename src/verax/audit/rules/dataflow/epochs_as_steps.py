@@ -31,6 +31,8 @@ _STEPS = frozenset("decay_steps transition_steps warmup_steps transition_begin b
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Schedules of optax that get a number of epochs as it is."""
+    from ...source.text import text_of
+
     for name, positions in _SCHEDULES.items():
         for call in facts.calls((f"optax.{name}", f"optax.schedules.{name}")):
             syntax = call.syntax
@@ -43,10 +45,10 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                     if _is_epochs(it):
                         yield RULE.finding(
                             call.frame.place(it),
-                            current=f"`{ast.unparse(it)}` counts epochs, and the schedule steps of "
+                            current=f"`{text_of(it)}` counts epochs, and the schedule steps of "
                             "the optimiser: it is over after the first few of them",
                             expected="a number of updates",
-                            fix=f"`{ast.unparse(it)} * steps_per_epoch`",
+                            fix=f"`{text_of(it)} * steps_per_epoch`",
                             engine=Engine.SOURCE,
                         )
 

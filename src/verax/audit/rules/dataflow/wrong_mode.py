@@ -38,6 +38,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 def _of_keyword(
     frame: Frame, function: ast.AST, call: ast.Call, keyword: ast.keyword
 ) -> Iterator[Finding]:
+    from ...source.text import text_of
+
     name, value = keyword.arg or "", keyword.value
     if name not in _TRAINS and name not in _EVALUATES:
         return
@@ -49,7 +51,7 @@ def _of_keyword(
     if given in opposite or (turned == name and turned):
         yield _finding(
             place,
-            f"`{name}` is given `{ast.unparse(value)}`, which means the opposite",
+            f"`{name}` is given `{text_of(value)}`, which means the opposite",
             f"`{name}={'not ' if given else ''}{given or turned}`",
         )
     elif isinstance(value, ast.Constant) and value.value is (name in _TRAINS):

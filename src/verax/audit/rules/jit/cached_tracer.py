@@ -58,9 +58,11 @@ def _regions(facts: SourceFacts, fact: Fact, function: Function) -> list[Region]
 
 def _place(function: Function) -> Place:
     """Where a function is said to be cached."""
+    from ...source.text import text_of
+
     syntax: ast.AST = function.syntax
     for decorator in getattr(syntax, "decorator_list", ()):
-        if "cache" in ast.unparse(decorator):
+        if "cache" in text_of(decorator):
             syntax = decorator
     return function.frame.place(syntax)
 

@@ -22,6 +22,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     from ...source.queries.aliases import other_names
     from ...source.queries.flow import next_use, sets
     from ...source.queries.syntax import body_of, statement_around
+    from ...source.text import text_of
 
     for applied in facts.events(Applied):
         is_decorator = applied.syntax is applied.transformed.syntax
@@ -32,7 +33,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         if statement is None or isinstance(statement, ast.Return):
             continue
         for name, syntax, value in _donated(applied):
-            text = ast.unparse(syntax)
+            text = text_of(syntax)
             for alias in (text, *other_names(applied, statement, value)):
                 if sets(statement, alias):
                     continue

@@ -59,7 +59,9 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 
 def _name(handler: ast.ExceptHandler) -> str:
-    return "" if handler.type is None else ast.unparse(handler.type).rpartition(".")[2]
+    from ...source.text import text_of
+
+    return "" if handler.type is None else text_of(handler.type).rpartition(".")[2]
 
 
 def _culprit(fact: Fact, operations: tuple[str, ...]) -> Node | None:

@@ -120,6 +120,7 @@ def _scope(frame: Frame, name: str) -> Frame | None:
 def _counts(change: Mutation) -> bool:
     """Whether the new value is made from the old one, as a counter's is."""
     from ...source.queries.syntax import statement_around
+    from ...source.text import text_of
 
     if any(word in change.name.lower() for word in ("trace", "compil", "cache")):
         return False  # It is meant to count how often Python comes by.
@@ -129,9 +130,9 @@ def _counts(change: Mutation) -> bool:
     if isinstance(statement, ast.AugAssign):
         return statement.target is change.syntax
     if isinstance(statement, ast.Assign) and change.syntax in statement.targets:
-        target = ast.unparse(change.syntax)
+        target = text_of(change.syntax)
         return any(
-            ast.unparse(node) == target
+            text_of(node) == target
             for node in ast.walk(statement.value)
             if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript))
         )

@@ -81,6 +81,7 @@ def _unpacked(text: str, of: str = "") -> Sequence[str]:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Leaves of a dict or named tuple that get the name of another one."""
     from ...source.events import Fact
+    from ...source.text import text_of
 
     told: set[ast.stmt] = set()
     for fact in facts.events(Fact):
@@ -93,12 +94,12 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 continue
             for target in statement.targets:
                 name, key = _misnamed(target, value, owners) or ("", "")
-                if not name or repr(key) in ast.unparse(statement):
+                if not name or repr(key) in text_of(statement):
                     continue
                 told.add(statement)
                 yield RULE.finding(
                     fact.frame.place(statement),
-                    current=f"`{ast.unparse(statement)}` gives the leaf of {key!r} the name "
+                    current=f"`{text_of(statement)}` gives the leaf of {key!r} the name "
                     f"`{name}`: the leaves come as ({', '.join(keys)})",
                     expected="leaves come in the order of the tree: keys of a dict are sorted",
                     fix=f"Take them by key: `{name} = tree[{name!r}]`.",

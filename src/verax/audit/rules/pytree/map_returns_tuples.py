@@ -41,6 +41,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Maps of a function that returns tuples, unpacked under the names of trees."""
     from ...source.events import Fact
     from ...source.queries.syntax import statement_around
+    from ...source.text import text_of
     from ...source.values import Data, Sequence
 
     yield from _taken_at_leaves(facts)
@@ -57,12 +58,12 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         statement = statement_around(fact.frame, fact.syntax)
         if not isinstance(statement, ast.Assign) or statement.value is not fact.syntax:
             continue
-        names = _names_of_trees(ast.unparse(statement))
+        names = _names_of_trees(text_of(statement))
         if names is None or any(it.length != len(names) for it in results):
             continue
         yield RULE.finding(
             fact.place,
-            current=f"`{ast.unparse(statement)}` maps a function that returns {len(names)} values, "
+            current=f"`{text_of(statement)}` maps a function that returns {len(names)} values, "
             "and takes the result apart at the top of the tree, where its own children are",
             expected="the function's results are at the leaves: a tree of tuples, not a tuple of "
             "trees",
@@ -127,6 +128,8 @@ def _names_of_trees(text: str) -> list[str] | None:
     They do where one of them, perhaps with a word before it, is the name of a tree that is mapped
     over: `params, momentum = jax.tree.map(f, params, momentum)`.
     """
+    from ...source.text import text_of
+
     try:
         node = ast.parse(text).body[0]
     except (SyntaxError, IndexError):
@@ -139,7 +142,7 @@ def _names_of_trees(text: str) -> list[str] | None:
     names = [it.id for it in target.elts if isinstance(it, ast.Name)]
     if len(names) != len(target.elts):
         return None
-    trees = [ast.unparse(it).rpartition(".")[2] for it in node.value.args[1:]]
+    trees = [text_of(it).rpartition(".")[2] for it in node.value.args[1:]]
     speaks = any(name.endswith(tree) or tree.endswith(name) for name in names for tree in trees)
     in_order = len(trees) >= len(names) and all(map(_stands_for, names, trees))
     return names if speaks or in_order else None

@@ -20,6 +20,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     from ...source.queries.crossing import crossing
     from ...source.queries.registration import is_array_annotation, is_tree
     from ...source.queries.round_trips import static_arrays
+    from ...source.text import text_of
 
     for cls in facts.record.classes:
         if cls.frame.module is not facts.module or not is_tree(cls):
@@ -30,7 +31,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 continue
             if not is_marked_static(field.value) and name not in static:
                 continue
-            what = f"is an array ({ast.unparse(field.annotation)}), and static"
+            what = f"is an array ({text_of(field.annotation)}), and static"
             yield _found(cls, name, what, cls.frame.place(_said_at(cls, name) or field))
     told: set[tuple[Class, str]] = set()
     for _, _, value, place in crossing(facts):

@@ -62,6 +62,8 @@ def _assumptions(
     function: ast.AST, mapped: dict[str, str], over: str
 ) -> Iterator[tuple[ast.expr | ast.stmt, str, str]]:
     """Statements that name axis 0 of a mapped parameter after the batch."""
+    from ...source.text import text_of
+
     assigned = _assigned(function)
     for node in _own_nodes(function):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
@@ -73,19 +75,19 @@ def _assumptions(
                 and parameter not in assigned
                 and _counts_batch(target.id)
             ):
-                yield node, parameter, f"`{target.id}` is taken from `{ast.unparse(node.value)}`"
+                yield node, parameter, f"`{target.id}` is taken from `{text_of(node.value)}`"
             reduced = _reduced_over_first(node.value)
             name = target.id if isinstance(target, ast.Name) else ""
             says_batch = bool({"batch", "minibatch"} & set(words_of(name)))
             if says_batch and reduced in mapped and reduced not in assigned:
-                text = ast.unparse(node.value)
+                text = text_of(node.value)
                 yield node, reduced, f"`{name}` is taken over axis 0 by `{text}`"
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
             name = node.value.id
             first = isinstance(node.slice, ast.Constant) and type(node.slice.value) is int
             says_batch = is_batch(name) and (not over or is_batch(over))
             if first and name in mapped and name not in assigned and says_batch:
-                text = ast.unparse(node)
+                text = text_of(node)
                 yield node, name, f"`{text}` is meant to pick an element of the batch"
 
 

@@ -14,6 +14,7 @@ from ..facts import SourceFacts
 from ..frame import Frame
 from ..graph import Node
 from ..remember import walked
+from ..text import text_of
 from ..values import NONE, Class, Constant, Data, Instance, Mapping, Sequence, Value, nodes_of
 from .flow import next_use
 from .reads import reads_of
@@ -78,7 +79,7 @@ def _is_state(value: Value) -> bool:
 def _old_versions(frame: Frame, call: ast.Call, new: Value) -> list[str]:
     owner = [call.func.value] if isinstance(call.func, ast.Attribute) else []
     given = [it for it in (*owner, *call.args) if isinstance(it, (ast.Name, ast.Attribute))]
-    olds = [(ast.unparse(it), _held(frame, it)) for it in given]
+    olds = [(text_of(it), _held(frame, it)) for it in given]
     return [
         name for name, old in olds if old is not None and old is not new and is_version_of(new, old)
     ][:1]
@@ -126,11 +127,11 @@ def _of_optimiser(frame: Frame, statement: ast.Assign, target: ast.Tuple) -> Dro
         state, (ast.Name, ast.Attribute)
     ):
         return None
-    text = ast.unparse(state)
+    text = text_of(state)
     used = next_use(body_of(frame), statement, text)
     if used is None or _is_looked_into(frame, used):
         return None
-    words = ast.unparse(statement)
+    words = text_of(statement)
     return DroppedState(frame.place(statement), words, f"`{text}`", frame.place(used))
 
 
@@ -151,7 +152,7 @@ def _of_helper(
     frame: Frame, statement: ast.Assign, value: Value, optimised: dict[Node, tuple[Node, Frame]]
 ) -> DroppedState | None:
     """`params, _ = descend(grads, state.opt, params)`, and the old `state.opt` is returned."""
-    if "eval_shape" in ast.unparse(statement.value):
+    if "eval_shape" in text_of(statement.value):
         return None  # It asks for shapes, and computes nothing.
     for name, part in named_parts_of(statement.targets[0], value):
         for node in nodes_of(part):
@@ -160,7 +161,7 @@ def _of_helper(
                 continue
             for syntax, returned in frame.returns:
                 if old in nodes_of(returned):
-                    text = ast.unparse(statement)
+                    text = text_of(statement)
                     used = frame.place(syntax)
                     return DroppedState(frame.place(statement), text, "an optimiser's state", used)
     return None
@@ -177,7 +178,7 @@ def _mutated(facts: SourceFacts) -> dict[Node, tuple[str, Frame]]:
             continue
         if _evaluates(call):
             continue  # Running averages are read then, and come back as they were.
-        if any("target" in words_of(ast.unparse(it)) for it in getattr(call.syntax, "args", ())):
+        if any("target" in words_of(text_of(it)) for it in getattr(call.syntax, "args", ())):
             continue  # A network that only others train keeps what it has.
         for node in nodes_of(_second(call.result)):
             found[node] = names[0], call.frame
@@ -223,7 +224,7 @@ def _of_flax(
             continue
         # Who is handed it by somebody else may well not need it.
         if found[1] is frame or not _is_dropped(name):
-            text = ast.unparse(statement)
+            text = text_of(statement)
             return DroppedState(frame.place(statement), text, f"`{found[0]}`", None)
     return None
 
@@ -268,7 +269,7 @@ def _of_functions(
             if old is not None and used is not None and is_version_of(new, old):
                 what = f"`{argument.id}`"
                 place = frame.place(statement)
-                return DroppedState(place, ast.unparse(statement), what, frame.place(used))
+                return DroppedState(place, text_of(statement), what, frame.place(used))
     return None
 
 

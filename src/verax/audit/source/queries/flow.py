@@ -6,6 +6,7 @@ import ast
 
 from ..parts import STATIC_ATTRIBUTES
 from ..remember import walked
+from ..text import text_of
 
 _BODIES = ("body", "orelse", "finalbody")
 
@@ -33,7 +34,7 @@ def sets(statement: ast.stmt, text: str) -> bool:
     for node in walked(statement):
         is_target = isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del))
         if is_target and isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
-            target = ast.unparse(node)
+            target = text_of(node)
             if text == target or text.startswith((f"{target}.", f"{target}[")):
                 return True
     return False
@@ -53,7 +54,7 @@ def _first_use(statement: ast.stmt, text: str) -> tuple[ast.AST | None, bool]:
         if isinstance(node, (ast.Name, ast.Attribute))
         and isinstance(node.ctx, ast.Load)
         and node not in static
-        and ast.unparse(node) == text
+        and text_of(node) == text
     ]
     if reads:
         first = min(reads, key=lambda node: (node.lineno, node.col_offset))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ...finding import Place
 from ..frame import Frame
 from ..remember import walked
+from ..text import text_of
 
 if TYPE_CHECKING:
     from ..facts import SourceFacts
@@ -166,16 +167,16 @@ def _factor_of(value: ast.expr, owner: str, field: str) -> str | None:
     """What a field is multiplied with."""
     if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult):
         if _is_field(value.right, owner, field):
-            return ast.unparse(value.left)
+            return text_of(value.left)
         if _is_field(value.left, owner, field):
-            return ast.unparse(value.right)
+            return text_of(value.right)
     return None
 
 
 def _multiplies(value: ast.expr, factor: str) -> bool:
     if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Mult):
         return False
-    return factor in (ast.unparse(value.left), ast.unparse(value.right))
+    return factor in (text_of(value.left), text_of(value.right))
 
 
 def _follows(statement: ast.Assign, record: _Record, field: str) -> bool:

@@ -12,6 +12,7 @@ from ..events import Applied, KeyUse, Mutation
 from ..frame import Region
 from ..graph import Node, sources
 from ..remember import remembered, walked
+from ..text import text_of
 from ..values import Sequence, nodes_of
 from .exclusion import exclude_each_other
 from .loops import calls, is_within
@@ -162,10 +163,10 @@ def runs_once(use: KeyUse, region: Region) -> bool:
 
 def _asks_for_turn(test: ast.expr, loop: ast.For | ast.While) -> bool:
     """Whether a condition holds in one turn of a loop: `i == 0`."""
-    turn = ast.unparse(loop.target) if isinstance(loop, ast.For) else ""
+    turn = text_of(loop.target) if isinstance(loop, ast.For) else ""
     if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq):
         return False
-    return turn in (ast.unparse(test.left), ast.unparse(test.comparators[0]))
+    return turn in (text_of(test.left), text_of(test.comparators[0]))
 
 
 def is_abstract(region: Region | None) -> bool:
@@ -225,7 +226,7 @@ def name_at(facts: SourceFacts, use: KeyUse, place: Place) -> str:
         named = [it.value for it in syntax.keywords if it.arg in ("key", "seed", "rng")]
         written = (*syntax.args[:1], *named) if use.by.startswith("jax.random.") else tuple(named)
         if written and isinstance(written[0], (ast.Name, ast.Attribute, ast.Subscript)):
-            return ast.unparse(written[0])
+            return text_of(written[0])
     return facts.name_of(use.key)
 
 

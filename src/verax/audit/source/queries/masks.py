@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 
 from ...words import words_of
 from ..graph import Node
+from ..text import text_of
 from ..values import Constant, Data, Value, nodes_of
 from .meaning import first_behind
 from .nodes import all_nodes, names_axis, users_of
@@ -140,7 +141,7 @@ def _name(facts: SourceFacts, node: Node) -> str:
     if node.operation in ("<", ">", "<=", ">=") and any(
         _plain(it).operation in _POSITIONS for it in node.inputs
     ):
-        return ast.unparse(node.syntax) if node.syntax is not None else "the mask"
+        return text_of(node.syntax) if node.syntax is not None else "the mask"
     name = _names(facts).get(node, "") or (
         node.label if node.operation in ("parameter", "field", "item", "slice", "lane") else ""
     )

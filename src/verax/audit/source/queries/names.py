@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..frame import Frame
 from ..graph import Node
+from ..text import text_of
 from ..values import Data, Instance, Mapping, Sequence, Value
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def _labels(node: Node) -> set[str]:
         elif node.operation == "item":
             found.add(node.label.strip("'\""))
             if isinstance(node.syntax, ast.Subscript):
-                found.add(ast.unparse(node.syntax.value))
+                found.add(text_of(node.syntax.value))
         if node.operation not in _SAME_THING or not node.inputs:
             break
         node = node.inputs[0]

@@ -94,12 +94,12 @@ def _total(rest: list[ast.stmt], name: str) -> str:
     """What a value is added to, before it gets another one."""
     for statement in rest:
         if isinstance(statement, ast.AugAssign) and _is_name(statement.value, name):
-            return ast.unparse(statement.target) if isinstance(statement.op, ast.Add) else ""
+            return text_of(statement.target) if isinstance(statement.op, ast.Add) else ""
         if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.BinOp):
             sides = (statement.value.left, statement.value.right)
-            target = ast.unparse(statement.targets[0])
+            target = text_of(statement.targets[0])
             if isinstance(statement.value.op, ast.Add) and any(_is_name(it, name) for it in sides):
-                others = [ast.unparse(it) for it in sides if not _is_name(it, name)]
+                others = [text_of(it) for it in sides if not _is_name(it, name)]
                 return target if target in others else ""
         if _mentions(statement, name):
             return ""

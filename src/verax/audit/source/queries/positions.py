@@ -10,6 +10,7 @@ import ast
 from dataclasses import dataclass, field
 
 from ..graph import Node
+from ..text import text_of
 
 _JOINS = frozenset(("jax.numpy.concatenate", "jax.numpy.append"))
 # They change every element, and leave it where it is.
@@ -129,4 +130,4 @@ def index_text(node: Node) -> str:
     syntax = node.syntax
     if node.operation != "item" or not isinstance(syntax, ast.Subscript):
         return ""
-    return ast.unparse(syntax.slice).removeprefix("(").removesuffix(")")
+    return text_of(syntax.slice).removeprefix("(").removesuffix(")")

@@ -8,6 +8,7 @@ from ..classes import all_fields, base_names, decorator_names, is_abstract
 from ..facts import SourceFacts
 from ..project import Module
 from ..remember import remembered, walked
+from ..text import text_of
 from ..values import Class, Data, External, Instance, Mapping, Sequence, Value, leaves
 
 _TREES = frozenset(
@@ -136,7 +137,7 @@ def is_array_annotation(syntax: ast.expr) -> bool:
     if isinstance(syntax, ast.BinOp):
         return is_array_annotation(syntax.left) or is_array_annotation(syntax.right)
     outer = syntax.value if isinstance(syntax, ast.Subscript) else syntax
-    name = ast.unparse(outer).rpartition(".")[2]
+    name = text_of(outer).rpartition(".")[2]
     if isinstance(syntax, ast.Subscript) and name in _CONTAINERS:
         inner = syntax.slice
         return any(

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Hashable
 
 from ..graph import Node
+from ..text import text_of
 from ..values import Constant, External, Sequence, Value
 
 # What comes into being by these is another value each time, or is the same by being the same node.
@@ -93,7 +94,7 @@ def _fixed_index(syntax: ast.AST | None) -> str:
         return ""
     names = (ast.Name, ast.Attribute, ast.Call, ast.Starred)
     is_fixed = not any(isinstance(it, names) for it in ast.walk(syntax.slice))
-    return ast.unparse(syntax.slice) if is_fixed else ""
+    return text_of(syntax.slice) if is_fixed else ""
 
 
 def _literal(value: Value) -> Hashable:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ...finding import Place
 from ..events import Call
 from ..graph import Node
+from ..text import text_of
 from ..values import Constant, Data, Value, nodes_of
 from .nodes import position_in
 from .syntax import statement_around
@@ -38,7 +39,7 @@ def stale_averages(facts: SourceFacts) -> Iterator[StaleAverage]:
         if not old or statement is None:
             continue
         syntax = update.syntax
-        name = ast.unparse(syntax.args[0]) if isinstance(syntax, ast.Call) else "parameters"
+        name = text_of(syntax.args[0]) if isinstance(syntax, ast.Call) else "parameters"
         for frame, call, given in averaged:
             is_later = getattr(call.syntax, "lineno", 0) > statement.lineno
             if frame is update.frame and is_later and given <= old:

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from ..frame import Frame
 from ..remember import remembered
+from ..text import text_of
 
 
 def body_of(frame: Frame) -> ast.AST:
@@ -84,7 +85,7 @@ def is_guarded(frame: Frame, syntax: ast.AST) -> bool:
     for caller in frame.callers():
         if position is not None:
             for handler in handlers_around(caller, position):
-                text = "" if handler.type is None else ast.unparse(handler.type)
+                text = "" if handler.type is None else text_of(handler.type)
                 if not text or any(word in text for word in _OF_TRACING):
                     return True
             if _asks_for_tracing(caller, position):

@@ -12,6 +12,7 @@ from ...finding import Place
 from ..frame import Frame
 from ..looping import assigned_names
 from ..remember import walked
+from ..text import text_of
 from ..values import Value, nodes_of
 from .dropped import dropped_values
 from .reads import Reads, reads_of
@@ -121,7 +122,7 @@ def _copies_without(call: ast.Call, owner: str, field: str) -> bool:
 
 def _hands_on(call: ast.Call, owner: str, field: str) -> bool:
     """Whether a class is given the old field: `State(params, state.ema)`."""
-    called = call.func.attr if isinstance(call.func, ast.Attribute) else ast.unparse(call.func)
+    called = call.func.attr if isinstance(call.func, ast.Attribute) else text_of(call.func)
     if not called.lstrip("_")[:1].isupper():
         return False
     given = [*call.args, *(it.value for it in call.keywords)]

@@ -10,6 +10,7 @@ from ...report import Flow, FlowStep, FlowValue
 from ..facts import SourceFacts
 from ..frame import Frame
 from ..graph import Node
+from ..text import text_of
 from ..values import Data, Sequence, Value, leaves
 from .paths import leaves_by_path
 from .tensors import tensor_of
@@ -147,11 +148,11 @@ def _named(name: str, value: Value) -> list[tuple[str, Node]]:
 
 
 def _name(target: ast.AST | None) -> str:
-    return "" if target is None else ast.unparse(target)
+    return "" if target is None else text_of(target)
 
 
 def _text(statement: ast.stmt) -> str:
-    text = ast.unparse(statement).partition("\n")[0]
+    text = text_of(statement).partition("\n")[0]
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
