@@ -41,6 +41,7 @@ def test_an_issue_has_the_promised_fields():
         "warnings",
         "notes",
         "unfollowed",
+        "unread",
         "summary",
     ]
     assert data["issues"][0] == {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -10,7 +11,9 @@ from .child import DEFAULT_TIMEOUT, Given, audit_in_child
 from .diff import Asked, Before, change_since, found_before
 from .errors import UsageError
 from .finding import Severity
-from .report import Report, findings_only, merged, worst
+from .render._places import with_short_files
+from .report import Report, Unread, findings_only, merged, worst
+from .source.engine import STDIN as STDIN_FILE
 from .source.engine import Audited, Options, audit_files
 from .specs import parse_inputs
 from .suppressions import without_suppressed
@@ -82,6 +85,15 @@ def paths_of(targets: Iterable[str]) -> list[str]:
     """The files and folders among targets, which are read whole."""
     parsed = map(parse_target, targets)
     return [str(it.path) for it in parsed if isinstance(it, SourceTarget) and it.text != STDIN]
+
+
+def unread_targets(report: Report, targets: Iterable[str]) -> tuple[Unread, ...]:
+    """What was asked for by its own name, and could not be read; below a folder a note will do."""
+    files = [it for it in paths_of(targets) if not os.path.isdir(it)]
+    # Standard input is named by all who give it.
+    named = {os.path.realpath(it) for it in (*files, STDIN_FILE)}
+    found = [it for it in report.unread if os.path.realpath(it.place.file) in named]
+    return with_short_files(tuple(found))
 
 
 def _traced(target: FunctionTarget, given: Given, timeout: float, alone: bool) -> Report:

@@ -165,6 +165,18 @@ class Crossing:
 
 
 @dataclass(frozen=True)
+class Unread:
+    """A file that could not be read, and why; line 0 stands for all of it."""
+
+    place: Place
+    reason: str
+
+    def __str__(self) -> str:
+        where = str(self.place) if self.place.line else self.place.file
+        return f"{where}: cannot be read: {self.reason}"
+
+
+@dataclass(frozen=True)
 class Unfollowed:
     """A function of which not all calls were followed, because that would cost too much.
 
@@ -185,7 +197,8 @@ class Report:
 
     `notes` are remarks about the audit itself: a file that could not be read, a rule that failed,
     a part that could not be gone through. `unfollowed` are the functions whose calls were not
-    followed to their end. `omitted` says why the first three sections do not tell all.
+    followed to their end, `unread` the files that could not be read, as notes say. `omitted`
+    says why the first three sections do not tell all.
     """
 
     target: str
@@ -197,6 +210,7 @@ class Report:
     warnings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = field(default=())
     unfollowed: tuple[Unfollowed, ...] = ()
+    unread: tuple[Unread, ...] = ()
     omitted: str = ""
 
     @property
@@ -269,6 +283,7 @@ def merged(reports: Iterable[Report]) -> Report:
         warnings=without_repetition(it for part in parts for it in part.warnings),
         notes=tuple(dict.fromkeys(it for part in parts for it in part.notes)),
         unfollowed=tuple(dict.fromkeys(it for part in parts for it in part.unfollowed)),
+        unread=tuple(dict.fromkeys(it for part in parts for it in part.unread)),
     )
 
 

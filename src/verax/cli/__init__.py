@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _audit(options: argparse.Namespace) -> int:
     from verax.audit.baseline import without_known
     from verax.audit.causes import one_a_cause
-    from verax.audit.command import fails
+    from verax.audit.command import fails, unread_targets
     from verax.audit.diff import without_earlier
     from verax.audit.output import write_file, write_stdout
     from verax.audit.selection import Selection, parse_codes
@@ -80,6 +80,11 @@ def _audit(options: argparse.Namespace) -> int:
         write_file(options.output, text)
     else:
         write_stdout(text)
+    unread = unread_targets(report, options.targets)
+    for it in unread:
+        print(f"verax: error: {it}", file=sys.stderr)
+    if unread:
+        return WRONG_CALL
     fail_on = options.fail_on or settings.fail_on or DEFAULT_FAIL_ON
     return FOUND if fails(report, fail_on) else FINE
 

@@ -71,7 +71,7 @@ examples:
   verax audit --diff main                     only what a change breaks
 
 Exit code: 0 if there is no issue at or above --fail-on, 1 if there is, 2 if
-the call or the target is wrong. Settings can also stand in [tool.verax] of
+the call is wrong or a named file cannot be read. Settings can also stand in [tool.verax] of
 pyproject.toml."""
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from verax.audit import Confidence, Engine, Finding, Place, Report, Severity
 from verax.audit.report import Flow
-from verax.audit.source.analyse import Analysis
+from verax.audit.source.analyse import Analysis, unread
 from verax.audit.source.project import Project
 from verax.audit.source.reading import Problem, UnreadableError, parse
 
@@ -24,7 +24,7 @@ def analyse(path: str, project: Project) -> Analysis:
     source = project.read(path)
     tree = parse(source)
     if isinstance(tree, Problem):
-        return Analysis(Report(path, notes=(str(tree),)))
+        return Analysis(unread(tree))
     found = _findings(path, source.text)
     consulted: set[str] = set()
     for name in re.findall(r"^import (\w+)$", source.text, re.MULTILINE):

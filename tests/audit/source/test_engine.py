@@ -82,6 +82,40 @@ def test_what_cannot_be_read_is_noted_and_the_rest_is_audited(planted: Path, cap
     ]
 
 
+BROKEN = "x = 1\ndef f(:\n"
+VERSION = f"Python {sys.version_info.major}.{sys.version_info.minor}"
+
+
+def test_a_named_file_that_cannot_be_read_is_an_error(planted: Path, capsys):
+    (planted / "good.py").write_text("x = 1  # BUG AX001\n")
+    (planted / "src").mkdir()
+    (planted / "src" / "syntax.py").write_text(BROKEN)
+    reason = f"src/syntax.py:2: cannot be read: invalid syntax (as {VERSION})"
+    for _ in range(2):  # the second time from the cache
+        assert main(["audit", "--format", "concise", "src/syntax.py", "good.py"]) == 2
+        out, err = capsys.readouterr()
+        assert err == f"verax: error: {reason}\n"
+        assert out.splitlines()[0].startswith("good.py:1:")
+        assert f"note: {reason}" in out.splitlines()
+    assert main(["audit", "src", "good.py", "--ignore", "AX"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_standard_input_that_cannot_be_read(planted: Path, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(BROKEN.encode())))
+    assert main(["audit", "-", "--format", "json"]) == 2
+    out, err = capsys.readouterr()
+    assert err == f"verax: error: <stdin>:2: cannot be read: invalid syntax (as {VERSION})\n"
+    (unread,) = check_schema(out)["unread"]
+    assert (unread["place"]["file"], unread["place"]["line"]) == ("<stdin>", 2)
+
+
+def test_a_notebook_is_read_without_the_cells_that_are_no_python(planted: Path, capsys):
+    cells = [{"cell_type": "code", "source": text} for text in ("def f(:", "x = 1")]
+    (planted / "n.ipynb").write_text(json.dumps({"cells": cells}))
+    assert len(audit(capsys, "n.ipynb")["notes"]) == 1
+
+
 def test_standard_input(planted: Path, capsys, monkeypatch):
     text = io.TextIOWrapper(io.BytesIO(b"x = 1\ny = 2  # BUG AX001\nz = 3  # BUG RK001"))
     monkeypatch.setattr("sys.stdin", text)
@@ -93,7 +127,7 @@ def test_what_a_shell_connects(planted: Path):
     """A pipe can be read once, by one process; it is never kept."""
     (planted / "a.py").write_text("x = 1\n")
     command = f"{sys.executable} -m verax audit --jobs 2 --format json a.py <(cat) a.py"
-    for text, notes in (("x = 1\n", 0), ("def f(:\n", 1), ("x = 1\n", 0)):
+    for text, code in (("x = 1\n", 0), ("def f(:\n", 2), ("x = 1\n", 0)):
         done = subprocess.run(
             ["bash", "-c", f"exec 3<&0; {command.replace('cat', 'cat <&3')}"],
             input=text,
@@ -101,8 +135,8 @@ def test_what_a_shell_connects(planted: Path):
             text=True,
             env={**os.environ, "PYTHONPATH": str(Path(verax.__file__).parents[1])},
         )
-        assert (done.returncode, done.stderr) == (0, "")
-        assert len(check_schema(done.stdout)["notes"]) == notes
+        assert done.returncode == code
+        assert len(check_schema(done.stdout)["notes"]) == len(done.stderr.splitlines()) == code // 2
 
 
 def test_standard_input_may_answer_itself(planted: Path, capsys, monkeypatch):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from ..finding import Confidence, Engine, Evidence, Finding, Place, Severity, Verified
 from ..report import (
@@ -16,9 +17,11 @@ from ..report import (
     Tensor,
     Transformation,
     Unfollowed,
+    Unread,
 )
 
 Data = dict[str, Any]
+_T = TypeVar("_T")
 
 
 def from_json(text: str) -> Report:
@@ -44,12 +47,14 @@ def from_data(data: Data) -> Report:
         verified=tuple(_verified(it) for it in data["verified"]),
         warnings=tuple(_finding(it) for it in data["warnings"]),
         notes=tuple(data["notes"]),
-        unfollowed=tuple(_unfollowed(it) for it in data.get("unfollowed", ())),
+        # They came later than the schema.
+        unfollowed=tuple(_with_reason(Unfollowed, it) for it in data.get("unfollowed", ())),
+        unread=tuple(_with_reason(Unread, it) for it in data.get("unread", ())),
     )
 
 
-def _unfollowed(data: Data) -> Unfollowed:
-    return Unfollowed(_position(data["place"]), data["reason"])
+def _with_reason(kind: Callable[[Place, str], _T], data: Data) -> _T:
+    return kind(_position(data["place"]), data["reason"])
 
 
 def _finding(data: Data) -> Finding:

@@ -12,7 +12,18 @@ from numbers import Integral
 from typing import Any
 
 from ..finding import Evidence, Finding, Place, Verified
-from ..report import SCHEMA, Crossing, Flow, FlowStep, FlowValue, Report, Tensor, Transformation
+from ..report import (
+    SCHEMA,
+    Crossing,
+    Flow,
+    FlowStep,
+    FlowValue,
+    Report,
+    Tensor,
+    Transformation,
+    Unfollowed,
+    Unread,
+)
 from ._places import with_short_files
 from ._summary import by_family, counts, gravest, summary
 
@@ -36,11 +47,14 @@ def as_data(report: Report) -> Data:
         "verified": [_verified(verified) for verified in report.verified],
         "warnings": [_finding(finding) for finding in report.warnings],
         "notes": list(report.notes),
-        "unfollowed": [
-            {"place": _place(it.place), "reason": it.reason} for it in report.unfollowed
-        ],
+        "unfollowed": [_with_reason(it) for it in report.unfollowed],
+        "unread": [_with_reason(it) for it in report.unread],
         "summary": _summary(report),
     }
+
+
+def _with_reason(it: Unfollowed | Unread) -> Data:
+    return {"place": _place(it.place), "reason": it.reason}
 
 
 def _summary(report: Report) -> Data:

@@ -39,10 +39,15 @@ def analyse(path: str, project: Project, rules: tuple[Rule, ...] | None = None) 
     project.start()
     module = project.module(path)
     if isinstance(module, Problem):
-        return Analysis(Report(path, notes=(str(module),)), frozenset())
+        return Analysis(unread(module))
     with _deep_recursion():
         report = _judged(interpret(module, project), module, rules)
     return Analysis(report, frozenset(project.consulted - {path}))
+
+
+def unread(problem: Problem) -> Report:
+    """All there is to say of a file that cannot be read."""
+    return Report(problem.path, notes=(str(problem),), unread=(problem.unread,))
 
 
 def audit_text(
@@ -53,7 +58,7 @@ def audit_text(
     project = Project([], lambda file: _only(file, path, text))
     module = project.module(path)
     if isinstance(module, Problem):
-        return Report(name, notes=(str(module),))
+        return unread(module)
     with _deep_recursion():
         return _judged(interpret(module, project), module, rules, strict)
 

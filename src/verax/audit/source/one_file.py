@@ -11,7 +11,7 @@ from ..finding import Place
 from ..places import map_places
 from ..report import Report
 from . import reading
-from .analyse import analyse
+from .analyse import analyse, unread
 from .project import Project
 from .reading import SourceText, UnreadableError
 
@@ -95,7 +95,7 @@ class Auditor:
             analysis = analyse(path, self._project)
             report, consulted = analysis.report, analysis.consulted
         except UnreadableError as error:
-            report = Report(path, notes=(str(error),))
+            report = unread(error.problem)
         except Exception as error:
             text = f"{path}: verax itself failed: {type(error).__name__}: {error}"
             report, failed = Report(path, notes=(text,)), True

@@ -13,6 +13,7 @@ import warnings
 from dataclasses import dataclass
 
 from ..finding import Place
+from ..report import Unread
 from . import notebook
 
 # Python files beyond this are data; tables that somebody generated.
@@ -32,9 +33,13 @@ class Problem:
     reason: str
     cell: int = 0
 
+    @property
+    def unread(self) -> Unread:
+        """The problem as a report tells it."""
+        return Unread(Place(self.path, self.line, cell=self.cell), self.reason)
+
     def __str__(self) -> str:
-        where = str(Place(self.path, self.line, cell=self.cell)) if self.line else self.path
-        return f"{where}: cannot be read: {self.reason}"
+        return str(self.unread)
 
 
 class UnreadableError(Exception):
