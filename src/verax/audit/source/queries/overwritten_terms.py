@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Place
 from ..remember import walked
+from ..text import text_of
 
 if TYPE_CHECKING:
     from ..facts import SourceFacts
