@@ -69,28 +69,21 @@ def _tree_at(
     return changed
 
 
-@handles("equinox.filter", "equinox.partition", "flax.nnx.split")
-def _part_of_tree(
+@handles("flax.nnx.split")
+def _split(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
-    """A part of a tree stands for all of it: of the rest nobody asks anything until they meet."""
-    result = machine.opaque("call", site, (*args, *keywords.values()), type=name)
-    tree = args[0] if args else None
-    if not isinstance(tree, Instance):
-        return result
-    if name.endswith("filter"):
-        return tree
-    rest = machine.opaque(name, site, args[:1])
-    if name.endswith("partition"):
-        return machine.tuple_of(tree, rest)
-    return machine.tuple_of(rest, tree) if len(args) == 1 else result
+    """Of `graph, state = nnx.split(model)` the state stands for the model until both meet again."""
+    if len(args) == 1 and isinstance(args[0], Instance):
+        return machine.tuple_of(machine.opaque(name, site, args), args[0])
+    return machine.opaque("call", site, (*args, *keywords.values()), type=name)
 
 
-@handles("equinox.combine", "flax.nnx.merge")
-def _together(
+@handles("flax.nnx.merge")
+def _merge(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
-    """The tree whose parts these are."""
+    """The model whose parts these are."""
     whole = [it for it in args if isinstance(it, Instance)]
     if len(whole) == 1:
         return whole[0]
