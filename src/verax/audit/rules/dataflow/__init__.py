@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .._rule import Rule
 from . import (
+    count_stands,
     cut_to_integers,
     epochs_as_steps,
     gradients_as_updates,
@@ -17,10 +18,12 @@ from . import (
     result_unused,
     same_value_twice,
     saturated_logarithm,
+    scaled_twice,
     shift_before_deviation,
     softmax_twice,
     state_not_threaded,
     state_of_other_tree,
+    target_unread,
     undefined_operation,
     unscaled_pixels,
     uphill,
@@ -45,6 +48,9 @@ RULES: tuple[Rule, ...] = (
     uphill.RULE,
     state_of_other_tree.RULE,
     overwritten_unread.RULE,
+    scaled_twice.RULE,
+    count_stands.RULE,
+    target_unread.RULE,
     undefined_operation.RULE,
     integer_wraps.RULE,
     index_outside.RULE,

@@ -9,6 +9,8 @@ from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
 from .._rule import Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ...source.events import Call
     from ...source.facts import SourceFacts
     from ...source.graph import Node
@@ -125,6 +127,65 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             evidence=(Evidence("it becomes probabilities here", before.place),),
             engine=Engine.SOURCE,
         )
+    yield from _of_logarithms(facts)
+
+
+def _of_logarithms(facts: SourceFacts) -> Iterator[Finding]:
+    """Calls of what takes probabilities on their logarithms, and the other way round."""
+    from ...source.queries.handing import handed_in_at
+    from ...source.queries.meaning import first_behind, is_log_probability, is_probability
+    from ...source.values import Data
+    from ...source.values import Value as SourceValue
+
+    takes = [(it, False, call) for it in (_TAKES_PROBABILITIES,) for call in facts.calls(it)]
+    takes += [(it, True, call) for it in (_TAKES_LOGARITHMS,) for call in facts.calls(it)]
+    for table, is_log, call in takes:
+        position, name = table[call.name]
+        given = call.args[position] if position < len(call.args) else call.keywords.get(name)
+        wrong = is_probability if is_log else is_log_probability
+        before = first_behind(given.node, wrong) if isinstance(given, Data) else None
+        if before is None or not isinstance(given, Data):
+            continue
+
+        def holds_them(
+            value: SourceValue, before: Node = before, wrong: Callable[[Node], bool] = wrong
+        ) -> bool:
+            found = first_behind(value.node, wrong) if isinstance(value, Data) else None
+            return found is before
+
+        has, wants = _FORMS if is_log else _FORMS[::-1]
+        yield RULE.finding(
+            handed_in_at(call, holds_them),
+            current=f"`{facts.name_of(given)}` holds {has}, and `{name}` of "
+            f"`{call.name.rpartition('.')[2]}` takes {wants}",
+            expected=wants,
+            fix="Pass `jax.nn.log_softmax` of the logits."
+            if is_log
+            else "Pass `jnp.exp` of them, or a function that takes logits.",
+            evidence=(Evidence(f"they become {has} here", before.place),),
+            engine=Engine.SOURCE,
+        )
+
+
+_FORMS = ("probabilities", "logarithms of probabilities")
+_TAKES_PROBABILITIES = {
+    "jax.random.choice": (4, "p"),
+    "jax.random.bernoulli": (1, "p"),
+    "jax.random.multinomial": (2, "p"),
+    "numpyro.distributions.Categorical": (0, "probs"),
+    "numpyro.distributions.Bernoulli": (0, "probs"),
+    "distrax.Categorical": (1, "probs"),
+    "distrax.Bernoulli": (1, "probs"),
+    "optax.kl_divergence": (1, "targets"),
+    "optax.losses.kl_divergence": (1, "targets"),
+    "jax.numpy.log": (0, "x"),
+}
+_TAKES_LOGARITHMS = {
+    "optax.kl_divergence": (0, "log_predictions"),
+    "optax.losses.kl_divergence": (0, "log_predictions"),
+    "optax.kl_divergence_with_log_targets": (0, "log_predictions"),
+    "optax.losses.kl_divergence_with_log_targets": (0, "log_predictions"),
+}
 
 
 def _made_by(kind: str, node: Node) -> Node | None:
@@ -156,7 +217,8 @@ RULE = Rule(
     explanation="""\
 A loss that applies softmax itself wants logits. Given probabilities it still runs, and even
 learns a little: a softmax of numbers between zero and one is nearly uniform, and so are the
-gradients.
+gradients. The same goes for logarithms of probabilities where these themselves are asked for
+(`jax.random.choice`), and the other way round (`optax.kl_divergence`).
 """,
     wrong="""\
 import jax

@@ -41,8 +41,12 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     for it in dropped_once(facts):
         yield RULE.finding(
             it.place,
-            current=f"the new `{it.state}` is dropped here, and the old one used on; line "
-            f"{it.kept_at.line} keeps it",
+            current=f"the new `{it.state}` is dropped here, and the old one used on; "
+            + (
+                "other results of the call are handed on"
+                if it.kept_at == it.place
+                else f"line {it.kept_at.line} keeps it"
+            ),
             expected=f"`{it.state}` is what the last call has made of it",
             fix=f"assign it: `{it.state}`",
             evidence=(Evidence(f"here `{it.state}` is threaded through", it.kept_at),),

@@ -63,10 +63,12 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by reading."""
     from ...source.queries.dropped import dropped_values
     from ...source.queries.overwritten_terms import overwritten
+    from ...source.queries.unread_gradients import unread_gradients
     from ...source.queries.unread_versions import unread_versions
 
     elements = list(dropped_values(facts))
     known = {it.place for it in elements}
+    told: set[Place] = set()
     for it in (*elements, *(it for it in unread_versions(facts) if it.place not in known)):
         if it.instead:
             current = f"`{it.instead}` is used here, while `{it.name}`, computed from it, is not"
@@ -74,6 +76,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         else:
             current = f"`{it.name}` reaches no output, so that `{it.lost}` has no effect at all"
             fix = f"Use `{it.name}` here, where values are put together, or drop the input."
+        told.add(it.place)
         yield RULE.finding(
             it.used_at or it.place,
             current=current,
@@ -82,6 +85,15 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             evidence=(Evidence(f"`{it.name}` is computed here", it.place),),
             engine=Engine.SOURCE,
         )
+    for name, place in unread_gradients(facts):
+        if place not in told:
+            yield RULE.finding(
+                place,
+                current=f"the gradients `{name}` are computed, and nothing reads them",
+                expected=f"`{name}` change what they are the gradients of",
+                fix=f"pass `{name}` to the optimiser, or ask for the value alone",
+                engine=Engine.SOURCE,
+            )
     for lost in overwritten(facts):
         yield RULE.finding(
             lost.overwritten_at,

@@ -31,6 +31,23 @@ def first_behind(node: Node, accept: Callable[[Node], bool]) -> Node | None:
     return None
 
 
+def is_probability(node: Node) -> bool:
+    """Whether a value has just been made a probability."""
+    return node.operation in ("jax.nn.softmax", "jax.nn.sigmoid")
+
+
+def is_log_probability(node: Node) -> bool:
+    """Whether it has just been made the logarithm of one, be it by hand."""
+    if node.operation in ("jax.nn.log_softmax", "jax.nn.log_sigmoid"):
+        return True
+    if node.operation != "-" or len(node.inputs) != 2:
+        return False
+    of, total = node.inputs
+    while total.operation.rpartition(".")[2] in _SAME_MEANING and total.inputs:
+        total = total.inputs[0]
+    return total.operation.endswith(".logsumexp") and total.inputs[:1] == (of,)
+
+
 @dataclass(frozen=True, eq=False)
 class Normalised:
     """`(of - mean) / scale`; for a plain scaling, `mean` is none and `scale` a number."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ...finding import Place
 from ...words import words_of
 from ..frame import Frame
+from ..looping import assigned_names
 from .flow import next_use
 from .reads import reads_of
 from .syntax import body_of
@@ -35,6 +36,29 @@ def dropped_once(facts: SourceFacts) -> Iterator[DroppedOnce]:
         is_function = isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
         if is_function and runs and runs[0].module is facts.module:
             yield from _of_function(runs[0], function)
+            yield from _of_turns(runs[0], function)
+
+
+def _of_turns(frame: Frame, function: ast.AST) -> Iterator[DroppedOnce]:
+    """`params, final, loss = step(params, hidden, x)` in a loop that never changes `hidden`.
+
+    The other results take the places of the arguments at the same positions.
+    """
+    reads = reads_of(function)
+    for statement in dict.fromkeys(step for step, _ in frame.steps):
+        call = _threaded(statement)
+        loops = reads.around(statement)
+        if call is None or not loops or not isinstance(statement, ast.Assign):
+            continue
+        assert isinstance(statement.value, ast.Call)
+        given = [it.id if isinstance(it, ast.Name) else "" for it in statement.value.args]
+        pairs = list(zip(call.targets, given, strict=False))
+        threaded = [new for new, old in pairs if new and new == old]
+        for new, old in pairs:
+            if not new or not old or new == old or old in assigned_names(loops[-1]):
+                continue
+            if threaded and _is_state(old) and _is_for_nothing(function, statement, new):
+                yield DroppedOnce(frame.place(statement), old, frame.place(statement))
 
 
 def _of_function(frame: Frame, function: ast.AST) -> Iterator[DroppedOnce]:

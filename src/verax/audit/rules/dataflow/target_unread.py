@@ -1,0 +1,107 @@
+"""A target network that a function is given and never asks."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Confidence, Engine, Finding, Severity
+from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
+
+_NETWORKS = frozenset("params parameters net network model critic weights q variables".split())
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Parameters of that name that a function does not read, while it reads their online kin."""
+    from ...source.queries.reads import reads_of
+
+    for function, runs in facts.record.runs.items():
+        if not isinstance(function, ast.FunctionDef) or not runs:
+            continue
+        if runs[0].module is not facts.module or not any(frame.returns for frame in runs):
+            continue
+        arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+        reads = reads_of(function)
+        others = [it.arg for it in arguments if reads.count(it.arg)]
+        for argument in arguments:
+            name = argument.arg
+            if _is_target(name) and not reads.count(name) and reads.is_clear:
+                online = next((it for it in others if it in _online_names(name)), None)
+                if online is not None and not _is_deleted(function, name):
+                    yield RULE.finding(
+                        runs[0].place(argument),
+                        current=f"`{name}` is never read: only `{online}` is asked",
+                        expected="the target network says what the online one is to learn",
+                        fix=f"compute the target with `{name}`, or leave it out",
+                        engine=Engine.SOURCE,
+                    )
+
+
+def _is_target(name: str) -> bool:
+    from ...words import words_of
+
+    words = words_of(name)
+    return "target" in words and not _NETWORKS.isdisjoint(words)
+
+
+def _online_names(target: str) -> set[str]:
+    """What the network that is trained is called beside its target."""
+    rest = [it for it in target.split("_") if it != "target"]
+    kin = "_".join(rest)
+    return {kin, f"online_{kin}", f"{kin}_online", "online"}
+
+
+def _is_deleted(function: ast.FunctionDef, name: str) -> bool:
+    from ...source.remember import walked
+
+    return any(
+        isinstance(it, ast.Name) and it.id == name and isinstance(it.ctx, ast.Del)
+        for it in walked(function)
+    )
+
+
+RULE = Rule(
+    code="DF118",
+    name="target-unread",
+    title="A target network is handed in and never asked",
+    family="dataflow",
+    severity=Severity.CRITICAL,
+    confidence=Confidence.LIKELY,
+    explanation="""\
+A loss takes the parameters of the online and of the target network, and applies the online ones
+twice. The values that it learns chase themselves, and training becomes unstable; nothing fails.
+""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+def loss(params, target_params, x, reward):
+    goal = jax.lax.stop_gradient(reward + 0.9 * x @ params)
+    return jnp.mean((x @ params - goal) ** 2)
+
+def entry(params, target, x, reward):
+    return jax.grad(loss)(params, target, x, reward)
+
+def inputs():
+    return jnp.ones(3), jnp.ones(3), jnp.ones((4, 3)), jnp.ones(4)
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+def loss(params, target_params, x, reward):
+    goal = jax.lax.stop_gradient(reward + 0.9 * x @ target_params)
+    return jnp.mean((x @ params - goal) ** 2)
+
+def entry(params, target, x, reward):
+    return jax.grad(loss)(params, target, x, reward)
+
+def inputs():
+    return jnp.ones(3), jnp.ones(3), jnp.ones((4, 3)), jnp.ones(4)
+""",
+    source=check_source,
+)

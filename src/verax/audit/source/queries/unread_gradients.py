@@ -1,0 +1,39 @@
+"""Gradients that are computed, given a name, and never read."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Place
+from ..values import nodes_of
+from .dropped_states import named_parts_of
+from .reads import reads_of
+
+if TYPE_CHECKING:
+    from ..facts import SourceFacts
+
+
+def unread_gradients(facts: SourceFacts) -> Iterator[tuple[str, Place]]:
+    """The names of such gradients, and where they are computed."""
+    told: set[ast.stmt] = set()
+    for function, runs in facts.record.runs.items():
+        is_function = isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+        if not is_function or not runs or runs[0].module is not facts.module:
+            continue
+        # A test, or a measurement, may only want to see that they can be computed.
+        if function.name.lstrip("_").startswith(("test", "bench", "warm", "profile", "time")):
+            continue
+        for statement, value in runs[0].steps:
+            if not isinstance(statement, ast.Assign) or statement in told:
+                continue
+            for target, part in named_parts_of(statement.targets[0], value):
+                nodes = nodes_of(part)
+                if not nodes or any(it.operation != "gradient" for it in nodes):
+                    continue
+                if not isinstance(target, ast.Name) or target.id.startswith("_"):
+                    continue
+                if not reads_of(function).after(statement, target.id):
+                    told.add(statement)
+                    yield target.id, runs[0].place(statement)

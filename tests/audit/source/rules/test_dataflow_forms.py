@@ -1,0 +1,168 @@
+"""Forms and factors: logarithms for probabilities, weights that come in twice, unread results."""
+
+import pytest
+
+from .claims import claimed_and_found
+
+WRONG = {
+    "logarithms where probabilities are asked for": """
+        import distrax
+
+        def draw(key, logits, n):
+            log_p = logits - jax.nn.logsumexp(logits, axis=-1, keepdims=True)
+            return jax.random.choice(key, n, (3,), True, log_p)  # DF102
+
+        def policy(logits):
+            return distrax.Categorical(probs=jax.nn.log_softmax(logits))  # DF102
+
+        def entropy(logits):
+            log_p = jax.nn.log_softmax(logits)
+            return -jnp.sum(jnp.exp(log_p) * jnp.log(log_p))  # DF102
+        """,
+    "probabilities where logarithms are asked for": """
+        def distilled(student, teacher):
+            return optax.kl_divergence(jax.nn.softmax(student), jax.nn.softmax(teacher))  # DF102
+        """,
+    "a helper that is handed the wrong form": """
+        def divergence(predictions, targets):
+            return optax.kl_divergence(predictions, targets).mean()
+
+        def loss(student, teacher):
+            return divergence(jax.nn.softmax(student), jax.nn.softmax(teacher))  # DF102
+        """,
+    "weights that sum to one, averaged": """
+        def weighted(priorities):
+            raw = priorities**0.5
+            return raw / raw.sum()
+
+        def loss(errors, priorities):
+            return (errors**2 * weighted(priorities)).mean()  # DF116
+        """,
+    "a coefficient of a helper": """
+        def penalty(params, weight):
+            return weight * sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(params))
+
+        def entropy_term(logits, coef):
+            return jnp.mean(coef * jax.nn.logsumexp(logits, axis=-1))
+
+        def loss(params, logits, coef):
+            return jnp.sum(params) - coef * entropy_term(logits, coef)  # DF116
+        """,
+    "gradients that nothing reads": """
+        def step(params, critic, batch, loss, tx, state):
+            value, slopes = jax.value_and_grad(loss)(params, batch)
+            other, grads = jax.value_and_grad(loss)(critic, batch)  # DF101
+            updates, state = tx.update(slopes, state)
+            return optax.apply_updates(params, updates), state, value + other
+        """,
+    "a state that no turn gets": """
+        def epoch(step, params, chunks):
+            hidden = jnp.zeros(3)
+            for chunk in chunks:
+                params, final, loss = step(params, hidden, chunk)  # DF105
+            return params, loss
+        """,
+    "a count that nothing advances": """
+        from typing import NamedTuple
+
+        class State(NamedTuple):
+            x: jax.Array
+            step: jax.Array
+
+        def start(x):
+            return State(x=x, step=jnp.zeros((), jnp.int32))
+
+        def advance(state, schedule):
+            x = state.x * schedule(state.step)
+            return state._replace(x=x)  # DF117
+        """,
+    "a target that is not asked": """
+        def loss(q, online_params, target_params, batch):  # DF118
+            ahead = q(online_params, batch.next_obs).max(axis=-1)
+            goal = stop_gradient(batch.reward + (1.0 - batch.done) * ahead)
+            return jnp.mean((q(online_params, batch.obs).max(axis=-1) - goal) ** 2)
+        """,
+}
+
+RIGHT = {
+    "each in the form that is asked for": """
+        import distrax
+
+        def draw(key, logits, n):
+            log_p = jax.nn.log_softmax(logits)
+            return jax.random.choice(key, n, p=jnp.exp(log_p)), distrax.Categorical(logits=log_p)
+
+        def distilled(student, teacher):
+            log_p = jax.nn.log_softmax(student)
+            return optax.kl_divergence(log_p, jax.nn.softmax(teacher))
+        """,
+    "weights that come in once": """
+        def loss(errors, priorities, gamma, beta):
+            weights = priorities / priorities.sum()
+            by_mean = priorities / priorities.mean()
+            each = errors / errors.sum(axis=-1, keepdims=True)
+            ahead = gamma * (errors + gamma * errors)
+            square = beta * beta * errors
+            means = jnp.mean(by_mean * errors), jnp.mean(each)
+            return jnp.sum(weights * errors), means, ahead, square
+        """,
+    "gradients of which only the value is asked for": """
+        def test_gradient(params, loss):
+            value, grads = jax.value_and_grad(loss)(params)
+            assert value > 0
+
+        def value_of(params, loss):
+            value, _grads = jax.value_and_grad(loss)(params)
+            return value
+        """,
+    "a state that turns start from": """
+        def episodes(rollout, params, state, keys):
+            for key in keys:
+                params, last, loss = rollout(params, state, key)
+                report(last)
+            return params
+
+        def sweep(fit, params, data, keys):
+            for key in keys:
+                params, score = fit(params, data)
+            return params
+        """,
+    "counts that somebody advances, or that are sizes": """
+        from typing import NamedTuple
+
+        class State(NamedTuple):
+            x: jax.Array
+            step: jax.Array
+            max_steps: int
+
+        def start(x):
+            return State(x=x, step=jnp.zeros(()), max_steps=0)
+
+        def advance(state, schedule):
+            x = state.x * schedule(state.step) * state.max_steps
+            state = state._replace(x=x)
+            return state._replace(step=state.step + 1)
+        """,
+    "targets that are asked, or given up": """
+        def loss(q, params, target_params, batch):
+            goal = stop_gradient(q(target_params, batch.next_obs))
+            return jnp.mean((q(params, batch.obs) - goal) ** 2)
+
+        def simple(q, params, target_params, batch):
+            del target_params
+            return jnp.mean(q(params, batch.obs) ** 2)
+        """,
+}
+
+
+@pytest.mark.parametrize("program", WRONG.values(), ids=WRONG.keys())
+def test_it_is_found(program: str):
+    claimed, found = claimed_and_found(program, "dataflow")
+    assert claimed
+    assert found == claimed
+
+
+@pytest.mark.parametrize("program", RIGHT.values(), ids=RIGHT.keys())
+def test_it_is_left_alone(program: str):
+    _, found = claimed_and_found(program, "dataflow")
+    assert not found
