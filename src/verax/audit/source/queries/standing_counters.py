@@ -11,6 +11,7 @@ from ...finding import Place
 from ...words import words_of
 from ..classes import all_fields
 from ..remember import walked
+from ..text import text_of
 
 if TYPE_CHECKING:
     from ..facts import SourceFacts
@@ -46,7 +47,7 @@ def standing_counters(facts: SourceFacts) -> Iterator[Standing]:
             if at is not None and node not in told:
                 told.add(node)
                 place = runs[0].place
-                yield Standing(place(node), ast.unparse(at), place(at))
+                yield Standing(place(node), text_of(at), place(at))
 
 
 def _is_count(name: str) -> bool:
@@ -66,7 +67,7 @@ def _starts_at_zero(tree: ast.AST, field: str) -> bool:
 
 def _is_zero(value: ast.expr) -> bool:
     if isinstance(value, ast.Call):
-        called = ast.unparse(value.func).rpartition(".")[2]
+        called = text_of(value.func).rpartition(".")[2]
         first = value.args[0] if value.args else None
         return called == "zeros" or (called in ("array", "asarray", "int32") and _is_number(first))
     return _is_number(value)
