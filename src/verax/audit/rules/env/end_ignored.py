@@ -45,16 +45,7 @@ def _discounted_at(target: Target) -> Place | None:
     from ...source.values import Data
 
     made = [it.node for it in factors(target.product) if isinstance(it, Data)]
-<<<<<<< HEAD
     return next((it.place for it in made if is_filled(it, target.frame)), None)
-=======
-    return next((it.place for it in made if it.operation in FILLED and not _is_example(it)), None)
-
-
-def _is_example(node: Node) -> bool:
-    """Whether something is an argument that the file itself gives as an example."""
-    return node.frame is not None and any(it.name == "inputs" for it in node.frame.callers())
->>>>>>> b6db72e (Find logarithms for probabilities, weights and coefficients that come in twice, counts that stand, targets and gradients that nothing reads)
 
 
 def _is_told(facts: SourceFacts, target: Target) -> bool:
@@ -64,11 +55,7 @@ def _is_told(facts: SourceFacts, target: Target) -> bool:
     from ...source.queries.targets import is_called_going_on, is_end, is_filled
 
     def is_flag(node: Node) -> bool:
-<<<<<<< HEAD
         if is_filled(node, target.frame):
-=======
-        if node.operation in FILLED and not _is_example(node):
->>>>>>> b6db72e (Find logarithms for probabilities, weights and coefficients that come in twice, counts that stand, targets and gradients that nothing reads)
             return False
         names = names_of(facts, node, target.frame)
         return is_end(facts, node, target.frame) or any(map(is_called_going_on, names))
