@@ -307,6 +307,109 @@ PROGRAMS = {
             store = push(store, obs, action, next_obs)  # EN010
             return store, obs
         """,
+    "masks that loops carry": """
+        def evaluate(env, policy, state, n):
+            def turn(i, carry):
+                state, score, alive = carry
+                state = env.step(state, policy(state.obs))
+                score = score + state.reward
+                alive = alive & ~state.done  # EN016
+                return state, score, alive
+
+            start = (state, jnp.zeros(8), jnp.ones(8, bool))
+            return lax.fori_loop(0, n, turn, start)[1]
+
+        def counted(env, policy, state, n):
+            def turn(carry, _):
+                state, score, alive = carry
+                state = env.step(state, policy(state.obs))
+                score = score + jnp.where(alive, state.reward, 0.0)
+                alive = alive & ~state.done
+                return (state, score, alive), None
+
+            start = (state, jnp.zeros(8), jnp.ones(8, bool))
+            return lax.scan(turn, start, None, n)[0][1]
+
+        def asked_afterwards(env, state, n):
+            def turn(carry, _):
+                state, alive = carry
+                state = env.step(state)
+                return (state, alive & ~state.done), state.reward
+
+            (state, alive), rewards = lax.scan(turn, (state, jnp.ones(8, bool)), None, n)
+            return rewards.sum(), alive
+        """,
+    "time that is up": """
+        def target(critic, batch, gamma):
+            obs, action, reward, next_obs, terminated, truncated = batch
+            keep = 1.0 - (terminated | truncated)  # EN017
+            return reward + gamma * keep * critic(next_obs)
+
+        def well(critic, batch, gamma):
+            obs, action, reward, next_obs, terminated, truncated = batch
+            return reward + gamma * (1.0 - terminated) * critic(next_obs)
+        """,
+    "ratios of probabilities": """
+        def surrogate(policy, batch, advantage, clip):
+            new = policy.log_prob(batch["action"])
+            same = jnp.exp(new - stop_gradient(new))  # EN018
+            turned = jnp.exp(batch["old_log_prob"] - new)  # EN018
+            right = jnp.exp(new - batch["old_log_prob"])
+            return [
+                bounded(same, advantage, clip),
+                jnp.minimum(1.0, turned) * advantage,
+                bounded(right, advantage, clip),
+            ]
+
+        def bounded(ratio, advantage, clip):
+            return jnp.minimum(ratio * advantage, jnp.clip(ratio, 1 - clip, 1 + clip) * advantage)
+
+        def divergence(policy, batch):
+            new = policy.log_prob(batch["action"])
+            difference = batch["old_log_prob"] - new
+            return jnp.exp(difference) - difference - 1.0
+
+        def surrogate_for_gradients(policy, batch, advantage):
+            new = policy.log_prob(batch["action"])
+            return jnp.exp(new - stop_gradient(new)) * advantage
+        """,
+    "probabilities of actions": """
+        def collect(policy, obs, key):
+            pi = policy(obs)
+            action = pi.sample(seed=key)
+            log_prob = pi.log_prob(pi.mode())  # EN019
+            return action, log_prob
+
+        def squashed(mean, key):
+            raw = mean + jax.random.normal(key, mean.shape)
+            action = jnp.tanh(raw)
+            log_prob = jax.scipy.stats.norm.logpdf(raw, mean, 1.0).sum()
+            return action, log_prob
+
+        def cloned(policy, batch, key):
+            pi = policy(batch.obs)
+            action = pi.sample(seed=key)
+            log_prob = pi.log_prob(batch.action)
+            return action, log_prob
+        """,
+    "a scanned discount that a recursion leaves aside": """
+        def returns(reward, value, cont, lam):
+            disc = 0.99 * cont[1:]
+            inputs = reward[1:] + (1 - lam) * disc * value[1:]
+
+            def back(total, x):
+                now, d = x
+                total = now + 0.99 * lam * total  # EN002
+                return total, total
+
+            def well(total, x):
+                now, d = x
+                total = now + d * lam * total
+                return total, total
+
+            wrong = lax.scan(back, value[-1], (inputs, disc), reverse=True)[1]
+            return wrong, lax.scan(well, value[-1], (inputs, disc), reverse=True)[1]
+        """,
 }
 
 

@@ -152,6 +152,14 @@ def test_a_key_that_every_turn_uses_is_found(case: str):
 
 
 SHARED = {
+    "environments that start from copies, by somebody else's function": (
+        """
+        def start(env, rng, n):
+            rngs = jnp.tile(rng[None], (n, 1))
+            return jax.vmap(env.reset)(rngs)
+        """,
+        2,
+    ),
     "closed over": (
         """
         def f(key, xs):

@@ -8,9 +8,12 @@ from . import (
     end_ignored,
     last_step_twice,
     mask_reversed,
+    mask_unused,
     observation_after_action,
     observation_not_reset,
     part_not_reset,
+    probability_of_another,
+    ratio_of_policies,
     recursion_crosses_episodes,
     reset_in_target,
     reset_reversed,
@@ -19,6 +22,7 @@ from . import (
     same_step_bootstrapped,
     sampled_beyond_filled,
     steps_misaligned,
+    truncation_as_end,
 )
 
 RULES: tuple[Rule, ...] = (
@@ -37,4 +41,8 @@ RULES: tuple[Rule, ...] = (
     ring_not_turned.RULE,
     sampled_beyond_filled.RULE,
     last_step_twice.RULE,
+    mask_unused.RULE,
+    truncation_as_end.RULE,
+    ratio_of_policies.RULE,
+    probability_of_another.RULE,
 )

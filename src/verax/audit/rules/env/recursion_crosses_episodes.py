@@ -221,6 +221,7 @@ def _with_unread_flags(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterator
     from ...source.queries.loops import behind, paired_leaves
     from ...source.queries.names import local_name, names_of
     from ...source.queries.recurrence import depending, feedback_path, is_statistic
+    from ...source.queries.targets import is_called_going_on
     from ...source.values import Sequence, leaves
 
     if not isinstance(loop.slices, Sequence) or loop.slices.type is not None:
@@ -231,7 +232,10 @@ def _with_unread_flags(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterator
         whole
         for whole, part in scanned
         if part.node not in used
-        and any(map(is_episode_end, names_of(facts, whole.node, loop.frame)))
+        and any(
+            is_episode_end(name) or is_called_going_on(name)
+            for name in names_of(facts, whole.node, loop.frame)
+        )
     ]
     if not unread:
         return

@@ -67,6 +67,39 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
     for use, region in repeated(facts, MAPS):
         yield _shared(facts, use, region)
+    yield from _resets_from_copies(facts)
+
+
+def _resets_from_copies(facts: SourceFacts) -> Iterator[Finding]:
+    """Environments that start from copies of one key, by a function of which nothing is known."""
+    from ...source.classes import innermost_function
+    from ...source.events import Applied
+    from ...source.queries.keys import are_copies
+    from ...source.values import Data
+    from ...words import words_of
+
+    for applied in facts.events(Applied):
+        function = applied.transformed.function
+        label = function.node.label if isinstance(function, Data) else ""
+        if applied.transformed.kind != "vmap" or innermost_function(function) is not None:
+            continue
+        if "reset" not in words_of(label):
+            continue
+        for value in applied.args:
+            made = [value.node] if isinstance(value, Data) else []
+            made += made[0].inputs if made and made[0].operation == "join" else ()
+            copies = next((it for it in made if are_copies(it)), None)
+            if copies is not None and copies.place is not None and copies.inputs:
+                name = facts.name_of(Data(copies.inputs[0]))
+                yield RULE.finding(
+                    copies.place,
+                    current=f"`{name}` is one key several times, so that all environments start "
+                    "with the same numbers",
+                    expected="each environment starts from a key of its own",
+                    fix=f"`jax.random.split({name}, n)`",
+                    confidence=Confidence.LIKELY,
+                    engine=Engine.SOURCE,
+                )
 
 
 def _shared(facts: SourceFacts, use: KeyUse, region: Region) -> Finding:

@@ -78,7 +78,7 @@ def counts(region: Region) -> bool:
 def comes_from_outside(node: Node, region: Region) -> bool:
     """Whether a key is known to be the same in all turns or lanes of a region."""
     if region in node.varies:
-        return node.operation in ("lane", "slice", "turn") and _are_copies(node.inputs[0])
+        return node.operation in ("lane", "slice", "turn") and are_copies(node.inputs[0])
     if node.operation == "join":
         return bool(node.inputs) and all(comes_from_outside(it, region) for it in node.inputs)
     if not node.is_made_in(region):
@@ -101,7 +101,7 @@ _COPIES = frozenset(("jax.numpy.broadcast_to", "jax.numpy.tile", "jax.numpy.repe
 _STACKS = frozenset(("jax.numpy.stack", "jax.numpy.asarray"))
 
 
-def _are_copies(node: Node) -> bool:
+def are_copies(node: Node) -> bool:
     """Whether an array of keys is one key several times."""
     if node.operation == "copy":
         return True

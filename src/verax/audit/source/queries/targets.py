@@ -141,7 +141,7 @@ def ends_beside(facts: SourceFacts, frame: Frame, reward: Node) -> str:
 
 # They are zero where an episode ends, and one or a discount elsewhere.
 _GOES_ON = frozenset(
-    "discount discounts cont conts continue continues continuation continuations nonterminal "
+    "disc discount discounts cont conts continue continues continuation continuations nonterminal "
     "nonterminals notdone alive".split()
 )
 

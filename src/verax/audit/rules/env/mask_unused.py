@@ -1,0 +1,169 @@
+"""A loop that knows which episodes are over, and does not use it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...words import is_episode_end, words_of
+from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.events import Loop
+    from ...source.facts import SourceFacts
+    from ...source.frame import Frame
+    from ...source.graph import Node
+    from ...source.values import Data, Value
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Carried flags that decide about nothing but themselves."""
+    from ...source.events import Loop
+    from ...source.queries.loops import body_frame, paired_leaves
+    from ...source.queries.names import local_name
+
+    for loop in facts.events(Loop):
+        frame = body_frame(facts, loop) if loop.kind in ("scan", "fori_loop") else None
+        if frame is None or frame.module is not facts.module:
+            continue
+        pairs = list(paired_leaves(loop.carry_in, loop.carry_out))
+        for before, after in pairs if len(pairs) > 1 else ():
+            name = local_name(facts, frame, before, after)
+            place = after.node.place
+            if place is None or not _is_mask(facts, after, frame, name):
+                continue
+            is_own = after.node is not before.node and after.node.depends_on(before.node)
+            if is_own and not _is_used(facts, loop, before, after):
+                yield RULE.finding(
+                    place,
+                    current=f"`{name}` is carried from turn to turn and has no part in anything "
+                    "else: what happens after the end of an episode counts as much as before",
+                    expected="a mask that is kept up is used",
+                    fix=f"multiply what is added up by `{name}`",
+                    evidence=(Evidence("the loop is here", loop.place),),
+                    engine=Engine.SOURCE,
+                )
+
+
+_MASKS = frozenset("alive active mask running valid finished ended".split())
+
+
+def _is_mask(facts: SourceFacts, after: Data, frame: Frame, name: str) -> bool:
+    """Whether a part of a carry is called a mask, or an end, and is made from flags."""
+    from ...source.queries.names import names_of
+
+    words = set(words_of(name))
+    if not name.isidentifier():
+        return False
+    if not is_episode_end(name) and words.isdisjoint(_MASKS):
+        return False
+    return any(
+        is_episode_end(other)
+        for node in islice(after.node.ancestors(), 1, 40)
+        if node.operation != "carry"
+        for other in names_of(facts, node, frame)
+    )
+
+
+def _is_used(facts: SourceFacts, loop: Loop, before: Data, after: Data) -> bool:
+    """Whether anything is made from a part of a carry but its own next value."""
+    from ...source.graph import sources
+    from ...source.queries.loops import paired_leaves
+    from ...source.queries.nodes import all_nodes
+    from ...source.values import nodes_of
+
+    own = {before.node, after.node}
+    returned = nodes_of(loop.returned) if loop.returned is not None else []
+    others = [node for node in returned if node is not after.node]
+    if not own.isdisjoint(sources(others)):
+        return True
+    if loop.options.get("condition") is not None:
+        return True
+    last = [
+        out.node
+        for initial, out in paired_leaves(loop.initial, _carry_outside(loop))
+        if initial.node in before.node.inputs
+    ]
+    if len(last) != 1:
+        return True
+    return any(last[0] in node.inputs for node in all_nodes(facts)) or _is_returned(facts, last[0])
+
+
+def _carry_outside(loop: Loop) -> Value | None:
+    from ...source.values import Sequence
+
+    outside = loop.outside
+    if loop.kind == "scan" and isinstance(outside, Sequence) and outside.items:
+        return outside.items[0]
+    return outside
+
+
+def _is_returned(facts: SourceFacts, node: Node) -> bool:
+    from ...source.values import nodes_of
+
+    return any(
+        node in nodes_of(value)
+        for frames in facts.record.runs.values()
+        for frame in frames
+        for _, value in frame.returns
+    )
+
+
+RULE = Rule(
+    code="EN016",
+    name="mask-unused",
+    title="A mask for episodes that are over is kept up and not used",
+    family="env",
+    severity=Severity.CRITICAL,
+    confidence=Confidence.LIKELY,
+    explanation="""\
+A loop of a fixed number of steps goes on after an episode has ended, so it carries a mask that says
+which ones are still running. If nothing is made from that mask but the mask itself, rewards and
+steps from after the end are counted too.
+
+Reported for a part of a carry that is called so and made from flags, when no other part, no output
+and nothing after the loop is made from it.""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+
+def entry(rewards, dones):
+    def step(carry, x):
+        total, active = carry
+        reward, done = x
+        total = total + reward
+        active = active * (1.0 - done)
+        return (total, active), None
+
+    (total, _), _ = jax.lax.scan(step, (jnp.zeros(3), jnp.ones(3)), (rewards, dones))
+    return total
+
+
+def inputs():
+    return jnp.ones((6, 3)), jnp.zeros((6, 3))
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+
+def entry(rewards, dones):
+    def step(carry, x):
+        total, active = carry
+        reward, done = x
+        total = total + active * reward
+        active = active * (1.0 - done)
+        return (total, active), None
+
+    (total, _), _ = jax.lax.scan(step, (jnp.zeros(3), jnp.ones(3)), (rewards, dones))
+    return total
+
+
+def inputs():
+    return jnp.ones((6, 3)), jnp.zeros((6, 3))
+""",
+    source=check_source,
+)

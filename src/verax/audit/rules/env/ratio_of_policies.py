@@ -1,0 +1,146 @@
+"""A ratio of probabilities that is always one, or upside down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
+from ...words import words_of
+from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
+    from ...source.graph import Node
+
+_BOUNDS = (
+    *("jax.numpy.clip", "jax.numpy.minimum", "jax.numpy.maximum", "jax.lax.clamp", "jax.lax.min"),
+)
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Exponentials of a difference of logarithms that something bounds, as ratios are."""
+    from ...source.queries.sameness import Sameness
+
+    sameness = Sameness()
+    told: set[Node] = set()
+    for ratio, bound in _bounded(facts):
+        place = ratio.inputs[0].place
+        if ratio in told or place is None:
+            continue
+        told.add(ratio)
+        first, second = map(_moving, _terms(ratio))
+        if sameness.are(first, second):
+            current = "both logarithms are the same, so that the ratio is always one, and its "
+            current += "bounds hold nothing back"
+            fix = "subtract the logarithm that was stored when the action was chosen"
+        elif _is_stored(facts, first) and not _is_stored(facts, second):
+            current = "the ratio is upside down: what was stored when the action was chosen stands "
+            current += "above, and what the policy says now below"
+            fix = "`jnp.exp(new_log_prob - old_log_prob)`"
+        else:
+            continue
+        yield RULE.finding(
+            place,
+            current=current,
+            expected="the probability of an action now, over that when it was chosen",
+            fix=fix,
+            evidence=(Evidence("the ratio is bounded here", bound),),
+            engine=Engine.SOURCE,
+        )
+
+
+def _bounded(facts: SourceFacts) -> Iterator[tuple[Node, Place]]:
+    """All exponentials of differences that are kept within bounds."""
+    from ...source.values import Data
+
+    for call in facts.calls((*_BOUNDS, "ndarray.clip")):
+        for value in call.args:
+            node = value.node if isinstance(value, Data) else None
+            while node is not None and node.operation == "*" and node.inputs:
+                node = next((it for it in node.inputs if it.operation == _EXP), None)
+            if node is not None and node.operation == _EXP and len(_terms(node)) == 2:
+                yield node, call.place
+
+
+_EXP = "jax.numpy.exp"
+
+
+def _terms(ratio: Node) -> list[Node]:
+    """The two parts of the difference in an exponential."""
+    from ...source.values import Data
+
+    inside = ratio.inputs[0] if ratio.inputs else None
+    if inside is None or inside.operation != "-" or len(inside.operands) != 2:
+        return []
+    return [it.node for it in inside.operands if isinstance(it, Data)]
+
+
+def _moving(node: Node) -> Node:
+    while node.operation == "jax.lax.stop_gradient" and node.inputs:
+        node = node.inputs[0]
+    return node
+
+
+_LOGARITHMS = frozenset("log logp logprob logprobs lp".split())
+_OLD = frozenset("old behaviour behavior behavioural stored sampled rollout actor mu".split())
+_GIVEN = frozenset(("parameter", "field", "item", "slice", "lane", "argument", "turn"))
+
+
+def _is_stored(facts: SourceFacts, node: Node) -> bool:
+    """Whether a logarithm is given, by a name that tells what it is."""
+    from ...source.queries.names import names_of
+
+    if node.operation not in _GIVEN:
+        return False
+    names = names_of(facts, node, node.frame)
+    words = {word for name in names for word in words_of(name)}
+    is_field = node.operation in ("field", "slice") or "'" in node.label
+    return not words.isdisjoint(_OLD) or (is_field and not words.isdisjoint(_LOGARITHMS))
+
+
+RULE = Rule(
+    code="EN018",
+    name="ratio-of-policies",
+    title="A ratio of probabilities does not compare the policies",
+    family="env",
+    severity=Severity.CRITICAL,
+    confidence=Confidence.LIKELY,
+    explanation="""\
+What is learned from actions of an older policy is weighted by how probable they are now, over how
+probable they were when they were chosen. The latter has to be stored: computed anew it is the same
+number, the ratio is one, and clipping it does nothing. Upside down, the ratio pushes away from what
+it should push to.
+
+Reported for the exponential of a difference that is clipped, or bounded from above, when both parts
+are the same computation, or when the first one is stored (by its name) and the second is not.""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+
+def entry(w, obs, stored_log_prob, advantage):
+    log_prob = jax.nn.log_sigmoid(obs @ w)
+    ratio = jnp.exp(log_prob - jax.lax.stop_gradient(log_prob))
+    return jnp.minimum(ratio * advantage, jnp.clip(ratio, 0.8, 1.2) * advantage).mean()
+
+
+def inputs():
+    return jnp.ones(3), jnp.ones((5, 3)), jnp.zeros(5), jnp.ones(5)
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+
+def entry(w, obs, stored_log_prob, advantage):
+    log_prob = jax.nn.log_sigmoid(obs @ w)
+    ratio = jnp.exp(log_prob - stored_log_prob)
+    return jnp.minimum(ratio * advantage, jnp.clip(ratio, 0.8, 1.2) * advantage).mean()
+
+
+def inputs():
+    return jnp.ones(3), jnp.ones((5, 3)), jnp.zeros(5), jnp.ones(5)
+""",
+    source=check_source,
+)

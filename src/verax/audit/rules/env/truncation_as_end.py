@@ -1,0 +1,149 @@
+"""A target that takes the end of time for the end of an episode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...words import words_of
+from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
+    from ...source.graph import Node
+    from ...source.queries.targets import Target
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Targets whose mask is made from both flags of a record that holds what was seen next."""
+    from ...source.queries.targets import estimates, observations_beside, targets
+    from ...source.values import Data
+
+    for target in targets(facts):
+        mask = _mask_of_both(facts, target)
+        if mask is None or mask.place is None:
+            continue
+        _, following = observations_beside(facts, target.frame, target.reward)
+        made = [it.node for it in estimates(facts, target) if isinstance(it, Data)]
+        seen = following.node if following is not None else None
+        if seen is None or not any(it is not mask and it.depends_on(seen) for it in made):
+            continue
+        yield RULE.finding(
+            mask.place,
+            current="nothing is added after a step at which time was up, as if there were nothing "
+            "to come; the observation that follows it is known",
+            expected="only where an episode has terminated there is nothing to come",
+            fix="mask by the flag for termination alone",
+            evidence=(Evidence("the target is here", target.total.place),),
+            engine=Engine.SOURCE,
+        )
+
+
+_ENDED = frozenset("terminated terminal terminals termination terminations".split())
+_CUT = frozenset("truncated truncation truncations timeout timeouts".split())
+
+
+def _mask_of_both(facts: SourceFacts, target: Target) -> Node | None:
+    """The factor of a target that depends on the end of an episode and on that of time."""
+    from ...source.queries.names import names_of
+    from ...source.queries.targets import factors
+    from ...source.values import Data
+
+    for factor in factors(target.product):
+        node = factor.node if isinstance(factor, Data) else None
+        if node is None or _is_an_estimate(node):
+            continue
+        words = {
+            word
+            for it in node.ancestors()
+            if it.operation in ("field", "item", "parameter", "slice")
+            for name in names_of(facts, it, target.frame)
+            for word in words_of(name)
+        }
+        if words & _ENDED and words & _CUT:
+            return node
+    return None
+
+
+_OF_FLAGS = frozenset(
+    "- | & ~ + * field item parameter slice lane ndarray.astype jax.numpy.logical_or "
+    "jax.numpy.logical_not jax.numpy.maximum jax.numpy.where jax.numpy.float32".split()
+)
+
+
+def _is_an_estimate(node: Node) -> bool:
+    """Whether something is computed that is more than a mask of flags."""
+    return any(it.operation not in _OF_FLAGS and it.inputs for it in node.ancestors())
+
+
+RULE = Rule(
+    code="EN017",
+    name="truncation-as-end",
+    title="A target stops where only time was up",
+    family="env",
+    severity=Severity.CRITICAL,
+    confidence=Confidence.LIKELY,
+    explanation="""\
+An episode that terminates has nothing to come; one that is cut off by a limit of time would have
+gone on. A target that is masked by both tells the value function that the future is worth nothing
+at arbitrary states, wherever the clock happened to stop.
+
+Reported for the sum of a reward and a discounted estimate for the observation that came next (by
+the names of the fields of a record), when the mask is made from the record's flags for termination
+and for truncation.""",
+    wrong="""\
+from typing import NamedTuple
+
+import jax.numpy as jnp
+
+
+class Batch(NamedTuple):
+    obs: jnp.ndarray
+    reward: jnp.ndarray
+    next_obs: jnp.ndarray
+    terminated: jnp.ndarray
+    truncated: jnp.ndarray
+
+
+def target(w, batch):
+    over = jnp.maximum(batch.terminated, batch.truncated)
+    return batch.reward + 0.99 * (1.0 - over) * (batch.next_obs @ w)
+
+
+def entry(w, batch):
+    return target(w, batch)
+
+
+def inputs():
+    obs, flags = jnp.ones((5, 3)), jnp.zeros(5)
+    return jnp.ones(3), Batch(obs, jnp.ones(5), obs + 1.0, flags, flags)
+""",
+    right="""\
+from typing import NamedTuple
+
+import jax.numpy as jnp
+
+
+class Batch(NamedTuple):
+    obs: jnp.ndarray
+    reward: jnp.ndarray
+    next_obs: jnp.ndarray
+    terminated: jnp.ndarray
+    truncated: jnp.ndarray
+
+
+def target(w, batch):
+    return batch.reward + 0.99 * (1.0 - batch.terminated) * (batch.next_obs @ w)
+
+
+def entry(w, batch):
+    return target(w, batch)
+
+
+def inputs():
+    obs, flags = jnp.ones((5, 3)), jnp.zeros(5)
+    return jnp.ones(3), Batch(obs, jnp.ones(5), obs + 1.0, flags, flags)
+""",
+    source=check_source,
+)
