@@ -410,6 +410,44 @@ PROGRAMS = {
             wrong = lax.scan(back, value[-1], (inputs, disc), reverse=True)[1]
             return wrong, lax.scan(well, value[-1], (inputs, disc), reverse=True)[1]
         """,
+    "rows that are shuffled": """
+        def apart(key, data):
+            obs, action, advantage = data
+            first, second = jax.random.split(key)
+            n = obs.shape[0]
+            one = jnp.take(obs, jax.random.permutation(first, n), axis=0)
+            two = action[jax.random.permutation(second, n)]
+            batch = {"obs": one, "action": two}  # EN020
+            return batch
+
+        def with_one_order(key, data):
+            obs, action, advantage = data
+            order = jax.random.permutation(key, obs.shape[0])
+            batch = {"obs": obs[order], "action": jnp.take(action, order, axis=0)}
+            return batch
+
+        def of_two_buffers(key, expert, learner):
+            first, second = jax.random.split(key)
+            one = expert.obs[jax.random.permutation(first, 64)]
+            two = learner.obs[jax.random.permutation(second, 64)]
+            batch = (one, two)
+            return batch
+        """,
+    "rows that are flattened": """
+        def batch_of(rollout):
+            obs = rollout.obs.reshape(-1, 4)
+            action = rollout.action.reshape(-1)
+            value = rollout.value.swapaxes(0, 1).reshape(-1)  # EN020
+            batch = (obs, action, value)
+            return batch
+
+        def all_alike(rollout):
+            obs = jnp.swapaxes(rollout.obs, 0, 1).reshape(-1, 4)
+            action = jnp.swapaxes(rollout.action, 0, 1).reshape(-1)
+            value = rollout.value.swapaxes(0, 1).reshape(-1)
+            batch = (obs, action, value)
+            return batch
+        """,
 }
 
 

@@ -19,6 +19,7 @@ from . import (
     reset_reversed,
     resets_all,
     ring_not_turned,
+    rows_in_other_order,
     same_step_bootstrapped,
     sampled_beyond_filled,
     steps_misaligned,
@@ -45,4 +46,5 @@ RULES: tuple[Rule, ...] = (
     truncation_as_end.RULE,
     ratio_of_policies.RULE,
     probability_of_another.RULE,
+    rows_in_other_order.RULE,
 )

@@ -1,0 +1,103 @@
+"""In which order the rows of an array lie, compared with those of the arrays beside it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..graph import Node
+from ..values import Instance, Mapping, Sequence, leaves
+
+if TYPE_CHECKING:
+    from ..facts import SourceFacts
+    from ..frame import Frame
+
+SHUFFLE = "jax.random.permutation"
+_TAKES = frozenset(("jax.numpy.take", "ndarray.take"))
+_FLATTENS = frozenset(
+    f"{it}.{name}" for it in ("jax.numpy", "ndarray") for name in ("reshape", "ravel", "flatten")
+)
+_EXCHANGES = frozenset(
+    f"{it}.{name}" for it in ("jax.numpy", "ndarray") for name in ("swapaxes", "moveaxis")
+)
+# One number of each row, whatever it is.
+_KEEPS = frozenset(
+    "- / * ndarray.astype jax.lax.stop_gradient jax.numpy.asarray jax.numpy.squeeze primal".split()
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What was done to the rows of an array: `shuffled` by which order, `flattened` where.
+
+    `exchanged` is where two axes changed places before they were made into one. `origins` are
+    the records, or the outputs of a loop, that it was taken from, `wider_origins` also what these
+    were made from.
+    """
+
+    leaf: Node
+    shuffled: Node | None
+    flattened: Node | None
+    exchanged: Node | None
+    origins: frozenset[object]
+    wider_origins: frozenset[object]
+
+
+def together(facts: SourceFacts) -> Iterator[tuple[Frame, ast.stmt, list[Rows]]]:
+    """The arrays in every tuple, record or dict that functions of the file put together."""
+    for frames in facts.record.runs.values():
+        for frame in frames:
+            if frame.module is not facts.module:
+                continue
+            for statement, value in frame.steps:
+                if isinstance(value, (Sequence, Mapping, Instance)):
+                    parts = [rows_of(it.node) for it in leaves(value, 30)]
+                    if len(parts) > 1:
+                        yield frame, statement, parts
+
+
+def rows_of(leaf: Node) -> Rows:
+    """What was done to the rows of an array since it was taken from where it comes from."""
+    node, shuffled, flattened, exchanged = leaf, None, None, None
+    for _ in range(24):
+        if not node.inputs:
+            break
+        orders = [it for it in node.inputs[1:] if it.operation == SHUFFLE]
+        if orders and (node.operation == "item" or node.operation in _TAKES):
+            shuffled = shuffled or orders[0]
+        elif node.operation in _FLATTENS:
+            flattened = node
+        elif node.operation in _EXCHANGES and flattened is not None:
+            exchanged = node if exchanged is None else None
+        elif not (node.operation in _KEEPS or _is_part(node)):
+            break
+        node = node.inputs[0]
+    return Rows(leaf, shuffled, flattened, exchanged, _origins(node), _origins(node, True))
+
+
+def _is_part(node: Node) -> bool:
+    return node.operation == "item" and isinstance(node.syntax, ast.Subscript)
+
+
+def _origins(node: Node, is_wide: bool = False) -> frozenset[object]:
+    """The loops and records that a value is made from: the first of them on each way, or more."""
+    found: set[object] = set()
+    pending, seen = [node], {node}
+    while pending and len(seen) < 200:
+        it = pending.pop()
+        if it.operation == "stack":
+            found.add(it.syntax)
+            if is_wide:
+                pending += [source for source in it.inputs if source not in seen]
+                seen.update(it.inputs)
+        elif it.operation == "field" and it.inputs:
+            found.add(it.inputs[0])
+        elif it.operation == "parameter":
+            found.add((it.frame, "parameters"))
+        else:
+            new = [source for source in it.inputs if source not in seen]
+            seen.update(new)
+            pending += new
+    return frozenset(found)
