@@ -261,3 +261,53 @@ def test_branches_that_each_have_an_operand_of_their_own():
     """
     assert found("SC203", program) == []
     assert found("SC203", program.replace("identity)", "lambda a, b: a)")) == [4]
+
+
+def test_turns_that_start_from_the_same_array():
+    program = """
+    def move(state, speeds):
+        for i in range(8):
+            is_late = state.cars[i, 2] == 0
+            cars = state.cars.at[i, 2].set(jnp.where(is_late, speeds[i], state.cars[i, 2]))
+            cars = cars.at[i, 0].add(is_late)
+        return state.replace(cars=cars)
+    """
+    assert found("SC008", program) == [4]
+    kept = program.replace("state.cars.at", "cars.at")
+    start = "    def move(state, speeds):\n        cars = state.cars"
+    assert found("SC008", kept.replace("    def move(state, speeds):", start)) == []
+
+
+def test_a_flag_that_every_turn_sets():
+    program = """
+    def hit(boxes, x):
+        done, count = False, 0
+        for i in range(4):
+            inside = jnp.logical_and(boxes[i, 0] < x, x < boxes[i, 1])
+            count += inside
+            done = inside
+        return done, count
+    """
+    assert found("SC008", program) == [6]
+    assert found("SC008", program.replace("done = inside", "done = done | inside")) == []
+
+
+def test_turns_whose_results_are_kept_or_that_end_the_loop():
+    program = """
+    def each(x, values, keep):
+        for i in range(3):
+            y = x.at[i].set(values[i])
+            keep.append(y)
+        for i in range(3):
+            z = x.at[i].set(values[i])
+            if keep[i]:
+                break
+        for i in range(3):
+            w = x.at[0].set(values[i])
+        found = False
+        for i in range(3):
+            found = values[i] > 0
+            x = jnp.where(found, x, -x)
+        return x, y, z, w, found
+    """
+    assert found("SC008", program) == []
