@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ...finding import Place
 from ..frame import Frame
 from ..remember import remembered, walked
+from ..text import text_of
 from ..values import Constant, Data, Sequence, Value
 from .reads import Reads, reads_of
 
@@ -102,7 +103,7 @@ def _written_base(loop: ast.For, statement: ast.Assign) -> str:
             turn = _names(loop.target)
             is_own = bool(turn & _names(index)) and not _names(base) & (turn | _stored(loop))
             is_plain = not any(isinstance(it, ast.Call) for it in walked(base))
-            return ast.unparse(base) if is_own and is_plain else ""
+            return text_of(base) if is_own and is_plain else ""
         case _:
             return ""
 
