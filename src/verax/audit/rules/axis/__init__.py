@@ -6,6 +6,7 @@ from .._rule import Rule
 from . import (
     accidental_outer,
     axes_mixed,
+    axis_ignored,
     batch_summed_in_loss,
     declared_otherwise,
     mean_over_all,
@@ -38,5 +39,6 @@ RULES: tuple[Rule, ...] = (
     softmax_over_queries.RULE,
     weights_along_another_axis.RULE,
     merged_in_another_order.RULE,
+    axis_ignored.RULE,
     shapes_do_not_fit.RULE,
 )

@@ -1,0 +1,119 @@
+"""A function that is told an axis, and does not ask for it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
+
+_NAMES = ("axis", "axes", "keepdims")
+_TAKERS = frozenset(
+    "sum mean max min std var prod all any norm softmax log_softmax logsumexp argmax argmin sort "
+    "argsort cumsum cumprod median nanmean nansum concatenate stack flip roll take repeat".split()
+)
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Functions that never read such a parameter, and call what has one, without it."""
+    from ...source.queries.reads import reads_of
+
+    own = {it.name: it for it in facts.module.syntax.body if isinstance(it, ast.FunctionDef)}
+    for function, runs in facts.record.runs.items():
+        if not isinstance(function, ast.FunctionDef) or runs[0].module is not facts.module:
+            continue
+        for name in _parameters(function):
+            if name not in _NAMES or reads_of(function).count(name) or _is_deleted(function, name):
+                continue
+            call = next(_without(function, name, own), None)
+            if call is not None:
+                yield RULE.finding(
+                    runs[0].place(call),
+                    current=f"`{function.name}` is given `{name}` and never reads it: this call "
+                    "does without",
+                    expected=f"`{name}` decides what is computed",
+                    fix=f"hand it on: `{name}={name}`",
+                    evidence=(Evidence(f"`{function.name}` takes it", runs[0].place(function)),),
+                    engine=Engine.SOURCE,
+                    confidence=Confidence.LIKELY,
+                )
+
+
+def _parameters(function: ast.FunctionDef) -> list[str]:
+    arguments = function.args
+    return [it.arg for it in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+
+
+def _is_deleted(function: ast.FunctionDef, name: str) -> bool:
+    from ...source.remember import walked
+
+    return any(
+        isinstance(it, ast.Name) and it.id == name and not isinstance(it.ctx, ast.Load)
+        for it in walked(function)
+    )
+
+
+def _without(
+    function: ast.FunctionDef, name: str, own: dict[str, ast.FunctionDef]
+) -> Iterator[ast.Call]:
+    """The calls of what takes an argument of some name, where it is not given."""
+    from ...source.remember import walked
+
+    for node in walked(function):
+        if not isinstance(node, ast.Call) or any(it.arg in (None, name) for it in node.keywords):
+            continue
+        if isinstance(node.func, ast.Name) and node.func.id in own:
+            takes = _parameters(own[node.func.id])
+            if name in takes and len(node.args) <= takes.index(name):
+                yield node
+        elif isinstance(node.func, ast.Attribute) and node.func.attr in _TAKERS:
+            # Of a module's function the first argument is the array, of a method there is none.
+            is_function = isinstance(node.func.value, (ast.Name, ast.Attribute))
+            if len(node.args) == int(is_function):
+                yield node
+
+
+RULE = Rule(
+    code="AX016",
+    name="axis-ignored",
+    title="A function ignores the axis that it is given",
+    family="axis",
+    severity=Severity.CRITICAL,
+    explanation="""\
+A function has a parameter for the axis, does not read it, and calls something that would take it.
+For every other axis than the default one it computes the wrong thing: a norm over all elements
+instead of one for each vector.
+""",
+    wrong="""\
+import jax.numpy as jnp
+
+def normalize(x, axis=None):
+    norm = jnp.linalg.norm(x)
+    return x / (norm + 1e-6)
+
+def entry(vectors):
+    return normalize(vectors, axis=-1)
+
+def inputs():
+    return (jnp.ones((4, 3)),)
+""",
+    right="""\
+import jax.numpy as jnp
+
+def normalize(x, axis=None):
+    norm = jnp.linalg.norm(x, axis=axis, keepdims=True)
+    return x / (norm + 1e-6)
+
+def entry(vectors):
+    return normalize(vectors, axis=-1)
+
+def inputs():
+    return (jnp.ones((4, 3)),)
+""",
+    source=check_source,
+)
