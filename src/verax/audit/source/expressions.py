@@ -12,6 +12,7 @@ from .comprehensions import comprehension, dict_comprehension
 from .frame import Site
 from .joining import join
 from .operators import OPERATORS, binary, comparison
+from .shaping import described
 from .values import (
     Bound,
     Constant,
@@ -76,8 +77,9 @@ def _unary(machine: Interpreter, frame: Frame, syntax: ast.UnaryOp) -> Value:
         if method is not None:
             return machine.call(site, Bound(method, operand), [], {})
     result = machine.array(symbol + "x", site, (operand,), is_jax=False)
-    if isinstance(operand, Data):
-        result.node.shape, result.node.dtype = operand.node.shape, operand.node.dtype
+    if isinstance(operand, (Data, External)):
+        told = described(operand)
+        result.node.shape, result.node.dtype = told.shape, told.dtype
     return result
 
 

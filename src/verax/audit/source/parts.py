@@ -116,6 +116,8 @@ def _of_data(machine: Interpreter, site: Site, base: Data, name: str) -> Value:
     if node.operation == "join":
         node = _unchanged_by(machine, node, name) or node
     child = node.child("field", name, site.syntax, site.frame)
+    if node.operation.endswith((".finfo", ".iinfo")):
+        child.shape = ()
     # A field of a tree may be static, as far as can be seen here.
     type_name = f"{base.type}.{name}" if base.type else ""
     traced = False if base.traced is False else None

@@ -242,6 +242,8 @@ def _sized(it: Described, value: Value) -> Described:
 def _as_size(it: Described, value: Value) -> Described:
     if it.constant is not UNKNOWN or not isinstance(value, Data) or value.traced:
         return it
+    if value.node.shape is None:
+        value.node.shape = ()
     return Described((), "int32*", symbol(f"{value.node.label or 'n'}#{id(value.node)}"))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from . import parts
+from .axes import annotated_shape
 from .binding import function_value
 from .classes import class_statement
 from .events import Conversion, Fact, Mutation
@@ -55,6 +56,10 @@ def _assign(machine: Interpreter, frame: Frame, syntax: ast.Assign) -> None:
 def _annotated(machine: Interpreter, frame: Frame, syntax: ast.AnnAssign) -> None:
     if syntax.value is not None:
         value = machine.evaluate(frame, syntax.value)
+        if isinstance(value, Data) and value.node.shape is None:
+            told = annotated_shape(syntax.annotation, id(frame.function), id(frame))
+            if told is not None:
+                value.node.shape, value.node.dtype = told[0], value.node.dtype or told[1]
         frame.steps.append((syntax, value))
         assign(machine, frame, syntax.target, value)
 

@@ -111,3 +111,44 @@ def test_patterns_that_cannot_hold():
         return split, many, least, stacked, rearrange(x, "b ... -> ... b")
     """
     assert found("AX201", program) == [5, 6, 7]
+
+
+def test_weights_of_all_pairs_that_are_added():
+    program = """
+    def layer(w, x, left, right, adjacency):
+        w, x = jnp.ones((4, 6, 8)), jnp.ones((5, 6))
+        left, right = jnp.ones((4, 8)), jnp.ones((4, 8))
+        h = jnp.einsum("nf,hfd->hnd", x, w)
+        one, other = jnp.einsum("hnd,hd->hn", h, left), jnp.einsum("hnd,hd->hn", h, right)
+        logits = jax.nn.leaky_relu(one[:, :, None] + other[:, None, :])
+        logits = jnp.where(jnp.ones((5, 5), bool), logits, -jnp.inf)
+        wrong = jax.nn.softmax(logits, axis=1)
+        right = jax.nn.softmax(logits, axis=2)
+        return jnp.einsum("hij,hjd->hid", wrong, h) + jnp.einsum("hij,hjd->hid", right, h)
+    """
+    assert found("AX014", program) == [8]
+
+
+def test_heads_that_are_not_moved_back():
+    program = """
+    from flax import nnx
+
+    class Attention(nnx.Module):
+        def __init__(self, dim, heads, rngs):
+            self.qkv = nnx.Linear(dim, 3 * dim, rngs=rngs)
+            self.heads = heads
+
+        def __call__(self, x, mask):
+            b, t, d = x.shape
+            q, k, v = (
+                it.reshape(b, t, self.heads, d // self.heads).transpose(0, 2, 1, 3)
+                for it in jnp.split(self.qkv(x), 3, axis=-1)
+            )
+            scores = q @ k.transpose(0, 1, 3, 2) / jnp.sqrt(d // self.heads)
+            least = jnp.finfo(scores.dtype).min
+            scores = jnp.where(jnp.tril(jnp.ones((t, t), bool)), scores, least)
+            mixed = jax.nn.softmax(scores, axis=-1) @ v
+            right = mixed.transpose(0, 2, 1, 3).reshape(b, t, d)
+            return right + mixed.reshape(b, t, d)
+    """
+    assert found("AX003", program) == [19]

@@ -247,3 +247,24 @@ def test_a_squeeze_that_would_drop_a_declared_batch():
         return value(net, obs).squeeze(-1), scale.squeeze(), jnp.squeeze(value(net, obs), axis=1)
     """
     assert found("AX004", program) == [7]
+
+
+def test_the_shape_of_a_jacobian():
+    program = """
+    from jaxtyping import Array, Float
+
+    def observe(x: Float[Array, "state"]) -> Float[Array, "obs"]:
+        return jnp.stack([x[0] + x[1], x[1]])
+
+    def correct(mean: Float[Array, "state"], cov: Float[Array, "state state"], z):
+        slope = jax.jacfwd(observe)(jnp.ones(4))
+        curve: Float[Array, "obs state state"] = jax.hessian(observe)(jnp.ones(4))
+        gain = jnp.eye(4) @ slope.T
+        return gain @ jnp.ones(2), slope @ jnp.ones(2), curve @ mean
+
+    def spread(cov: Float[Array, "state state"], other):
+        noise: Float[Array, "obs state"] = other.noise()
+        return noise @ cov @ noise.T, cov @ noise
+    """
+    assert found("AX201", program) == [10]
+    assert found("AX001", program) == [14]

@@ -5,6 +5,16 @@ import pytest
 from .claims import claimed_and_found
 
 WRONG = {
+    "a kernel of each particle with each": """
+        def kernel(x, y):
+            return jnp.exp(-jnp.linalg.norm(x - y) ** 2)  # GR302
+
+        def direction(particles, x):
+            return jax.vmap(lambda other: jax.grad(kernel)(other, x))(particles).mean(0)
+
+        def step(particles):
+            return jax.vmap(functools.partial(direction, particles))(particles)
+        """,
     "a descent that starts with zeros": """
         def rotation(omega):
             angle = jnp.linalg.norm(omega)  # GR302

@@ -218,6 +218,18 @@ def elsewhere_calls() -> list[Call]:
         call("jax.scipy.stats.norm." + name, x, v, 2.0)
         for name in "logpdf pdf logcdf cdf logsf sf".split()
     ]
+    stats = "jax.scipy.stats."
+    for name in ("logpdf", "pdf"):
+        calls.append(call(f"{stats}norm.{name}", x))
+        for module in "laplace logistic expon cauchy uniform".split():
+            calls.append(call(f"{stats}{module}.{name}", x, v))
+        for module in "gamma chi2 t".split():
+            calls.append(call(f"{stats}{module}.{name}", x, v, scale=2.0))
+        for module in ("beta", "truncnorm"):
+            calls.append(call(f"{stats}{module}.{name}", x, 0.5, v))
+        calls.append(call(f"{stats}multivariate_normal.{name}", x, v, A(7, 7)))
+    for module in "poisson bernoulli geom".split():
+        calls += [call(f"{stats}{module}.{name}", ints, 0.5) for name in ("logpmf", "pmf")]
     for name in "segment_sum segment_prod segment_max segment_min".split():
         calls += [
             call("jax.ops." + name, cube, places, 9),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..events import Call
+from ..shapes.semantics.elsewhere import DISTRIBUTIONS
 from ..shaping import array_function, array_method, described, shape_from
 from ..values import Constant, Data, Sequence, Value, leaves
 from .registry import handles, handles_method
@@ -32,6 +33,7 @@ _CASTS = {
 @handles("jax.numpy.*", "jax.nn.*", "jax.lax.*", "jax.numpy.linalg.*", "jax.numpy.fft.*")
 @handles("jax.scipy.special.*", "jax.scipy.stats.norm.*", "jax.scipy.linalg.*", "jax.ops.*")
 @handles("jax.scipy.signal.*", "jax.image.*", "jax.scipy.*")
+@handles(*(f"jax.scipy.stats.{it}.*" for it in DISTRIBUTIONS if it != "norm"))
 def _jax(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..frame import Region
@@ -68,7 +69,7 @@ def derivatives(
     numbers = argument_numbers(transformed)
     single = transformed.options.get("argnums")
     is_single = single is None or isinstance(single, Constant)
-    rule = _gradient if transformed.kind in ("grad", "value_and_grad") else _jacobian
+    rule = _RULES.get(transformed.kind, _gradient)
     gradients = [
         rule(site, args[number], value)
         for number in numbers or ()
@@ -101,7 +102,7 @@ def _gradient(site: Site, argument: Value, value: Value) -> Value:
     return mapped(argument, change)
 
 
-def _jacobian(site: Site, argument: Value, value: Value) -> Value:
+def _jacobian(site: Site, argument: Value, value: Value, twice: bool = False) -> Value:
     """All derivatives: in place of each output, a tree like the argument."""
 
     def change(output: Data) -> Value:
@@ -110,11 +111,17 @@ def _jacobian(site: Site, argument: Value, value: Value) -> Value:
             node = Node("gradient", (output.node, *nodes_of(argument)), site.syntax, site.frame)
             return Data(node, True if site.frame.is_staged else None)
         gradient = _gradient(site, argument, output)
+        before = output.node.shape
         for leaf in leaves(gradient):
-            leaf.node.shape = None
+            after = leaf.node.shape
+            is_known = isinstance(before, tuple) and isinstance(after, tuple) and not twice
+            leaf.node.shape = (*before, *after) if is_known else None
         return gradient
 
     return mapped(value, change)
+
+
+_RULES = {"jacfwd": _jacobian, "jacrev": _jacobian, "hessian": partial(_jacobian, twice=True)}
 
 
 @handles("jax.lax.stop_gradient")

@@ -155,16 +155,18 @@ def _is_of_itself(difference: Node) -> bool:
     one, other = difference.operands
     if not isinstance(one, Data) or not isinstance(other, Data):
         return False
-    first, second = one.node, other.node
+    first, second = (
+        it.inputs[0] if it.operation == "primal" else it for it in (one.node, other.node)
+    )
     if not first.inputs or not second.inputs or first.inputs[0] is not second.inputs[0]:
         return False
     if first.operation == second.operation == "lane":
         return first.varies != second.varies
-    positions = [_new_axis(it) for it in (first, second)]
+    positions = [new_axis(it) for it in (first, second)]
     return None not in positions and positions[0] != positions[1]
 
 
-def _new_axis(node: Node) -> int | None:
+def new_axis(node: Node) -> int | None:
     """Where `x[:, None]` or `expand_dims` puts a new axis, as the only thing that it does."""
     if node.operation.endswith(".expand_dims") and len(node.operands) > 1:
         axis = node.operands[1]

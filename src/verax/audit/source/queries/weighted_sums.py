@@ -11,6 +11,7 @@ from ..library.layers import is_linear
 from ..shapes.shape import rank, size_of
 from ..values import Constant, Data, Value
 from .arrays import argument, calls_of
+from .infinite_slopes import new_axis
 from .logarithms import mask_of
 from .nodes import all_nodes
 
@@ -122,14 +123,22 @@ def _compares_computed(scores: Node) -> bool:
     pending, seen = [scores], {scores}
     while pending and len(seen) < 30:
         node = pending.pop()
-        if node.operation in _PRODUCTS:
-            operands = [it for it in node.operands if isinstance(it, Data)]
+        operands = [it for it in node.operands if isinstance(it, Data)]
+        if node.operation in _PRODUCTS or _is_of_all_pairs(node):
             return len(operands) == 2 and all(map(_is_computed, operands))
-        if node.operation in _ELEMENTWISE:
+        if node.operation in _ELEMENTWISE or node.operation.startswith("jax.nn."):
             new = [it for it in node.inputs if it not in seen]
             seen.update(new)
             pending.extend(new)
     return False
+
+
+def _is_of_all_pairs(node: Node) -> bool:
+    """`a[:, None] + b[None, :]`."""
+    if node.operation != "+" or len(node.operands) != 2:
+        return False
+    axes = [new_axis(it.node) if isinstance(it, Data) else None for it in node.operands]
+    return None not in axes and axes[0] != axes[1]
 
 
 def _is_computed(value: Value) -> bool:

@@ -55,13 +55,13 @@ def _density(args: Arguments) -> Value:
 
 def _density_of_vectors(args: Arguments) -> Value:
     """A density for each vector: the last axis is gone."""
-    mean = args.bound.get("mean")
-    shape = broadcast(args.array.shape, mean.shape if mean is not None else None)
-    return Value(change_axis(shape, -1, lambda _: ()) if shape else shape, None)
+    dtype = inexact_promoted(*(it.dtype for it in args.bound.values()))
+    vectors = broadcast(*(args.bound[it].shape for it in ("x", "mean") if it in args.bound))
+    return Value(change_axis(vectors, -1, lambda _: ()) if vectors else vectors, dtype)
 
 
-# The parameters of distributions, after the value and before location and scale.
-_DISTRIBUTIONS = {
+# The parameters of distributions between the value and location and scale.
+_CONTINUOUS = {
     "norm": "",
     "laplace": "",
     "logistic": "",
@@ -73,11 +73,9 @@ _DISTRIBUTIONS = {
     "t": "df, ",
     "beta": "a, b, ",
     "truncnorm": "a, b, ",
-    "poisson": "mu, ",
-    "bernoulli": "p, ",
-    "geom": "p, ",
 }
-_DENSITIES = "logpdf pdf logcdf cdf logsf sf logpmf pmf"
+_DISCRETE = {"poisson": "mu", "bernoulli": "p", "geom": "p"}
+DISTRIBUTIONS = (*_CONTINUOUS, *_DISCRETE, "multivariate_normal")
 
 
 def _table() -> Table:
@@ -85,9 +83,14 @@ def _table() -> Table:
     rows: list[tuple[str, str, str, Rule]] = [
         ("jax.ops", "segment_sum segment_prod segment_max segment_min", segment, _segments),
         ("jax.image", "resize", "image, shape, method, antialias, precision", _resized),
+        ("jax.scipy.stats.norm", "logcdf cdf logsf sf", "x, loc, scale", _density),
         *(
-            (f"jax.scipy.stats.{name}", _DENSITIES, f"x, {own}loc, scale", _density)
-            for name, own in _DISTRIBUTIONS.items()
+            (f"jax.scipy.stats.{name}", "logpdf pdf", f"x, {own}loc, scale", _density)
+            for name, own in _CONTINUOUS.items()
+        ),
+        *(
+            (f"jax.scipy.stats.{name}", "logpmf pmf", f"k, {own}, loc", _density)
+            for name, own in _DISCRETE.items()
         ),
         (
             "jax.scipy.stats.multivariate_normal",
