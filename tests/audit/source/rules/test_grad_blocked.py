@@ -6,6 +6,25 @@ from .claims import claimed_and_found
 from .reading import found
 
 WRONG = {
+    "straight through with both sides stopped": """
+        import flax.linen as nn
+        import optax
+
+        class Coder(nn.Module):
+            @nn.compact
+            def __call__(self, x, key):
+                logits = nn.Dense(8)(x)
+                probs = jax.nn.softmax(logits)
+                onehot = jax.nn.one_hot(jax.random.categorical(key, logits), 8)
+                z = onehot + lax.stop_gradient(probs) - lax.stop_gradient(probs)  # GR013
+                return nn.ConvTranspose(3, (4,))(nn.Dense(8)(z))
+
+        def loss(params, x, key, labels):
+            logits = Coder().apply(params, x, key)
+            return optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()
+
+        gradient = jax.grad(loss)
+        """,
     "straight through with the wrong sign": """
         def hard(logits):
             soft = jax.nn.softmax(logits)

@@ -44,12 +44,16 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     from ...source.values import Data
 
     for flow in flows(facts):
-        for node, term in opposed(flow) if flow.is_certain else ():
+        for node, term, is_gone in opposed(flow) if flow.is_certain else ():
             if node.place is not None:
+                name = facts.name_of(Data(term))
                 yield RULE.finding(
                     node.place,
-                    current=f"the value has nothing of `{facts.name_of(Data(term))}`, and the "
-                    "gradient has it with a minus: it goes up where this should go down",
+                    current=f"`{name}` is added and taken away, and stopped both times: nothing of "
+                    "its gradient is left"
+                    if is_gone
+                    else f"the value has nothing of `{name}`, and the gradient has it with a "
+                    "minus: it goes up where this should go down",
                     expected="the value of the quantised operand, and the gradient of the other",
                     fix="x + stop_gradient(q - x), with q the quantised x",
                     evidence=(Evidence("differentiated here", flow.event.place),),

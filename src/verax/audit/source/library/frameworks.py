@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from .. import parts
 from ..classes import all_fields
 from ..graph import Node, variation
+from ..shapes.shape import change_axis
 from ..shaping import of_operator
 from ..values import (
     Constant,
@@ -106,6 +107,36 @@ def _loss(
     if len(operands) > 1:
         of_operator(machine, site, "-", operands[0], operands[1], result)
     return result
+
+
+_LOSSES_OF_VECTORS = (
+    "softmax_cross_entropy softmax_cross_entropy_with_integer_labels "
+    "safe_softmax_cross_entropy kl_divergence cosine_similarity cosine_distance"
+).split()
+
+
+@handles(
+    *(f"optax.{it}" for it in _LOSSES_OF_VECTORS),
+    *(f"optax.losses.{it}" for it in _LOSSES_OF_VECTORS),
+)
+def _loss_of_vectors(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """A loss for each vector of predictions: the last axis is gone."""
+    result = machine.array(name, site, (*args, *keywords.values()))
+    first = args[0] if args else None
+    if isinstance(first, Data) and "axis" not in keywords and len(args) < 3:
+        shape = first.node.shape
+        result.node.shape = change_axis(shape, -1, lambda _: ()) if shape else None
+        result.node.dtype = first.node.dtype
+    return result
+
+
+@handles("optax.global_norm", "optax.tree_utils.tree_norm", "optax.tree_utils.tree_l2_norm")
+def _norm_of_tree(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    return machine.array(name, site, (*args, *keywords.values()), shape=())
 
 
 @handles("optax.apply_updates", "equinox.apply_updates")

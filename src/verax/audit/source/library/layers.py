@@ -71,6 +71,16 @@ def _convolved(shape: Shape, axis: int, size: Dim) -> Shape:
     return (*kept, *(None for _ in shape[len(kept) : -1]), size)
 
 
+def _other(shape: Shape, axis: int, size: Dim) -> Shape:
+    """Nothing is known of the shape, but that it is an array that is made from the given one."""
+    return None
+
+
+def _hidden(shape: Shape, axis: int, size: Dim) -> Shape:
+    """The new state of a cell."""
+    return (size,)
+
+
 _LAYERS = {
     "flax.linen.Dense": _Layer(_mapped, None, (0, "features")),
     "flax.linen.Embed": _Layer(_looked_up, None, (1, "features")),
@@ -86,6 +96,7 @@ _LAYERS = {
     "equinox.nn.Embedding": _Layer(_looked_up, None, (1, "embedding_size"), rank=0),
     "equinox.nn.Conv1d": _Layer(_convolved, (0, "in_channels"), (1, "out_channels"), 2, 0),
     "equinox.nn.Conv2d": _Layer(_convolved, (0, "in_channels"), (1, "out_channels"), 3, 0),
+    "equinox.nn.GRUCell": _Layer(_hidden, (0, "input_size"), (1, "hidden_size"), rank=1),
     "haiku.Linear": _Layer(_mapped, None, (0, "output_size")),
     "haiku.Embed": _Layer(_looked_up, None, (1, "embed_dim")),
     "haiku.Conv2D": _Layer(_convolved, None, (0, "output_channels")),
@@ -97,6 +108,20 @@ _LAYERS = {
             *(f"haiku.{it}" for it in ("LayerNorm", "RMSNorm", "GroupNorm", "BatchNorm")),
         ),
         _Layer(_kept),
+    ),
+    **dict.fromkeys(
+        (
+            *(
+                f"flax.linen.{it}"
+                for it in ("ConvTranspose", "DenseGeneral", "ConvLocal", "Einsum")
+            ),
+            *(f"flax.nnx.{it}" for it in ("ConvTranspose", "LinearGeneral", "GroupNorm")),
+            *(f"equinox.nn.ConvTranspose{it}d" for it in (1, 2, 3)),
+            *(f"equinox.nn.{kind}Pool{it}d" for kind in ("Max", "Avg") for it in (1, 2)),
+            *(f"haiku.{it}" for it in ("Conv1D", "Conv2DTranspose", "MultiHeadAttention")),
+            "haiku.nets.MLP",
+        ),
+        _Layer(_other),
     ),
 }
 # Layers that apply others in turn, which are given as a list, or each as an argument.

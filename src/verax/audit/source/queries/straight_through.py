@@ -49,10 +49,11 @@ def is_reversed(flow: Flow, it: StraightThrough) -> bool:
     return bool(flow.gets(it.forward) & lost)
 
 
-def opposed(flow: Flow) -> Iterator[tuple[Node, Node]]:
+def opposed(flow: Flow) -> Iterator[tuple[Node, Node, bool]]:
     """Sums whose value has nothing of a term, and whose gradient has that term's with a minus.
 
-    `stop_gradient(hard + soft) - soft` is `hard`, and goes down where `soft` goes up.
+    `stop_gradient(hard + soft) - soft` is `hard`, and goes down where `soft` goes up. Where all is
+    stopped, the gradient has nothing of the term either, which the last of the three tells.
     """
     inner: set[Node] = set()
     for node in reversed(flow.order):
@@ -62,10 +63,11 @@ def opposed(flow: Flow) -> Iterator[tuple[Node, Node]]:
         has_stop = _add(node, 1, 1, terms, inner, 0)
         if not has_stop:
             continue
-        forward = [it for it, (value, slope) in terms.items() if value and not slope]
+        forward = [it for it, (value, _) in terms.items() if value]
         for term, (value, slope) in terms.items():
-            if value == 0 and slope < 0 and any(_is_cut(flow, it, term) for it in forward):
-                yield node, term
+            if value or slope > 0 or not any(_is_cut(flow, it, term) for it in forward):
+                continue
+            yield node, term, slope == 0
 
 
 def _is_cut(flow: Flow, node: Node, term: Node) -> bool:
