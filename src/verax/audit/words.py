@@ -24,6 +24,10 @@ _FEATURE = {
 # Of attention: who asks, and what it chooses from.
 _QUERY = {"query", "queries", "q"}
 _KEY = {"key", "keys", "kv", "k"}
+_WEIGHED = {
+    *("particle", "particles", "sample", "samples", "chain", "chains", "agent", "agents"),
+    *("trajectory", "trajectories", "player", "players"),
+}
 _EPISODE_END = {
     *("done", "dones", "terminal", "terminals", "terminated", "terminations", "termination"),
     *("truncated", "truncation", "truncations", "reset", "resets", "alive", "notdone"),
@@ -49,6 +53,14 @@ def is_sequence(name: str | None) -> bool:
 def is_batch(name: str | None) -> bool:
     """Whether elements along an axis of this name are independent of each other."""
     return _any(name, _BATCH)
+
+
+def may_compete(name: str | None) -> bool:
+    """Whether elements along an axis of this name are weighed against each other.
+
+    They are independent, and then some are drawn again, or an average is taken of them.
+    """
+    return _any(name, _WEIGHED)
 
 
 def is_feature(name: str | None) -> bool:

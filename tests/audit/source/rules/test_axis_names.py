@@ -264,3 +264,37 @@ def test_statistics_that_were_reduced_over_the_wrong_axes_elsewhere():
         return standardised(obs, *statistics(obs))
     """
     assert found("AX001", program)[:1] == [4]
+
+
+def test_a_softmax_over_the_batch_that_is_written_out():
+    program = """
+    from jaxtyping import Array, Float
+    from jax.scipy.special import logsumexp
+
+    def wrong(log_weights: Float[Array, "batch particle"]):
+        return log_weights - logsumexp(log_weights, axis=0)[None, :]
+
+    def kept(log_weights: Float[Array, "batch particle"]):
+        return log_weights - jax.nn.logsumexp(log_weights, axis=0, keepdims=True)
+
+    def right(log_weights: Float[Array, "batch particle"]):
+        return log_weights - logsumexp(log_weights, axis=1, keepdims=True)
+
+    def mean(log_weights: Float[Array, "batch particle"]):
+        return logsumexp(log_weights, axis=0) - jnp.log(log_weights.shape[0])
+    """
+    assert found("AX007", program) == [5, 8]
+
+
+def test_candidates_that_are_weighed_against_each_other():
+    program = """
+    from jaxtyping import Array, Float
+
+    def refit(costs: Float[Array, "sample env"], plans: Float[Array, "sample env time"]):
+        weights = jax.nn.softmax(-costs, axis=0)
+        return jnp.sum(weights[..., None] * plans, axis=0)
+
+    def wrong(costs: Float[Array, "sample env"]):
+        return jax.nn.softmax(-costs, axis=1)
+    """
+    assert found("AX007", program) == [8]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Finding, Severity
-from ...words import is_batch
+from ...words import is_batch, may_compete
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ def check(facts: Facts) -> Iterator[Verdict]:
         over = [names[axis] for axis in meaning.axes]
         # All pairs of a batch (contrastive losses) have the axis twice, and mean it.
         others = [name for axis, name in enumerate(names) if axis not in meaning.axes and name]
-        if len(over) == 1 and is_batch(over[0]) and others and over[0] not in others:
+        is_plain = len(over) == 1 and is_batch(over[0]) and not may_compete(over[0])
+        if is_plain and others and over[0] not in others:
             yield RULE.finding(
                 facts.place(meaning.step),
                 current=f"the softmax of {tensor_of(facts, meaning.of)} adds up to one along "
@@ -37,9 +38,10 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by the names that axes have where a softmax is called."""
     from ...source.axes import names_of
     from ...source.queries.arrays import array_in_words, axis_argument, calls_of
+    from ...source.queries.normalisers import is_taken_from_its_own
     from ...source.values import Data
 
-    for call in calls_of(facts, "softmax", "log_softmax"):
+    for call in calls_of(facts, "softmax", "log_softmax", "logsumexp"):
         axes, array = axis_argument(call, 1, -1), call.args[0] if call.args else None
         if axes is None or len(axes) != 1 or not isinstance(array, Data):
             continue
@@ -47,7 +49,9 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         over = names[axes[0]]
         others = [name for at, name in enumerate(names) if at != axes[0] and name]
         # All pairs of a batch (contrastive losses) have the axis twice, and mean it.
-        if is_batch(over) and others and over not in others:
+        if is_batch(over) and not may_compete(over) and others and over not in others:
+            if call.name.endswith("logsumexp") and not is_taken_from_its_own(facts, call):
+                continue
             yield RULE.finding(
                 call.place,
                 current=f"the softmax of {array_in_words(facts, array)} adds up to one along "
@@ -70,7 +74,8 @@ A softmax along an axis of independent elements makes the probabilities of one c
 over the batch, instead of those of one example over the classes. Losses still fall, since the
 network can adapt to it, until the batch size changes.
 
-Reported when the axis is declared as one of independent elements and another axis has a name.""",
+Reported when the axis is declared as one of independent elements and another axis has a name. What
+is weighed against each other, as particles and samples are, may have its weights add up to one.""",
     wrong="""\
 import jax
 import jax.numpy as jnp
