@@ -606,3 +606,25 @@ def test_it_is_found(program: str):
 def test_it_is_left_alone(program: str):
     _, found = claimed_and_found(program, "dataflow")
     assert not found
+
+
+def test_a_module_that_equinox_updates_is_the_one_its_state_was_made_for():
+    program = """
+    import equinox as eqx
+
+    class Net(eqx.Module):
+        w: jax.Array
+        b: jax.Array
+
+    def train(key, xs):
+        net = Net(jax.random.normal(key, (3,)), jnp.zeros(3))
+        tx = optax.adam(1e-3)
+        state = tx.init(eqx.filter(net, eqx.is_array))
+        for x in xs:
+            slope = eqx.filter_grad(lambda it: jnp.sum((it.w * x + it.b) ** 2))(net)
+            updates, state = tx.update(slope, state)
+            net = eqx.apply_updates(net, updates)
+        return net
+    """
+    claimed, found = claimed_and_found(program, "dataflow")
+    assert claimed == found

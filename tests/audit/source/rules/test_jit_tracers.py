@@ -369,3 +369,17 @@ def test_the_class_of_a_module_survives_its_parts():
         return lax.scan(body, moving, xs)
     """
     assert found("JT201", program) == [8]
+
+
+def test_a_cell_of_flax_gives_a_pair():
+    program = """
+    import flax.linen as nn
+
+    @jax.jit
+    def f(carry, x):
+        def body(carry, x):
+            return nn.GRUCell(3)(carry, x)
+
+        return lax.scan(body, carry * 2, x + 1)
+    """
+    assert found("SC202", program) == []

@@ -59,7 +59,7 @@ _LAYERS = frozenset(
     "Linear MLP Dense DenseGeneral LinearGeneral Einsum LayerNorm RMSNorm GroupNorm InstanceNorm "
     "Conv Conv1d Conv2d Conv3d Conv1D Conv2D Conv3D ConvTranspose ConvTranspose1d "
     "ConvTranspose2d Conv2DTranspose Dropout Embed Embedding PReLU Identity Flatten AvgPool "
-    "AvgPool1d AvgPool2d MaxPool MaxPool1d MaxPool2d AdaptiveAvgPool2d GRUCell "
+    "AvgPool1d AvgPool2d MaxPool MaxPool1d MaxPool2d AdaptiveAvgPool2d "
     "MultiheadAttention MultiHeadAttention MultiHeadDotProductAttention SelfAttention".split()
 )
 
