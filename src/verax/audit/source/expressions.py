@@ -87,12 +87,15 @@ def _boolean(machine: Interpreter, frame: Frame, syntax: ast.BoolOp) -> Value:
     stops_at = isinstance(syntax.op, ast.Or)
     kind = "or" if stops_at else "and"
     result: Value | None = None
+    asked: list[tuple[ast.expr, Value]] = []
     for part in syntax.values:
         value = machine.evaluate(frame, part)
+        asked.append((part, value))
         if isinstance(value, Constant) and value.value is stops_at:
             return value  # `x and False` is as false as its last part, whatever `x` is.
         result = value if result is None else join(result, value)
         if part is syntax.values[-1]:
+            _alternatives(machine, frame, kind, asked)
             break
         truth = machine.test(Site(frame, part), kind, value)
         if truth is stops_at:
@@ -101,6 +104,18 @@ def _boolean(machine: Interpreter, frame: Frame, syntax: ast.BoolOp) -> Value:
             result = None  # It goes on to the next for certain.
     assert result is not None
     return result
+
+
+def _alternatives(
+    machine: Interpreter, frame: Frame, kind: str, asked: list[tuple[ast.expr, Value]]
+) -> None:
+    """In `given or jnp.ones(3)` the first is an array as well: nobody asks a list that way."""
+    last = asked[-1][1]
+    if kind != "or" or not isinstance(last, Data) or not last.is_array:
+        return
+    for part, value in asked[:-1]:
+        if isinstance(value, Data) and value.traced and not value.is_array:
+            machine.test(Site(frame, part), kind, Data(value.node, True, True))
 
 
 def condition(machine: Interpreter, frame: Frame, syntax: ast.expr, kind: str) -> bool | None:

@@ -47,6 +47,13 @@ NODES_OF_STATEMENT = 32
 STATEMENTS_ON_HOST = 50
 STATEMENTS_WITH_KEYS = 300
 
+# Operations on arrays and numbers: containers do not subtract, and have no sine.
+ON_ARRAYS = frozenset("- * / // ** @ < <= > >= & | ~ %".split()) | frozenset(
+    f"jax.numpy.{it}"
+    for it in "where sum mean any all exp log sqrt abs square clip maximum minimum logical_not "
+    "logical_and logical_or isnan isfinite sin cos tanh".split()
+)
+
 _EXPRESSIONS: dict[type[ast.AST], Callable[[Any, Frame, Any], Value]] = {
     **EXPRESSIONS,
     ast.Call: call_expression,
@@ -71,6 +78,8 @@ class Interpreter:
         self.variables: tuple[Value, Frame] | None = None
         # What is like another thing but for some fields: the other one, and these.
         self.replaced: dict[Node, tuple[Data, dict[str, Value]]] = {}
+        # What is somewhere computed with as only arrays and numbers can be.
+        self.used_as_arrays: set[Node] = set()
         # Whether every call is followed, also one that has told nothing so far.
         self.is_thorough = False
         self._runs: Counter[ast.AST] = Counter()
@@ -237,9 +246,12 @@ class Interpreter:
         inputs: list[Node] = []
         given = tuple(operands)
         traced: bool | None = is_jax and site.frame.is_staged
+        on_arrays = operation in ON_ARRAYS
         for value in given:
             if value.__class__ is Constant:
                 continue
+            if on_arrays and isinstance(value, Data) and not value.is_array:
+                self.used_as_arrays.add(value.node)
             for leaf in leaves(value):
                 inputs.append(leaf.node)
                 if not traced and leaf.traced is not False:

@@ -216,3 +216,16 @@ def test_the_default_of_a_field_is_no_static_argument():
         return forward(x, config.model)
     """
     assert found("JT105", program) == [23]
+
+
+def test_a_part_of_an_array_is_no_static_argument():
+    program = """
+    @functools.partial(jax.jit, static_argnums=(1,))
+    def f(x, receivers, n):
+        return x[receivers] * n
+
+    def g(x, edges):
+        senders, receivers = jnp.asarray(edges).T
+        return f(x, receivers, len(edges)), f(x, edges.shape[0], 3)
+    """
+    assert found("JT105", program) == [7]

@@ -383,3 +383,36 @@ def test_a_cell_of_flax_gives_a_pair():
         return lax.scan(body, carry * 2, x + 1)
     """
     assert found("SC202", program) == []
+
+
+def test_what_is_computed_with_elsewhere_is_an_array():
+    program = """
+    @jax.jit
+    def f(x, mask, tree, batch):
+        if mask:
+            x = x * mask
+        if tree:
+            x = x + 1
+        if batch["done"]:
+            return x
+        return x * (1 - batch["done"])
+
+    def mean(values, weights=None):
+        weights = weights or jnp.ones_like(values)
+        return values * weights
+
+    @jax.jit
+    def g(x, weights):
+        return mean(x + 1, weights)
+    """
+    assert found("JT201", program) == [3, 7, 12]
+
+
+def test_bounds_of_sizes_that_are_traced():
+    program = """
+    @jax.jit
+    def f(x, groups, n):
+        fixed = jax.ops.segment_sum(x, groups, num_segments=8)
+        return jax.ops.segment_sum(x, groups, num_segments=n), fixed
+    """
+    assert found("JT203", program) == [4]

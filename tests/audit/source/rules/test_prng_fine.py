@@ -210,6 +210,15 @@ FINE = {
                 state = state.apply_gradients(grads=out)
             return state
         """,
+    "a network and its copy from one helper": """
+        def create(module, key, x):
+            return module.init(key, x)
+
+        def f(key, critic, x):
+            params = create(critic, key, x)
+            target = create(critic, key, x)
+            return params, target
+        """,
     "an initializer that draws nothing": """
         import flax.linen as nn
 

@@ -80,6 +80,22 @@ CONSTANT = {
         """,
         4,
     ),
+    "streams of nnx in a step": (
+        """
+        from flax import nnx
+
+        @nnx.jit
+        def create():
+            rngs = nnx.Rngs(0)
+            return nnx.Linear(3, 3, rngs=rngs)
+
+        @nnx.jit
+        def step(model, x):
+            rngs = nnx.Rngs(noise=0)
+            return model(x + jax.random.normal(rngs.noise(), x.shape))
+        """,
+        10,
+    ),
     "in a default": (
         """
         def dropout(x, rate, key=jax.random.key(0)):

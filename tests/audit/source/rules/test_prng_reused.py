@@ -250,6 +250,17 @@ REUSED = {
         """,
         4,
     ),
+    "two networks from one helper": (
+        """
+        def create(module, key, x):
+            return module.init(key, x)
+
+        def f(key, actor, critic, x):
+            mine, other = jax.random.split(key)
+            return create(actor, mine, x), create(critic, mine, x), other
+        """,
+        6,
+    ),
     "initializers": (
         """
         import flax.linen as nn

@@ -109,9 +109,13 @@ def _unhashable(value: Value) -> str:
         return f"a {value.cls.name}" if _has_no_hash(value.cls) else ""
     if not isinstance(value, Data) or value.traced or not value.is_array:
         return ""
+    node = value.node
+    while node.inputs and (node.operation == "item" or node.operation.startswith("ndarray.")):
+        node = node.inputs[0]
+    if node.operation.startswith(("jax.numpy.", "jax.random.", "jax.nn.", "jax.lax.")):
+        return "an array"
     # A number of NumPy has a hash, and shape ().
-    is_made = value.node.operation.startswith(("jax.numpy.", "numpy."))
-    return "an array" if is_made and value.node.shape else ""
+    return "an array" if value.node.operation.startswith("numpy.") and value.node.shape else ""
 
 
 def _has_no_hash(cls: Class) -> bool:

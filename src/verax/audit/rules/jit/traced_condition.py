@@ -41,8 +41,10 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
     for test in facts.events(Test):
         value = test.value
-        if not isinstance(value, Data) or not value.traced or not value.is_array:
+        if not isinstance(value, Data) or not value.traced:
             continue
+        if not value.is_array and value.node not in facts.machine.used_as_arrays:
+            continue  # It may be a tree, which may be empty.
         if not is_guarded(test.frame, test.syntax):
             yield _found(facts, test, value, f"{test.kind} {test.text}")
     yield from _flags(facts)

@@ -106,6 +106,7 @@ _KEPT = (
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Masks and slices by tracers, sizes that are tracers, functions that count elements."""
     from ...source.events import Fact
+    from ...source.values import NONE
 
     for fact in facts.events(Fact):
         if fact.kind == "mask":
@@ -119,6 +120,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         sizes += [call.keywords[it] for it in names if it in call.keywords]
         if any(map(_is_traced, sizes)):
             yield _found(facts, call, "makes an array whose size is a traced value", _FIXED)
+        elif _is_traced(call.keywords.get(_COUNTED.get(call.name, ""), NONE)):
+            yield _found(facts, call, "has a bound that is a traced value", _FIXED)
         elif call.name in _COUNTED and _counts(call):
             bound = _COUNTED[call.name]
             yield _found(

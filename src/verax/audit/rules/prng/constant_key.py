@@ -65,7 +65,29 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 yield _fixed(root.place, "a constant", where, use)
             elif loop is not None and not runs_once(use, loop):
                 yield _fixed(root.place, "the same seed", "loop", use)
+    yield from _streams(facts)
     yield from _defaults(facts)
+
+
+def _streams(facts: SourceFacts) -> Iterator[Finding]:
+    """Draws from streams of nnx that are made of numbers inside of what is compiled."""
+    from ...source.events import KeyUse
+    from ...source.queries.keys import constant_in, made_from
+    from ...source.values import Constant, Data
+
+    streams = {
+        call.result.node: call
+        for call in facts.calls(("flax.nnx.Rngs",))
+        if isinstance(call.result, Data)
+        and constant_in(call.result.node)
+        and all(isinstance(it, Constant) for it in (*call.args, *call.keywords.values()))
+    }
+    for use in facts.events(KeyUse) if streams else ():
+        names = [getattr(it.function, "name", "") for it in use.frame.callers()]
+        for root in made_from(use.key.node) if "__init__" not in names else ():
+            call, where = streams.pop(root, None), constant_in(root)
+            if call is not None and where is not None:
+                yield _fixed(call.place, "a constant", where, use)
 
 
 def _fixed(place: Place, source: str, where: str, use: KeyUse) -> Finding:

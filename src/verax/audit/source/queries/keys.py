@@ -250,10 +250,15 @@ def is_function_of_object(facts: SourceFacts, use: KeyUse, before: KeyUse) -> bo
 
 def is_copied(before: KeyUse, use: KeyUse) -> bool:
     """Whether two equal calls of `init` give a network and its copy, a target say, on purpose."""
-    one, other = before.syntax, use.syntax
-    if not isinstance(one, ast.Call) or not isinstance(other, ast.Call) or before.by != use.by:
+    if before.by != use.by or not before.by.endswith("init"):
         return False
-    return before.by.endswith("init") and ast.dump(one) == ast.dump(other)
+    others = dict(calls(use))
+    for frame, one in calls(before):
+        other = others.get(frame)
+        if other is not None:
+            are_calls = isinstance(one, ast.Call) and isinstance(other, ast.Call)
+            return are_calls and ast.dump(one) == ast.dump(other)
+    return False
 
 
 def excluded(before: KeyUse, use: KeyUse) -> bool:
