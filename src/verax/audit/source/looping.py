@@ -73,11 +73,12 @@ def stand_alone(value: Value) -> bool:
     return bool(items) and len(items or ()) <= _FEW and all(map(_stands_alone, items or ()))
 
 
-def _stands_alone(item: Value) -> bool:
+def _stands_alone(item: Value, depth: int = 0) -> bool:
     if isinstance(item, Constant):
         return isinstance(item.value, str)
     if isinstance(item, Sequence) and item.kind == "tuple" and item.type is None:
-        return any(not isinstance(it, Sequence) and _stands_alone(it) for it in item.items or ())
+        # `for key, (name, shape) in zip(keys, shapes.items())`
+        return depth < 2 and any(_stands_alone(it, depth + 1) for it in item.items or ())
     return isinstance(item, (Function, Partial, Instance, Bound)) or is_layer(item)
 
 

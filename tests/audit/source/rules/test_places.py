@@ -335,6 +335,87 @@ BLAMED = {
         """,
         5,
     ),
+    "a map whose name nothing inside goes by": (
+        "VM201",
+        """
+        def synced(x):
+            return lax.pmean(x, "i"), lax.axis_index("i")
+
+        def run(x):
+            return jax.vmap(synced, axis_name="j")(x)
+
+        run(jnp.ones((2, 3)))
+        """,
+        5,
+    ),
+    "a sum that starts with the structure of another tree": (
+        "PT203",
+        """
+        def run(params, xs):
+            params = {"a": {"w": jnp.ones(3)}, "b": {"w": jnp.ones(2)}}
+            zeros = jax.tree.map(jnp.zeros_like, params["a"])
+
+            def body(carry, x):
+                total, count = carry
+                grads = jax.tree.map(lambda p: p * x, params)
+                return (jax.tree.map(jnp.add, total, grads), count + 1), x
+
+            first = (zeros, 0)
+            return lax.scan(body, first, jnp.sin(xs))
+        """,
+        10,
+    ),
+    "layers that are scanned, while the body takes all of them": (
+        "SC003",
+        """
+        def layer(params, x):
+            return jnp.tanh(x @ params["w"] + params["b"])
+
+        def run(x, key):
+            layers = {"w": jax.random.normal(key, (4, 3, 3)), "b": jnp.zeros((4, 3))}
+
+            def body(x, own):
+                x = x * 2
+                return layer(layers, x), None
+
+            return lax.scan(body, x, layers)[0]
+        """,
+        9,
+    ),
+    "a counter that a condition asks for and nobody moves on": (
+        "SC007",
+        """
+        def more(state):
+            x, error, turn = state
+            return (error > 1e-3) & (turn < 50)
+
+        def improve(state):
+            x, _, turn = state
+            new = 0.5 * (x + 2 / x)
+            return new, jnp.abs(new - x), turn
+
+        def root(x):
+            return lax.while_loop(more, improve, (x, jnp.ones(()), jnp.zeros((), jnp.int32)))
+        """,
+        8,
+    ),
+    "sizes that are zipped with keys under names": (
+        "SC201",
+        """
+        SHAPES = {"w": (3, 3), "b": (3,)}
+
+        def run(key):
+            keys = jax.random.split(key, len(SHAPES))
+            params = {n: jax.random.normal(k, s) for k, (n, s) in zip(keys, SHAPES.items())}
+
+            def body(h, x):
+                h = params["w"] @ h + params["b"][:, None]
+                return h, h
+
+            return lax.scan(body, jnp.zeros((3,)), None, length=5)
+        """,
+        11,
+    ),
     "a new version of a field of a state": (
         "DF104",
         """
@@ -365,3 +446,88 @@ BLAMED = {
 def test_the_place_to_mend(case: str):
     code, program, line = BLAMED[case]
     assert found(code, program) == [line]
+
+
+FINE = {
+    "a tolerance that the loop carries": (
+        "SC007",
+        """
+        def more(state):
+            x, error, tolerance = state
+            return error > tolerance
+
+        def improve(state):
+            x, _, tolerance = state
+            new = 0.5 * (x + 2 / x)
+            return new, jnp.abs(new - x), tolerance
+
+        def root(x):
+            return lax.while_loop(more, improve, (x, jnp.inf, 1e-3 * jnp.ones(())))
+        """,
+    ),
+    "a tolerance that the loop carries, and an error that is measured": (
+        "SC007",
+        """
+        def more(state):
+            x, error, tolerance = state
+            return error > tolerance
+
+        def improve(state):
+            x, _, tolerance = state
+            new = 0.5 * (x + 2 / x)
+            return new, jnp.abs(new - x), tolerance
+
+        def root(x):
+            return lax.while_loop(more, improve, (x, jnp.ones(()), 1e-3))
+        """,
+    ),
+    "a table that goes with the steps": (
+        "SC003",
+        """
+        def run(x, times):
+            def body(x, t):
+                return x + jnp.interp(t, times, jnp.sin(times)), None
+
+            return lax.scan(body, x, times)[0]
+        """,
+    ),
+    "a map of which one collective goes by the name": (
+        "VM201",
+        """
+        def synced(x):
+            return lax.pmean(x, "i"), lax.axis_index("j")
+
+        def run(x):
+            return jax.vmap(jax.vmap(synced, axis_name="j"), axis_name="i")(x)
+
+        run(jnp.ones((2, 3)))
+        """,
+    ),
+    "a last key that a shorter list does not reach": (
+        "RK001",
+        """
+        def init(key, sizes):
+            keys = jax.random.split(key, len(sizes))
+            layers = [
+                jax.random.normal(k, (n, m)) for k, n, m in zip(keys, sizes[:-1], sizes[1:])
+            ]
+            return layers, jax.random.normal(keys[-1], (3,))
+        """,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FINE)
+def test_nothing_to_mend(case: str):
+    code, program = FINE[case]
+    assert found(code, program) == []
+
+
+def test_a_last_key_that_goes_with_the_last_element_is_used_again():
+    program = """
+    def init(key, sizes):
+        keys = jax.random.split(key, len(sizes))
+        layers = [jax.random.normal(k, (n,)) for k, n in zip(keys, sizes)]
+        return layers, jax.random.normal(keys[-1], (3,))
+    """
+    assert found("RK001", program) == [4]

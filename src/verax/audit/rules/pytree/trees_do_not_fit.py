@@ -35,6 +35,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Maps over trees whose structures differ for certain."""
     from ...source.events import Fact
     from ...source.queries.blame import given_together_at
+    from ...source.queries.carries import started_at
     from ...source.queries.trees import prefix_difference
 
     for fact in facts.events(Fact):
@@ -48,7 +49,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         other, how = next(((it, how) for it, how in differing if how), (None, ""))
         if other is not None:
             yield RULE.finding(
-                given_together_at(fact, [first, other]),
+                started_at(facts, first) or given_together_at(fact, [first, other]),
                 current=f"`{fact.text}` walks trees of different structure: {how}",
                 expected="all trees have the structure of the first",
                 fix="Make the second tree from the first (`jax.tree.map(jnp.zeros_like, params)`), "

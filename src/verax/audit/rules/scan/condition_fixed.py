@@ -9,7 +9,9 @@ from ...finding import Engine, Evidence, Finding, Severity
 from .._rule import Rule
 
 if TYPE_CHECKING:
+    from ...source.events import Loop
     from ...source.facts import SourceFacts
+    from ...source.graph import Node
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
@@ -24,6 +26,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             continue
         carried, sources = set(nodes_of(loop.carry_in)), behind(test)
         if not carried or not carried.isdisjoint(sources):
+            yield from _fixed_terms(facts, loop, carried, sources)
             continue
         # Whatever asks the world outside may get another answer each time.
         if any(loop.region in it.varies or "callback" in it.operation for it in sources):
@@ -40,6 +43,40 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         )
 
 
+_COMPARISONS = frozenset("< <= > >= == !=".split())
+
+
+def _fixed_terms(
+    facts: SourceFacts, loop: Loop, carried: set[Node], sources: set[Node]
+) -> Iterator[Finding]:
+    """Comparisons in a condition that read only parts of the carry which the body hands back."""
+    from ...source.graph import sources as all_sources
+    from ...source.queries.loops import paired_leaves, pairs, returned_at
+    from ...source.values import Data
+
+    parts = list(pairs(loop.carry_in, loop.carry_out))
+    if not all(isinstance(it, Data) for it, _ in parts):
+        return  # The condition may read what is not known here.
+    leaves = paired_leaves(loop.carry_in, loop.carry_out)
+    same = {before.node for before, after in leaves if before.node is after.node}
+    if not (carried & sources) - same:
+        return  # Nothing that it reads changes, which is told as such.
+    for term in sources if same else ():
+        read = carried & all_sources([term]) if term.operation in _COMPARISONS else None
+        if not read or not read <= same or term.place is None:
+            continue
+        yield RULE.finding(
+            returned_at(facts, loop) or loop.place,
+            current=f"the condition of the while_loop asks for `{facts.name_of(Data(term))}`, and "
+            "the body hands that part of the carry back as it came: the answer never changes",
+            expected="what a condition compares is moved on by the body",
+            fix="return the new value of that part, `i + 1` for a counter",
+            evidence=(Evidence("the condition", term.place), Evidence("the loop", loop.place)),
+            engine=Engine.SOURCE,
+        )
+        return
+
+
 RULE = Rule(
     code="SC007",
     name="condition-fixed",
@@ -48,7 +85,8 @@ RULE = Rule(
     severity=Severity.CRITICAL,
     explanation="""\
 The condition of `jax.lax.while_loop` gets the carry, which is all that changes from one iteration
-to the next. A condition that reads the first value instead, by closure, is the same each time.
+to the next. A condition that reads the first value instead, by closure, is the same each time, and
+so is a comparison with a counter that the body forgets to move on.
 """,
     wrong="""\
 import jax

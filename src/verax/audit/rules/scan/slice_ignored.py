@@ -53,23 +53,27 @@ def _reader_inside(facts: Facts, step: Step, whole: Value) -> Step | None:
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Scanned arrays whose slices are unused, while the body reads one place of the array."""
     from ...source.events import Loop
-    from ...source.queries.loops import behind, paired_leaves
+    from ...source.queries.loops import behind, body_frame, named_at, paired_leaves
 
     for loop in facts.events(Loop):
         if loop.kind not in ("scan", "map") or loop.returned is None:
             continue
         used = behind(loop.returned)
-        for whole, part in paired_leaves(loop.xs, loop.slices):
+        pairs = list(paired_leaves(loop.xs, loop.slices))
+        # With nothing of what is scanned in use, whatever takes the whole takes it by mistake.
+        reads = _takes if used.isdisjoint(part.node for _, part in pairs) else _reads
+        for whole, part in pairs:
             if part.node in used:
                 continue
-            readers = [it for it in used if _reads(it, whole.node, loop.region)]
+            readers = [it for it in used if reads(it, whole.node, loop.region)]
             reader = min(readers, key=lambda it: getattr(it.syntax, "lineno", 0), default=None)
             if reader is None or reader.place is None:
                 continue
             name = facts.name_of(whole)
             what = "element" if reader.operation == "item" else "array"
+            body = body_frame(facts, loop)
             yield RULE.finding(
-                reader.place,
+                (None if reader.frame is body else named_at(body, whole.node)) or reader.place,
                 current=f"{name} is scanned, but the body ignores its slice and reads {name} as a "
                 f"whole: the same {what} in every iteration",
                 expected=f"iteration i uses element i of {name}",
@@ -77,6 +81,25 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
                 evidence=(Evidence(f"{name} is scanned here", loop.place),),
                 engine=Engine.SOURCE,
             )
+            break
+
+
+def _takes(node: Node, whole: Node, region: Region) -> bool:
+    """Whether something is computed in a loop from an array, and not only from its shape."""
+    if node.operation == "item" or node.operation in _ARITHMETIC:
+        return _reads(node, whole, region)
+    is_shape = node.operation == "static" or node.operation.endswith("_like")
+    is_same = node.operation in ("field", "element", "lane", "primal", "slice", "stack", "turn")
+    if is_shape or is_same or not node.is_made_in(region) or region not in node.varies:
+        return False
+    return any(_owner(it) is whole for it in node.inputs)
+
+
+def _owner(node: Node) -> Node:
+    """What a value is a part or the share of a lane of."""
+    while node.operation in ("field", "lane", "primal") and node.inputs:
+        node = node.inputs[0]
+    return node
 
 
 def _reads(node: Node, whole: Node, region: Region) -> bool:

@@ -14,6 +14,7 @@ from .._rule import Rule
 if TYPE_CHECKING:
     from ...source.events import Fact
     from ...source.facts import SourceFacts
+    from ...source.frame import Region
     from ...trace.facts import Facts
 
 _BINDS = re.compile(r"axis_name\s*=\s*['\"](\w+)['\"]")
@@ -50,6 +51,7 @@ def _fix(name: str, bound: list[str]) -> str:
 def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
     """Collectives over names that no map around them binds, where all maps are known."""
     from ...source.events import Fact
+    from ...source.queries.maps import misnamed_maps
 
     collectives = [
         fact
@@ -57,7 +59,13 @@ def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
         if fact.kind == "collective" and fact.data["axes"] is not None
     ]
     told: set[ast.AST] = set()
+    misnamed = list(misnamed_maps(collectives))
+    for region, name, facts_inside in misnamed:
+        told.update(fact.syntax for fact in facts_inside)
+        yield _misnamed(region, name, facts_inside)
     for fact in collectives:
+        if fact.syntax in told:
+            continue
         for finding in _unbound(facts, fact):
             told.add(fact.syntax)
             yield finding
@@ -66,6 +74,20 @@ def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
             for verified in _bound_there(fact):
                 told.add(fact.syntax)
                 yield verified
+
+
+def _misnamed(region: Region, name: str, inside: list[Fact]) -> Finding:
+    """A map whose axis has another name than all collectives inside of it go by."""
+    made = region.details["transformed"]
+    return RULE.finding(
+        made.frame.place(made.syntax),
+        current=f"the {region.kind} binds the axis {region.axis_name!r}, and all collectives "
+        f"inside of it go over {name!r}",
+        expected=_EXPECTED,
+        fix=f"Name the axis {name!r}.",
+        evidence=tuple(Evidence(f"`{it.text}`", it.place) for it in inside[:3]),
+        engine=Engine.SOURCE,
+    )
 
 
 def _unbound(facts: SourceFacts, fact: Fact) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from ..joining import join
 from ..looping import stand_alone
 from ..shaping import length_of
 from ..values import (
+    NONE,
     Bound,
     Class,
     Constant,
@@ -150,8 +151,26 @@ def _zip(
             for at in range(length)
         ]
         return Sequence("zip", list(rows))
-    items = [parts.element(machine, site, it) for it in args]
+    items: list[Value] = []
+    strict = keywords.get("strict")
+    is_strict = isinstance(strict, Constant) and strict.value is True
+    for it, own in zip(args, lengths, strict=True):
+        is_longer = type(own) is int and type(length) is int and own > length
+        if isinstance(it, Data) and not is_strict and (is_longer or _may_go_on(it, args)):
+            # Where a shorter one has ended, its last elements are not met.
+            end = machine.opaque("length", site, (), traced=False)
+            it = parts.item(machine, site, it, Sequence("slice", [NONE, end, NONE]))
+        items.append(parts.element(machine, site, it))
     return Sequence("zip", None, Sequence("tuple", items), length=length)
+
+
+def _may_go_on(keys: Data, others: list[Value]) -> bool:
+    """Whether keys are made in another number than there are elements in what they go with."""
+    operands = keys.node.operands if keys.node.operation == "jax.random.split" else ()
+    count = operands[1] if len(operands) == 2 else None
+    nodes = [it.node for it in others if isinstance(it, Data)]
+    lengths = [(it.children or {}).get(("static", "len")) for it in nodes]
+    return isinstance(count, Data) and count.node not in lengths
 
 
 @handles("builtins.reversed", "builtins.sorted", "builtins.iter", "builtins.set")

@@ -23,12 +23,18 @@ _DEPTH = 12
 def _partition(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
-    """`arrays, rest = eqx.partition(tree, eqx.is_array)`; other filters are not gone into."""
+    """`arrays, rest = eqx.partition(tree, eqx.is_array)`.
+
+    By another filter the first part stands for all of a tree: of the rest nobody asks anything
+    until they meet.
+    """
     tree = args[0] if args else keywords.get("pytree")
     asked = args[1] if len(args) > 1 else keywords.get("filter_spec")
-    if tree is None or not _is_for_arrays(asked):
-        return machine.opaque("call", site, (*args, *keywords.values()), type=name)
-    return machine.tuple_of(*divided(tree))
+    if tree is not None and _is_for_arrays(asked):
+        return machine.tuple_of(*divided(tree))
+    if isinstance(tree, Instance):
+        return machine.tuple_of(tree, machine.opaque(name, site, args[:1]))
+    return machine.opaque("call", site, (*args, *keywords.values()), type=name)
 
 
 @handles("equinox.filter")
@@ -39,9 +45,11 @@ def _filter(
     tree = args[0] if args else keywords.get("pytree")
     asked = args[1] if len(args) > 1 else keywords.get("filter_spec")
     others = len(args) > 2 or keywords.keys() - {"pytree", "filter_spec"}
-    if tree is None or others or not _is_for_arrays(asked):
-        return machine.opaque("call", site, (*args, *keywords.values()), type=name)
-    return divided(tree)[0]
+    if tree is not None and not others and _is_for_arrays(asked):
+        return divided(tree)[0]
+    if isinstance(tree, Instance):
+        return tree
+    return machine.opaque("call", site, (*args, *keywords.values()), type=name)
 
 
 @handles("equinox.combine")
@@ -49,9 +57,10 @@ def _combine(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     """A tree with what is not `None` in the first of several."""
-    if site.is_open or len(args) != 2:
-        return machine.opaque("call", site, (*args, *keywords.values()), type=name)
-    found = combined(args[0], args[1])
+    found = combined(args[0], args[1]) if len(args) == 2 and not site.is_open else None
+    whole = [it for it in args if isinstance(it, Instance)]
+    if found is None and len(whole) == 1:
+        return whole[0]
     return machine.opaque("call", site, args, type=name) if found is None else found
 
 

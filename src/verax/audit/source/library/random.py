@@ -53,6 +53,7 @@ def _split(
     else:
         identity = count.value if isinstance(count, Constant) else id(site.syntax)
         node = key.node.child("jax.random.split", identity, site.syntax, site.frame)
+        node.operands = (key, count)
         keys = Data(node, True if site.frame.is_staged else key.traced, True)
     keys.node.is_key = True
     keys.node.dtype = "key"

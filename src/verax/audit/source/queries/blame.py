@@ -24,7 +24,7 @@ def wrongly_called_at(facts: SourceFacts, event: Event, is_right: Callable[[Fram
     """
     (frame, syntax), *around = calls(event)
     for caller, called_at in around:
-        if _transformation(frame) is not _transformation(caller) or not any(
+        if _is_transformed(frame, caller) or not any(
             _is_written(run) and run.called_at is not called_at and is_right(run)
             for run in facts.record.runs.get(frame.function or syntax, ())
         ):
@@ -45,6 +45,11 @@ def is_outside(facts: SourceFacts) -> Callable[[Frame], bool]:
         return all(_transformation(it) is None for it in (run, *callers))
 
     return is_right
+
+
+def _is_transformed(frame: Frame, caller: Frame) -> bool:
+    """Whether a call goes through a transformation: what it calls is meant for that."""
+    return caller.function is None or _transformation(frame) is not _transformation(caller)
 
 
 def _transformation(frame: Frame) -> Region | None:

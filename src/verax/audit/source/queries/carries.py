@@ -41,6 +41,19 @@ def structure_changed_at(facts: SourceFacts, loop: Loop) -> Place:
     return returned_at(facts, loop) or loop.place
 
 
+def started_at(facts: SourceFacts, tree: Value) -> Place | None:
+    """Where the loop gets what it starts from, if a tree is its carry, or a part of that."""
+    for loop in facts.events(Loop):
+        if loop.carry_in is None or loop.initial is None:
+            continue
+        is_whole = loop.carry_in is tree
+        parts = [key for key, part in parts_of(loop.carry_in).items() if part is tree]
+        if is_whole or parts:
+            written = _written(loop.initial, parts[0]) if parts else None
+            return written.place if written is not None else loop.place
+    return None
+
+
 def _written(container: Value, key: Hashable) -> Event | None:
     """The expression for a part of a container that is written with its parts."""
     if isinstance(container, Instance):

@@ -176,3 +176,18 @@ _LIKE = frozenset(
 def made_from(nodes: Iterable[Node]) -> set[Node]:
     """Everything whose numbers go into some values; those that only lend their shape do not."""
     return sources(nodes, lambda node: node.operation not in _LIKE)
+
+
+def named_at(frame: Frame | None, node: Node) -> Place | None:
+    """Where the code of a function first names something that holds a value from outside."""
+    if frame is None or frame.function is None:
+        return None
+    names = [it for it in walked(frame.function) if isinstance(it, ast.Name)]
+    for name in sorted(names, key=lambda it: (it.lineno, it.col_offset)):
+        scope: Frame | None = frame
+        while scope is not None and name.id not in scope.environment:
+            scope = scope.outer
+        is_outside = scope is not None and scope is not frame
+        if scope is not None and is_outside and node in nodes_of(scope.environment[name.id]):
+            return frame.place(name)
+    return None

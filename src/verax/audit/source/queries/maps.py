@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..axes import names_of
-from ..events import Applied, Call, Event
-from ..frame import Frame
+from ..events import Applied, Call, Event, Fact
+from ..frame import Frame, Region
 from ..graph import Node
 from ..library.options import axes_of
 from ..values import Constant, Data, Mapping, Sequence, Transformed, Value, leaves
@@ -116,3 +116,25 @@ def bound_names(frame: Frame) -> list[str] | None:
             # A pmap is outermost.
             is_known = is_known or region.kind == "pmap"
     return found if is_known else None
+
+
+def misnamed_maps(collectives: list[Fact]) -> Iterator[tuple[Region, str, list[Fact]]]:
+    """Maps with a name that nothing inside goes by, while several collectives go by another one.
+
+    One collective may be wrong; several, of which none is right, are given the wrong map.
+    """
+    inside: dict[Region, list[Fact]] = {}
+    for fact in collectives:
+        region = fact.frame.region
+        for it in region.chain() if region is not None else ():
+            if it.kind in ("vmap", "pmap") and isinstance(it.axis_name, str):
+                inside.setdefault(it, []).append(fact)
+    said: set[object] = set()
+    for region, facts in inside.items():
+        names = {name for fact in facts for name in fact.data["axes"]}
+        syntax = region.details["transformed"].syntax
+        if len(names) != 1 or len({it.syntax for it in facts}) < 2 or syntax in said:
+            continue
+        if all(not names.intersection(bound_names(it.frame) or names) for it in facts):
+            said.add(syntax)
+            yield region, names.pop(), facts
