@@ -566,3 +566,31 @@ def test_an_observation_of_a_state_that_was_replaced_in_part(stored: str, lines:
             return ts.replace(last_obs=next_obs, env_state=env_state), seen
     """
     assert found(program) == [("EN010", line) for line in lines]
+
+
+def test_a_state_that_holds_a_transition_is_at_the_next_observation():
+    program = """
+    from flax import struct
+
+    class Transition(NamedTuple):
+        obs: jax.Array
+        action: jax.Array
+        next_obs: jax.Array
+
+    @struct.dataclass
+    class Learner:
+        last: Transition
+        obs: jax.Array
+
+    def collect(learner, weights):
+        action = jnp.argmax(weights @ learner.obs)
+        new = learner.obs * 0.9 + 0.1 * action
+        last = Transition(learner.obs, action, new)
+        learner = learner.replace(last=last, obs=new)
+        return learner
+
+    def run(weights):
+        first = Transition(jnp.zeros(3), jnp.zeros(()), jnp.zeros(3))
+        return collect(Learner(first, jnp.ones(3)), weights)
+    """
+    assert found(program) == []

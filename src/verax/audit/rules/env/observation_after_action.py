@@ -64,15 +64,18 @@ def _is_replaced(record: Node, depth: int = 0) -> bool:
 
 def _fields(value: Value) -> dict[str, Node] | None:
     """What a transition observes, does and observes next, if a value is one."""
-    from ...source.queries.names import named_parts
-    from ...source.values import Instance, Mapping, Sequence
+    from ...source.queries.structure import parts_of
+    from ...source.values import Data, Instance, Mapping, Sequence
 
     is_record = isinstance(value, (Instance, Mapping)) or (
         isinstance(value, Sequence) and value.type is not None
     )
     found: dict[str, Node] = {}
-    for name, node in named_parts(value) if is_record else ():
-        words = set(words_of(name))
+    # Its own fields: a state may hold a transition next to the observation that it is at.
+    for name, part in parts_of(value).items() if is_record else ():
+        if not isinstance(name, str) or not isinstance(part, Data):
+            continue
+        node, words = part.node, set(words_of(name))
         if node.operation == "at.set" and len(node.inputs) == 3:
             node = node.inputs[2]  # What is written into a row of a buffer.
         if words <= _ACTIONS:
