@@ -180,11 +180,13 @@ class Unread:
 class Unfollowed:
     """A function of which not all calls were followed, because that would cost too much.
 
-    `place` is the first of these calls, in the function that `place.function` names.
+    `place` is the first of these calls, in the function that `place.function` names. With `on_host`
+    it runs outside of transformations, where there is less to find and calls are followed less far.
     """
 
     place: Place
     reason: str
+    on_host: bool = False
 
     def __str__(self) -> str:
         name = f"`{self.place.function}`" if self.place.function else "the module"

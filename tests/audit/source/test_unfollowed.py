@@ -13,7 +13,8 @@ from verax.audit.source.machine import DEPTH, RUNS, STATEMENTS_OF_ROOT, STATEMEN
 from verax.cli import main
 
 # Lists, since a call with nothing but one unknown value is like any other, and is not followed.
-LONG = "def work(x):\n" + "    x = [*x, 1]\n" * 30 + "    return x\n\n"
+LINE = "    x = [*x, 1]\n"
+LONG = f"def work(x):\n{LINE * 30}    return x\n\n"
 BUSY = "def {name}(x):\n    x = work([x])\n    x = work([x])\n    return work([x])\n\n"
 
 
@@ -92,8 +93,9 @@ def project(tmp_path: Path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("VERAX_CACHE_DIR", str(tmp_path / "cache"))
     names = ("first", "second")
+    compiled = "".join(f"@jax.jit\n{BUSY.format(name=name)}" for name in names)
     for file in ("a.py", "b.py"):
-        (tmp_path / file).write_text(LONG + "".join(BUSY.format(name=name) for name in names))
+        (tmp_path / file).write_text(f"import jax\n\n{LONG.replace(LINE, LINE * 10)}{compiled}")
     return tmp_path
 
 
@@ -109,7 +111,7 @@ def test_the_cache_and_other_processes_tell_the_same(project: Path):
 
 
 def test_a_few_are_named_and_many_are_counted(project: Path, capsys):
-    named = "a.py:37: `first` is followed up to this call"
+    named = f"a.py:{line_of(Path('a.py').read_text(), 'return work')}: `first` is followed up to"
     assert main(["audit", "a.py"]) == 0
     assert f"· {named}" in capsys.readouterr().out
     assert main(["audit", ".", "--format", "concise"]) == 0
@@ -119,6 +121,17 @@ def test_a_few_are_named_and_many_are_counted(project: Path, capsys):
     *notes, _ = capsys.readouterr().out.splitlines()
     assert len(notes) == 4
     assert notes[0].startswith(f"note: {named}")
+
+
+def test_functions_of_the_host_are_named_on_demand(tmp_path: Path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("main.py").write_text(LONG + BUSY.format(name="main"))
+    assert main(["audit", "main.py", "--format", "concise", "--no-cache"]) == 0
+    assert capsys.readouterr().out == "no issues, no warnings, 0 verified\n"
+    assert main(["audit", "main.py", "--format", "concise", "--no-cache", "-v"]) == 0
+    assert capsys.readouterr().out.startswith(
+        "note: main.py:37: `main` is followed up to this call"
+    )
 
 
 def test_json_names_all(project: Path, capsys):

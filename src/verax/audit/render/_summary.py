@@ -59,8 +59,11 @@ _NAMED = 3
 
 
 def notes_of(report: Report) -> tuple[str, ...]:
-    """All remarks about the audit; of many functions that were not followed only the number."""
-    cut = report.unfollowed
+    """All remarks about the audit; of many functions that were not followed only the number.
+
+    On the host that is so for many a function, and seldom matters.
+    """
+    cut = [it for it in report.unfollowed if not it.on_host]
     if len(cut) <= _NAMED:
         return (*report.notes, *map(str, cut))
     return (*report.notes, f"{len(cut)} functions were not followed to their end; -v names them")

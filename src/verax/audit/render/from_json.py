@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from ..finding import Confidence, Engine, Evidence, Finding, Place, Severity, Verified
 from ..report import (
@@ -21,7 +20,6 @@ from ..report import (
 )
 
 Data = dict[str, Any]
-_T = TypeVar("_T")
 
 
 def from_json(text: str) -> Report:
@@ -48,13 +46,17 @@ def from_data(data: Data) -> Report:
         warnings=tuple(_finding(it) for it in data["warnings"]),
         notes=tuple(data["notes"]),
         # They came later than the schema.
-        unfollowed=tuple(_with_reason(Unfollowed, it) for it in data.get("unfollowed", ())),
-        unread=tuple(_with_reason(Unread, it) for it in data.get("unread", ())),
+        unfollowed=tuple(_unfollowed(it) for it in data.get("unfollowed", ())),
+        unread=tuple(_unread(it) for it in data.get("unread", ())),
     )
 
 
-def _with_reason(kind: Callable[[Place, str], _T], data: Data) -> _T:
-    return kind(_position(data["place"]), data["reason"])
+def _unfollowed(data: Data) -> Unfollowed:
+    return Unfollowed(_position(data["place"]), data["reason"], data["on_host"])
+
+
+def _unread(data: Data) -> Unread:
+    return Unread(_position(data["place"]), data["reason"])
 
 
 def _finding(data: Data) -> Finding:

@@ -47,7 +47,7 @@ def as_data(report: Report) -> Data:
         "verified": [_verified(verified) for verified in report.verified],
         "warnings": [_finding(finding) for finding in report.warnings],
         "notes": list(report.notes),
-        "unfollowed": [_with_reason(it) for it in report.unfollowed],
+        "unfollowed": [_with_reason(it) | {"on_host": it.on_host} for it in report.unfollowed],
         "unread": [_with_reason(it) for it in report.unread],
         "summary": _summary(report),
     }

@@ -179,13 +179,15 @@ class Record:
         if kind is not Call and kind is not Mutation:
             self.count += 1
 
-    def leave_out(self, frame: Frame, call: ast.AST, reason: str) -> None:
+    def leave_out(self, frame: Frame, call: ast.AST, reason: str, on_host: bool) -> None:
         """Note that a call is not followed, at the line of the function that began it all."""
         inside = [it for it in frame.callers() if it.function is not None]
         root = inside[-1] if inside else frame
         if len(inside) > 1:
             call = inside[-2].called_at or call
-        self.unfollowed.setdefault(root.function, Unfollowed(root.place(call), reason))
+        known = self.unfollowed.get(root.function)
+        if known is None or (known.on_host and not on_host):
+            self.unfollowed[root.function] = Unfollowed(root.place(call), reason, on_host)
 
     def marks(self) -> dict[type[Event], int]:
         """How many events of each class there are."""

@@ -85,7 +85,7 @@ class Interpreter:
         self._runs: Counter[ast.AST] = Counter()
         self._statements = 0
         self._is_cut = False
-        self._statements_of_root = STATEMENTS_OF_ROOT
+        self._is_on_host = False
         self._end_of_root = STATEMENTS_OF_ROOT
         self._end_with_keys = STATEMENTS_OF_ROOT
         self._end_of_file = STATEMENTS_OF_ROOT
@@ -99,7 +99,7 @@ class Interpreter:
         """Start a new root: functions may be run again."""
         self._runs.clear()
         self._is_cut = False
-        self._statements_of_root = statements
+        self._is_on_host = statements == STATEMENTS_ON_HOST
         self._end_of_root = self._statements + statements
         self._end_with_keys = self._statements + max(statements, STATEMENTS_WITH_KEYS)
         self.used = {}
@@ -175,7 +175,7 @@ class Interpreter:
         if limit:
             if not self._is_cut:
                 self._is_cut = True
-                self.record.leave_out(site.frame, site.syntax, limit)
+                self.record.leave_out(site.frame, site.syntax, limit, self._is_on_host)
             return False
         if any(frame.function is syntax for frame in site.frame.callers()):
             return False
@@ -198,10 +198,11 @@ class Interpreter:
             and any(isinstance(it, Data) and it.node.is_key for it in given)
         ):
             return ""
-        where = (
-            "outside of transformations " if self._statements_of_root == STATEMENTS_ON_HOST else ""
-        )
-        return f"more than {self._statements_of_root} statements ran {where}before"
+        if self._is_on_host:
+            return (
+                f"more than {STATEMENTS_ON_HOST} statements ran outside of transformations before"
+            )
+        return f"more than {STATEMENTS_OF_ROOT} statements ran before"
 
     # --- names
 
