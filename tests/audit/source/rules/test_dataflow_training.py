@@ -26,6 +26,16 @@ WRONG = {
             rest = optax.cosine_decay_schedule(config.rate, decay_steps=epochs)  # DF112
             return optax.join_schedules([first, rest], [config["warmup_epochs"]])  # DF112
         """,
+    "clipping that comes too late, and a rate for ever": """
+        def optimiser(rate, limit):
+            schedule = optax.linear_schedule(0.0, rate, 100)
+            inner = optax.sgd(learning_rate=schedule(0))  # DF120
+            return optax.chain(
+                optax.add_decayed_weights(1e-4),
+                inner,
+                optax.clip(limit),  # DF120
+            )
+        """,
     "a schedule that goes uphill": """
         def fit(loss, params, x):
             schedule = optax.cosine_decay_schedule(1e-3, 100)
@@ -67,6 +77,13 @@ RIGHT = {
 
         def forward(model, x, train, inference):
             return model(x, deterministic=not train) + model(x, inference=inference, key=None)
+        """,
+    "clipping on both sides, and schedules that are asked for the record": """
+        def optimiser(rate, limit, step):
+            schedule = optax.linear_schedule(0.0, rate, 100)
+            print(schedule(0))
+            inner = optax.chain(optax.clip(limit), optax.adam(schedule), optax.clip(limit))
+            return optax.chain(optax.clip(limit), inner), optax.sgd(schedule(step))
         """,
     "steps of so many epochs": """
         def rate(config, epochs, steps_per_epoch):

@@ -82,6 +82,35 @@ WRONG = {
                 x, _ = self.third(x, state=state)  # DF105
                 return x, state
         """,
+    "caches that are put back as they were, and a model in another mode": """
+        import equinox as eqx
+
+        def decode(layers, caches, x):
+            updated = []
+            for layer, cache in zip(layers, caches):
+                x, new_cache = layer(x, cache)  # DF105
+                updated.append(cache)
+            return x, updated
+
+        def evaluate(model, xs):
+            frozen = eqx.nn.inference_mode(model)
+            return jax.vmap(model)(xs)  # DF101
+        """,
+    "results in the wrong order": """
+        class Heads:
+            def __call__(self, x):
+                mean, value = self.both(x)
+                return mean, value
+
+        def both(params, x):
+            logits = x @ params["w"]
+            cache = x + 1.0
+            return logits, cache
+
+        def unroll(params, xs):
+            cache, logits = both(params, xs)  # DF119
+            return jax.nn.softmax(logits), cache
+        """,
     "an average of old parameters": """
         def update(params, slow, average, state, grads, tx):
             updates, state = tx.update(grads, state, params)
@@ -110,6 +139,34 @@ RIGHT = {
             slow = optax.incremental_update(new, slow, 0.01)
             drift = jax.tree.map(lambda a, p: a - p, new, params)
             return new, slow, average, state, drift
+        """,
+    "results in the order in which they come, or on purpose in another": """
+        def both(params, x):
+            left = x @ params["w"]
+            right = x + 1.0
+            return left, right
+
+        def heads(params, x):
+            mean = x @ params
+            value = x - params
+            return mean, value
+
+        def unroll(params, xs):
+            right, left = both(params, xs)
+            mean, spread = heads(params, xs)
+            value, other = heads(params, xs)
+            return left, right, mean, spread, value, other
+        """,
+    "caches that are new": """
+        def decode(layers, caches, x):
+            updated = []
+            for layer, cache in zip(layers, caches):
+                x, new_cache = layer(x, cache)
+                updated.append(new_cache)
+            for layer, cache in zip(layers, caches):
+                x, next_cache = layer(x, cache)
+                print(cache.size)
+            return x, updated
         """,
     "results of which only the last is asked for": """
         def rollout(env, state, key, steps):

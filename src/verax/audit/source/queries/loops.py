@@ -67,7 +67,7 @@ def body_frame(facts: SourceFacts, loop: Loop) -> Frame | None:
 
 def _called_instead(facts: SourceFacts, frame: Frame, call: ast.expr) -> Frame | None:
     """The run of the project's function that a lambda is but another name for."""
-    for it in _frames_by_call(facts).get(call, ()) if isinstance(call, ast.Call) else ():
+    for it in frames_by_call(facts).get(call, ()) if isinstance(call, ast.Call) else ():
         if it.caller is frame and it.returns:
             is_same = len(it.returns) == 1 and it.returns[0][1] is frame.returns[-1][1]
             return it if is_same else None
@@ -77,7 +77,7 @@ def _called_instead(facts: SourceFacts, frame: Frame, call: ast.expr) -> Frame |
 _FRAMES: WeakKeyDictionary[Interpreter, dict[ast.AST, list[Frame]]] = WeakKeyDictionary()
 
 
-def _frames_by_call(facts: SourceFacts) -> dict[ast.AST, list[Frame]]:
+def frames_by_call(facts: SourceFacts) -> dict[ast.AST, list[Frame]]:
     """The runs of functions by where they were called."""
     found = _FRAMES.get(facts.machine)
     if found is None:

@@ -28,6 +28,10 @@ _SAME_THING = frozenset("last join carry turn primal lane".split())
 _MIXTURES = frozenset(("jax.numpy.where", "jax.lax.select"))
 _SUMS = frozenset(("+", "-", "jax.numpy.add", "jax.numpy.subtract"))
 _APPLIED = frozenset(("optax.apply_updates",))
+# They give the same model in another mode, or with other parts.
+_CHANGED = frozenset(
+    "equinox.nn.inference_mode equinox.tree_inference equinox.apply_updates equinox.tree_at".split()
+)
 
 
 def unread_versions(facts: SourceFacts) -> Iterator[Dropped]:
@@ -101,6 +105,8 @@ def _is_made_again(frame: Frame, statement: ast.Assign, name: str, use: ast.Name
 
 
 def _is_version(new: Value, old: Value) -> bool:
+    if isinstance(new, Data) and new.type in _CHANGED:
+        return True
     if not isinstance(new, Data):
         return is_version_of(new, old)
     if not isinstance(old, Data) or old.node.is_key or new.node is old.node:

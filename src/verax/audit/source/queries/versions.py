@@ -149,12 +149,26 @@ def _names(target: ast.expr) -> Iterator[str]:
             yield from _names(element)
 
 
+def _is_handed_on(loop: ast.AST, statement: ast.stmt, name: str) -> bool:
+    """Whether a name is an argument of a call that comes after a statement of a loop."""
+    end = statement.end_lineno or statement.lineno
+    return any(
+        isinstance(it, ast.Call)
+        and it.lineno > end
+        and any(isinstance(one, ast.Name) and one.id == name for one in it.args)
+        for it in walked(loop)
+    )
+
+
 def _used_on(frame: Frame, reads: Reads, statement: ast.stmt, old: str) -> str:
     """How an old version is used after its new one was made, in words."""
     loops = reads.around(statement)
     if loops:
         changes = any(old in assigned_names(loop) for loop in loops)
-        return "" if changes else "goes into the next turn of the loop"
+        if not changes:
+            return "goes into the next turn of the loop"
+        given = isinstance(loops[-1], ast.For) and old in _names(loops[-1].target)
+        return "is handed on" if given and _is_handed_on(loops[-1], statement, old) else ""
     for syntax, _ in frame.returns:
         value = syntax.value if isinstance(syntax, ast.Return) else None
         parts = value.elts if isinstance(value, ast.Tuple) else [value]

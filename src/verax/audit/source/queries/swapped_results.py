@@ -1,0 +1,80 @@
+"""Results that are taken apart in another order than the function gives them in."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...finding import Place
+from ..frame import Frame
+from .loops import frames_by_call
+
+if TYPE_CHECKING:
+    from ..facts import SourceFacts
+
+# Who takes these the other way round may mean it: the axes of a picture, two sides of something.
+_SIDES = frozenset(
+    "left right first second low high lower upper one two row col rows cols width height min max "
+    "old new source target start end real imag sin cos fwd bwd".split()
+)
+
+
+@dataclass(frozen=True)
+class Swapped:
+    """An assignment whose names are those that the function returns, two of them swapped."""
+
+    place: Place
+    names: tuple[str, str]
+    returned_at: Place
+
+
+def swapped_results(facts: SourceFacts) -> Iterator[Swapped]:
+    """All such assignments of a file."""
+    told: set[ast.stmt] = set()
+    for frames in facts.record.runs.values():
+        for frame in frames:
+            if frame.module is not facts.module:
+                continue
+            for statement, _ in frame.steps:
+                found = _of_statement(facts, frame, statement) if statement not in told else None
+                if found is not None:
+                    told.add(statement)
+                    yield found
+
+
+def _of_statement(facts: SourceFacts, frame: Frame, statement: ast.stmt) -> Swapped | None:
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
+        return None
+    taken = _names(statement.targets[0])
+    if taken is None:
+        return None
+    for callee in frames_by_call(facts).get(statement.value, ()):
+        if callee.caller is not frame or len(callee.returns) != 1:
+            continue
+        syntax = callee.returns[0][0]
+        given = _names(syntax.value) if isinstance(syntax, ast.Return) else None
+        pair = _swapped(taken, given) if given is not None else None
+        if pair is not None:
+            return Swapped(frame.place(statement), pair, callee.place(syntax))
+    return None
+
+
+def _names(value: ast.expr | None) -> list[str] | None:
+    """The names in a tuple; nothing for what is not a name."""
+    if not isinstance(value, ast.Tuple):
+        return None
+    return [it.id if isinstance(it, ast.Name) else "" for it in value.elts]
+
+
+def _swapped(taken: list[str], given: list[str]) -> tuple[str, str] | None:
+    if len(taken) != len(given) or len(set(given)) != len(given):
+        return None
+    for number, name in enumerate(taken):
+        if len(name) < 3 or name in _SIDES or name == given[number] or name not in given:
+            continue
+        other = taken[given.index(name)]
+        if other == given[number] and len(other) > 2 and other not in _SIDES:
+            return name, other
+    return None
