@@ -111,6 +111,10 @@ RIGHT = {
             value, grads = jax.value_and_grad(loss)(params)
             assert value > 0
 
+        def main():
+            value, grads = jax.jit(jax.value_and_grad(jnp.sum))(jnp.ones(3))
+            print(value)
+
         def value_of(params, loss):
             value, _grads = jax.value_and_grad(loss)(params)
             return value

@@ -25,7 +25,8 @@ def unread_gradients(facts: SourceFacts) -> Iterator[tuple[str, Place]]:
         # A test, or a measurement, may only want to see that they can be computed.
         if function.name.lstrip("_").startswith(("test", "bench", "warm", "profile", "time")):
             continue
-        for statement, value in runs[0].steps:
+        # Nor does a program that prints a value and gives nothing back want to train.
+        for statement, value in runs[0].steps if runs[0].returns else ():
             if not isinstance(statement, ast.Assign) or statement in told:
                 continue
             for target, part in named_parts_of(statement.targets[0], value):
