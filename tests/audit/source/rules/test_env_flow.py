@@ -433,6 +433,47 @@ PROGRAMS = {
             batch = (one, two)
             return batch
         """,
+    "a search that starts anew": """
+        from typing import NamedTuple
+
+        class Search(NamedTuple):
+            step: jax.Array
+            pairs: jax.Array
+            anchor: jax.Array
+
+        def advance(search, slope):
+            must_reset = slope > 0.0
+            is_first = search.step == 0
+            pairs = jnp.where(must_reset, 0.0, search.pairs + slope)
+            anchor = search.anchor + slope
+            new = Search(search.step + 1, pairs, anchor)
+            begun = jnp.where(is_first, slope, new.pairs)
+            return Search(new.step, jnp.where(must_reset, 0.0, begun), new.anchor)
+        """,
+    "returns by a loop that starts from the last observation": """
+        def returns(network, step, state, obs, n, gamma):
+            def act(carry, _):
+                state, obs = carry
+                state, following, reward, terminal = step(state, obs)
+                return (state, following), (obs, reward, terminal)
+
+            (state, final), (obs, rewards, terms) = lax.scan(act, (state, obs), None, n)
+            wrong = network(obs[-1])  # EN015
+            right = network(final)
+            for t in range(n - 1, -1, -1):
+                wrong = rewards[t] + gamma * (1 - terms[t]) * wrong
+                right = rewards[t] + gamma * (1 - terms[t]) * right
+            return wrong, right
+        """,
+    "a tree of arrays that is written in a circle": """
+        def push(store, rows, capacity):
+            at = store["cursor"]
+            return {
+                "rows": jax.tree.map(lambda old, new: old.at[at].set(new), store["rows"], rows),
+                "cursor": at + 1,  # EN013
+                "count": jnp.minimum(store["count"] + 1, capacity),
+            }
+        """,
     "rows that are flattened": """
         def batch_of(rollout):
             obs = rollout.obs.reshape(-1, 4)

@@ -37,12 +37,18 @@ def _continued(facts: SourceFacts) -> Iterator[tuple[Node, Node]]:
     from ...source.events import Loop
     from ...source.queries.loops import paired_leaves
     from ...source.queries.positions import is_one_row, position
+    from ...source.queries.targets import factors, targets
     from ...source.values import Constant, Data
 
     for call in facts.calls(("jax.numpy.concatenate", "jax.numpy.append")):
         node = call.result.node if isinstance(call.result, Data) else None
         if node is not None and len(node.inputs) == 2 and is_one_row(node.inputs[1]):
             yield position(node.inputs[0]).whole, node.inputs[1]
+    for target in targets(facts):
+        for factor in factors(target.product):
+            node = factor.node if isinstance(factor, Data) else None
+            if node is not None and node.operation in ("turn", "carry") and node.inputs:
+                yield position(target.reward).whole, node.inputs[0]
     for loop in facts.events(Loop):
         reverse = loop.options.get("reverse")
         if loop.kind != "scan" or not isinstance(reverse, Constant) or not reverse.value:

@@ -17,15 +17,19 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Arrays of one batch that were shuffled by several orders, or flattened in several ways."""
-    from ...source.queries.rows import SHUFFLE, together
+    from ...source.queries.rows import EXCHANGES, FLATTENS, SHUFFLE, together
     from ...source.queries.sameness import Sameness
+    from ...source.values import Data
 
     sameness = Sameness()
     told: set[object] = set()
-    exchanged = [
-        it for it in facts.calls_by_name if it.rpartition(".")[2] in ("swapaxes", "moveaxis")
-    ]
-    if len(facts.calls_by_name.get(SHUFFLE, ())) < 2 and not exchanged:
+    exchanged = (
+        value
+        for call in facts.calls(FLATTENS)
+        for value in call.args[:1]
+        if isinstance(value, Data) and value.node.operation in EXCHANGES
+    )
+    if len(facts.calls_by_name.get(SHUFFLE, ())) < 2 and next(exchanged, None) is None:
         return
     for frame, statement, parts in together(facts):
         pair = _differing(parts, sameness)

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from ..frame import Frame
 from ..graph import Node
-from ..values import Data, Value
+from ..values import Data, Value, nodes_of
 from .updates import own_parts, records_in
 
 if TYPE_CHECKING:
@@ -58,8 +58,9 @@ def rings(facts: SourceFacts) -> list[Ring]:
 def _rings(facts: SourceFacts) -> Iterator[Ring]:
     for frame, syntax, parts in _versions(facts):
         filled = [name for name, node in parts.items() if _saturates(node, name)]
-        written = {name: node for name, node in parts.items() if node.operation in _WRITES}
-        places = {node.inputs[1] for node in written.values() if len(node.inputs) > 2}
+        at_rows = {name: _row_of(node) for name, node in parts.items()}
+        written = {name: parts[name] for name, row in at_rows.items() if row is not None}
+        places = {row for row in at_rows.values() if row is not None}
         if len(filled) != 1 or len(places) != 1:
             continue
         at = places.pop()
@@ -67,6 +68,17 @@ def _rings(facts: SourceFacts) -> Iterator[Ring]:
         if len(found) == 1 and _part_name(found[0]) != filled[0]:
             name = _part_name(found[0])
             yield Ring(frame, syntax, parts, filled[0], written, at, found[0], name)
+
+
+def _row_of(node: Node) -> Node | None:
+    """Where an array is written, if a value is an array with something written into it."""
+    if node.operation in _WRITES:
+        return node.inputs[1] if len(node.inputs) > 2 else None
+    # Of something that may be a tree: `tree.at[i].set(x)`.
+    row = node.inputs[0] if node.operation == ".set" and node.inputs else None
+    if row is None or row.operation != "item" or len(row.inputs) != 2:
+        return None
+    return row.inputs[1] if row.inputs[0].label == "at" else None
 
 
 def _versions(facts: SourceFacts) -> Iterator[tuple[Frame, ast.AST, dict[str, Node]]]:
@@ -85,7 +97,13 @@ def _versions(facts: SourceFacts) -> Iterator[tuple[Frame, ast.AST, dict[str, No
 
 
 def _nodes(parts: dict[str, Value]) -> dict[str, Node]:
-    return {name: it.node for name, it in parts.items() if isinstance(it, Data)}
+    found: dict[str, Node] = {}
+    for name, value in parts.items():
+        if isinstance(value, Data):
+            found[name] = value.node
+        else:
+            found |= {f"{name}.{i}": node for i, node in enumerate(nodes_of(value))}
+    return found
 
 
 def _part_name(node: Node) -> str:

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 SHUFFLE = "jax.random.permutation"
 _TAKES = frozenset(("jax.numpy.take", "ndarray.take"))
-_FLATTENS = frozenset(
+FLATTENS = frozenset(
     f"{it}.{name}" for it in ("jax.numpy", "ndarray") for name in ("reshape", "ravel", "flatten")
 )
-_EXCHANGES = frozenset(
-    f"{it}.{name}" for it in ("jax.numpy", "ndarray") for name in ("swapaxes", "moveaxis")
+EXCHANGES = frozenset(
+    f"{it}.{name}" for it in ("jax.numpy", "ndarray") for name in ("swapaxes", "moveaxis", "T")
 )
 # One number of each row, whatever it is.
 _KEEPS = frozenset(
@@ -67,9 +67,9 @@ def rows_of(leaf: Node) -> Rows:
         orders = [it for it in node.inputs[1:] if it.operation == SHUFFLE]
         if orders and (node.operation == "item" or node.operation in _TAKES):
             shuffled = shuffled or orders[0]
-        elif node.operation in _FLATTENS:
+        elif node.operation in FLATTENS:
             flattened = node
-        elif node.operation in _EXCHANGES and flattened is not None:
+        elif node.operation in EXCHANGES and flattened is not None:
             exchanged = node if exchanged is None else None
         elif not (node.operation in _KEEPS or _is_part(node)):
             break

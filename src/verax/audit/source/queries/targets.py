@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 _DISCOUNTS = frozenset("gamma discount discounts discounting disc".split())
 # They say that an episode has ended here, and not that it goes on.
-_ENDS = frozenset("done dones terminal terminals terminated terminations termination".split())
+_ENDS = frozenset(
+    "done dones terminal terminals terminated terminations termination term terms".split()
+)
 # What may stand beside: `next_done`, `batch.is_terminal`, but not `gamma_with_terminal`.
 _BESIDE = frozenset("is next batch mb env envs episode step t b traj last".split())
 _PATH = re.compile(r"[\w.\[\]'\"]+")  # `batch.done` and `batch['done']`, and no computation
@@ -114,7 +116,7 @@ def is_end(facts: SourceFacts, node: Node, frame: Frame) -> bool:
     while node.operation in _CASTS and node.inputs:
         node = node.inputs[0]
     names = [it for it in names_of(facts, node, frame) if it and _PATH.fullmatch(it)]
-    own = [it for it in names if is_episode_end(it)]
+    own = [it for it in names if is_episode_end(it) or is_called_an_end(it)]
     return bool(own) and all(map(is_called_an_end, own))
 
 

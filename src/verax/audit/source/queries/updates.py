@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from ...words import is_episode_end
+from ...words import is_episode_end, words_of
 from ..frame import Frame
 from ..graph import Node
 from ..values import Class, Data, Instance, Mapping, Sequence, Value
@@ -84,8 +84,15 @@ def _flags(frame: Frame) -> set[Node]:
     return {
         value.node
         for name, value in frame.environment.items()
-        if isinstance(value, Data) and is_episode_end(name)
+        if isinstance(value, Data) and is_episode_end(name) and _is_of_episodes(name, value.node)
     }
+
+
+def _is_of_episodes(name: str, node: Node) -> bool:
+    """Whether a flag is of episodes; a search or an average starts anew as well."""
+    words = set(words_of(name))
+    is_told = node.operation in ("parameter", "field", "item", "slice", "lane", "argument")
+    return "reset" not in words and (is_told or words.isdisjoint(("first", "start")))
 
 
 def records_in(value: Value) -> Iterator[Value]:
