@@ -502,3 +502,23 @@ SUMMED = {
 def test_gradients_of_means_that_are_summed(case: str):
     program, lines = SUMMED[case]
     assert found("VM007", program) == lines
+
+
+def test_a_map_that_an_object_keeps_has_an_axis_for_each_argument():
+    program = """
+    class Simulation:
+        def __init__(self, task, devices):
+            def rollout(state, params, statistics, steps):
+                return lax.scan(lambda c, _: (c + params, statistics), state, None, steps)
+
+            self.run = functools.partial(rollout, steps=task.steps)
+            if devices > 1:
+                self.run = jax.jit(jax.pmap(self.run, in_axes=(0, None)))
+
+        def evaluate(self, state, params, statistics):
+            return self.run(state, params, statistics)
+    """
+    assert found("VM202", program) == [8]
+    assert found("VM202", program.replace("(0, None)", "(0, None, None)")) == []
+    by_name = program.replace("params, statistics, steps", "params, *, statistics, steps")
+    assert found("VM202", by_name.replace("steps=task", "statistics=task, steps=task")) == []

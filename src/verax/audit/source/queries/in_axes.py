@@ -36,9 +36,12 @@ if TYPE_CHECKING:
 
 def misfits(facts: SourceFacts) -> Iterator[tuple[Applied | Made, str]]:
     """Maps that fail: where, and what does not fit."""
+    called = {it.transformed.syntax for it in applied_maps(facts) if _is_direct(it)}
     for made in facts.events(Made):
         if made.transformed.kind in ("vmap", "pmap"):
             for reason in _too_many(made.transformed):
+                yield made, reason
+            for reason in _too_few(made.transformed) if made.syntax not in called else ():
                 yield made, reason
         elif made.transformed.kind == "shard_map":
             for reason in _wrong_specs(made.transformed):
@@ -105,6 +108,17 @@ def _is_direct(event: Applied) -> bool:
         and not any(isinstance(it, ast.Starred) for it in syntax.args)
         and all(it.arg is not None for it in syntax.keywords)
     )
+
+
+def _too_few(transformed: Transformed) -> Iterator[str]:
+    """Fewer entries than what the function has to get; who calls it is not seen."""
+    axes = transformed.options.get("in_axes")
+    if transformed.is_filtered or not isinstance(axes, Sequence) or axes.items is None:
+        return
+    count, function = len(axes.items), innermost_function(transformed.function)
+    missing = cannot_take(transformed.function, count) or ""
+    if function is not None and missing.startswith("also needs") and not function.syntax.args.kwarg:
+        yield f"`in_axes` has {count} entries, and `{function.name}` {missing}"
 
 
 def _too_many(transformed: Transformed) -> Iterator[str]:
