@@ -13,6 +13,7 @@ from ..values import Value, nodes_of
 if TYPE_CHECKING:
     from ..facts import SourceFacts
 
+_APPLIED = frozenset(("optax.apply_updates", "equinox.apply_updates"))
 _SAME_TREE = frozenset("turn carry lane join last primal slice stack".split())
 
 
@@ -89,7 +90,7 @@ def _bases(nodes: list[Node]) -> frozenset[Node]:
         seen.add(node)
         if node.operation in _SAME_TREE and node.inputs:
             pending.extend(node.inputs)
-        elif node.operation == "optax.apply_updates" and node.inputs:
+        elif node.operation in _APPLIED and node.inputs:
             pending.append(node.inputs[0])
         elif node.operation == "item" and node.inputs and node.inputs[0].operation == ".update":
             pending.extend(node.inputs[0].inputs[-2:])
