@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -65,13 +65,18 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Report keys from outside of a map that its lanes draw from."""
     from ...source.queries.keys import MAPS, repeated
 
+    told: set[Place | None] = set()
     for use, region in repeated(facts, MAPS):
+        told.add(region.place)
         yield _shared(facts, use, region)
-    yield from _resets_from_copies(facts)
+    yield from _resets_from_copies(facts, told)
 
 
-def _resets_from_copies(facts: SourceFacts) -> Iterator[Finding]:
-    """Environments that start from copies of one key, by a function of which nothing is known."""
+def _resets_from_copies(facts: SourceFacts, told: set[Place | None]) -> Iterator[Finding]:
+    """Environments that start from copies of one key, by a function of which nothing is known.
+
+    Where one of the calls tells which function that is, its draws are `told` already.
+    """
     from ...source.classes import innermost_function
     from ...source.events import Applied
     from ...source.queries.keys import are_copies
@@ -83,7 +88,7 @@ def _resets_from_copies(facts: SourceFacts) -> Iterator[Finding]:
         label = function.node.label if isinstance(function, Data) else ""
         if applied.transformed.kind != "vmap" or innermost_function(function) is not None:
             continue
-        if "reset" not in words_of(label):
+        if "reset" not in words_of(label) or applied.region.place in told:
             continue
         for value in applied.args:
             made = [value.node] if isinstance(value, Data) else []
