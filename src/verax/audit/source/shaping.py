@@ -121,13 +121,15 @@ def of_index(machine: Interpreter, site: Site, base: Data, position: Value, resu
     node = result.node
     if node.dtype is None:
         node.dtype = base.node.dtype
-    if base.node.shape is None or node.shape is not None:
+    if node.shape is not None:
         return
     single = not (isinstance(position, Sequence) and position.kind == "tuple")
     parts = [position] if single else list(getattr(position, "items", None) or ())
     items = [_index_item(it) for it in parts]
     if any(it is UNKNOWN for it in items):
         return
+    if base.node.shape is None and None not in items:
+        return  # It may be something else than an array, which has no axes to add to.
     try:
         node.shape = index(base.node.shape, items)
     except Mismatch as error:

@@ -399,6 +399,21 @@ BLAMED = {
         """,
         8,
     ),
+    "a window that grows by a row of which little is known": (
+        "SC201",
+        """
+        def push(window, row):
+            return jnp.concatenate([window, row[:, None]], axis=1)
+
+        def run(net, params, xs):
+            def body(window, x):
+                window = push(window, net.apply(params, x))
+                return window, window.sum()
+
+            return lax.scan(body, jnp.zeros((3, 4, 8)), xs)
+        """,
+        2,
+    ),
     "sizes that are zipped with keys under names": (
         "SC201",
         """
