@@ -229,6 +229,17 @@ RIGHT = {
                 params = trained
             return batch @ params
         """,
+    "two results of one call, of which one is used": """
+        def scores(potential, x):
+            score = jnp.dot(potential, x)
+            return score, 0.5 * score
+
+        def train(potential, x, steps):
+            for _ in range(steps):
+                primal, dual = scores(potential, x)
+                potential = potential - 0.1 * primal
+            return potential
+        """,
 }
 
 

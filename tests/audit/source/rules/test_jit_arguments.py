@@ -229,3 +229,17 @@ def test_a_part_of_an_array_is_no_static_argument():
         return f(x, receivers, len(edges)), f(x, edges.shape[0], 3)
     """
     assert found("JT105", program) == [7]
+
+
+def test_static_arguments_that_are_named_elsewhere():
+    program = """
+    def step(x, flag):
+        if flag > 3:
+            return x
+        return -x
+
+    def build(config):
+        return jax.jit(step, static_argnames=config["static"])
+    """
+    assert found("JT201", program) == []
+    assert found("JT201", program.replace('config["static"]', "()")) == [2]

@@ -460,3 +460,22 @@ def test_a_decorator_of_the_project_that_leaves_objects_open():
     """
     assert found("PT204", program) == []
     assert found("PT204", program.replace("frozen=False, ", "")) == [11]
+
+
+def test_the_last_word_on_freezing_counts():
+    program = """
+    import dataclasses
+
+    frozen = functools.partial(dataclasses.dataclass, frozen=True)
+    open_again = functools.partial(frozen, frozen=False)
+
+    @open_again
+    class State:
+        x: jax.Array
+
+    def double(state: State):
+        state.x = 2 * state.x
+        return state
+    """
+    assert found("PT204", program) == []
+    assert found("PT204", program.replace("@open_again", "@frozen")) == [11]

@@ -53,7 +53,8 @@ def options_unknown(transformed: Transformed) -> bool:
     """Whether it is not known which arguments are static."""
     for option in STATIC_OPTIONS:
         value = transformed.options.get(option)
-        if value is not None and not isinstance(value, Constant) and not constants(value):
+        is_none = value is None or (isinstance(value, Sequence) and value.items == [])
+        if not is_none and not isinstance(value, Constant) and not constants(value):
             return True
     return False
 
