@@ -2,15 +2,24 @@
 
 import sys
 import textwrap
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from verax.audit.source.analyse import audit_text
+from verax.audit.report import Report
+from verax.audit.source.analyse import analyse, audit_text
+from verax.audit.source.project import Project
 
 from .growing import FAMILIES, HEAD
 
 
 def work(text: str) -> int:
+    """How much work it is to audit a program."""
+    return work_of(lambda: audit_text(text))
+
+
+def work_of(audit: Callable[[], Report]) -> int:
     """How many functions of Python an audit calls: what time cannot say exactly."""
     count = 0
 
@@ -23,7 +32,7 @@ def work(text: str) -> int:
     before = sys.getprofile()
     sys.setprofile(called)
     try:
-        report = audit_text(text)
+        report = audit()
     finally:
         sys.setprofile(before)
     assert not [note for note in report.notes if "failed" in note or "cannot be read" in note]
@@ -46,6 +55,19 @@ def test_a_helper_of_one_long_line_is_followed_only_so_often():
     jitted = [f"@jax.jit\ndef f{i}(x):\n    return h(x)\n" for i in range(60)]
     few, more = (work(helper + "".join(jitted[:count])) for count in (15, 60))
     assert more < 2.5 * few
+
+
+def test_a_module_costs_what_is_asked_of_it(tmp_path: Path):
+    rows = "".join(f"row{i} = jnp.sin(jnp.ones({i}) + {i}) * 2 + 1\n" for i in range(300))
+    (tmp_path / "table.py").write_text(f"import jax.numpy as jnp\n\nSIZE = 3\n{rows}")
+    costs: list[int] = []
+    for name in ("SIZE", ", ".join(f"row{i}" for i in range(300))):
+        use = tmp_path / "use.py"
+        use.write_text(f"from table import {name}\n\nALL = [{name}]\n")
+        project = Project([str(tmp_path)])
+        project.module(str(tmp_path / "table.py"))  # Reading it is work in any case.
+        costs.append(work_of(lambda: analyse(str(use), project).report))  # noqa: B023
+    assert 4 * costs[0] < costs[1]
 
 
 AFTER = """
