@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from . import parts
+from .assigning import assign
 from .frame import Region, Site
 from .looping import known_turns, one_by_one, varying
 from .values import Constant, Mapping, Sequence, Value
@@ -22,7 +23,6 @@ def _inside(
     """What one turn of all `for` parts gives, and the number of turns where it is known."""
     from .expressions import condition
     from .shaping import length_of
-    from .statements import assign
 
     outer_environment, outer_region = frame.environment, frame.region
     frame.environment = dict(outer_environment)
@@ -49,8 +49,6 @@ def _one_by_one(
     machine: Interpreter, frame: Frame, syntax: Any, first: Value, evaluate: Callable[[], Value]
 ) -> list[Value] | None:
     """What each turn of a comprehension gives, where these are few and known."""
-    from .statements import assign
-
     generator = syntax.generators[0]
     turns = known_turns(machine, first, names_matter=isinstance(syntax, ast.DictComp))
     if turns is None or len(syntax.generators) != 1 or generator.ifs:

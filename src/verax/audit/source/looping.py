@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from . import parts
+from .assigning import assign
 from .events import Fact
 from .frame import Frame, Region, Site
 from .graph import Node
@@ -99,8 +100,6 @@ def _is_left_early(syntax: ast.AST) -> bool:
 
 def for_statement(machine: Interpreter, frame: Frame, syntax: ast.For) -> bool:
     """`for … in …:`."""
-    from .statements import assign
-
     iterated = machine.evaluate(frame, syntax.iter)
     site = Site(frame, syntax.iter)
     turns = known_turns(machine, iterated)
