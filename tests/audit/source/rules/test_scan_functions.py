@@ -311,3 +311,15 @@ def test_turns_whose_results_are_kept_or_that_end_the_loop():
         return x, y, z, w, found
     """
     assert found("SC008", program) == []
+
+
+def test_a_scan_with_arguments_that_are_handed_on():
+    program = """
+    def body(carry, x):
+        return carry, x
+
+    def run(carry, *args, **options):
+        return lax.scan(body, carry, *args, **options)
+    """
+    assert found("SC202", program) == []
+    assert found("SC202", program.replace(", *args, **options)\n    ", ")\n    ")) == [5]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -52,6 +53,14 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             yield from _no_pair(facts, loop)
 
 
+def _is_open(call: ast.AST) -> bool:
+    """Whether a call hands on arguments that it does not name: `scan(body, *args, **options)`."""
+    return isinstance(call, ast.Call) and (
+        any(isinstance(it, ast.Starred) for it in call.args)
+        or any(it.arg is None for it in call.keywords)
+    )
+
+
 def _lengths(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
     from ...source.queries.loops import leading_size
     from ...source.shapes.dims import differ
@@ -77,7 +86,7 @@ def _lengths(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
                 engine=Engine.SOURCE,
             )
             return
-    if _is_nothing(loop.xs) and _is_nothing(loop.length):
+    if _is_nothing(loop.xs) and _is_nothing(loop.length) and not _is_open(loop.syntax):
         yield RULE.finding(
             loop.place,
             current="the scan has neither inputs nor a length",
