@@ -244,3 +244,32 @@ def test_a_file_that_cannot_be_parsed_does_not_hide_the_others(tmp_path: Path):
     assert [it.code for it in report.issues] == ["JT201"]
     assert len(report.notes) == 1
     assert "broken.py:1" in report.notes[0]
+
+
+def test_what_a_module_does_to_a_name_is_done_in_order(tmp_path: Path):
+    """A loop that is run for one name also fills the table of another, before that is frozen."""
+    tables = """
+        import jax.numpy as jnp
+        import numpy as np
+
+        step = 1
+        FIRST = np.zeros((4, 4))
+        for i in range(4):
+            FIRST[i, 0] = step
+        SECOND = np.zeros((4, 4))
+        for i in range(4):
+            step = i + 1
+            SECOND[i, 0] = step
+        FIRST = jnp.array(FIRST)
+        SECOND = jnp.array(SECOND)
+    """
+    use = """
+        from tables import FIRST, SECOND
+
+        def read(i):
+            first = FIRST[i]
+            SECOND[i, 0] = 2.0
+            return first
+    """
+    files = {"tables.py": tables, "use.py": use}
+    assert found_in(tmp_path, files, "use.py") == [("JT207", "use.py", 6)]

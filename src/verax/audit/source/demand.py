@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from .frame import Frame
@@ -30,23 +31,38 @@ class _Body:
         # The names as they are outside of any branch that runs now.
         self.names: dict[str, Value] = frame.environment
         self._started: set[ast.stmt] = set()
+        self._running: set[ast.stmt] = set()
+        self._later: list[list[ast.stmt]] = []
 
     def run(self, machine: Interpreter, statements: Iterable[ast.stmt]) -> None:
         """Run statements, unless they have run or are running."""
         waiting = [it for it in statements if it not in self._started]
         self._started.update(waiting)
+        self._running.update(waiting)
         frame, names = self._frame, self.names
         around, frame.environment = frame.environment, names
         machine.execute_apart(frame, waiting)
         if frame.environment is not names:
             names.update(frame.environment)
         frame.environment = around
+        self._running.difference_update(waiting)
+        if self._later and not self._running:
+            later, self._later = self._later, []
+            for rest in later:
+                self.run(machine, rest)
 
     def run_for(self, machine: Interpreter, name: str) -> Value | None:
-        """Run what binds or changes a name, in the order of the file."""
+        """Run what binds or changes a name, in the order of the file.
+
+        One of these may run already, and ask: what comes after it has to wait for its end.
+        """
         if isinstance(self.names.get(name), Deferred):
             del self.names[name]
-        self.run(machine, _statements_by_name(self._frame.module.syntax)[name])
+        statements = _statements_by_name(self._frame.module.syntax)[name]
+        before = list(takewhile(lambda it: it not in self._running, statements))
+        if len(before) < len(statements):
+            self._later.append(statements[len(before) :])
+        self.run(machine, before)
         return self.names.get(name)
 
 
