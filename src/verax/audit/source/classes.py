@@ -67,8 +67,9 @@ def class_statement(machine: Interpreter, frame: Frame, syntax: ast.ClassDef) ->
     inner = Frame(frame.module, name, syntax, frame, frame.region, frame.caller)
     for statement in syntax.body:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            if "KW_ONLY" in text_of(statement.annotation):
-                continue  # It marks the fields after it, and is none.
+            annotation = text_of(statement.annotation)
+            if "KW_ONLY" in annotation or "ClassVar" in annotation:
+                continue  # One marks the fields after it, the other is the class's own.
             cls.fields[statement.target.id] = statement
     machine.execute(inner, syntax.body)
     cls.attributes = inner.environment

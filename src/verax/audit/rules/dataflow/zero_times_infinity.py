@@ -27,7 +27,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     for node in all_nodes(facts):
         if node.operation not in ("*", "jax.numpy.multiply") or node.syntax in told:
             continue
-        mask = _mask_times_infinity(node)
+        mask = _mask_times_infinity(facts, node)
         if mask is None or node.place is None:
             continue
         told.add(node.syntax)
@@ -40,14 +40,14 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         )
 
 
-def _mask_times_infinity(node: Node) -> Node | None:
+def _mask_times_infinity(facts: SourceFacts, node: Node) -> Node | None:
     """What is zero or one in a product with infinity."""
     from ...source.values import Data
 
     if len(node.operands) != 2:
         return None
     for one, other in (node.operands, node.operands[::-1]):
-        if _is_infinite(one) and isinstance(other, Data) and _is_mask(other.node):
+        if _is_infinite(one) and isinstance(other, Data) and _is_mask(facts, other.node):
             return other.node
     return None
 
@@ -63,11 +63,12 @@ def _is_infinite(value: Value) -> bool:
     return isinstance(number, float) and math.isinf(number)
 
 
-def _is_mask(node: Node) -> bool:
+def _is_mask(facts: SourceFacts, node: Node) -> bool:
     """Whether something is made of numbers 0 and 1: `1 - mask`, or a mask as floats.
 
     Of truth values themselves JAX's compiler makes a choice, which is right.
     """
+    from ...source.queries.masks import mask_name
     from ...source.values import Constant, Data
 
     while node.operation.rpartition(".")[2] in _KEEPING and node.inputs:
@@ -75,7 +76,7 @@ def _is_mask(node: Node) -> bool:
     if node.operation == "-" and len(node.operands) == 2:
         first, second = node.operands
         is_one = isinstance(first, Constant) and first.value == 1
-        return is_one and isinstance(second, Data)
+        return is_one and isinstance(second, Data) and mask_name(facts, second.node) != ""
     if node.operation.rpartition(".")[2] != "astype" or not node.inputs:
         return False
     source = node.inputs[0]

@@ -105,14 +105,22 @@ def _is_unseeded_or_from_outside(call: Call) -> bool:
     return bool(crossed(call.frame, generator.node.frame)) or not is_seeded
 
 
+_MADE_WHILE_TRACING = frozenset(("itertools.count", "haiku.PRNGSequence"))
+
+
 def _is_iterator_from_outside(call: Call) -> bool:
-    """Whether what goes on by one element is made before, and not given to the function."""
+    """Whether what goes on by one element is made before, and not given to the function.
+
+    One that counts gives each trace a number of its own, and nobody minds which.
+    """
     from ...source.queries.boundaries import crossed
     from ...source.values import Data, Sequence
 
     iterator = call.args[0] if len(call.args) == 1 else None
     if isinstance(iterator, Sequence):
         return iterator.made_in is not None and bool(crossed(call.frame, iterator.made_in))
+    if isinstance(iterator, Data) and iterator.type in _MADE_WHILE_TRACING:
+        return False
     node = iterator.node if isinstance(iterator, Data) and not iterator.traced else None
     if node is None or node.frame is None or node.operation not in ("call", "builtins.iter"):
         return False

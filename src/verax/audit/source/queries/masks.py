@@ -98,10 +98,9 @@ def _masked(facts: SourceFacts, node: Node) -> Masked | None:
         pairs = [(operands[0], operands[1])]
     for mask, values in pairs:
         if isinstance(mask, Data) and isinstance(values, Data):
-            base = _plain(mask.node)
-            name = _name(facts, mask.node) or _name(facts, base)
+            name = mask_name(facts, mask.node)
             if name:
-                return Masked(node, values.node, base, name)
+                return Masked(node, values.node, _plain(mask.node), name)
     return None
 
 
@@ -136,8 +135,12 @@ def _is_new_axis(syntax: ast.AST) -> bool:
     return isinstance(syntax, ast.Constant) and syntax.value is None
 
 
+def mask_name(facts: SourceFacts, node: Node) -> str:
+    """The name that says what a mask is for, if one does, whatever its shape and type became."""
+    return _name(facts, node) or _name(facts, _plain(node))
+
+
 def _name(facts: SourceFacts, node: Node) -> str:
-    """The name that says what a mask is for, if one does."""
     if node.operation in ("<", ">", "<=", ">=") and any(
         _plain(it).operation in _POSITIONS for it in node.inputs
     ):

@@ -13,7 +13,6 @@ from ..graph import Node
 from ..library.options import constants
 from ..library.trees import tree_functions
 from ..remember import walked
-from ..text import text_of
 from ..values import (
     Class,
     Constant,
@@ -47,8 +46,7 @@ def unnamed_fields(facts: SourceFacts) -> Iterator[tuple[Class, ast.AST, str]]:
         dropped = rest[2] or given.get("drop_fields")
         named = {str(it) for one in (*lists, dropped) if one is not None for it in constants(one)}
         for name, syntax in all_fields(cls).items():
-            is_variable = "ClassVar" in text_of(syntax.annotation)
-            if name not in named and not is_variable and not _is_not_given(syntax.value):
+            if name not in named and not _is_not_given(syntax.value):
                 yield cls, told.syntax, name
 
 

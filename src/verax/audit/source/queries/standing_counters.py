@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from ...finding import Place
 from ...words import words_of
-from ..classes import all_fields
 from ..remember import walked
 from ..text import text_of
 
@@ -30,8 +29,12 @@ class Standing:
 
 
 def standing_counters(facts: SourceFacts) -> Iterator[Standing]:
-    """Counts that start at zero in this file and are never given another value in it."""
-    fields = {name for cls in facts.record.classes for name in all_fields(cls) if _is_count(name)}
+    """Counts that start at zero in this file and are never given another value in it.
+
+    Of a state whose class is derived from one elsewhere, others may advance the count.
+    """
+    own = [it for it in facts.record.classes if it.frame.module is facts.module]
+    fields = {name for cls in own for name in cls.fields if _is_count(name)}
     if not fields:
         return
     tree = facts.module.syntax

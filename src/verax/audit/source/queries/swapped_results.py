@@ -53,12 +53,25 @@ def _of_statement(facts: SourceFacts, frame: Frame, statement: ast.stmt) -> Swap
     for callee in frames_by_call(facts).get(statement.value, ()):
         if callee.caller is not frame or len(callee.returns) != 1:
             continue
+        if _swaps_arguments(statement.value, callee):
+            continue  # What goes in the other way round comes out so.
         syntax = callee.returns[0][0]
         given = _names(syntax.value) if isinstance(syntax, ast.Return) else None
         pair = _swapped(taken, given) if given is not None else None
         if pair is not None:
             return Swapped(frame.place(statement), pair, callee.place(syntax))
     return None
+
+
+def _swaps_arguments(call: ast.Call, callee: Frame) -> bool:
+    """Whether arguments have names of parameters, and stand for others than these."""
+    arguments = getattr(callee.function, "args", None)
+    parameters = [it.arg for it in arguments.args] if isinstance(arguments, ast.arguments) else []
+    given = [it.id if isinstance(it, ast.Name) else "" for it in call.args]
+    return any(
+        name in parameters and name != parameter
+        for name, parameter in zip(given, parameters, strict=False)
+    )
 
 
 def _names(value: ast.expr | None) -> list[str] | None:
