@@ -6,6 +6,7 @@ Names only ever add to evidence from the data flow; no rule fires on a name alon
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _SEQUENCE = {
     *("time", "t", "timestep", "timesteps", "step", "steps", "seq", "sequence", "horizon"),
@@ -39,10 +40,11 @@ _VALUE = {"value", "values", "vf", "vals", "critic", "baseline", "baselines"}
 _EPISODE_END_PAIRS = ({"is", "last"}, {"is", "first"}, {"episode", "start"}, {"episode", "end"})
 
 
-def words_of(name: str) -> list[str]:
+@lru_cache(maxsize=16384)
+def words_of(name: str) -> tuple[str, ...]:
     """The words of an identifier or a path: `params['num_envs']` has params, num and envs."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
-    return [word.lower() for word in re.split(r"[^A-Za-z0-9]+|_", spaced) if word]
+    return tuple(word.lower() for word in re.split(r"[^A-Za-z0-9]+|_", spaced) if word)
 
 
 def is_sequence(name: str | None) -> bool:

@@ -16,6 +16,7 @@ from .library import registry
 from .machine import Interpreter
 from .project import Module, Project
 from .reading import Problem, SourceText, UnreadableError
+from .remember import walked
 from .runs import run_definition, run_example, run_returned, run_transformed, run_unflatten
 from .sections import sections_of
 
@@ -104,6 +105,7 @@ def _judged(
 ) -> Report:
     from ..rules.judging import judged
 
+    walked(module.syntax)  # Rules ask for parts of it, which they get from one walk.
     facts = SourceFacts(machine, module)
     verdicts = judged(facts, Engine.SOURCE, rules, strict)
     notes = [

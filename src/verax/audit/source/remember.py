@@ -67,8 +67,27 @@ def size_of(node: ast.AST) -> int:
 
 @remembered
 def walked(node: ast.AST) -> list[ast.AST]:
-    """All code in a piece of syntax, itself first: as `ast.walk`, for when it is asked often."""
-    found = [node]
-    for it in found:
-        found += children(it)
+    """All code in a piece of syntax, itself first, in the order of the text.
+
+    What a statement holds is a part of what is found around it, and is taken from there if somebody
+    has asked for that.
+    """
+    known = node.__dict__.get(_SPAN)
+    if known is not None:
+        around, start, end = known
+        return around[start:end]
+    found: list[ast.AST] = []
+    _walk(node, found)
     return found
+
+
+_SPAN = "verax span"
+
+
+def _walk(node: ast.AST, found: list[ast.AST]) -> None:
+    start = len(found)
+    found.append(node)
+    for it in children(node):
+        _walk(it, found)
+    if isinstance(node, ast.stmt):
+        node.__dict__[_SPAN] = found, start, len(found)

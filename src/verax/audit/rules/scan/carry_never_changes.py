@@ -232,7 +232,7 @@ _NEXT = frozenset(("new", "next", "updated"))
 def _is_next(name: str, own: str) -> bool:
     """Whether a name says that its value comes after another one's: `new_h` after `h`."""
     words = words_of(name)
-    rest = [word for word in words if word not in _NEXT]
+    rest = tuple(word for word in words if word not in _NEXT)
     return len(rest) < len(words) and (not rest or rest == words_of(own))
 
 

@@ -34,6 +34,8 @@ _MEANS = frozenset(("jax.numpy.mean", "ndarray.mean"))
 _POSITIONS = frozenset(("jax.numpy.arange", "numpy.arange", "jax.lax.iota"))
 _ELEMENTWISE = frozenset(("+", "-", "*", "/", "**", "-x", "item", "stack"))
 _NAMES: WeakKeyDictionary[Interpreter, dict[Node, str]] = WeakKeyDictionary()
+# Several rules ask one after the other about the same program.
+_MASKED: WeakKeyDictionary[SourceFacts, list[Masked]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,12 +83,12 @@ def centred_with_padding(facts: SourceFacts) -> Iterator[tuple[Node, Masked]]:
 
 def _all_masked(facts: SourceFacts) -> Iterator[tuple[Masked, dict[Node, list[Node]]]]:
     """What is masked, with what is made from what."""
-    users: dict[Node, list[Node]] | None = None
-    for node in all_nodes(facts):
-        found = _masked(facts, node)
-        if found is not None:
-            users = users if users is not None else users_of(all_nodes(facts))
-            yield found, users
+    found = _MASKED.get(facts)
+    if found is None:
+        known = (_masked(facts, node) for node in all_nodes(facts))
+        found = _MASKED[facts] = [it for it in known if it is not None]
+    users = users_of(all_nodes(facts)) if found else {}
+    return ((it, users) for it in found)
 
 
 def _masked(facts: SourceFacts, node: Node) -> Masked | None:
