@@ -25,6 +25,12 @@ WRONG = {
             first = optax.linear_schedule(0.0, config.rate, config.warmup_epochs)  # DF112
             rest = optax.cosine_decay_schedule(config.rate, decay_steps=epochs)  # DF112
             return optax.join_schedules([first, rest], [config["warmup_epochs"]])  # DF112
+
+        def fit(config, state, loader, step):
+            for epoch in range(config.epochs):
+                for batch in loader:
+                    state = step(state, batch)
+            return state
         """,
     "clipping that comes too late, and a rate for ever": """
         def optimiser(rate, limit):
@@ -67,6 +73,15 @@ WRONG = {
 }
 
 RIGHT = {
+    "epochs of one step each": """
+        def fit(params, grad, epochs):
+            optimiser = optax.adam(optax.cosine_decay_schedule(1e-3, decay_steps=epochs))
+            state = optimiser.init(params)
+            for epoch in range(epochs):
+                updates, state = optimiser.update(grad(params), state)
+                params = optax.apply_updates(params, updates)
+            return params
+        """,
     "flags that mean the same": """
         def evaluate(state, batch, train=False):
             data = load(batch, train=True)

@@ -42,7 +42,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             given += [it.value for it in syntax.keywords if it.arg in _STEPS]
             for value in given:
                 for it in value.elts if isinstance(value, (ast.List, ast.Tuple)) else [value]:
-                    if _is_epochs(it):
+                    if _is_epochs(it) and _has_several_steps(facts.module.syntax):
                         yield RULE.finding(
                             call.frame.place(it),
                             current=f"`{text_of(it)}` counts epochs, and the schedule steps of "
@@ -51,6 +51,31 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                             fix=f"`{text_of(it)} * steps_per_epoch`",
                             engine=Engine.SOURCE,
                         )
+
+
+_NAMES = ("id", "attr", "arg")
+
+
+def _has_several_steps(program: ast.Module) -> bool:
+    """Whether an epoch has more than one step here; it has one if all data are one batch."""
+    from ...source.remember import walked
+    from ...source.text import text_of
+    from ...words import words_of
+
+    for node in walked(program):
+        name = next((it for at in _NAMES if isinstance(it := getattr(node, at, None), str)), "")
+        if {"per", "epoch"} <= set(words_of(name)):
+            return True
+        if isinstance(node, ast.For) and {"epoch", "epochs"} & set(words_of(text_of(node.target))):
+            inside = [it for statement in node.body for it in walked(statement)]
+            if any(isinstance(it, (ast.For, ast.While)) or _is_scan(it) for it in inside):
+                return True
+    return False
+
+
+def _is_scan(syntax: ast.AST) -> bool:
+    called = syntax.func if isinstance(syntax, ast.Call) else None
+    return isinstance(called, ast.Attribute) and called.attr in ("scan", "fori_loop")
 
 
 def _is_epochs(value: ast.expr) -> bool:
@@ -76,6 +101,9 @@ RULE = Rule(
     explanation="""\
 optax counts calls of `update`. A schedule that is to last for ten epochs, and is told ten, is at
 its end after ten batches; the rest of the training goes on with the last learning rate.
+
+Reported only where the program shows that an epoch has several steps: by a number of steps per
+epoch, or by a loop inside of the one over epochs.
 """,
     wrong="""\
 import jax.numpy as jnp
