@@ -85,6 +85,15 @@ WRONG = {
 }
 
 RIGHT = {
+    "a target that others of the family ask": """
+        class Agent:
+            def loss(self, params, target_params, batch):
+                raise NotImplementedError
+
+        class Imitating(Agent):
+            def loss(self, params, target_params, batch):
+                return ((batch.x @ params - batch.action) ** 2).mean()
+        """,
     "each in the form that is asked for": """
         import distrax
 

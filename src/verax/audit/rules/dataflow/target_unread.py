@@ -24,6 +24,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             continue
         if runs[0].module is not facts.module or not any(frame.returns for frame in runs):
             continue
+        if _has_signature_of_kin(facts, function):
+            continue
         arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
         reads = reads_of(function)
         others = [it.arg for it in arguments if reads.count(it.arg)]
@@ -39,6 +41,14 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                         fix=f"compute the target with `{name}`, or leave it out",
                         engine=Engine.SOURCE,
                     )
+
+
+def _has_signature_of_kin(facts: SourceFacts, function: ast.FunctionDef) -> bool:
+    """Whether it is a method of classes that derive from each other, which all take the same."""
+    return any(
+        function in cls.syntax.body and bool(cls.bases or cls.derived)
+        for cls in facts.record.classes
+    )
 
 
 def _is_target(name: str) -> bool:
