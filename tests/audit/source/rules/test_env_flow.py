@@ -307,6 +307,27 @@ PROGRAMS = {
             store = push(store, obs, action, next_obs)  # EN010
             return store, obs
         """,
+    "flags that loops hand out, and sums that go by the name of one": """
+        def finished_by(step, state, xs):
+            def body(carry, x):
+                state, finished = carry
+                state, done = step(state, x)
+                finished = finished | done
+                return (state, finished), finished
+
+            (state, _), flags = lax.scan(body, (state, jnp.array(False)), xs)
+            return state, flags
+
+        def advantages(transitions, last_value):
+            def back(carry, t):
+                active, next_value = carry
+                delta = t.reward + 0.99 * next_value * (1.0 - t.done) - t.value
+                active = delta + 0.9 * (1.0 - t.done) * active
+                return (active, t.value), active
+
+            start = (jnp.zeros_like(last_value), last_value)
+            return lax.scan(back, start, transitions, reverse=True)[1]
+        """,
     "masks that loops carry": """
         def evaluate(env, policy, state, n):
             def turn(i, carry):

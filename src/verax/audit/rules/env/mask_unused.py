@@ -47,7 +47,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 )
 
 
-_MASKS = frozenset("alive active mask running valid finished ended".split())
+_MASKS = frozenset("alive active mask valid finished ended".split())
 
 
 def _is_mask(facts: SourceFacts, after: Data, frame: Frame, name: str) -> bool:
@@ -77,7 +77,8 @@ def _is_used(facts: SourceFacts, loop: Loop, before: Data, after: Data) -> bool:
     own = {before.node, after.node}
     returned = nodes_of(loop.returned) if loop.returned is not None else []
     others = [node for node in returned if node is not after.node]
-    if not own.isdisjoint(sources(others)):
+    is_stacked = loop.stacked is not None and after.node in nodes_of(loop.stacked)
+    if is_stacked or not own.isdisjoint(sources(others)):
         return True
     if loop.options.get("condition") is not None:
         return True
