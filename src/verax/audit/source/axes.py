@@ -7,6 +7,7 @@ becomes of it, and an operation that takes two sizes to be equal tells which nam
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
 from ..annotations import read_tree
@@ -141,9 +142,14 @@ def is_one_array(syntax: ast.expr | None) -> bool:
     return annotated_shape(syntax, "") is not None
 
 
+_WORD = re.compile(r"\w|\.\.\.|\*")
+
+
 def _shape_of_text(text: str, scope: object, of: object) -> Shape:
     """The shape that `batch time 3` says."""
     words = text.split()
+    if words == ["1"] or any(not _WORD.search(it) for it in words):
+        return None  # Many write so of a number; and `n + 1` with spaces says nothing to jaxtyping.
     open_at = [i for i, word in enumerate(words) if word.startswith(("*", "...")) or "*" in word]
     dims = tuple(_dimension(word, scope, of) for word in words)
     if not open_at:

@@ -108,3 +108,48 @@ def test_iterators_that_are_there_to_be_read_while_tracing():
         return jax.vmap(noisy)(xs), name
     """
     assert found("JT104", program) == []
+
+
+def test_annotations_that_say_less_than_they_seem_to():
+    program = """
+    import equinox as eqx
+    from jaxtyping import Array, Float
+
+    class Ranges(eqx.Module):
+        bounds: dict[str, tuple[Float, Float]] = eqx.field(static=True)
+
+    class Signal(eqx.Module):
+        n: int = eqx.field(static=True)
+
+        @property
+        def frequencies(self) -> Float[Array, "n // 2 + 1"]:
+            return jnp.fft.rfftfreq(self.n, 0.1)
+
+    def energy(x: Float[Array, "n"]) -> Float[Array, "1"]:
+        return 0.5 * jnp.sum(x**2)
+
+    def push(x: Float[Array, "n"]):
+        return x - jax.grad(energy)(x)
+    """
+    assert [found(code, program) for code in ("PT106", "AX012", "GR201")] == [[], [], []]
+
+
+def test_a_state_that_comes_back_at_another_place():
+    program = """
+    def generation(strategy, fitness, key, state):
+        population, state = strategy.ask(key, state)
+        state, _ = strategy.tell(population, fitness(population), state)
+        return state, population
+    """
+    assert found("DF105", program) == []
+
+
+def test_a_mean_along_another_axis_than_what_was_masked_elsewhere():
+    program = """
+    def blocks(samples, valid_mask):
+        return jnp.where(valid_mask, samples, 0.0)
+
+    def expected(samples, valid_mask):
+        return jnp.mean(blocks(samples, valid_mask), axis=0)
+    """
+    assert found("DF109", program) == []

@@ -52,7 +52,10 @@ def averaged_with_padding(facts: SourceFacts) -> Iterator[tuple[Node, Masked]]:
     """Means over masked values that count what is masked, too."""
     for masked, users in _all_masked(facts):
         for mean in users.get(masked.node, ()):
-            if mean.operation in _MEANS and not _is_counted(mean, masked, users):
+            if mean.operation not in _MEANS or _is_counted(mean, masked, users):
+                continue
+            # Along which axis something was masked elsewhere is not known.
+            if names_axis(mean) is False or mean.frame is masked.node.frame:
                 yield mean, masked
 
 

@@ -124,6 +124,7 @@ def is_certain_array(leaf: Data) -> bool:
 
 
 _ARRAYS = frozenset("Array ndarray ArrayLike Float Int PRNGKeyArray".split())
+_KINDS = frozenset(("Float", "Int"))
 _CONTAINERS = frozenset("list tuple dict List Tuple Dict Sequence Mapping Optional Union".split())
 
 
@@ -143,4 +144,5 @@ def is_array_annotation(syntax: ast.expr) -> bool:
         return any(
             map(is_array_annotation, inner.elts if isinstance(inner, ast.Tuple) else [inner])
         )
-    return name in _ARRAYS
+    # A kind of numbers is an array's only with its shape: `Float[Array, "n"]`.
+    return name in _ARRAYS and (name not in _KINDS or isinstance(syntax, ast.Subscript))

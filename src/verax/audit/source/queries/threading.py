@@ -76,6 +76,7 @@ def _of_function(frame: Frame, function: ast.AST) -> Iterator[DroppedOnce]:
                     or state not in other.given
                     or state not in call.given
                     or state == name
+                    or state in call.targets  # It comes back at another place.
                 ):
                     continue
                 if next_use(body_of(frame), call.statement, state) is not None:
