@@ -313,6 +313,13 @@ WRONG |= {
 }
 
 RIGHT = {
+    "what is made of two things, and is a version of neither": """
+        def walls(params, level):
+            height, width = params.height, params.width
+            tiles = height * width
+            index = level.agent[1] * width + level.agent[0]
+            return jnp.ones((height, width)) * (level.goal[1] * width + level.goal[0])
+        """,
     "written twice, and called twice": """
         def horner(x, coefficients):
             total = jnp.zeros_like(x)

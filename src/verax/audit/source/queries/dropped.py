@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...finding import Place
+from ...words import words_of
 from ..frame import Frame
 from ..graph import Node, sources
 from ..looping import assigned_names
@@ -169,8 +170,10 @@ def _replaced(
     names = names_in(frame, name)
     # Of several results some are often of no use.
     together = {it.id for it in walked(statement) if isinstance(it, ast.Name) and _is_bound(it)}
-    for source in _versions_of(value.node):
+    for source, is_clear in _versions_of(value.node):
         if source not in names or not _fits(value.node, source) or names[source] in together:
+            continue
+        if not is_clear and not value.node.shape and not _share_words(name, names[source]):
             continue
         used = _used_after(frame, live, source, statement)
         used = used or _kept_after(frame, source, statement)
@@ -219,25 +222,34 @@ def _keeps(node: Node, field: Node) -> bool:
     return is_owner and field.label not in [it.arg for it in call.keywords]
 
 
-def _versions_of(node: Node) -> Iterator[Node]:
-    """What a value is made from element by element, as its main operand."""
-    pending = [node]
+def _versions_of(node: Node) -> Iterator[tuple[Node, bool]]:
+    """What a value is made from element by element, and whether that is its only main operand.
+
+    `height * width` is a version of neither, but `scaled_x = x * scale` one of `x`.
+    """
+    pending = [(node, True)]
     seen: set[Node] = set()
     while pending and len(seen) < 50:
-        current = pending.pop()
+        current, is_clear = pending.pop()
         if current in seen:
             continue
         seen.add(current)
         if current is not node:
-            yield current
-        pending.extend(_main_operands(current))
+            yield current, is_clear
+        operands = _main_operands(current)
+        pending.extend((it, is_clear and len(operands) < 2) for it in operands)
+
+
+def _share_words(one: str, other: str) -> bool:
+    return not set(words_of(one)).isdisjoint(words_of(other))
 
 
 def _main_operands(node: Node) -> list[Node]:
     operation, operands = node.operation, node.operands
     module, _, name = operation.rpartition(".")
     if operation in _EITHER:
-        return [it.node for it in operands if isinstance(it, Data)]
+        both = [it.node for it in operands if isinstance(it, Data)]
+        return [it for it in both if it.shape != ()] or both
     if operation in ("-", "/", "**") or (module in _ARRAYS and name in _UNARY):
         first = operands[0] if operands else None
         return [first.node] if isinstance(first, Data) else []
