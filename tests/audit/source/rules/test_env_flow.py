@@ -390,6 +390,13 @@ PROGRAMS = {
             difference = batch["old_log_prob"] - new
             return jnp.exp(difference) - difference - 1.0
 
+        def answered(network, params, obs, log_prob, advantage, clip):
+            def loss(params, log_prob_then):
+                answer = jax.vmap(lambda it: network.apply(params, it, network.actor))(obs)
+                return bounded(jnp.exp(answer.log_prob - log_prob_then), advantage, clip)
+
+            return jax.grad(loss)(params, log_prob)
+
         def surrogate_for_gradients(policy, batch, advantage):
             new = policy.log_prob(batch["action"])
             return jnp.exp(new - stop_gradient(new)) * advantage

@@ -34,7 +34,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             current = "both logarithms are the same, so that the ratio is always one, and its "
             current += "bounds hold nothing back"
             fix = "subtract the logarithm that was stored when the action was chosen"
-        elif _is_stored(facts, first) and not _is_stored(facts, second):
+        elif _is_stored(facts, first) and not _may_be_stored(facts, second):
             current = "the ratio is upside down: what was stored when the action was chosen stands "
             current += "above, and what the policy says now below"
             fix = "`jnp.exp(new_log_prob - old_log_prob)`"
@@ -88,15 +88,35 @@ _GIVEN = frozenset(("parameter", "field", "item", "slice", "lane", "argument", "
 
 
 def _is_stored(facts: SourceFacts, node: Node) -> bool:
-    """Whether a logarithm is given, by a name that tells what it is."""
-    from ...source.queries.names import names_of
+    """Whether a logarithm is given: by a name for what is old, or as a part of what was there.
 
+    What a network answers now may well be a record with a part for the logarithm.
+    """
+    is_old = not _words(facts, node).isdisjoint(_OLD)
+    return _may_be_stored(facts, node) and (is_old or _is_given(node))
+
+
+def _may_be_stored(facts: SourceFacts, node: Node) -> bool:
+    """Whether a logarithm is taken from somewhere, by a name that tells what it is."""
     if node.operation not in _GIVEN:
         return False
-    names = names_of(facts, node, node.frame)
-    words = {word for name in names for word in words_of(name)}
+    words = _words(facts, node)
     is_field = node.operation in ("field", "slice") or "'" in node.label
     return not words.isdisjoint(_OLD) or (is_field and not words.isdisjoint(_LOGARITHMS))
+
+
+def _words(facts: SourceFacts, node: Node) -> set[str]:
+    """The words of a value's names; what a call is given says nothing of what comes of it."""
+    from ...source.queries.names import names_of
+
+    names = names_of(facts, node, node.frame)
+    return {word for name in names for word in words_of(name.rpartition(")")[2])}
+
+
+def _is_given(node: Node) -> bool:
+    while node.operation in _GIVEN and node.inputs:
+        node = node.inputs[0]
+    return node.operation in _GIVEN
 
 
 RULE = Rule(
