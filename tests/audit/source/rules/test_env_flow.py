@@ -370,6 +370,24 @@ PROGRAMS = {
             obs, action, reward, next_obs, terminated, truncated = batch
             return reward + gamma * (1.0 - terminated) * critic(next_obs)
         """,
+    "a count of steps that starts anew": """
+        def advance(env, state, action):
+            steps = state.info["steps"]
+            steps = jnp.where(state.done, jnp.zeros_like(steps), steps)
+            return env.advance(state, action), steps + 1
+
+        class Counted:
+            def reset(self, key):
+                return self.env.reset(key)
+
+            def first(self, key, action):
+                return advance(self.env, self.reset(key), action)
+
+            def turned(self, key, state, action):
+                state = self.env.advance(state, action)
+                start = self.reset(key)
+                return jnp.where(state.done, state.position, start.position)  # EN008
+        """,
     "ratios of probabilities": """
         def surrogate(policy, batch, advantage, clip):
             new = policy.log_prob(batch["action"])

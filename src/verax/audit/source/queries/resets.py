@@ -45,10 +45,18 @@ def resets(facts: SourceFacts) -> Iterator[Reset]:
         judged = _without_shape(flag.node)
         frames = [it for it in call.frame.callers() if not isinstance(it.function, ast.Lambda)]
         known = [it for it in frames if is_end(facts, judged, it)]
-        if not known or judged in made_from([fresh.node]):
+        # A flag that comes from a reset tells nothing of a state that goes on.
+        if not known or judged in made_from([fresh.node]) or is_fresh(_record(judged)):
             continue
         name = facts.name_of(Data(judged))
         yield Reset(known[0], name, call.result.node, kept.node, fresh.node, is_reversed)
+
+
+def _record(node: Node) -> Node:
+    """What a value is a part of."""
+    while node.operation in ("field", "item") and node.inputs:
+        node = node.inputs[0]
+    return node
 
 
 def _without_shape(node: Node) -> Node:
