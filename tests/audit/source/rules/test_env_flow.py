@@ -163,11 +163,28 @@ PROGRAMS = {
             )
         """,
     "frames that are stacked": """
-        class Stacked:
+        class Left:
+            def step(self, state, action):
+                obs, inner, reward, done = self.env.step(state["inner"], action)
+                frames = jnp.concatenate([state["frames"][1:], obs[None]])
+                return frames, {"inner": inner, "frames": frames}, reward, done
+
+        class Counted:
             def step(self, state, action):
                 obs, inner, reward, done = self.env.step(state["inner"], action)
                 frames = jnp.concatenate([state["frames"][1:], obs[None]])  # EN002
-                return frames, {"inner": inner, "frames": frames}, reward, done
+                steps = jnp.where(done, 0, state["steps"] + 1)
+                return {"inner": inner, "frames": frames, "steps": steps}, reward, done
+
+        class Restarted:
+            def step(self, key, state, action):
+                obs, inner, reward, done = self.env.step(state["inner"], action)
+                frames = jnp.concatenate([state["frames"][1:], obs[None]])  # EN002
+                inner = jnp.where(done, self.reset(key), inner)
+                return {"inner": inner, "frames": frames}, reward, done
+
+            def reset(self, key):
+                return jax.random.uniform(key, (4,))
 
         class Filled:
             def step(self, state, action):

@@ -172,14 +172,26 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
 
 
 def _histories(facts: SourceFacts) -> Iterator[Verdict]:
-    """Last observations that a state holds, and that a step moves on past the end of an episode."""
+    """Last observations that a state holds, and that a step moves on past the end of an episode.
+
+    A step that resets nothing leaves all of that to who calls it.
+    """
+    from ...source.queries.resets import resets
     from ...source.queries.updates import updates
 
-    for update in updates(facts):
-        for part in update.parts:
-            place = part.node.place
-            if place is None or not part.path or not _is_window(facts, part, update.frame):
-                continue
+    found = updates(facts)
+    windows = [
+        (update, part, part.node.place)
+        for update in found
+        for part in update.parts
+        if part.path and _is_window(facts, part, update.frame)
+    ]
+    if not windows:
+        return
+    resetting = {update.frame for update in found if any(it.is_gated for it in update.parts)}
+    resetting |= {frame for it in resets(facts) for frame in it.frame.callers()}
+    for update, part, place in windows:
+        if place is not None and update.frame in resetting:
             yield RULE.finding(
                 place,
                 current=f"`{part.name}` keeps what was seen last past the end of an episode: the "
