@@ -201,3 +201,36 @@ def test_trees_of_which_one_is_known():
         return added(params, {"w": jnp.ones(3), "b": jnp.ones(2)})
     """
     assert found("JT204", program) == []
+
+
+_RUNNER = """
+class Runner:
+    def __init__(self, count, scale):
+        self.count = count
+        self.scale = scale
+
+    @partial(jax.jit, static_argnums=0)
+    def run(self, x):
+        return x * self.count * self.scale
+
+"""
+
+
+def test_what_a_constructor_sets_of_each_object_that_a_loop_makes():
+    anew = """
+def anew(x, scales):
+    for scale in scales:
+        runner = Runner(3, scale)
+        x = runner.run(x)
+    return x
+"""
+    kept = """
+def kept(x, scales):
+    runner = Runner(3, 1.0)
+    for scale in scales:
+        runner.scale = scale
+        x = runner.run(x)
+    return x
+"""
+    assert found("JT103", _RUNNER + anew) == []
+    assert found("JT103", _RUNNER + kept) == [8]

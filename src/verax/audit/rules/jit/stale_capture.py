@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ...source.captures import Capture
     from ...source.events import Fact, Mutation
     from ...source.facts import SourceFacts
+    from ...source.frame import Region
     from ...source.values import Class
 
 
@@ -56,22 +57,27 @@ def _changed_by_loops(facts: SourceFacts, call: Fact) -> Iterator[Finding]:
         loops_that_reach,
         surrounds,
     )
-    from ...source.values import Data
+    from ...source.values import Data, Instance
 
-    transformed = call.data["transformed"]
+    transformed, owner = call.data["transformed"], call.data["owner"]
+
+    # For another object, which is a static argument, the function is traced again.
+    made = [transformed, *([owner.node] if isinstance(owner, Instance) else [])]
+
+    def is_kept(loop: Region) -> bool:
+        return not any(is_made_inside(it, loop) for it in made)
+
     for capture in call.data["captures"]:
         value = capture.value
         loops = loops_of(value.node) if isinstance(value, Data) else []
-        loops = [loop for loop in loops if surrounds(loop, call)]
-        if any(not is_made_inside(transformed, loop) for loop in loops):
+        if any(surrounds(loop, call) and is_kept(loop) for loop in loops):
             yield _finding(capture, call.place, Confidence.CERTAIN)
             continue
         for change in facts.events(Mutation):
             if not _changes(change, capture):
                 continue
             reached = loops_that_reach(change, call.frame, call.syntax)
-            is_kept = any(not is_made_inside(transformed, loop) for loop in reached)
-            if is_kept or in_one_loop(call, change):
+            if any(map(is_kept, reached)) or in_one_loop(call, change):
                 yield _finding(capture, change.place, Confidence.CERTAIN)
                 break
 

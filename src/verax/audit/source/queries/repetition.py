@@ -54,13 +54,13 @@ def loops_that_reach(event: Event, frame: Frame, syntax: ast.AST) -> list[Region
     return [it for it in chain if it.kind == "loop" and it.details.get("syntax") in around]
 
 
-def is_made_inside(transformed: Transformed, loop: Region) -> bool:
-    """Whether a loop applies a transformation anew in each turn."""
-    region = transformed.frame.region
+def is_made_inside(made: Transformed | Node, loop: Region) -> bool:
+    """Whether a loop applies a transformation, or makes an object, anew in each turn."""
+    region = None if made.frame is None else made.frame.region
     if region is not None and loop in region.chain():
         return True
     syntax: ast.AST = loop.details["syntax"]
-    return any(node is transformed.syntax for node in walked(syntax))
+    return any(node is made.syntax for node in walked(syntax))
 
 
 def surrounds(loop: Region, event: Event) -> bool:
