@@ -66,6 +66,7 @@ _METHODS = {
 _LARGE = 2**40
 _LONG = 10_000
 _STEEP = 64
+_NO_NUMBERS = frozenset(("builtins.slice", "builtins.object"))
 
 
 def binary(
@@ -201,7 +202,7 @@ def comparison(
         return _identity(machine, site, kind, left, right)
     if isinstance(kind, (ast.In, ast.NotIn)):
         return _membership(machine, site, kind, left, right)
-    if any(isinstance(it, Sequence) and it.kind == "slice" for it in (left, right)):
+    if _is_no_number(left) or _is_no_number(right):
         return machine.opaque("==", site, (left, right), traced=False)
     if isinstance(left, Instance) or isinstance(right, Instance):
         symbol = OPERATORS[kind.__class__][0]
@@ -224,6 +225,13 @@ def comparison(
     if isinstance(left, Constant) and isinstance(right, Constant):
         return binary(machine, site, kind.__class__, left, right)
     return machine.opaque("==", site, (left, right), traced=False)
+
+
+def _is_no_number(value: Value) -> bool:
+    """Whether an array leaves it to Python to compare it with a value: a slice, a mark."""
+    if isinstance(value, Sequence):
+        return value.kind == "slice"
+    return isinstance(value, Data) and value.type in _NO_NUMBERS
 
 
 def _identity(

@@ -234,3 +234,28 @@ def kept(x, scales):
 """
     assert found("JT103", _RUNNER + anew) == []
     assert found("JT103", _RUNNER + kept) == [8]
+
+
+def test_a_slice_is_compared_by_python():
+    program = """
+    FULL = slice(None, None, None)
+
+    def checked(address):
+        kept = [it for it in address if isinstance(it, (slice, int, jax.Array))]
+        first = kept[0]
+        if isinstance(first, slice) and first != FULL:
+            kept = kept[1:]
+        if not all(it == FULL for it in kept):
+            raise ValueError(address)
+        return address
+
+    def part(table, at):
+        checked((at,))
+        if at == 3:
+            return table[0]
+        return table[at]
+
+    def parts(table):
+        return jax.vmap(part, in_axes=(None, 0))(table, jnp.arange(3))
+    """
+    assert found("JT201", program) == [14]
