@@ -438,6 +438,18 @@ def element(machine: Interpreter, site: Site, value: Value) -> Value:
     return machine.opaque("element", site, (value,))
 
 
+def another(site: Site, value: Value) -> Value:
+    """Another element of the same kind: not the same value, for all that is known."""
+
+    def change(leaf: Data) -> Data:
+        node = Node("element", (leaf.node,), site.syntax, site.frame, leaf.node.varies)
+        node.shape, node.dtype = leaf.node.shape, leaf.node.dtype
+        node.is_key, node.label = leaf.node.is_key, leaf.node.label
+        return Data(node, leaf.traced, leaf.is_array, leaf.type)
+
+    return mapped(value, change, is_same=True)
+
+
 def as_text(machine: Interpreter, site: Site, values: list[Value]) -> Data:
     """A string that is made from values; with tracers among them it shows no numbers."""
     text = machine.opaque("format", site, values, traced=False, type="str")

@@ -259,3 +259,17 @@ def test_a_slice_is_compared_by_python():
         return jax.vmap(part, in_axes=(None, 0))(table, jnp.arange(3))
     """
     assert found("JT201", program) == [14]
+
+
+def test_reducing_goes_through_values_that_are_not_one():
+    program = """
+    def least(x, y):
+        return jnp.minimum(jnp.min(x), jnp.min(y))
+
+    def of_tree(tree):
+        return jax.tree.reduce(least, tree)
+
+    def of_list(tables):
+        return functools.reduce(least, tables)
+    """
+    assert found("DF108", program) == []

@@ -37,7 +37,7 @@ def _reduce(
     if len(args) < 2:
         return machine.opaque(name, site, (*args, *keywords.values()))
     element = parts.element(machine, site, args[1])
-    start = args[2] if len(args) > 2 else element
+    start = args[2] if len(args) > 2 else parts.another(site, element)
     return machine.call(site, args[0], [start, element], {})
 
 

@@ -191,7 +191,7 @@ def _reduce(
     if len(args) < 2:
         return machine.opaque(name, site, (*args, *keywords.values()))
     leaf = _any_leaf(machine, site, args[1])
-    start = args[2] if len(args) > 2 else leaf
+    start = args[2] if len(args) > 2 else parts.another(site, leaf)
     return machine.call(site, args[0], [start, leaf], {})
 
 
