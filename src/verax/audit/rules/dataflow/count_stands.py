@@ -40,18 +40,18 @@ Schedules, warm-ups and periodic updates read a count that is a field of a state
 changed in place: a step that replaces other fields and forgets the count reads zero for ever.
 """,
     wrong="""\
-import flax.struct
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 
-@flax.struct.dataclass
-class State:
+class State(NamedTuple):
     x: jax.Array
     steps: jax.Array
 
 def advance(state):
     rate = 1.0 / (1.0 * state.steps + 2.0)
-    return state.replace(x=state.x * (1 - rate))
+    return state._replace(x=state.x * (1 - rate))
 
 def entry(x):
     return advance(advance(State(x=x, steps=jnp.zeros(())))).x
@@ -60,18 +60,18 @@ def inputs():
     return (jnp.ones(3),)
 """,
     right="""\
-import flax.struct
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 
-@flax.struct.dataclass
-class State:
+class State(NamedTuple):
     x: jax.Array
     steps: jax.Array
 
 def advance(state):
     rate = 1.0 / (1.0 * state.steps + 2.0)
-    return state.replace(x=state.x * (1 - rate), steps=state.steps + 1)
+    return state._replace(x=state.x * (1 - rate), steps=state.steps + 1)
 
 def entry(x):
     return advance(advance(State(x=x, steps=jnp.zeros(())))).x

@@ -98,9 +98,7 @@ _TAKES_LOGITS = {
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Calls of what takes logits, on what visibly holds probabilities."""
-    from ...source.queries.handing import handed_in_at
     from ...source.values import Data
-    from ...source.values import Value as SourceValue
 
     for call in facts.calls(_TAKES_LOGITS):
         position, name, kind = _TAKES_LOGITS[call.name]
@@ -111,11 +109,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         if before is None or _other_axis(call, before):
             continue
 
-        def holds_them(value: SourceValue, kind: str = kind, before: Node = before) -> bool:
-            return isinstance(value, Data) and _made_by(kind, value.node) is before
-
         yield RULE.finding(
-            handed_in_at(call, holds_them),
+            call.place,
             current=f"`{facts.name_of(given)}` holds probabilities already, and is "
             + (
                 "drawn from as if it held logits"

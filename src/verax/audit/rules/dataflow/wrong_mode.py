@@ -111,38 +111,40 @@ handed on as the other, dropout is off in training and on in evaluation, and run
 never updated. Nothing fails, and the results are only a little worse.
 """,
     wrong="""\
-import flax.linen as nn
+import jax
 import jax.numpy as jnp
 
-class Model(nn.Module):
-    @nn.compact
-    def __call__(self, x, train):
-        x = nn.Dense(4)(x)
-        return nn.Dropout(0.5)(x, deterministic=train)
+def dropout(x, key, *, deterministic):
+    if deterministic:
+        return x
+    return x * jax.random.bernoulli(key, 0.5, x.shape) * 2.0
 
-def entry(params, x):
-    return Model().apply(params, x, train=False)
+def model(params, x, key, train):
+    return jnp.tanh(dropout(x @ params, key, deterministic=train))
+
+def entry(params, x, key):
+    return model(params, x, key, train=True)
 
 def inputs():
-    x = jnp.ones((2, 3))
-    return {"params": {"Dense_0": {"kernel": jnp.ones((3, 4)), "bias": jnp.ones(4)}}}, x
+    return jnp.ones((3, 4)), jnp.ones((2, 3)), jax.random.key(0)
 """,
     right="""\
-import flax.linen as nn
+import jax
 import jax.numpy as jnp
 
-class Model(nn.Module):
-    @nn.compact
-    def __call__(self, x, train):
-        x = nn.Dense(4)(x)
-        return nn.Dropout(0.5)(x, deterministic=not train)
+def dropout(x, key, *, deterministic):
+    if deterministic:
+        return x
+    return x * jax.random.bernoulli(key, 0.5, x.shape) * 2.0
 
-def entry(params, x):
-    return Model().apply(params, x, train=False)
+def model(params, x, key, train):
+    return jnp.tanh(dropout(x @ params, key, deterministic=not train))
+
+def entry(params, x, key):
+    return model(params, x, key, train=True)
 
 def inputs():
-    x = jnp.ones((2, 3))
-    return {"params": {"Dense_0": {"kernel": jnp.ones((3, 4)), "bias": jnp.ones(4)}}}, x
+    return jnp.ones((3, 4)), jnp.ones((2, 3)), jax.random.key(0)
 """,
     source=check_source,
 )
