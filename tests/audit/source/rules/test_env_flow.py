@@ -96,6 +96,37 @@ PROGRAMS = {
         def partial_scan(cell):
             return nn.scan(cell, variable_broadcast="params", split_rngs={"params": False})
         """,
+    "a network that gets the flags with its memory": """
+        def rollout(network, env, params, hidden, obs, state, n):
+            def step(carry, _):
+                hidden, obs, last_done, state = carry
+                hidden, action = network.apply(params, hidden, (obs[None], last_done[None]))
+                obs, state, reward, done = env.step(state, action)
+                return (hidden, obs, done, state), (obs, reward, done)
+
+            start = jnp.zeros(8, bool)
+            carry, rolled = lax.scan(step, (hidden, obs, start, state), None, length=n)
+            hidden, obs, _, state = carry
+            return hidden, obs, state, rolled
+
+        def train(network, env, params, hidden, obs, state, n, turns):
+            def turn(carry, _):
+                hidden, obs, state = carry
+                *carry, rolled = rollout(network, env, params, hidden, obs, state, n)
+                seen, rewards, dones = rolled
+                return tuple(carry), (rewards, dones)
+
+            return lax.scan(turn, (hidden, obs, state), None, length=turns)
+
+        def without(network, env, params, hidden, obs, state, n):
+            def step(carry, _):
+                hidden, obs, state = carry
+                hidden, action = network.apply(params, hidden, obs)  # EN002
+                obs, state, reward, done = env.step(state, action)
+                return (hidden, obs, state), (obs, reward, done)
+
+            return lax.scan(step, (hidden, obs, state), None, length=n)
+        """,
     "parts of a state that are forgotten at its end": """
         from typing import NamedTuple
 

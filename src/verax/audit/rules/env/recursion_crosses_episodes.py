@@ -142,6 +142,7 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     from ...source.queries.recurrence import (
         depending,
         feedback_path,
+        flags_below,
         flags_inside,
         flags_of,
         is_hidden,
@@ -163,6 +164,12 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
                 continue
             flags, gated = (inside, known) if is_memory else (ends, told)
             path = feedback_path(after.node, before.node, flags, gated)
+            if path is not None and is_memory:
+                # What is called may get flags of its own, of each step in what is one turn here.
+                flags = inside | flags_below(loop, frame)
+                path = feedback_path(
+                    after.node, before.node, flags, depending(loop.returned, flags)
+                )
             if path is not None and not is_statistic(facts, before.node, frame):
                 name = local_name(facts, frame, before, after)
                 yield _carried_on(_made_at(path, frame, loop), name, loop.place)

@@ -129,12 +129,22 @@ def is_hidden(facts: SourceFacts, node: Node, frame: Frame) -> bool:
 
 def flags_inside(loop: Loop, frame: Frame) -> set[Node]:
     """What a body itself calls the end of an episode, also as the last turn has left it."""
-    own = {
-        value.node
-        for name, value in frame.environment.items()
-        if is_episode_end(name) and isinstance(value, Data)
-    }
+    own = _called_ends(frame)
     carried = paired_leaves(loop.carry_in, loop.carry_out)
     own |= {before.node for before, after in carried if after.node in own}
     # What a map stacks was a flag for each of its lanes.
     return own | {it for node in own if node.operation == "stack" for it in node.inputs}
+
+
+def flags_below(loop: Loop, frame: Frame) -> set[Node]:
+    """What the functions and loops that a body calls know as the end of an episode."""
+    frames = {it.frame for it in behind(loop.returned) if it.frame is not None} - {frame}
+    return {node for it in frames if it.is_inside(frame) for node in _called_ends(it)}
+
+
+def _called_ends(frame: Frame) -> set[Node]:
+    return {
+        value.node
+        for name, value in frame.environment.items()
+        if is_episode_end(name) and isinstance(value, Data)
+    }
