@@ -273,3 +273,31 @@ def test_reducing_goes_through_values_that_are_not_one():
         return functools.reduce(least, tables)
     """
     assert found("DF108", program) == []
+
+
+def test_what_is_compiled_for_each_thing_that_is_registered_is_called_elsewhere():
+    program = """
+    def serve(socket):
+        def make(registered):
+            def program(x):
+                return registered.go(x)
+            return program
+
+        class Program:
+            def __init__(self, registered):
+                self.programs = {"a": jax.jit(make(registered))}
+
+        cache = {}
+        while socket.alive():
+            name = socket.get()
+            record = cache.get(name)
+            if record is None:
+                record = Program(socket.load())
+                cache[name] = record
+
+    def repeat(xs):
+        for x in xs:
+            doubled = jax.jit(lambda it: it * 2)
+            print(doubled(x))
+    """
+    assert found("JT304", program) == [21]

@@ -62,7 +62,10 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     calls = [
         it
         for it in facts.events(Applied)
-        if it.transformed.kind == "jit" and not it.frame.is_staged
+        # Where it is made stands for calls elsewhere, of which nobody knows how many there are.
+        if it.transformed.kind == "jit"
+        and not it.frame.is_staged
+        and it.syntax is not it.transformed.syntax
     ]
     growing = recompiling.growing_arrays(facts) if calls else {}
     names = recompiling.growing_names(facts) if calls else []
