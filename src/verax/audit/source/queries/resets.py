@@ -45,11 +45,16 @@ def resets(facts: SourceFacts) -> Iterator[Reset]:
         judged = _without_shape(flag.node)
         frames = [it for it in call.frame.callers() if not isinstance(it.function, ast.Lambda)]
         known = [it for it in frames if is_end(facts, judged, it)]
-        # A flag that comes from a reset tells nothing of a state that goes on.
-        if not known or judged in made_from([fresh.node]) or is_fresh(_record(judged)):
+        if not known or judged in made_from([fresh.node]) or _are_of_one_reset(judged, fresh.node):
             continue
         name = facts.name_of(Data(judged))
         yield Reset(known[0], name, call.result.node, kept.node, fresh.node, is_reversed)
+
+
+def _are_of_one_reset(flag: Node, fresh: Node) -> bool:
+    """Whether a reset made both in one record: the flag then tells nothing of another state."""
+    record = _record(fresh)
+    return _record(flag) is record and is_fresh(record)
 
 
 def _record(node: Node) -> Node:
