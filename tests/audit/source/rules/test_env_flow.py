@@ -527,6 +527,36 @@ PROGRAMS = {
             batch = (one, two)
             return batch
         """,
+    "things of a state that each have their own order": """
+        from flax import struct
+
+        @struct.dataclass
+        class World:
+            discs: jax.Array
+            springs: jax.Array
+            reward: jax.Array
+
+        def permuted(key, world, sizes):
+            first, second = jax.random.split(key)
+            discs = jax.random.permutation(first, jnp.arange(sizes.discs))
+            springs = jax.random.permutation(second, jnp.arange(sizes.springs))
+            pair = (world.discs[discs], world.springs[springs])
+            return pair, World(*pair, world.reward)
+
+        def as_many(key, world, n):
+            first, second = jax.random.split(key)
+            discs = jax.random.permutation(first, n)
+            springs = jax.random.permutation(second, n)
+            new = World(world.discs[discs], world.springs[springs], world.reward)
+            return new
+
+        def of_steps(key, world, n):
+            first, second = jax.random.split(key)
+            discs = jax.random.permutation(first, n)
+            order = jax.random.permutation(second, n)
+            new = World(world.discs[discs], world.springs, world.reward[order])  # EN020
+            return new
+        """,
     "a search that starts anew": """
         from typing import NamedTuple
 

@@ -65,13 +65,17 @@ def _data(rows: Rows) -> Data:
 
 def _differing(parts: list[Rows], sameness: Sameness) -> tuple[Rows, Rows, str] | None:
     """Two arrays from the same place whose rows were put into different orders."""
+    from ...source.queries.rows import belong_together
+
     shuffled = [it for it in parts if it.shuffled is not None]
     for one in shuffled:
         for other in shuffled:
             assert one.shuffled is not None
             assert other.shuffled is not None
             is_same = sameness.are(one.shuffled, other.shuffled)
-            if not is_same and not one.origins.isdisjoint(other.origins):
+            if is_same or one.origins.isdisjoint(other.origins):
+                continue
+            if belong_together(one, other, sameness):
                 return other, one, "shuffled"
     flattened = [it for it in parts if it.flattened is not None]
     exchanged = [it for it in flattened if it.exchanged is not None]
@@ -97,8 +101,9 @@ orders, or flattened with time and environments exchanged in one of them, every 
 with what another one has led to; all shapes are right.
 
 Reported for arrays in one tuple, record or dict that are taken from one record or loop, when they
-are indexed by different random permutations, or when one of at least three was flattened after two
-of its axes changed places.""",
+are indexed by different random permutations of the same length, or when one of at least three was
+flattened after two of its axes changed places. Parts with names are told of if one of these is for
+what a learner is given: bodies and joints of a state each have an order of their own.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

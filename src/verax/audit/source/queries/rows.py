@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ...words import is_episode_end, words_of
 from ..graph import Node
-from ..values import Instance, Mapping, Sequence, leaves
+from ..values import Constant, Data, Instance, Mapping, Sequence, leaves
+from .names import named_parts
 
 if TYPE_CHECKING:
     from ..facts import SourceFacts
     from ..frame import Frame
+    from .sameness import Sameness
 
 SHUFFLE = "jax.random.permutation"
 _TAKES = frozenset(("jax.numpy.take", "ndarray.take"))
@@ -32,12 +35,13 @@ _KEEPS = frozenset(
 class Rows:
     """What was done to the rows of an array: `shuffled` by which order, `flattened` where.
 
-    `exchanged` is where two axes changed places before they were made into one. `origins` are
-    the records, or the outputs of a loop, that it was taken from, `wider_origins` also what these
-    were made from.
+    `name` is that of the field or key that it was put into, if there is one. `exchanged` is where
+    two axes changed places before they were made into one. `origins` are the records, or the
+    outputs of a loop, that it was taken from, `wider_origins` also what these were made from.
     """
 
     leaf: Node
+    name: str
     shuffled: Node | None
     flattened: Node | None
     exchanged: Node | None
@@ -53,12 +57,14 @@ def together(facts: SourceFacts) -> Iterator[tuple[Frame, ast.stmt, list[Rows]]]
                 continue
             for statement, value in frame.steps:
                 if isinstance(value, (Sequence, Mapping, Instance)):
-                    parts = [rows_of(it.node) for it in leaves(value, 30)]
+                    names = {node: name for name, node in named_parts(value)}
+                    found = [it.node for it in leaves(value, 30)]
+                    parts = [rows_of(it, names.get(it, "")) for it in found]
                     if len(parts) > 1:
                         yield frame, statement, parts
 
 
-def rows_of(leaf: Node) -> Rows:
+def rows_of(leaf: Node, name: str = "") -> Rows:
     """What was done to the rows of an array since it was taken from where it comes from."""
     node, shuffled, flattened, exchanged = leaf, None, None, None
     for _ in range(24):
@@ -74,7 +80,41 @@ def rows_of(leaf: Node) -> Rows:
         elif not (node.operation in _KEEPS or _is_part(node)):
             break
         node = node.inputs[0]
-    return Rows(leaf, shuffled, flattened, exchanged, _origins(node), _origins(node, True))
+    return Rows(leaf, name, shuffled, flattened, exchanged, _origins(node), _origins(node, True))
+
+
+def belong_together(one: Rows, other: Rows, sameness: Sameness) -> bool:
+    """Whether row i of one array is to meet row i of another one, as far as a program shows it.
+
+    They are as many for certain, and no names tell that they are different kinds of things: the
+    bodies and the joints of a state have an order of their own.
+    """
+    names = (one.name, other.name)
+    is_named = any(names) and not any(map(_is_of_examples, names))
+    return not is_named and _are_as_many(one.shuffled, other.shuffled, sameness)
+
+
+# What a learner is given for each step, or each example.
+_EXAMPLES = frozenset(
+    "obs observation observations action actions reward rewards value values advantage advantages "
+    "return returns target targets label labels input inputs x y image images logp".split()
+)
+
+
+def _is_of_examples(name: str) -> bool:
+    return not _EXAMPLES.isdisjoint(words_of(name)) or is_episode_end(name)
+
+
+def _are_as_many(one: Node | None, other: Node | None, sameness: Sameness) -> bool:
+    """Whether two orders are certainly of the same length."""
+    if one is None or other is None or len(one.operands) < 2 or len(other.operands) < 2:
+        return False
+    first, second = one.operands[1], other.operands[1]
+    if isinstance(first, Data) and isinstance(second, Data):
+        return sameness.are(first.node, second.node)
+    if isinstance(first, Constant) and isinstance(second, Constant):
+        return first.value == second.value
+    return False
 
 
 def _is_part(node: Node) -> bool:
