@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from .axes import annotated_shape
@@ -353,11 +354,14 @@ def _item_of_sequence(machine: Interpreter, site: Site, base: Sequence, index: V
         machine.convert(site, "index", index)
     if isinstance(index, Constant) and isinstance(index.value, str):
         _note_missing(machine, site, base, index.value)
+    _hand_out(items or ())
     found = element_of(base)
     if found is None:
         return machine.opaque("item", site, (base, index))
     # What is put into an empty list has to be found there again: no copy of it.
     is_one = items is not None or not nodes_of(found)
+    if is_one and isinstance(found, Data) and variation(nodes_of(index)):
+        is_one = False  # Each turn takes another one, if there are several turns.
     return found if is_one else _at_position(site, found, index)
 
 
@@ -405,8 +409,16 @@ def _item_of_mapping(machine: Interpreter, site: Site, base: Mapping, index: Val
             _note_missing(machine, site, base, index.value)
     elif isinstance(index, Data):
         machine.convert(site, "key", index)
+        _hand_out(base.items.values())
     joined = None if base.is_open else one_of(base.items.values())
     return machine.opaque("item", site, (base, index)) if joined is None else joined
+
+
+def _hand_out(values: Collection[Value]) -> None:
+    """One of several things is taken, who knows which: a list that is empty may be filled then."""
+    for value in values:
+        if isinstance(value, Sequence) and value.kind == "list" and value.items == []:
+            value.items, value.length = None, None
 
 
 def hashed(machine: Interpreter, site: Site, key: Value) -> None:
@@ -421,6 +433,7 @@ def hashed(machine: Interpreter, site: Site, key: Value) -> None:
 def element(machine: Interpreter, site: Site, value: Value) -> Value:
     """One of the elements that going through a value gives."""
     if isinstance(value, Sequence):
+        _hand_out(value.items or ())
         found = element_of(value)
         if found is not None:
             return found

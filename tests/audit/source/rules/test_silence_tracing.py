@@ -301,3 +301,62 @@ def test_what_is_compiled_for_each_thing_that_is_registered_is_called_elsewhere(
             print(doubled(x))
     """
     assert found("JT304", program) == [21]
+
+
+def test_a_list_in_a_table_is_filled_by_a_key_that_is_not_known():
+    program = """
+    def by_comprehension(names, found):
+        losses = {name: [] for name in names}
+        for name, loss in found:
+            losses[name].append(loss)
+        return {name: jnp.stack(it) for name, it in losses.items()}
+
+    def by_name(found):
+        losses = {"left": [], "right": []}
+        for name, loss in found:
+            losses[name].append(loss)
+        return jnp.stack(losses["left"])
+
+    def by_number(found):
+        losses = [[], []]
+        for number, loss in found:
+            losses[number].append(loss)
+        for each in losses:
+            each.append(1.0)
+        return jnp.stack(losses[0])
+
+    def one_by_one(xs):
+        losses = [[], []]
+        for each in losses:
+            for x in xs:
+                each.append(x)
+        return jnp.stack(losses[0])
+
+    def never():
+        losses = {"left": [], "right": []}
+        losses["right"].append(jnp.ones(3))
+        return jnp.stack(losses["left"])
+    """
+    assert found("AX201", program) == [31]
+
+
+def test_keys_of_a_list_are_taken_one_in_each_turn():
+    program = """
+    def drawn(keys, count):
+        return [jax.random.uniform(keys[i], (3,)) for i in range(count)]
+
+    def one(key):
+        return drawn([key], 1)
+
+    def two(key):
+        keys = list(jax.random.split(key))
+        left, right = keys
+        for i in range(2):
+            print(jax.random.uniform([left, right][i], (3,)))
+
+    def same(key):
+        keys = [key]
+        for _ in range(5):
+            print(jax.random.uniform(keys[0], (3,)))
+    """
+    assert found("RK002", program) == [16]
