@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from .axes import annotated_shape
 from .classes import is_typed_dict
 from .graph import Node
+from .parameters import FunctionSyntax, parameters, positional
 from .remember import remembered
 from .values import (
     Class,
@@ -15,7 +16,6 @@ from .values import (
     Data,
     External,
     Function,
-    FunctionSyntax,
     Instance,
     Mapping,
     Sequence,
@@ -53,13 +53,12 @@ def function_value(
 
 def positional_names(function: Function) -> list[str]:
     """The names of the parameters that can be given by position."""
-    arguments = function.syntax.args
-    return [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
+    return [it.arg for it in positional(function.syntax)]
 
 
 def all_names(function: Function) -> list[str]:
     """The names of all parameters, without `*args` and `**kwargs`."""
-    return [*positional_names(function), *(it.arg for it in function.syntax.args.kwonlyargs)]
+    return [it.arg for it in parameters(function.syntax)]
 
 
 def default_of(function: Function, name: str) -> Value | None:
@@ -112,8 +111,7 @@ def bind(
 
 def _learn_shapes(function: Function, environment: dict[str, Value], inner: Frame) -> None:
     """What annotations tell of arguments of which nothing is known."""
-    arguments = function.syntax.args
-    for argument in (*arguments.posonlyargs, *arguments.args):
+    for argument in positional(function.syntax):
         value = environment.get(argument.arg) if argument.annotation is not None else None
         if isinstance(value, Data) and value.node.shape is None:
             told = annotated_shape(argument.annotation, id(function.syntax), id(inner))
@@ -125,9 +123,8 @@ def generic_arguments(
     machine: Interpreter, function: Function, frame: Frame, traced: bool | None
 ) -> dict[str, Value]:
     """Values of which nothing is known but their parameters' annotations and defaults."""
-    arguments = function.syntax.args
     found: dict[str, Value] = {}
-    for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+    for argument in parameters(function.syntax):
         found[argument.arg] = generic(machine, function, argument, frame, traced)
     return found
 

@@ -36,6 +36,7 @@ from .values import (
 
 if TYPE_CHECKING:
     from .machine import Interpreter
+    from .parameters import FunctionSyntax
 
 
 def call_expression(machine: Interpreter, frame: Frame, syntax: ast.Call) -> Value:
@@ -215,7 +216,7 @@ def run_frame(machine: Interpreter, function: Function, inner: Frame) -> Value:
     return Constant(None)
 
 
-def _is_stub(syntax: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
+def _is_stub(syntax: FunctionSyntax) -> bool:
     """Whether a function has no code of its own."""
     if isinstance(syntax, ast.Lambda):
         return False

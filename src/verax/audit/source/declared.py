@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ..words import is_batch, is_sequence
 from .axes import annotated_shape, is_one_array
 from .events import Fact
+from .parameters import parameters
 from .shapes import Dim, Shape
 from .shapes.dims import differ
 from .shapes.names import meetings, name_of
@@ -108,8 +109,7 @@ def _parts(annotation: ast.expr, value: Value) -> Iterator[tuple[ast.expr, Data]
 
 def _annotated(function: Function, given: dict[str, Value]) -> Iterator[tuple[str, Data, Shape]]:
     """The arguments of which annotations tell something."""
-    arguments = function.syntax.args
-    for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+    for argument in parameters(function.syntax):
         value = given.get(argument.arg) if argument.annotation is not None else None
         if isinstance(value, Data) and value.node.shape is not None:
             told = annotated_shape(argument.annotation, id(function.syntax))

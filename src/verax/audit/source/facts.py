@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import TypeVar
 
 from ..finding import Evidence, Place
@@ -11,6 +12,7 @@ from .events import Call, Event, KeyUse, Record
 from .frame import Frame
 from .graph import Node
 from .machine import Interpreter
+from .parameters import NamedFunction
 from .project import Module
 from .text import text_of
 from .values import Data, Value
@@ -28,7 +30,6 @@ class SourceFacts:
     def __init__(self, machine: Interpreter, module: Module):
         self.machine = machine
         self.module = module
-        self._calls_by_name: dict[str, list[Call]] | None = None
 
     @property
     def record(self) -> Record:
@@ -39,14 +40,29 @@ class SourceFacts:
         """The events of a class, each place and context in the order of the run."""
         return self.machine.record.of(kind)
 
-    @property
+    @cached_property
+    def frames(self) -> list[Frame]:
+        """Every run of every function, of the file and of what it calls in others."""
+        return [frame for runs in self.record.runs.values() for frame in runs]
+
+    @cached_property
+    def own_frames(self) -> list[Frame]:
+        """Every run of the functions that the file defines."""
+        return [frame for frame in self.frames if frame.module is self.module]
+
+    def functions(self) -> Iterator[tuple[NamedFunction, list[Frame]]]:
+        """The functions that the file defines by a statement, each with its runs."""
+        for function, runs in self.record.runs.items():
+            if isinstance(function, NamedFunction) and runs and runs[0].module is self.module:
+                yield function, runs
+
+    @cached_property
     def calls_by_name(self) -> dict[str, list[Call]]:
         """The calls of functions outside of the project by full name, in the order of the run."""
-        if self._calls_by_name is None:
-            self._calls_by_name = {}
-            for call in self.record.of(Call):
-                self._calls_by_name.setdefault(call.name, []).append(call)
-        return self._calls_by_name
+        found: dict[str, list[Call]] = {}
+        for call in self.record.of(Call):
+            found.setdefault(call.name, []).append(call)
+        return found
 
     def calls(self, names: Iterable[str]) -> Iterator[Call]:
         """The calls of some functions, by their full names."""

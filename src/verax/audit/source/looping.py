@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from .machine import Interpreter
 
 
+# What has names of its own, and gives none to the function around it.
+_OWN_NAMES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
 @remembered
 def assigned_names(syntax: ast.AST) -> frozenset[str]:
     """The names that a piece of code assigns in its own function."""
@@ -39,7 +43,7 @@ def assigned_names(syntax: ast.AST) -> frozenset[str]:
             names.add(node.name)
             if node is not syntax:
                 continue
-        elif isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.GeneratorExp)):
+        elif isinstance(node, _OWN_NAMES):
             continue
         pending.extend(children(node))
     return frozenset(names)

@@ -1,4 +1,4 @@
-"""What is known of a piece of syntax, worked out once and kept with it."""
+"""What is known of a thing, worked out once and kept with it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ import ast
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-_Node = TypeVar("_Node", bound=ast.AST)
+_Thing = TypeVar("_Thing")
 _Known = TypeVar("_Known")
 
 
-def remembered(make: Callable[[_Node], _Known]) -> Callable[[_Node], _Known]:
-    """A function of syntax that remembers its result in the syntax: it is gone when that is."""
+def remembered(make: Callable[[_Thing], _Known]) -> Callable[[_Thing], _Known]:
+    """A function that remembers its result in what it is asked about: it is gone when that is.
+
+    Several rules ask one after the other about the same syntax, or the same program.
+    """
     key = f"{make.__module__}.{make.__name__}"
 
-    def ask(node: _Node) -> _Known:
-        known: dict[str, Any] = node.__dict__
+    def ask(thing: _Thing) -> _Known:
+        known: dict[str, Any] = thing.__dict__
         if key not in known:
-            known[key] = make(node)
+            known[key] = make(thing)
         return known[key]
 
     ask.__doc__ = make.__doc__

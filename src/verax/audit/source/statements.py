@@ -33,6 +33,7 @@ from .values import (
 if TYPE_CHECKING:
     from .frame import Frame
     from .machine import Interpreter
+    from .parameters import NamedFunction
 
 
 def _expression(machine: Interpreter, frame: Frame, syntax: ast.Expr) -> None:
@@ -241,9 +242,7 @@ def _scope(machine: Interpreter, frame: Frame, syntax: ast.Global | ast.Nonlocal
     frame.global_names = {**frame.global_names, **dict.fromkeys(syntax.names, kind)}
 
 
-def _function(
-    machine: Interpreter, frame: Frame, syntax: ast.FunctionDef | ast.AsyncFunctionDef
-) -> None:
+def _function(machine: Interpreter, frame: Frame, syntax: NamedFunction) -> None:
     name = f"{frame.name}.{syntax.name}" if frame.name else syntax.name
     value: Value = function_value(machine, frame, syntax, name)
     if frame.function is not None and isinstance(value, Function):

@@ -10,6 +10,7 @@ from .graph import Node
 
 if TYPE_CHECKING:
     from .frame import Frame
+    from .parameters import FunctionSyntax
     from .project import Module
 
 
@@ -125,9 +126,6 @@ class Mapping(Value):
 
     def __repr__(self) -> str:
         return f"dict({self.items})"
-
-
-FunctionSyntax = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 class Function(Value):

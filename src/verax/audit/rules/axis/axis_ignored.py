@@ -11,6 +11,7 @@ from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
+    from ...source.parameters import NamedFunction
 
 _NAMES = ("axis", "axes", "keepdims")
 _TAKERS = frozenset(
@@ -21,14 +22,13 @@ _TAKERS = frozenset(
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Functions that never read such a parameter, and call what has one, without it."""
-    from ...source.queries.reads import reads_of
+    from ...source.parameters import parameters
+    from ...source.queries.reads import is_ignored
 
     own = {it.name: it for it in facts.module.syntax.body if isinstance(it, ast.FunctionDef)}
-    for function, runs in facts.record.runs.items():
-        if not isinstance(function, ast.FunctionDef) or runs[0].module is not facts.module:
-            continue
-        for name in _parameters(function):
-            if name not in _NAMES or reads_of(function).count(name) or _is_deleted(function, name):
+    for function, runs in facts.functions():
+        for name in (it.arg for it in parameters(function)):
+            if name not in _NAMES or not is_ignored(function, name):
                 continue
             call = next(_without(function, name, own), None)
             if call is not None:
@@ -44,31 +44,18 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 )
 
 
-def _parameters(function: ast.FunctionDef) -> list[str]:
-    arguments = function.args
-    return [it.arg for it in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
-
-
-def _is_deleted(function: ast.FunctionDef, name: str) -> bool:
-    from ...source.remember import walked
-
-    return any(
-        isinstance(it, ast.Name) and it.id == name and not isinstance(it.ctx, ast.Load)
-        for it in walked(function)
-    )
-
-
 def _without(
-    function: ast.FunctionDef, name: str, own: dict[str, ast.FunctionDef]
+    function: NamedFunction, name: str, own: dict[str, ast.FunctionDef]
 ) -> Iterator[ast.Call]:
     """The calls of what takes an argument of some name, where it is not given."""
+    from ...source.parameters import parameters
     from ...source.remember import walked
 
     for node in walked(function):
         if not isinstance(node, ast.Call) or any(it.arg in (None, name) for it in node.keywords):
             continue
         if isinstance(node.func, ast.Name) and node.func.id in own:
-            takes = _parameters(own[node.func.id])
+            takes = [it.arg for it in parameters(own[node.func.id])]
             if name in takes and len(node.args) <= takes.index(name):
                 yield node
         elif isinstance(node.func, ast.Attribute) and node.func.attr in _TAKERS:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -11,29 +10,25 @@ from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
+    from ...source.parameters import NamedFunction
 
 _NETWORKS = frozenset("params parameters net network model critic weights q variables".split())
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Parameters of that name that a function does not read, while it reads their online kin."""
-    from ...source.queries.reads import reads_of
+    from ...source.parameters import parameters
+    from ...source.queries.reads import is_ignored, reads_of
 
-    for function, runs in facts.record.runs.items():
-        if not isinstance(function, ast.FunctionDef) or not runs:
+    for function, runs in facts.functions():
+        if not any(frame.returns for frame in runs) or _has_signature_of_kin(facts, function):
             continue
-        if runs[0].module is not facts.module or not any(frame.returns for frame in runs):
-            continue
-        if _has_signature_of_kin(facts, function):
-            continue
-        arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
-        reads = reads_of(function)
-        others = [it.arg for it in arguments if reads.count(it.arg)]
-        for argument in arguments:
+        read = [it.arg for it in parameters(function) if reads_of(function).count(it.arg)]
+        for argument in parameters(function):
             name = argument.arg
-            if _is_target(name) and not reads.count(name) and reads.is_clear:
-                online = next((it for it in others if it in _online_names(name)), None)
-                if online is not None and not _is_deleted(function, name):
+            if _is_target(name) and is_ignored(function, name):
+                online = next((it for it in read if it in _online_names(name)), None)
+                if online is not None:
                     yield RULE.finding(
                         runs[0].place(argument),
                         current=f"`{name}` is never read: only `{online}` is asked",
@@ -43,7 +38,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                     )
 
 
-def _has_signature_of_kin(facts: SourceFacts, function: ast.FunctionDef) -> bool:
+def _has_signature_of_kin(facts: SourceFacts, function: NamedFunction) -> bool:
     """Whether it is a method of classes that derive from each other, which all take the same."""
     return any(
         function in cls.syntax.body and bool(cls.bases or cls.derived)
@@ -63,15 +58,6 @@ def _online_names(target: str) -> set[str]:
     rest = [it for it in target.split("_") if it != "target"]
     kin = "_".join(rest)
     return {kin, f"online_{kin}", f"{kin}_online", "online"}
-
-
-def _is_deleted(function: ast.FunctionDef, name: str) -> bool:
-    from ...source.remember import walked
-
-    return any(
-        isinstance(it, ast.Name) and it.id == name and isinstance(it.ctx, ast.Del)
-        for it in walked(function)
-    )
 
 
 RULE = Rule(

@@ -27,9 +27,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Calls that hand on a flag under a name of the opposite meaning, or evaluate by training."""
     from ...source.remember import walked
 
-    for function, runs in facts.record.runs.items():
-        if not runs or runs[0].module is not facts.module or isinstance(function, ast.Lambda):
-            continue
+    for function, runs in facts.functions():
         for call in (it for it in walked(function) if isinstance(it, ast.Call)):
             for keyword in call.keywords:
                 yield from _of_keyword(runs[0], function, call, keyword)

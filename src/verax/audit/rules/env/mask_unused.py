@@ -104,12 +104,7 @@ def _carry_outside(loop: Loop) -> Value | None:
 def _is_returned(facts: SourceFacts, node: Node) -> bool:
     from ...source.values import nodes_of
 
-    return any(
-        node in nodes_of(value)
-        for frames in facts.record.runs.values()
-        for frame in frames
-        for _, value in frame.returns
-    )
+    return any(node in nodes_of(value) for frame in facts.frames for _, value in frame.returns)
 
 
 RULE = Rule(

@@ -18,23 +18,20 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Records of a transition whose observation is made from their action."""
-    for frames in facts.record.runs.values():
-        for frame in frames:
-            if frame.module is not facts.module:
-                continue
-            for statement, value in frame.steps:
-                fields = _fields(value)
-                if fields is None or _is_given(frame, fields["obs"]):
-                    continue  # Who calls this function gives the observation.
-                if _is_made_from(fields["obs"], fields["action"]):
-                    yield RULE.finding(
-                        frame.place(statement),
-                        current="the observation of this record is made from its action, so it is "
-                        "what came after; the record has another field for that",
-                        expected="the observation for which the action was chosen",
-                        fix="store the observation from before the step",
-                        engine=Engine.SOURCE,
-                    )
+    for frame in facts.own_frames:
+        for statement, value in frame.steps:
+            fields = _fields(value)
+            if fields is None or _is_given(frame, fields["obs"]):
+                continue  # Who calls this function gives the observation.
+            if _is_made_from(fields["obs"], fields["action"]):
+                yield RULE.finding(
+                    frame.place(statement),
+                    current="the observation of this record is made from its action, so it is "
+                    "what came after; the record has another field for that",
+                    expected="the observation for which the action was chosen",
+                    fix="store the observation from before the step",
+                    engine=Engine.SOURCE,
+                )
 
 
 def _is_given(frame: Frame, node: Node) -> bool:

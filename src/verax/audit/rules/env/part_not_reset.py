@@ -79,12 +79,11 @@ def _is_of_an_episode(facts: SourceFacts, update: Update, part: Part) -> bool:
     cls = class_of(update.state)
     if cls is None or not _are_scaled(update):
         return False
-    for frames in facts.record.runs.values():
-        for frame in frames:
-            for value in (it for _, returned in frame.returns for it in records_in(returned)):
-                made = own_parts(value).get(part.name) if class_of(value) is cls else None
-                if isinstance(made, Data) and made.node.operation not in _GIVEN | _EMPTY:
-                    return True
+    for frame in facts.frames:
+        for value in (it for _, returned in frame.returns for it in records_in(returned)):
+            made = own_parts(value).get(part.name) if class_of(value) is cls else None
+            if isinstance(made, Data) and made.node.operation not in _GIVEN | _EMPTY:
+                return True
     return False
 
 

@@ -18,27 +18,24 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Functions that draw an action and ask for the probability of something else."""
-    for frames in facts.record.runs.values():
-        for frame in frames:
-            if frame.module is not facts.module:
-                continue
-            action, log_prob = _named(frame, _ACTIONS), _named(frame, _LOG_PROBS)
-            if action is None or log_prob is None or not _asks(frame, log_prob[1]):
-                continue
-            drawn = _drawn(action[1])
-            if not drawn or not drawn.isdisjoint(log_prob[1].ancestors()):
-                continue
-            if _knows_another(facts, frame, log_prob[1]) or log_prob[1].place is None:
-                continue
-            yield RULE.finding(
-                log_prob[1].place,
-                current=f"`{action[0]}` is drawn here, and `{log_prob[0]}` has nothing to do with "
-                "what was drawn",
-                expected="the probability is that of the action which is taken",
-                fix=f"ask for the probability of `{action[0]}`",
-                evidence=(Evidence("the action is drawn here", action[1].place),),
-                engine=Engine.SOURCE,
-            )
+    for frame in facts.own_frames:
+        action, log_prob = _named(frame, _ACTIONS), _named(frame, _LOG_PROBS)
+        if action is None or log_prob is None or not _asks(frame, log_prob[1]):
+            continue
+        drawn = _drawn(action[1])
+        if not drawn or not drawn.isdisjoint(log_prob[1].ancestors()):
+            continue
+        if _knows_another(facts, frame, log_prob[1]) or log_prob[1].place is None:
+            continue
+        yield RULE.finding(
+            log_prob[1].place,
+            current=f"`{action[0]}` is drawn here, and `{log_prob[0]}` has nothing to do with "
+            "what was drawn",
+            expected="the probability is that of the action which is taken",
+            fix=f"ask for the probability of `{action[0]}`",
+            evidence=(Evidence("the action is drawn here", action[1].place),),
+            engine=Engine.SOURCE,
+        )
 
 
 _ACTIONS = ("action", "actions", "act", "a")

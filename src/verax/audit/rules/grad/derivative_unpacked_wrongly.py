@@ -28,15 +28,14 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
     made = {id(it.outside): derivative_in(it.transformed) for it in facts.events(Applied)}
     yield from _passed_on(facts, made)
-    for runs in facts.record.runs.values():
-        for frame in runs:
-            for statement, value in frame.steps:
-                derivative = made.get(id(value))
-                if derivative is None or not isinstance(statement, ast.Assign):
-                    continue
-                target = statement.targets[0]
-                if isinstance(target, (ast.Tuple, ast.List)):
-                    yield from _judged(frame, target, derivative)
+    for frame in facts.frames:
+        for statement, value in frame.steps:
+            derivative = made.get(id(value))
+            if derivative is None or not isinstance(statement, ast.Assign):
+                continue
+            target = statement.targets[0]
+            if isinstance(target, (ast.Tuple, ast.List)):
+                yield from _judged(frame, target, derivative)
 
 
 def _passed_on(facts: SourceFacts, made: dict[int, Transformed | None]) -> Iterator[Finding]:

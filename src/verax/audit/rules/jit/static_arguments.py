@@ -46,6 +46,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
 def _missing(made: Made) -> Iterator[Finding]:
     from ...source.binding import all_names
     from ...source.library.options import constants, free_names
+    from ...source.parameters import positional
     from ...source.values import Bound, Function, Partial
 
     value = made.transformed.function
@@ -53,7 +54,7 @@ def _missing(made: Made) -> Iterator[Finding]:
     if not isinstance(function, Function):
         return
     positions = free_names(made.transformed)
-    taken = len(function.syntax.args.posonlyargs + function.syntax.args.args) - len(positions)
+    taken = len(positional(function.syntax)) - len(positions)
     names = all_names(function)[taken:]
     arguments = function.syntax.args
     for option in _OPTIONS:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity, Verified
-from ...source.values import FunctionSyntax
+from ...source.parameters import FunctionSyntax
 from ...trace.facts import Facts
 from .._rule import Rule
 

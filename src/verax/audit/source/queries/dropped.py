@@ -17,6 +17,7 @@ from ...words import words_of
 from ..frame import Frame
 from ..graph import Node, sources
 from ..looping import assigned_names
+from ..parameters import NamedFunction, positional
 from ..remember import walked
 from ..values import Data, Sequence, Value, nodes_of
 from .dropped_states import named_parts_of
@@ -53,9 +54,7 @@ class Dropped:
 
 def dropped_values(facts: SourceFacts) -> Iterator[Dropped]:
     """All such values, in every run of every function."""
-    for function, runs in facts.record.runs.items():
-        if isinstance(function, ast.Lambda) or not runs or runs[0].module is not facts.module:
-            continue
+    for function, runs in facts.functions():
         yield from _unread_copies(function, runs[0])
         candidates: set[tuple[ast.stmt, str]] | None = None
         for frame in runs:
@@ -65,7 +64,7 @@ def dropped_values(facts: SourceFacts) -> Iterator[Dropped]:
                 yield from _of_run(function, frame, candidates)
 
 
-def _unread_copies(function: ast.AST, frame: Frame) -> Iterator[Dropped]:
+def _unread_copies(function: NamedFunction, frame: Frame) -> Iterator[Dropped]:
     """`moved = state.replace(force=force)` that nothing reads, while `state` is used on."""
     for statement, _ in frame.steps:
         call = statement.value if isinstance(statement, ast.Assign) else None
@@ -92,7 +91,7 @@ def _copied(call: ast.Call) -> str:
     return called.value.id if is_copy and isinstance(called.value, ast.Name) else ""
 
 
-def _unread_statements(function: ast.AST, frame: Frame) -> set[tuple[ast.stmt, str]]:
+def _unread_statements(function: NamedFunction, frame: Frame) -> set[tuple[ast.stmt, str]]:
     """Statements, each with a name that gets a value there which nothing reads."""
     found: set[tuple[ast.stmt, str]] = set()
     if not any(_is_computed(part) for _, value in frame.steps for part in _parts(value)):
@@ -122,7 +121,7 @@ def _target_names(target: ast.expr) -> Iterator[str]:
 
 
 def _of_run(
-    function: ast.AST, frame: Frame, candidates: set[tuple[ast.stmt, str]]
+    function: NamedFunction, frame: Frame, candidates: set[tuple[ast.stmt, str]]
 ) -> Iterator[Dropped]:
     live = _live(frame)
     reads = reads_of(function)
@@ -294,7 +293,7 @@ def _first_after(
 
 
 def _lost(
-    function: ast.AST,
+    function: NamedFunction,
     frame: Frame,
     live: set[Node],
     reads: Reads,
@@ -303,9 +302,8 @@ def _lost(
     value: Data,
 ) -> Iterator[Dropped]:
     """The parameter that only this value is made from."""
-    assert isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
     made_from = set(value.node.ancestors())
-    for argument in (*function.args.posonlyargs, *function.args.args):
+    for argument in positional(function):
         if not _is_lost(function, frame, live, reads, argument.arg, made_from):
             continue
         merge = _merge_after(frame, live, statement)
@@ -315,7 +313,7 @@ def _lost(
 
 
 def _is_lost(
-    function: ast.AST,
+    function: NamedFunction,
     frame: Frame,
     live: set[Node],
     reads: Reads,

@@ -36,11 +36,8 @@ class DroppedState(NamedTuple):
 
 def dropped_states(facts: SourceFacts) -> Iterator[DroppedState]:
     """The statements of a file that drop a new state."""
-    frames = [frame for frames in facts.record.runs.values() for frame in frames]
     mutated, optimised = _mutated(facts), _optimised(facts)
-    for frame in frames:
-        if frame.module is not facts.module:
-            continue
+    for frame in facts.own_frames:
         for statement, value in frame.steps:
             if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
                 continue
@@ -58,16 +55,11 @@ def dropped_states(facts: SourceFacts) -> Iterator[DroppedState]:
 
 def dropped_versions(facts: SourceFacts) -> Iterator[tuple[Event, str]]:
     """Statements that only call for a new version of a state, `stats.update(x)`, and its name."""
-    for frames in facts.record.runs.values():
-        for frame in frames:
-            if frame.module is not facts.module:
-                continue
-            for statement, value in frame.steps:
-                call = statement.value if isinstance(statement, ast.Expr) else None
-                if isinstance(call, ast.Call) and _is_state(value):
-                    yield from (
-                        (Event(call, frame), it) for it in _old_versions(frame, call, value)
-                    )
+    for frame in facts.own_frames:
+        for statement, value in frame.steps:
+            call = statement.value if isinstance(statement, ast.Expr) else None
+            if isinstance(call, ast.Call) and _is_state(value):
+                yield from ((Event(call, frame), it) for it in _old_versions(frame, call, value))
 
 
 def _is_state(value: Value) -> bool:

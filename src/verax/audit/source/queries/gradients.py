@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from ..events import Applied
 from ..graph import Node
 from ..library.options import DERIVATIVES, argument_numbers
+from ..remember import remembered
 from ..values import Constant, Data, Instance, Mapping, Sequence, Value, leaves, nodes_of
 from .flatness import flat, is_integer
 from .sameness import Sameness
@@ -217,19 +217,13 @@ class Flow:
         }
 
 
+@remembered
 def flows(facts: SourceFacts) -> list[Flow]:
     """The flow of gradients in every differentiated function of a program."""
-    known = _KNOWN.get(facts)
-    if known is None:
-        context = Context(facts)
-        kinds = DERIVATIVES | {"vjp", "jvp"}
-        events = [it for it in facts.events(Applied) if it.transformed.kind in kinds]
-        known = _KNOWN[facts] = [Flow(event, context) for event in events]
-    return known
-
-
-# The rules of a family ask one after the other about the same program.
-_KNOWN: WeakKeyDictionary[SourceFacts, list[Flow]] = WeakKeyDictionary()
+    context = Context(facts)
+    kinds = DERIVATIVES | {"vjp", "jvp"}
+    events = [it for it in facts.events(Applied) if it.transformed.kind in kinds]
+    return [Flow(event, context) for event in events]
 
 
 def loss_of(event: Applied) -> Value:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Place
 from ..frame import Frame
+from ..parameters import NamedFunction, positional
 from ..remember import walked
 from ..text import text_of
 
@@ -31,17 +32,16 @@ class Kept:
 
 def kept_fields(facts: SourceFacts) -> Iterator[Kept]:
     """All such records of a file."""
-    for function, runs in facts.record.runs.items():
-        is_function = isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
-        if is_function and runs and runs[0].module is facts.module and _reads_fields(function):
+    for function, runs in facts.functions():
+        if _reads_fields(function):
             yield from _of_function(runs[0], function)
 
 
-def _reads_fields(function: ast.AST) -> bool:
+def _reads_fields(function: NamedFunction) -> bool:
     return any(isinstance(it, ast.Attribute) for it in walked(function))
 
 
-def _of_function(frame: Frame, function: ast.AST) -> Iterator[Kept]:
+def _of_function(frame: Frame, function: NamedFunction) -> Iterator[Kept]:
     made: dict[str, list[ast.Assign]] = {}
     for statement, _ in frame.steps:
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
@@ -74,19 +74,19 @@ class _Record:
         return _is_field(self.given[field], self.owner, field)
 
 
-def _records(function: ast.AST) -> Iterator[_Record]:
+def _records(function: NamedFunction) -> Iterator[_Record]:
     """Copies with some fields replaced, records with fields of another one, and states given back.
 
     In `Record(a, old.b)` a field is known by having the name of what it is given.
     """
-    assert isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
     fields = _fields_of_names(function)
+    given = {it.arg for it in positional(function)}
     for node in walked(function):
         if isinstance(node, ast.Call):
             yield from _of_call(node, fields)
         elif isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple):
             for element in node.value.elts:
-                if isinstance(element, ast.Name) and element.id in _parameters(function):
+                if isinstance(element, ast.Name) and element.id in given:
                     yield _Record(element, element.id, {}, fields.get(element.id, frozenset()))
 
 
@@ -110,7 +110,7 @@ def _of_call(call: ast.Call, fields: dict[str, frozenset[str]]) -> Iterator[_Rec
             yield _Record(call, owners.pop(), named, frozenset())
 
 
-def _is_set_before(function: ast.AST, record: _Record) -> bool:
+def _is_set_before(function: NamedFunction, record: _Record) -> bool:
     """Whether the older record's name gets another value before a record is made from it."""
     return any(
         isinstance(it, ast.Name)
@@ -136,17 +136,13 @@ def _is_field(value: ast.expr, owner: str, field: str) -> bool:
     )
 
 
-def _fields_of_names(function: ast.AST) -> dict[str, frozenset[str]]:
+def _fields_of_names(function: NamedFunction) -> dict[str, frozenset[str]]:
     """The fields that a function reads of what it has a name for."""
     found: dict[str, set[str]] = {}
     for node in walked(function):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             found.setdefault(node.value.id, set()).add(node.attr)
     return {owner: frozenset(names) for owner, names in found.items()}
-
-
-def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
-    return {it.arg for it in (*function.args.posonlyargs, *function.args.args)}
 
 
 def _is_update(statement: ast.Assign, record: _Record, field: str) -> bool:

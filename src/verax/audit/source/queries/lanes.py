@@ -35,11 +35,10 @@ class Lane:
 
 def runs_inside_maps(facts: SourceFacts) -> Iterator[Frame]:
     """The runs of functions inside of `vmap` and `pmap`, at any depth."""
-    for frames in facts.record.runs.values():
-        for frame in frames:
-            region = frame.region
-            if region is not None and any(it.kind in ("vmap", "pmap") for it in region.chain()):
-                yield frame
+    for frame in facts.frames:
+        region = frame.region
+        if region is not None and any(it.kind in ("vmap", "pmap") for it in region.chain()):
+            yield frame
 
 
 def lanes_of(frame: Frame) -> dict[str, Lane]:

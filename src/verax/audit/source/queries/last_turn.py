@@ -31,9 +31,7 @@ class LastTurn:
 
 def last_turns(facts: SourceFacts) -> Iterator[LastTurn]:
     """All of them, in each function once."""
-    for function, runs in facts.record.runs.items():
-        if isinstance(function, ast.Lambda) or not runs or runs[0].module is not facts.module:
-            continue
+    for function, runs in facts.functions():
         for loop, statement, name in _given_in_loops(function):
             frame = runs[0]
             base = _written_base(loop, statement)

@@ -6,14 +6,13 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from ...finding import Place
 from ..classes import innermost_function
 from ..events import Event, Loop
 from ..frame import Frame, Region
 from ..graph import Node, sources
-from ..remember import walked
+from ..remember import remembered, walked
 from ..shapes import Shape
 from ..shapes.shape import show_shape
 from ..shaping import size_symbol
@@ -21,7 +20,6 @@ from ..values import Constant, Data, Instance, Mapping, Sequence, Value, nodes_o
 
 if TYPE_CHECKING:
     from ..facts import SourceFacts
-    from ..machine import Interpreter
 
 
 def paired_leaves(one: Value | None, other: Value | None) -> Iterator[tuple[Data, Data]]:
@@ -74,18 +72,13 @@ def _called_instead(facts: SourceFacts, frame: Frame, call: ast.expr) -> Frame |
     return None
 
 
-_FRAMES: WeakKeyDictionary[Interpreter, dict[ast.AST, list[Frame]]] = WeakKeyDictionary()
-
-
+@remembered
 def frames_by_call(facts: SourceFacts) -> dict[ast.AST, list[Frame]]:
     """The runs of functions by where they were called."""
-    found = _FRAMES.get(facts.machine)
-    if found is None:
-        found = _FRAMES[facts.machine] = {}
-        for frames in facts.record.runs.values():
-            for frame in frames:
-                if frame.called_at is not None:
-                    found.setdefault(frame.called_at, []).append(frame)
+    found: dict[ast.AST, list[Frame]] = {}
+    for frame in facts.frames:
+        if frame.called_at is not None:
+            found.setdefault(frame.called_at, []).append(frame)
     return found
 
 

@@ -10,10 +10,10 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from ...words import words_of
 from ..graph import Node
+from ..remember import remembered
 from ..text import text_of
 from ..values import Constant, Data, Value, nodes_of
 from .meaning import first_behind
@@ -21,7 +21,6 @@ from .nodes import all_nodes, names_axis, users_of
 
 if TYPE_CHECKING:
     from ..facts import SourceFacts
-    from ..machine import Interpreter
 
 _WORDS = frozenset("mask masks valid pad padding legal available".split())
 # They are made by chance, or choose which position may look at which.
@@ -33,9 +32,6 @@ _MODULES = ("jax.numpy", "jax.lax", "ndarray", "jax.nn")
 _MEANS = frozenset(("jax.numpy.mean", "ndarray.mean"))
 _POSITIONS = frozenset(("jax.numpy.arange", "numpy.arange", "jax.lax.iota"))
 _ELEMENTWISE = frozenset(("+", "-", "*", "/", "**", "-x", "item", "stack"))
-_NAMES: WeakKeyDictionary[Interpreter, dict[Node, str]] = WeakKeyDictionary()
-# Several rules ask one after the other about the same program.
-_MASKED: WeakKeyDictionary[SourceFacts, list[Masked]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,14 +80,13 @@ def centred_with_padding(facts: SourceFacts) -> Iterator[tuple[Node, Masked]]:
                 yield mean, masked
 
 
-def _all_masked(facts: SourceFacts) -> Iterator[tuple[Masked, dict[Node, list[Node]]]]:
+@remembered
+def _all_masked(facts: SourceFacts) -> list[tuple[Masked, dict[Node, list[Node]]]]:
     """What is masked, with what is made from what."""
-    found = _MASKED.get(facts)
-    if found is None:
-        known = (_masked(facts, node) for node in all_nodes(facts))
-        found = _MASKED[facts] = [it for it in known if it is not None]
+    known = (_masked(facts, node) for node in all_nodes(facts))
+    found = [it for it in known if it is not None]
     users = users_of(all_nodes(facts)) if found else {}
-    return ((it, users) for it in found)
+    return [(it, users) for it in found]
 
 
 def _masked(facts: SourceFacts, node: Node) -> Masked | None:
@@ -160,16 +155,14 @@ def _name(facts: SourceFacts, node: Node) -> str:
     return "" if is_drawn else name.strip("'\"")
 
 
+@remembered
 def _names(facts: SourceFacts) -> dict[Node, str]:
     """The names of values that functions know as masks."""
-    found = _NAMES.get(facts.machine)
-    if found is None:
-        found = _NAMES[facts.machine] = {}
-        for frames in facts.record.runs.values():
-            for frame in frames:
-                for name, value in (*frame.environment.items(), *frame.given.items()):
-                    if isinstance(value, Data) and not _WORDS.isdisjoint(words_of(name)):
-                        found.setdefault(value.node, name)
+    found: dict[Node, str] = {}
+    for frame in facts.frames:
+        for name, value in (*frame.environment.items(), *frame.given.items()):
+            if isinstance(value, Data) and not _WORDS.isdisjoint(words_of(name)):
+                found.setdefault(value.node, name)
     return found
 
 

@@ -5,43 +5,38 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from ...finding import Place
 from ..events import Fact
 from ..graph import Node
+from ..remember import remembered
 from ..values import nodes_of
 
 if TYPE_CHECKING:
     from ..facts import SourceFacts
     from ..frame import Frame
-    from ..machine import Interpreter
 
-_NODES: WeakKeyDictionary[Interpreter, list[Node]] = WeakKeyDictionary()
 _SCALED = frozenset(("*", "/", "-x", "+x"))
 
 
+@remembered
 def all_nodes(facts: SourceFacts) -> list[Node]:
     """Everything that statements and returns are made from, in this file and what it calls."""
-    found = _NODES.get(facts.machine)
-    if found is None:
-        found = _NODES[facts.machine] = list(_walk(facts))
-    return found
+    return list(_walk(facts))
 
 
 def _walk(facts: SourceFacts) -> Iterator[Node]:
     seen: set[Node] = set()
     pending: list[Node] = []
-    for frames in facts.record.runs.values():
-        for frame in frames:
-            for _, value in (*frame.steps, *frame.returns):
-                pending.extend(nodes_of(value))
-            while pending:
-                node = pending.pop()
-                if node not in seen:
-                    seen.add(node)
-                    yield node
-                    pending.extend(node.inputs)
+    for frame in facts.frames:
+        for _, value in (*frame.steps, *frame.returns):
+            pending.extend(nodes_of(value))
+        while pending:
+            node = pending.pop()
+            if node not in seen:
+                seen.add(node)
+                yield node
+                pending.extend(node.inputs)
 
 
 def users_of(nodes: list[Node]) -> dict[Node, list[Node]]:

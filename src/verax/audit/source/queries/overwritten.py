@@ -41,9 +41,7 @@ class Overwritten:
 
 def overwritten_values(facts: SourceFacts) -> Iterator[Overwritten]:
     """All of them, in each function once."""
-    for function, runs in facts.record.runs.items():
-        if isinstance(function, ast.Lambda) or not runs or runs[0].module is not facts.module:
-            continue
+    for function, runs in facts.functions():
         pairs = _stored_twice(function)
         if pairs:
             yield from _of_run(function, runs[0], pairs)

@@ -31,9 +31,7 @@ class Overwritten:
 def overwritten(facts: SourceFacts) -> Iterator[Overwritten]:
     """All such results of a file."""
     told: set[ast.stmt] = set()
-    for function, runs in facts.record.runs.items():
-        if not runs or runs[0].module is not facts.module:
-            continue
+    for function, runs in facts.functions():
         for block in _blocks(function):
             for first, second, name, total in _in_block(block):
                 place = runs[0].place

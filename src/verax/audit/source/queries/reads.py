@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass, field
 
 from ..looping import assigned_names
+from ..parameters import FunctionSyntax, NamedFunction, parameters
 from ..remember import remembered, walked
 from .syntax import holds
 
@@ -76,20 +77,28 @@ def _hide(found: Reads, inner: list[ast.AST]) -> None:
     """Leave out what functions inside read of their own, by the same names."""
     for scope in inner:
         if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            shared = [name for name in _own_names(scope) if name in found.lines]
+            shared = [name for name in own_names(scope) if name in found.lines]
             body = scope.body if isinstance(scope.body, list) else [scope.body]
             own = {node for it in body for node in walked(it)} if shared else set[ast.AST]()
             for name in shared:
                 found.lines[name] = [it for it in found.lines[name] if it not in own]
 
 
-def _own_names(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:
+def own_names(function: FunctionSyntax) -> frozenset[str]:
     """The names that a function gives values of its own: its parameters and what it assigns."""
     arguments = function.args
-    every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-    names = {it.arg for it in (*every, arguments.vararg, arguments.kwarg) if it is not None}
+    every = (*parameters(function), arguments.vararg, arguments.kwarg)
+    names = {it.arg for it in every if it is not None}
     if isinstance(function, ast.Lambda):
         return frozenset(names)
     outside = [it for it in walked(function) if isinstance(it, (ast.Global, ast.Nonlocal))]
     names |= assigned_names(function) - {function.name}
     return frozenset(names.difference(*(it.names for it in outside)))
+
+
+def is_ignored(function: NamedFunction, parameter: str) -> bool:
+    """Whether a function does nothing with a parameter, without saying so by `del parameter`."""
+    reads = reads_of(function)
+    names = (it for it in walked(function) if isinstance(it, ast.Name))
+    is_changed = any(it.id == parameter and not isinstance(it.ctx, ast.Load) for it in names)
+    return reads.is_clear and not reads.count(parameter) and not is_changed

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from ..frame import Frame
 from ..graph import Node
+from ..remember import remembered
 from ..values import Data, Value, nodes_of
 from .updates import own_parts, records_in
 
@@ -41,18 +41,11 @@ class Ring:
     position_name: str
 
 
-_RINGS: WeakKeyDictionary[SourceFacts, list[Ring]] = WeakKeyDictionary()
-
-
+@remembered
 def rings(facts: SourceFacts) -> list[Ring]:
     """All new versions of such buffers."""
-    found = _RINGS.get(facts)
-    if found is None:
-        found = _RINGS[facts] = []
-        # Only where something is kept below a limit.
-        if any(name in _LEAST for name in facts.calls_by_name):
-            found += _rings(facts)
-    return found
+    has_limit = any(name in _LEAST for name in facts.calls_by_name)
+    return list(_rings(facts)) if has_limit else []
 
 
 def _rings(facts: SourceFacts) -> Iterator[Ring]:
@@ -83,13 +76,12 @@ def _row_of(node: Node) -> Node | None:
 
 def _versions(facts: SourceFacts) -> Iterator[tuple[Frame, ast.AST, dict[str, Node]]]:
     """The records that functions of the file make, be it by replacing parts of another one."""
-    for frames in facts.record.runs.values():
-        for frame in frames:
-            # With what is not known, so that parts have the names of their fields.
-            if frame.module is facts.module and frame.region is None:
-                for syntax, value in frame.returns:
-                    for state in records_in(value):
-                        yield frame, syntax, _nodes(own_parts(state))
+    for frame in facts.own_frames:
+        # With what is not known, so that parts have the names of their fields.
+        if frame.region is None:
+            for syntax, value in frame.returns:
+                for state in records_in(value):
+                    yield frame, syntax, _nodes(own_parts(state))
     names = [it for it in facts.calls_by_name if it.rpartition(".")[2] in ("replace", "_replace")]
     for call in facts.calls(names):
         if call.frame.module is facts.module and call.frame.region is None:

@@ -51,17 +51,14 @@ class Rows:
 
 def together(facts: SourceFacts) -> Iterator[tuple[Frame, ast.stmt, list[Rows]]]:
     """The arrays in every tuple, record or dict that functions of the file put together."""
-    for frames in facts.record.runs.values():
-        for frame in frames:
-            if frame.module is not facts.module:
-                continue
-            for statement, value in frame.steps:
-                if isinstance(value, (Sequence, Mapping, Instance)):
-                    names = {node: name for name, node in named_parts(value)}
-                    found = [it.node for it in leaves(value, 30)]
-                    parts = [rows_of(it, names.get(it, "")) for it in found]
-                    if len(parts) > 1:
-                        yield frame, statement, parts
+    for frame in facts.own_frames:
+        for statement, value in frame.steps:
+            if isinstance(value, (Sequence, Mapping, Instance)):
+                names = {node: name for name, node in named_parts(value)}
+                found = [it.node for it in leaves(value, 30)]
+                parts = [rows_of(it, names.get(it, "")) for it in found]
+                if len(parts) > 1:
+                    yield frame, statement, parts
 
 
 def rows_of(leaf: Node, name: str = "") -> Rows:

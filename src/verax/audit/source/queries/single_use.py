@@ -6,7 +6,9 @@ import ast
 from collections.abc import Iterable
 from typing import cast
 
+from ..parameters import FunctionSyntax, NamedFunction
 from ..remember import children, walked
+from .reads import own_names
 
 # What was used of a variable: all of it, or the parts with certain numbers.
 _All = None
@@ -15,44 +17,25 @@ _Used = dict[str, frozenset[int | None]]
 # These tell of an array without its numbers.
 _ABOUT = frozenset(("shape", "dtype", "ndim", "size"))
 _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 class _TwiceError(Exception):
     """A variable is used again, or in a way that is not followed."""
 
 
-def names_once(function: ast.FunctionDef | ast.AsyncFunctionDef, names: Iterable[str]) -> bool:
+def names_once(function: NamedFunction, names: Iterable[str]) -> bool:
     """Whether on every way each of these variables is named at most once after it is assigned.
 
     All of them have to be the function's own. `keys[0]` and `keys[1]` are different parts.
     """
     wanted = frozenset(names)
-    if not wanted <= _own_names(function):
+    if not wanted <= own_names(function):
         return False
     try:
         _Ways(wanted).block(function.body, {})
     except _TwiceError:
         return False
     return True
-
-
-def _own_names(function: _Function) -> set[str]:
-    """The parameters and variables of a function."""
-    arguments = function.args
-    given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    given += [it for it in (arguments.vararg, arguments.kwarg) if it is not None]
-    found = {it.arg for it in given}
-    pending = list(children(function))
-    while pending:
-        node = pending.pop()
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found.add(node.id)
-        if isinstance(node, (ast.Global, ast.Nonlocal)):
-            found.difference_update(node.names)
-        elif not isinstance(node, (_Function, ast.ClassDef)):
-            pending += children(node)
-    return found
 
 
 class _Ways:
@@ -208,9 +191,9 @@ class _Ways:
             if isinstance(it, ast.Name) and it.id in names:
                 raise _TwiceError
 
-    def _forbid_inside(self, function: _Function) -> None:
+    def _forbid_inside(self, function: FunctionSyntax) -> None:
         """The same for a function that is defined here, and has names of its own."""
-        own = _own_names(function)
+        own = own_names(function)
         for it in children(function):
             # Defaults are worked out here, where its names mean ours.
             self._forbid(it, () if isinstance(it, ast.arguments) else own)

@@ -40,10 +40,7 @@ def standing_counters(facts: SourceFacts) -> Iterator[Standing]:
     tree = facts.module.syntax
     fields = {it for it in fields if _starts_at_zero(tree, it) and not _is_advanced(tree, it)}
     told: set[ast.AST] = set()
-    for function, runs in facts.record.runs.items():
-        is_function = isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
-        if not fields or not is_function or not runs or runs[0].module is not facts.module:
-            continue
+    for function, runs in facts.functions() if fields else ():
         read = _reads(function, fields)
         for node in walked(function):
             at = read.get(_copied(node))

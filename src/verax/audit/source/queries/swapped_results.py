@@ -33,15 +33,12 @@ class Swapped:
 def swapped_results(facts: SourceFacts) -> Iterator[Swapped]:
     """All such assignments of a file."""
     told: set[ast.stmt] = set()
-    for frames in facts.record.runs.values():
-        for frame in frames:
-            if frame.module is not facts.module:
-                continue
-            for statement, _ in frame.steps:
-                found = _of_statement(facts, frame, statement) if statement not in told else None
-                if found is not None:
-                    told.add(statement)
-                    yield found
+    for frame in facts.own_frames:
+        for statement, _ in frame.steps:
+            found = _of_statement(facts, frame, statement) if statement not in told else None
+            if found is not None:
+                told.add(statement)
+                yield found
 
 
 def _of_statement(facts: SourceFacts, frame: Frame, statement: ast.stmt) -> Swapped | None:

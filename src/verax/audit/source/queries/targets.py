@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
-from weakref import WeakKeyDictionary
 
 from ...words import is_episode_end, is_observation, is_reward, words_of
 from ..classes import all_fields
 from ..frame import Frame
 from ..graph import Node
+from ..remember import remembered
 from ..values import Class, Data, Instance, Sequence, Value
 from .names import named_parts, names_of
 from .nodes import all_nodes
@@ -45,16 +45,10 @@ class Target:
     product: Node
 
 
-# Several rules ask one after the other about the same program.
-_TARGETS: WeakKeyDictionary[SourceFacts, list[Target]] = WeakKeyDictionary()
-
-
+@remembered
 def targets(facts: SourceFacts) -> list[Target]:
     """All sums of a reward and something discounted."""
-    found = _TARGETS.get(facts)
-    if found is None:
-        found = _TARGETS[facts] = list(_targets(facts))
-    return found
+    return list(_targets(facts))
 
 
 def _targets(facts: SourceFacts) -> Iterator[Target]:

@@ -32,11 +32,9 @@ class DroppedOnce:
 
 def dropped_once(facts: SourceFacts) -> Iterator[DroppedOnce]:
     """`x, state = first(x, state)` and then `x, _ = second(x, state)`."""
-    for function, runs in facts.record.runs.items():
-        is_function = isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
-        if is_function and runs and runs[0].module is facts.module:
-            yield from _of_function(runs[0], function)
-            yield from _of_turns(runs[0], function)
+    for function, runs in facts.functions():
+        yield from _of_function(runs[0], function)
+        yield from _of_turns(runs[0], function)
 
 
 def _of_turns(frame: Frame, function: ast.AST) -> Iterator[DroppedOnce]:

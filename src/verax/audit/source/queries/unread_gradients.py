@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 def unread_gradients(facts: SourceFacts) -> Iterator[tuple[str, Place]]:
     """The names of such gradients, and where they are computed."""
     told: set[ast.stmt] = set()
-    for function, runs in facts.record.runs.items():
-        is_function = isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
-        if not is_function or not runs or runs[0].module is not facts.module:
-            continue
+    for function, runs in facts.functions():
         # A test, or a measurement, may only want to see that they can be computed.
         if function.name.lstrip("_").startswith(("test", "bench", "warm", "profile", "time")):
             continue

@@ -36,9 +36,7 @@ _CHANGED = frozenset(
 
 def unread_versions(facts: SourceFacts) -> Iterator[Dropped]:
     """All such versions that functions of the file compute."""
-    for function, runs in facts.record.runs.items():
-        if isinstance(function, ast.Lambda) or not runs or runs[0].module is not facts.module:
-            continue
+    for function, runs in facts.functions():
         candidates = _unread(function, runs[0])
         for statement, name in candidates:
             found = next((it for it in _of_runs(runs, statement, name)), None)

@@ -10,11 +10,11 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from ...words import is_episode_end, words_of
 from ..frame import Frame
 from ..graph import Node
+from ..remember import remembered
 from ..values import Class, Data, Instance, Mapping, Sequence, Value
 from .recurrence import depending
 
@@ -52,31 +52,25 @@ class Update:
     parts: list[Part]
 
 
-_UPDATES: WeakKeyDictionary[SourceFacts, list[Update]] = WeakKeyDictionary()
-
-
+@remembered
 def updates(facts: SourceFacts) -> list[Update]:
     """All new states of functions that know an end of episodes by a name for it."""
-    found = _UPDATES.get(facts)
-    if found is None:
-        found = _UPDATES[facts] = list(_updates(facts))
-    return found
+    return list(_updates(facts))
 
 
 def _updates(facts: SourceFacts) -> Iterator[Update]:
-    for frames in facts.record.runs.values():
-        for frame in frames:
-            flags = _flags(frame) if frame.module is facts.module else set[Node]()
-            if not flags:
-                continue
-            seen: set[int] = set()
-            for syntax, value in (*frame.steps, *frame.returns):
-                for state in records_in(value):
-                    if id(state) not in seen:
-                        seen.add(id(state))
-                        parts = _compared(frame, state, flags)
-                        if any(it.path or it.is_gated for it in parts):
-                            yield Update(frame, syntax, state, parts)
+    for frame in facts.own_frames:
+        flags = _flags(frame)
+        if not flags:
+            continue
+        seen: set[int] = set()
+        for syntax, value in (*frame.steps, *frame.returns):
+            for state in records_in(value):
+                if id(state) not in seen:
+                    seen.add(id(state))
+                    parts = _compared(frame, state, flags)
+                    if any(it.path or it.is_gated for it in parts):
+                        yield Update(frame, syntax, state, parts)
 
 
 def _flags(frame: Frame) -> set[Node]:

@@ -35,15 +35,13 @@ class Unthreaded:
 
 def unthreaded(facts: SourceFacts) -> Iterator[Unthreaded]:
     """Calls with an old version whose new one, by its name, is never read."""
-    for function, runs in facts.record.runs.items():
-        is_function = isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
-        if is_function and runs and runs[0].module is facts.module:
-            for statement, value in runs[0].steps:
-                yield from _of_statement(runs[0], function, statement, value)
-                for it in _of_fields(runs[0], function, statement):
-                    # What is seen to be computed element by element has a rule of its own.
-                    if it.new not in {other.name for other in dropped_values(facts)}:
-                        yield it
+    for function, runs in facts.functions():
+        for statement, value in runs[0].steps:
+            yield from _of_statement(runs[0], function, statement, value)
+            for it in _of_fields(runs[0], function, statement):
+                # What is seen to be computed element by element has a rule of its own.
+                if it.new not in {other.name for other in dropped_values(facts)}:
+                    yield it
 
 
 def _of_statement(

@@ -29,13 +29,12 @@ Calls = dict[Frame, list[Frame]]
 def calls_of(facts: SourceFacts) -> Calls:
     """The frames that each frame calls."""
     found: Calls = defaultdict(list)
-    for frames in facts.record.runs.values():
-        for frame in frames:
-            if frame.caller is not None:
-                found[frame.caller].append(frame)
-                if frame.caller.function is None and frame.caller.caller is not None:
-                    # A boundary has a frame of its own.
-                    found[frame.caller.caller].append(frame)
+    for frame in facts.frames:
+        if frame.caller is not None:
+            found[frame.caller].append(frame)
+            if frame.caller.function is None and frame.caller.caller is not None:
+                # A boundary has a frame of its own.
+                found[frame.caller.caller].append(frame)
     return found
 
 
