@@ -62,7 +62,7 @@ def _beside(own: Place | None, step: Step) -> Place | None:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by reading."""
     from ...source.queries.dropped import dropped_values
-    from ...source.queries.overwritten_terms import overwritten
+    from ...source.queries.overwritten_terms import overwritten_terms
     from ...source.queries.unread_gradients import unread_gradients
     from ...source.queries.unread_versions import unread_versions
 
@@ -94,7 +94,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 fix=f"pass `{name}` to the optimiser, or ask for the value alone",
                 engine=Engine.SOURCE,
             )
-    for lost in overwritten(facts):
+    for lost in overwritten_terms(facts):
         yield RULE.finding(
             lost.overwritten_at,
             current=f"`{lost.name}` of the call before is overwritten here before anything reads "

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..graph import Node
 from ..values import Constant, Data
+from .indices import index_parts, is_new_axis, is_whole
 from .nodes import all_nodes, users_of
 
 if TYPE_CHECKING:
@@ -41,8 +41,9 @@ def _count(node: Node) -> Node | None:
         if _is_count(node):
             return node
         name = node.operation.rpartition(".")[2]
-        is_view = node.operation == "item" and isinstance(node.syntax, ast.Subscript)
-        if not node.inputs or not (name in _SHAPED or (is_view and _adds_axes(node.syntax))):
+        parts = index_parts(node.syntax) if node.operation == "item" else []
+        is_view = bool(parts) and all(is_new_axis(it) or is_whole(it) for it in parts)
+        if not node.inputs or not (name in _SHAPED or is_view):
             return None
         node = node.inputs[0]
     return None
@@ -57,17 +58,3 @@ def _is_count(node: Node) -> bool:
     if isinstance(summed, Constant):
         return summed.value == 1
     return isinstance(summed, Data) and summed.node.operation in _ONES
-
-
-def _adds_axes(syntax: ast.AST | None) -> bool:
-    """Whether an index only adds axes: `count[:, None]`."""
-    assert isinstance(syntax, ast.Subscript)
-    index = syntax.slice
-    parts = index.elts if isinstance(index, ast.Tuple) else [index]
-    return all(
-        (isinstance(it, ast.Constant) and it.value in (None, ...)) or _is_all(it) for it in parts
-    )
-
-
-def _is_all(index: ast.expr) -> bool:
-    return isinstance(index, ast.Slice) and not (index.lower or index.upper or index.step)

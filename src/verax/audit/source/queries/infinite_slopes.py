@@ -7,13 +7,13 @@ starts with zeros.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..graph import Node
 from ..values import Constant, Data, Value
 from .gradients import Flow
+from .indices import index_parts, is_new_axis, is_whole
 
 _MODULES = ("jax.numpy", "jax.lax", "jax.nn", "ndarray")
 # Where the derivative of a function is infinite.
@@ -173,24 +173,7 @@ def new_axis(node: Node) -> int | None:
         return axis.value if isinstance(axis, Constant) and isinstance(axis.value, int) else None
     if node.operation != "item":
         return None
-    syntax = node.syntax
-    if not isinstance(syntax, ast.Subscript):
-        return None
-    index = syntax.slice
-    parts = index.elts if isinstance(index, ast.Tuple) else [index]
-    new = [at for at, it in enumerate(parts) if _is_none(it)]
-    rest = [it for it in parts if not _is_none(it)]
-    plain = all(_is_whole(it) for it in rest)
-    return new[0] if len(new) == 1 and plain else None
-
-
-def _is_none(syntax: object) -> bool:
-    if isinstance(syntax, ast.Constant):
-        return syntax.value is None
-    return isinstance(syntax, ast.Attribute) and syntax.attr == "newaxis"
-
-
-def _is_whole(syntax: object) -> bool:
-    if isinstance(syntax, ast.Slice):
-        return syntax.lower is None and syntax.upper is None and syntax.step is None
-    return isinstance(syntax, ast.Constant) and syntax.value is ...
+    parts = index_parts(node.syntax)
+    new = [at for at, it in enumerate(parts) if is_new_axis(it)]
+    is_plain = all(is_new_axis(it) or is_whole(it) for it in parts)
+    return new[0] if len(new) == 1 and is_plain else None

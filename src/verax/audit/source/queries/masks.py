@@ -6,7 +6,6 @@ by what it compares: `arange(n) < lengths`. What is drawn at random is no such m
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from ..graph import Node
 from ..remember import remembered
 from ..text import text_of
 from ..values import Constant, Data, Value, nodes_of
+from .indices import index_parts, is_new_axis
 from .meaning import first_behind
 from .nodes import all_nodes, names_axis, users_of
 
@@ -121,18 +121,7 @@ def _plain(node: Node) -> Node:
 
 
 def _adds_axis(node: Node) -> bool:
-    syntax = node.syntax
-    return (
-        node.operation == "item"
-        and isinstance(syntax, ast.Subscript)
-        and any(map(_is_new_axis, ast.walk(syntax.slice)))
-    )
-
-
-def _is_new_axis(syntax: ast.AST) -> bool:
-    if isinstance(syntax, ast.Attribute):
-        return syntax.attr == "newaxis"
-    return isinstance(syntax, ast.Constant) and syntax.value is None
+    return node.operation == "item" and any(map(is_new_axis, index_parts(node.syntax)))
 
 
 def mask_name(facts: SourceFacts, node: Node) -> str:
@@ -219,11 +208,6 @@ def _is_of_rows(masked: Masked) -> bool:
 
 
 def _ends_with_axis(node: Node) -> bool:
-    syntax = node.syntax
     if node.operation.endswith("expand_dims"):
         return True
-    if not _adds_axis(node) or not isinstance(syntax, ast.Subscript):
-        return False
-    index = syntax.slice
-    last = index.elts[-1] if isinstance(index, ast.Tuple) else index
-    return _is_new_axis(last)
+    return _adds_axis(node) and is_new_axis(index_parts(node.syntax)[-1])

@@ -11,6 +11,7 @@ from ..graph import Node
 from ..shapes.shape import rank
 from ..values import Data
 from .arrays import axis_argument, calls_of
+from .indices import index_parts
 from .nodes import all_nodes
 
 if TYPE_CHECKING:
@@ -48,13 +49,10 @@ def _difference(node: Node) -> tuple[Node, int] | None:
 
 def _shifted(node: Node) -> tuple[Node, int, bool] | None:
     """The array, the axis, and whether its first element is left out and not its last."""
-    syntax = node.syntax
-    if node.operation != "item" or not isinstance(syntax, ast.Subscript) or not node.inputs:
+    if node.operation != "item" or not node.inputs:
         return None
-    index = syntax.slice
-    parts = index.elts if isinstance(index, ast.Tuple) else [index]
     cut: list[tuple[int, bool]] = []
-    for axis, part in enumerate(parts):
+    for axis, part in enumerate(index_parts(node.syntax)):
         if not isinstance(part, ast.Slice) or part.step is not None:
             return None
         if part.lower is not None or part.upper is not None:

@@ -39,20 +39,29 @@ class Overwritten:
     is_gradient: bool
 
 
+@dataclass(frozen=True)
+class StoredTwice:
+    """A name that a block stores to twice without reading it, and what comes after that."""
+
+    name: str
+    first: ast.Assign
+    second: ast.Assign
+    rest: list[ast.stmt]
+
+
 def overwritten_values(facts: SourceFacts) -> Iterator[Overwritten]:
     """All of them, in each function once."""
     for function, runs in facts.functions():
-        pairs = _stored_twice(function)
+        pairs = stored_twice(function)
         if pairs:
             yield from _of_run(function, runs[0], pairs)
 
 
-def _of_run(
-    function: ast.AST, frame: Frame, pairs: list[tuple[ast.Assign, ast.Assign, str]]
-) -> Iterator[Overwritten]:
+def _of_run(function: ast.AST, frame: Frame, pairs: list[StoredTwice]) -> Iterator[Overwritten]:
     values = dict(frame.steps)
     within = reads_of(function).within
-    for first, second, name in pairs:
+    for pair in pairs:
+        name, first, second = pair.name, pair.first, pair.second
         if name in within or first not in values or second not in values:
             continue
         old, new = _part(first, values[first], name), _part(second, values[second], name)
@@ -106,9 +115,9 @@ def _operands(frame: Frame, node: Node) -> Iterator[Node]:
 
 
 @remembered
-def _stored_twice(function: ast.AST) -> list[tuple[ast.Assign, ast.Assign, str]]:
-    """Statements of one block, each with a later one that stores to the same name, unread."""
-    found: list[tuple[ast.Assign, ast.Assign, str]] = []
+def stored_twice(function: ast.AST) -> list[StoredTwice]:
+    """All such names of a function."""
+    found: list[StoredTwice] = []
     for owner in (function, *statements_in(function)):
         for block in ("body", "orelse", "finalbody"):
             statements: Any = getattr(owner, block, None)
@@ -117,9 +126,9 @@ def _stored_twice(function: ast.AST) -> list[tuple[ast.Assign, ast.Assign, str]]
     return found
 
 
-def _in_block(block: list[ast.stmt]) -> Iterator[tuple[ast.Assign, ast.Assign, str]]:
+def _in_block(block: list[ast.stmt]) -> Iterator[StoredTwice]:
     unread: dict[str, ast.Assign] = {}
-    for statement in block:
+    for number, statement in enumerate(block):
         stored: set[str] = set()
         for node in walked(statement):
             if isinstance(node, ast.Name):
@@ -130,6 +139,7 @@ def _in_block(block: list[ast.stmt]) -> Iterator[tuple[ast.Assign, ast.Assign, s
         before = {name: unread.pop(name) for name in stored if name in unread}
         if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
             continue
-        yield from ((it, statement, name) for name, it in before.items())
+        for name, first in before.items():
+            yield StoredTwice(name, first, statement, block[number + 1 :])
         if isinstance(statement.value, (ast.Call, ast.BinOp)):
             unread.update((name, statement) for name in stored if not name.startswith("_"))

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 from ...finding import Place
 from ..remember import walked
 from ..text import text_of
+from .overwritten import StoredTwice, stored_twice
 
 if TYPE_CHECKING:
     from ..facts import SourceFacts
 
 
 @dataclass(frozen=True)
-class Overwritten:
+class OverwrittenTerm:
     """A result that is lost, where it is overwritten, and to what the second one is added."""
 
     place: Place
@@ -28,38 +29,16 @@ class Overwritten:
     total: str
 
 
-def overwritten(facts: SourceFacts) -> Iterator[Overwritten]:
+def overwritten_terms(facts: SourceFacts) -> Iterator[OverwrittenTerm]:
     """All such results of a file."""
     told: set[ast.stmt] = set()
     for function, runs in facts.functions():
-        for block in _blocks(function):
-            for first, second, name, total in _in_block(block):
+        for pair in stored_twice(function):
+            total = _total(pair.rest, pair.name) if _goes_on(pair) else ""
+            if total and pair.first not in told:
+                told.add(pair.first)
                 place = runs[0].place
-                if first not in told:
-                    told.add(first)
-                    yield Overwritten(place(first), name, place(second), total)
-
-
-def _blocks(function: ast.AST) -> Iterator[list[ast.stmt]]:
-    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return
-    for node in walked(function):
-        if isinstance(node, (ast.For, ast.While, ast.If, ast.With, ast.FunctionDef)):
-            yield node.body
-
-
-def _in_block(block: list[ast.stmt]) -> Iterator[tuple[ast.stmt, ast.stmt, str, str]]:
-    for number, first in enumerate(block):
-        for name in _results(first):
-            for position in range(number + 1, len(block)):
-                second = block[position]
-                if name in _results(second) and not _reads(second, name):
-                    total = _total(block[position + 1 :], name)
-                    if total and _goes_on(first, second, name):
-                        yield first, second, name, total
-                    break
-                if _mentions(second, name):
-                    break
+                yield OverwrittenTerm(place(pair.first), pair.name, place(pair.second), total)
 
 
 def _results(statement: ast.stmt) -> list[str]:
@@ -84,9 +63,11 @@ def _mentions(statement: ast.stmt, name: str) -> bool:
     return any(isinstance(it, ast.Name) and it.id == name for it in walked(statement))
 
 
-def _goes_on(first: ast.stmt, second: ast.stmt, but: str) -> bool:
-    """Whether the second call takes what the first one made."""
-    return any(_reads(second, it) for it in _results(first) if it != but)
+def _goes_on(pair: StoredTwice) -> bool:
+    """Whether the second call takes what the first one made beside the name."""
+    others = [it for it in _results(pair.first) if it != pair.name]
+    are_results = pair.name in _results(pair.first) and pair.name in _results(pair.second)
+    return are_results and any(_reads(pair.second, it) for it in others)
 
 
 def _total(rest: list[ast.stmt], name: str) -> str:

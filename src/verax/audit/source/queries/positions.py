@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from ..graph import Node
 from ..text import text_of
+from .indices import index_parts, is_new_axis, is_whole
 
 _JOINS = frozenset(("jax.numpy.concatenate", "jax.numpy.append"))
 # They change every element, and leave it where it is.
@@ -67,9 +68,8 @@ def _cut(syntax: ast.AST | None) -> tuple[int, str, int] | None:
     """The axis, the counter and the first step of an index along one axis."""
     if not isinstance(syntax, ast.Subscript) or not isinstance(syntax.ctx, ast.Load):
         return None
-    index = syntax.slice
-    entries = index.elts if isinstance(index, ast.Tuple) else [index]
-    cut = [(axis, it) for axis, it in enumerate(entries) if not _is_all(it)]
+    parts = enumerate(index_parts(syntax))
+    cut = [(axis, it) for axis, it in parts if not is_whole(it) and not is_new_axis(it)]
     if len(cut) != 1:
         return None
     axis, entry = cut[0]
@@ -80,13 +80,6 @@ def _cut(syntax: ast.AST | None) -> tuple[int, str, int] | None:
     if entry.step is not None or start is None or start < 0:
         return None
     return axis, "", start
-
-
-def _is_all(syntax: ast.expr) -> bool:
-    """Whether an index takes everything along an axis."""
-    if isinstance(syntax, ast.Slice):
-        return syntax.lower is None and syntax.upper is None and syntax.step is None
-    return isinstance(syntax, ast.Constant) and syntax.value in (None, ...)
 
 
 def _counted(syntax: ast.expr) -> tuple[str, int] | None:

@@ -6,6 +6,7 @@ import ast
 
 from ..graph import Node
 from ..shapes.shape import rank, size_of
+from .indices import index_parts, is_new_axis
 
 _WRITTEN = frozenset("reshape expand_dims atleast_2d atleast_3d broadcast_to at newaxis".split())
 _REDUCTIONS = frozenset("sum mean max min prod var std any all argmax argmin norm".split())
@@ -19,7 +20,7 @@ def unit_origin(node: Node, axis: int) -> str:
     """
     for _ in range(32):
         name = node.operation.rpartition(".")[2]
-        if name in _WRITTEN or (node.operation == "item" and _adds_axis(node.syntax)):
+        if name in _WRITTEN or (node.operation == "item" and _is_put_there(node.syntax)):
             return "written"
         if _is_literal(node.syntax):
             return "written"
@@ -63,15 +64,6 @@ def _is_literal(syntax: ast.AST | None) -> bool:
     return isinstance(first, ast.List) and any(isinstance(it, ast.List) for it in first.elts)
 
 
-def _adds_axis(syntax: ast.AST | None) -> bool:
-    """Whether an index has `None` or `jnp.newaxis` in it."""
-    if not isinstance(syntax, ast.Subscript):
-        return False
-    index = syntax.slice
-    parts = index.elts if isinstance(index, ast.Tuple) else [index]
-    return any(
-        (isinstance(part, ast.Constant) and part.value is None)
-        or (isinstance(part, ast.Attribute) and part.attr == "newaxis")
-        or (isinstance(part, ast.Slice))
-        for part in parts
-    )
+def _is_put_there(syntax: ast.AST | None) -> bool:
+    """Whether an index makes such an axis: `x[:, None]`, `x[:1]`."""
+    return any(is_new_axis(it) or isinstance(it, ast.Slice) for it in index_parts(syntax))
