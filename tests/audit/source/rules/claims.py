@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import textwrap
 
+import pytest
+
 from verax.audit.source.analyse import audit_text
 
 HEAD = """\
@@ -28,3 +30,20 @@ def claimed_and_found(program: str, family: str) -> tuple[list[str], list[str]]:
     report = audit_text(text, strict=True)
     found = [f"{it.code}:{it.place.line}" for it in report.findings if it.family == family]
     return sorted(claimed), sorted(found)
+
+
+def each_of(programs: dict[str, str]) -> pytest.MarkDecorator:
+    """For a test of a `program`, which runs with each of these."""
+    return pytest.mark.parametrize("program", programs.values(), ids=programs.keys())
+
+
+def check_found(program: str, family: str) -> None:
+    """Some finding is claimed, and all that are claimed are found, and no other."""
+    claimed, found = claimed_and_found(program, family)
+    assert claimed
+    assert found == claimed
+
+
+def check_silent(program: str, family: str) -> None:
+    """Nothing is claimed, and nothing is found."""
+    assert claimed_and_found(program, family) == ([], [])
