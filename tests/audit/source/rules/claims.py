@@ -44,6 +44,12 @@ def check_found(program: str, family: str) -> None:
     assert found == claimed
 
 
+def check_claims(program: str, family: str) -> None:
+    """All that are claimed are found, if any, and no other."""
+    claimed, found = claimed_and_found(program, family)
+    assert found == claimed
+
+
 def check_silent(program: str, family: str) -> None:
     """Nothing is claimed, and nothing is found."""
     assert claimed_and_found(program, family) == ([], [])

@@ -1,0 +1,239 @@
+"""Numbers that mean something else than what is computed with them."""
+
+from .claims import check_found, check_silent, each_of
+
+WRONG = {
+    "a mask as numbers, times minus infinity": """
+        def attend(logits, mask, lengths):
+            bias = (1.0 - mask[:, None, :]) * -jnp.inf  # DF207
+            late = jnp.arange(8) >= lengths[:, None]
+            return logits + bias - late.astype(jnp.float32)[:, None] * jnp.inf  # DF207
+        """,
+    "a small number inside of the deviation of a method": """
+        def standardise(x):
+            spread = (x + 1e-8).std(axis=0)  # DF208
+            return (x - x.mean(axis=0)) / spread
+        """,
+    "probabilities for logits": """
+        import flax.linen as nn
+        import distrax
+
+        def loss(params, x, labels):
+            out = nn.softmax(x @ params)
+            return optax.softmax_cross_entropy(logits=out, labels=labels).mean()  # DF102
+
+        def act(key, params, x):
+            chances = jax.nn.softmax(x @ params, axis=-1)
+            return jax.random.categorical(key, chances)  # DF102
+
+        def gate(x):
+            keep = jax.nn.sigmoid(x)
+            return optax.sigmoid_binary_cross_entropy(keep, jnp.ones_like(x))  # DF102
+        """,
+    "whitened by caller and callee": """
+        def whiten(stats, x):
+            return (x - stats.mean) / (stats.std + 1e-6)
+
+        def critic(params, stats, obs):
+            return whiten(stats, obs) @ params
+
+        @jax.jit
+        def value(params, stats, obs):
+            obs = whiten(stats, obs)
+            return critic(params, stats, obs)  # DF103
+
+        def pixels(x):
+            return x / 255.0
+
+        @jax.jit
+        def model(w, image):
+            return pixels(pixels(image)) @ w  # DF103
+        """,
+    "halves in an array of indices": """
+        def mark(labels, weights):
+            table = jnp.arange(4)
+            half = table.at[0].set(0.5)  # DF204
+            return half, jnp.zeros(4, jnp.int32).at[labels].add(jnp.ones(3) * 0.3)  # DF204
+        """,
+    "a head that gives probabilities, in a module that is set up": """
+        import flax.linen as nn
+
+        class Head(nn.Module):
+            classes: int
+
+            @nn.compact
+            def __call__(self, hidden):
+                return nn.softmax(nn.Dense(self.classes)(hidden))
+
+        class Net(nn.Module):
+            def setup(self):
+                self.head = Head(4)
+
+            def __call__(self, x):
+                return self.head(nn.relu(x))
+
+        def loss(params, x, labels):
+            scores = Net().apply(params, x)
+            losses = optax.softmax_cross_entropy_with_integer_labels(scores, labels)  # DF102
+            return losses.mean()
+        """,
+    "the entropy of choices of which some are masked": """
+        class Choice:
+            def __init__(self, scores, legal):
+                self.legal = legal
+                self.scores = jnp.where(legal, scores, -1e9)
+
+            def entropy(self):
+                p = jax.nn.softmax(self.scores)
+                return -(p * jnp.log(p)).sum(-1)  # DF201
+
+        def bonus(w, x, legal):
+            return Choice(x @ w, legal).entropy().mean()
+        """,
+    "logarithms of what saturates": """
+        def log_density(mean, noise):
+            action = jnp.tanh(mean + noise)
+            return -0.5 * noise**2 - jnp.log(1.0 - action**2)  # DF206
+
+        def likelihood(w, x, labels):
+            p = jax.nn.sigmoid(x @ w)
+            return (labels * jnp.log(p)).mean()  # DF206
+        """,
+    "differences of frames that are bytes": """
+        def motion(video):
+            frames = jnp.asarray(video, dtype=jnp.uint8)
+            change = frames[1:] - frames[:-1]  # DF202
+            return jnp.abs(change).astype(jnp.float32).mean()
+        """,
+    "the smaller of one estimate, in two helpers": """
+        def estimates(nets, x):
+            one = jnp.tanh(x @ nets["first"])[..., 0]
+            two = jnp.tanh(x @ nets["first"])[..., 0]  # DF108
+            return one, two
+
+        def target(nets, x, reward):
+            one, two = estimates(nets, x)
+            return reward + 0.99 * jnp.minimum(one, two)
+        """,
+    "probabilities with zeros, divided": """
+        def entropy(logits, allowed):
+            p = jnp.where(allowed, jax.nn.softmax(logits), 0.0)
+            p = p / p.sum(-1, keepdims=True)
+            return -jnp.sum(p * jnp.log(p), axis=-1)  # DF201
+        """,
+}
+
+RIGHT = {
+    "truth values times infinity, and a shift that is no guard": """
+        def mask(x, keep):
+            y = x - jnp.inf * (keep > 0)
+            return y / (jnp.std(x - 273.15) + 1e-6)
+        """,
+    "a chance that is zero": """
+        def log_prob(value, low):
+            return jnp.log(jnp.where(value >= low, 1.0, 0.0))
+        """,
+    "zeros that are made safe": """
+        def entropy(logits, allowed):
+            p = jnp.where(allowed, jax.nn.softmax(logits), 0.0)
+            p = p / p.sum(-1, keepdims=True)
+            return -jnp.sum(p * jnp.log(jnp.where(allowed, p, 1.0)), axis=-1)
+        """,
+    "the smaller of what two layers give, and of two draws, made alike from one state": """
+        from flax import nnx
+
+        class Critic:
+            def __init__(self, rngs):
+                self.layer = nnx.Linear(4, 1, rngs=rngs)
+
+            def __call__(self, x):
+                return jnp.tanh(self.layer(x))
+
+        class Twins:
+            def __init__(self, rngs):
+                self.one, self.two = Critic(rngs), Critic(rngs)
+
+            def smaller(self, x):
+                return jnp.minimum(self.one(x), self.two(x))
+
+        def noises(rngs, items, x):
+            one = x + rngs.noise() * next(items)
+            two = x + rngs.noise() * next(items)
+            return jnp.minimum(one, two)
+        """,
+    "logarithms of probabilities, and two axes": """
+        def act(key, params, x):
+            chances = jax.nn.softmax(x @ params)
+            return jax.random.categorical(key, jnp.log(chances))
+
+        def sinkhorn(x):
+            return jax.nn.softmax(jax.nn.softmax(x, axis=0), axis=1)
+
+        def experts(x):
+            top, _ = lax.top_k(jax.nn.softmax(x), 2)
+            return jax.nn.softmax(top)
+        """,
+    "other statistics, other numbers": """
+        def whiten(mean, std, x):
+            return (x - mean) / std
+
+        def both(a, b, x):
+            return whiten(b.mean, b.std, whiten(a.mean, a.std, x))
+
+        def units(x):
+            return x / 1000 / 1000
+        """,
+    "whole numbers, and arrays of floats": """
+        def mark(labels, weights):
+            table = jnp.arange(4).at[0].set(1.0)
+            return jnp.zeros(4).at[labels].add(0.3), table.at[labels].add(weights)
+        """,
+    "logarithms that are kept from zero": """
+        def entropy(scores, legal):
+            p = jax.nn.softmax(jnp.where(legal, scores, -jnp.inf))
+            safe = jnp.where(legal, p, 1.0)
+            plain = jax.nn.softmax(scores)
+            late = jnp.where(legal, p * jnp.log(p), 0.0)
+            return -(p * jnp.log(safe)).sum(-1) - (plain * jnp.log(plain)).sum() - late.sum()
+
+        def log_density(mean, noise):
+            action = jnp.tanh(mean + noise)
+            rate = jnp.log(jnp.maximum(mean, 1e-6)) + jnp.log(jax.nn.relu(mean) + 1e-6)
+            return rate - jnp.log(1.0 - action**2 + 1e-6) + jnp.log(1.0 - jnp.exp(mean))
+        """,
+    "differences of bytes that are made wide, signed or bounded": """
+        def motion(video, floor):
+            frames = jnp.asarray(video, dtype=jnp.uint8)
+            wide = frames[1:].astype(jnp.int16) - frames[:-1].astype(jnp.int16)
+            signed = (frames[1:] - frames[:-1]).astype(jnp.int8)
+            above = jnp.maximum(frames[1:], frames[:-1]) - frames[:-1]
+            return wide.sum(), signed, above
+        """,
+    "the smaller of two estimates, by position and by turn": """
+        def target(nets, x, critic):
+            one, two = (critic(net, x) for net in nets)
+            both = [critic(net, x) for net in nets]
+            largest = functools.reduce(jnp.maximum, both)
+            highest = jax.tree.reduce(jnp.maximum, jax.tree.map(jnp.max, nets))
+            return jnp.minimum(one, two) + jnp.minimum(both[0], both[1]) + largest + highest
+        """,
+    "a logarithm of a probability that is none, as it should be": """
+        def log_cdf(value, scale):
+            return jnp.log(jnp.clip(value / scale, 0.0, 1.0))
+        """,
+    "a masked probability that is cut off above zero": """
+        def log_probabilities(scores, legal):
+            p = jax.nn.softmax(jnp.where(legal, scores, -1e9))
+            return jnp.log(jnp.clip(p, 1e-8, 1.0))
+        """,
+}
+
+
+@each_of(WRONG)
+def test_it_is_found(program: str):
+    check_found(program, "dataflow")
+
+
+@each_of(RIGHT)
+def test_it_is_left_alone(program: str):
+    check_silent(program, "dataflow")

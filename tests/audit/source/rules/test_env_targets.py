@@ -1,0 +1,262 @@
+"""What is learned from rollouts; comments say what is to be found on their lines."""
+
+from .claims import check_claims, each_of
+
+PROGRAMS = {
+    "a target from a tuple, with and without its flag": """
+        def loss(q, batch, gamma):
+            obs, action, reward, next_obs, terminal = batch
+            following = q(next_obs).max(axis=-1)
+            return reward + gamma * following - q(obs)  # EN005
+
+        def masked(q, batch, gamma):
+            obs, action, reward, next_obs, terminal = batch
+            following = q(next_obs).max(axis=-1)
+            return reward + gamma * (1 - terminal) * following - q(obs)
+        """,
+    "discounts that are the same for all steps": """
+        def returns(rewards, dones, values, gamma):
+            discounts = jnp.full_like(rewards, gamma)  # EN005
+            return rewards + discounts * values
+
+        def cut(rewards, dones, values, gamma):
+            discounts = jnp.full_like(rewards, gamma) * (1.0 - dones)
+            return rewards + discounts * values
+        """,
+    "a recursion in Python that leaves its discounts aside": """
+        def back(reward, discount, total, n, gamma):
+            for i in reversed(range(n)):
+                total = reward[i] + gamma * total  # EN005
+            return total
+
+        def well(reward, discount, total, n, gamma):
+            for i in reversed(range(n)):
+                total = reward[i] + gamma * discount[i] * total
+            return total
+        """,
+    "values that are shifted and those that are not": """
+        def deltas(reward, keep, values, last):
+            following = jnp.concatenate([values[:-1], last[None]])
+            return reward + 0.99 * keep * following - values  # EN007
+
+        def shifted(reward, keep, values, last):
+            following = jnp.concatenate([values[1:], last[None]])
+            return reward + 0.99 * keep * following - values
+        """,
+    "the flag of the step before": """
+        def gae(rollout, last, steps, gamma):
+            total, following, out = 0.0, last, []
+            for t in range(steps - 1, -1, -1):
+                mask = 1.0 - rollout["dones"][t - 1]  # EN011
+                delta = rollout["rewards"][t] + gamma * mask * following - rollout["values"][t]
+                total = delta + gamma * 0.95 * mask * total
+                following = rollout["values"][t]
+                out.append(total)
+            return out[::-1]
+
+        def of_the_next_observation(rewards, dones, values, last_done, steps, gamma):
+            for t in reversed(range(steps)):
+                mask = 1.0 - (last_done if t == steps - 1 else dones[t + 1])
+                yield rewards[t] + gamma * mask * values[t + 1] - values[t]
+        """,
+    "rewards that come with what was reached": """
+        def returns(reward, value, cont, lam):
+            disc = 0.99 * cont[1:]
+            early = reward[1:] + (1 - lam) * disc * value[:-1]  # EN011
+            return early, reward[1:] + (1 - lam) * disc * value[1:]
+        """,
+    "an action for one observation and its value at another": """
+        def target(policy, critic, batch, gamma):
+            obs, action, reward, next_obs, done = batch
+            chosen = policy(obs)  # EN007
+            return reward + gamma * (1 - done) * critic(next_obs, chosen)
+
+        def well(policy, critic, batch, gamma):
+            obs, action, reward, next_obs, done = batch
+            chosen = policy(next_obs)
+            return reward + gamma * (1 - done) * critic(next_obs, chosen)
+
+        def remembering(network, batch, gamma):
+            obs, action, reward, next_obs, done = batch
+            hidden = network.memory(obs)
+            return reward + gamma * (1 - done) * network.value(next_obs, hidden)
+        """,
+    "the value after a rollout": """
+        def advantages(network, rollout, step, state, obs, n, gamma):
+            def act(carry, _):
+                state, obs = carry
+                state, following, reward = step(state, obs)
+                return (state, following), (obs, network(obs), reward)
+
+            (state, final), (seen, values, rewards) = lax.scan(act, (state, obs), None, n)
+
+            def back(carry, x):
+                total, ahead = carry
+                value, reward = x
+                total = reward + gamma * ahead - value + 0.95 * total
+                return (total, value), total
+
+            last = network(seen[-1])  # EN015
+            start = (jnp.zeros_like(last), last)
+            wrong = lax.scan(back, start, (values, rewards), reverse=True)[1]
+            last = network(final)
+            start = (jnp.zeros_like(last), last)
+            return wrong, lax.scan(back, start, (values, rewards), reverse=True)[1]
+
+        def with_one_more(network, obs, rewards, gamma):
+            values = network(obs[:-1])
+            following = jnp.concatenate([values[1:], network(obs[-1])[None]])
+            return rewards + gamma * following - values
+        """,
+    "flags that loops hand out, and sums that go by the name of one": """
+        def finished_by(step, state, xs):
+            def body(carry, x):
+                state, finished = carry
+                state, done = step(state, x)
+                finished = finished | done
+                return (state, finished), finished
+
+            (state, _), flags = lax.scan(body, (state, jnp.array(False)), xs)
+            return state, flags
+
+        def advantages(transitions, last_value):
+            def back(carry, t):
+                active, next_value = carry
+                delta = t.reward + 0.99 * next_value * (1.0 - t.done) - t.value
+                active = delta + 0.9 * (1.0 - t.done) * active
+                return (active, t.value), active
+
+            start = (jnp.zeros_like(last_value), last_value)
+            return lax.scan(back, start, transitions, reverse=True)[1]
+        """,
+    "masks that loops carry": """
+        def evaluate(env, policy, state, n):
+            def turn(i, carry):
+                state, score, alive = carry
+                state = env.step(state, policy(state.obs))
+                score = score + state.reward
+                alive = alive & ~state.done  # EN016
+                return state, score, alive
+
+            start = (state, jnp.zeros(8), jnp.ones(8, bool))
+            return lax.fori_loop(0, n, turn, start)[1]
+
+        def counted(env, policy, state, n):
+            def turn(carry, _):
+                state, score, alive = carry
+                state = env.step(state, policy(state.obs))
+                score = score + jnp.where(alive, state.reward, 0.0)
+                alive = alive & ~state.done
+                return (state, score, alive), None
+
+            start = (state, jnp.zeros(8), jnp.ones(8, bool))
+            return lax.scan(turn, start, None, n)[0][1]
+
+        def asked_afterwards(env, state, n):
+            def turn(carry, _):
+                state, alive = carry
+                state = env.step(state)
+                return (state, alive & ~state.done), state.reward
+
+            (state, alive), rewards = lax.scan(turn, (state, jnp.ones(8, bool)), None, n)
+            return rewards.sum(), alive
+        """,
+    "time that is up": """
+        def target(critic, batch, gamma):
+            obs, action, reward, next_obs, terminated, truncated = batch
+            keep = 1.0 - (terminated | truncated)  # EN017
+            return reward + gamma * keep * critic(next_obs)
+
+        def well(critic, batch, gamma):
+            obs, action, reward, next_obs, terminated, truncated = batch
+            return reward + gamma * (1.0 - terminated) * critic(next_obs)
+        """,
+    "ratios of probabilities": """
+        def surrogate(policy, batch, advantage, clip):
+            new = policy.log_prob(batch["action"])
+            same = jnp.exp(new - stop_gradient(new))  # EN018
+            turned = jnp.exp(batch["old_log_prob"] - new)  # EN018
+            right = jnp.exp(new - batch["old_log_prob"])
+            return [
+                bounded(same, advantage, clip),
+                jnp.minimum(1.0, turned) * advantage,
+                bounded(right, advantage, clip),
+            ]
+
+        def bounded(ratio, advantage, clip):
+            return jnp.minimum(ratio * advantage, jnp.clip(ratio, 1 - clip, 1 + clip) * advantage)
+
+        def divergence(policy, batch):
+            new = policy.log_prob(batch["action"])
+            difference = batch["old_log_prob"] - new
+            return jnp.exp(difference) - difference - 1.0
+
+        def answered(network, params, obs, log_prob, advantage, clip):
+            def loss(params, log_prob_then):
+                answer = jax.vmap(lambda it: network.apply(params, it, network.actor))(obs)
+                return bounded(jnp.exp(answer.log_prob - log_prob_then), advantage, clip)
+
+            return jax.grad(loss)(params, log_prob)
+
+        def surrogate_for_gradients(policy, batch, advantage):
+            new = policy.log_prob(batch["action"])
+            return jnp.exp(new - stop_gradient(new)) * advantage
+        """,
+    "probabilities of actions": """
+        def collect(policy, obs, key):
+            pi = policy(obs)
+            action = pi.sample(seed=key)
+            log_prob = pi.log_prob(pi.mode())  # EN019
+            return action, log_prob
+
+        def squashed(mean, key):
+            raw = mean + jax.random.normal(key, mean.shape)
+            action = jnp.tanh(raw)
+            log_prob = jax.scipy.stats.norm.logpdf(raw, mean, 1.0).sum()
+            return action, log_prob
+
+        def cloned(policy, batch, key):
+            pi = policy(batch.obs)
+            action = pi.sample(seed=key)
+            log_prob = pi.log_prob(batch.action)
+            return action, log_prob
+        """,
+    "a scanned discount that a recursion leaves aside": """
+        def returns(reward, value, cont, lam):
+            disc = 0.99 * cont[1:]
+            inputs = reward[1:] + (1 - lam) * disc * value[1:]
+
+            def back(total, x):
+                now, d = x
+                total = now + 0.99 * lam * total  # EN002
+                return total, total
+
+            def well(total, x):
+                now, d = x
+                total = now + d * lam * total
+                return total, total
+
+            wrong = lax.scan(back, value[-1], (inputs, disc), reverse=True)[1]
+            return wrong, lax.scan(well, value[-1], (inputs, disc), reverse=True)[1]
+        """,
+    "returns by a loop that starts from the last observation": """
+        def returns(network, step, state, obs, n, gamma):
+            def act(carry, _):
+                state, obs = carry
+                state, following, reward, terminal = step(state, obs)
+                return (state, following), (obs, reward, terminal)
+
+            (state, final), (obs, rewards, terms) = lax.scan(act, (state, obs), None, n)
+            wrong = network(obs[-1])  # EN015
+            right = network(final)
+            for t in range(n - 1, -1, -1):
+                wrong = rewards[t] + gamma * (1 - terms[t]) * wrong
+                right = rewards[t] + gamma * (1 - terms[t]) * right
+            return wrong, right
+        """,
+}
+
+
+@each_of(PROGRAMS)
+def test_programs_have_what_they_claim(program: str):
+    check_claims(program, "env")
