@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from . import parts
+from .attributes import attribute, unwrapped_method
 from .binding import bind
 from .classes import construct
 from .declared import compare_arguments, compare_returns, learn_returns
@@ -51,7 +52,7 @@ def call_expression(machine: Interpreter, frame: Frame, syntax: ast.Call) -> Val
         elif isinstance(owner, Data):
             return _method_of_data(machine, site, owner, function, syntax)
         else:
-            callee = parts.attribute(machine, Site(frame, function), owner)
+            callee = attribute(machine, Site(frame, function), owner)
     else:
         callee = machine.evaluate(frame, function)
     keywords = arguments(machine, site, syntax, args)
@@ -122,7 +123,7 @@ def _of_super(machine: Interpreter, frame: Frame, name: str) -> Value:
             for base in owner.cls.bases:
                 found = base.find(name) if isinstance(base, Class) else None
                 if found is not None and getattr(found, "syntax", None) is not function:
-                    return parts.unwrapped_method(found, owner)
+                    return unwrapped_method(found, owner)
     return External(f"super.{name}")
 
 

@@ -10,8 +10,8 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .attributes import STATIC_ATTRIBUTES
 from .frame import Frame
-from .parts import STATIC_ATTRIBUTES
 from .remember import remembered, walked
 from .text import text_of
 from .values import Bound, Constant, Data, Function, Instance, Mapping, Sequence, Transformed, Value

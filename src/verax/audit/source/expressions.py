@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from . import parts
+from .attributes import attribute
 from .binding import function_value
 from .comprehensions import comprehension, dict_comprehension
 from .frame import Site
@@ -42,7 +43,7 @@ def _constant(machine: Interpreter, frame: Frame, syntax: ast.Constant) -> Value
 
 
 def _attribute(machine: Interpreter, frame: Frame, syntax: ast.Attribute) -> Value:
-    return parts.attribute(machine, Site(frame, syntax), machine.evaluate(frame, syntax.value))
+    return attribute(machine, Site(frame, syntax), machine.evaluate(frame, syntax.value))
 
 
 def _subscript(machine: Interpreter, frame: Frame, syntax: ast.Subscript) -> Value:

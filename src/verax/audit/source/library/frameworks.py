@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from .. import parts
+from ..attributes import named_attribute
 from ..classes import all_fields
 from ..graph import Node, variation
 from ..shapes.shape import change_axis
@@ -65,7 +65,7 @@ def _tree_at(
     changed = Instance(tree.cls, result.node, site.frame, tree.traced)
     path = args[0].syntax.body if args and isinstance(args[0], Function) else None
     if isinstance(path, ast.Attribute) and isinstance(path.value, ast.Name) and new is not None:
-        kept = {it: parts.named_attribute(machine, site, tree, it) for it in all_fields(tree.cls)}
+        kept = {it: named_attribute(machine, site, tree, it) for it in all_fields(tree.cls)}
         changed.attributes = {**tree.attributes, **kept, path.attr: new}
     return changed
 

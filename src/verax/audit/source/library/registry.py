@@ -85,6 +85,7 @@ def load() -> None:
         "frameworks",
         "functional",
         "haiku",
+        "iteration",
         "layers",
         "lifted",
         "loops",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from .. import parts
+from ..attributes import named_attribute
 from ..classes import all_fields
 from ..events import Call
 from ..values import Constant, Data, Instance, Value
@@ -50,7 +50,7 @@ def _changed(
     """An object like another one, with all its fields: also those that nobody has asked for."""
     copy = Instance(owner.cls, made.node, site.frame, owner.traced)
     fields = [it for it in all_fields(owner.cls) if it not in changes]
-    kept = {it: parts.named_attribute(machine, site, owner, it) for it in fields}
+    kept = {it: named_attribute(machine, site, owner, it) for it in fields}
     copy.attributes = {**owner.attributes, **kept, **changes}
     return copy
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .. import parts
+from ..attributes import named_attribute, unwrapped_method
 from ..classes import decorator_names, fields_are_leaves, is_static_field, opaque_instance
 from ..events import Fact
 from ..graph import Node, variation
@@ -88,7 +89,7 @@ def _map(
 
 
 def _field(machine: Interpreter, site: Site, value: Value, name: str) -> Value:
-    return parts.named_attribute(machine, site, value, name)
+    return named_attribute(machine, site, value, name)
 
 
 def _part(machine: Interpreter, site: Site, value: Value, key: object) -> Value:
@@ -233,7 +234,7 @@ def tree_functions(cls: Class) -> tuple[Value | None, Value | None]:
     data = cls.registration.data
     if data["name"] in _WITH_METHODS:
         found = cls.find("tree_unflatten")
-        bound = None if found is None else parts.unwrapped_method(found, cls, is_class=True)
+        bound = None if found is None else unwrapped_method(found, cls, is_class=True)
         return cls.find("tree_flatten"), bound
     if data["name"] == "jax.tree_util.register_pytree_node":
         given = [*data["args"], None, None, None]

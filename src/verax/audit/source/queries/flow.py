@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ..parts import STATIC_ATTRIBUTES
+from ..attributes import STATIC_ATTRIBUTES
 from ..remember import walked
 from ..text import text_of
 

@@ -1,0 +1,209 @@
+"""What Python goes through, and the containers that it makes of that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .. import parts
+from ..looping import stand_alone
+from ..shaping import length_of
+from ..values import (
+    NONE,
+    Constant,
+    Data,
+    Mapping,
+    Sequence,
+    Value,
+)
+from .arguments import first_of
+from .registry import handles
+
+if TYPE_CHECKING:
+    from ..frame import Site
+    from ..machine import Interpreter
+
+
+@handles("builtins.range")
+def _range(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    for value in args:
+        machine.convert(site, "range", value)
+    counter = machine.opaque("counter", site, args, traced=False)
+    counter.is_array = True
+    bounds = [it.value for it in args if isinstance(it, Constant)]
+    length = None
+    if len(bounds) == len(args) == 1:
+        length = bounds[0]
+        counter.limit = bounds[0]
+    elif len(bounds) == len(args) == 2 and all(isinstance(it, int) for it in bounds):
+        length = max(bounds[1] - bounds[0], 0)
+        counter.limit = bounds[1]
+    elif len(bounds) == len(args) == 3 and all(isinstance(it, int) for it in bounds) and bounds[2]:
+        length = len(range(*bounds))
+    return Sequence("range", None, counter, length=length)
+
+
+@handles("builtins.enumerate")
+def _enumerate(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    iterated = first_of(args)
+    if len(args) == 1 and not keywords and isinstance(iterated, Sequence) and stand_alone(iterated):
+        pairs = enumerate(iterated.items or ())
+        return Sequence("enumerate", [machine.tuple_of(Constant(at), it) for at, it in pairs])
+    counter = machine.opaque("counter", site, (), traced=False)
+    counter.is_array = True
+    length = length_of(iterated)
+    if len(args) == 1 and not keywords:
+        counter.limit = length
+    element = parts.element(machine, site, iterated)
+    return Sequence("enumerate", None, machine.tuple_of(counter, element), length=length)
+
+
+@handles("builtins.zip")
+def _zip(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    lengths = [length_of(it) for it in args]
+    numbers = [it for it in lengths if isinstance(it, int)]
+    length = min(numbers) if len(numbers) == len(args) and numbers else None
+    if args and None not in lengths and length is None and all(it == lengths[0] for it in lengths):
+        length = lengths[0]
+    alone = [number for it, number in zip(args, lengths, strict=True) if stand_alone(it)]
+    if alone and length is None:
+        length = min(alone)  # One that is not known goes along.
+    if (machine.is_thorough or alone) and type(length) is int and length <= 6:
+        rows = [
+            machine.tuple_of(*(parts.item(machine, site, it, Constant(at)) for it in args))
+            for at in range(length)
+        ]
+        return Sequence("zip", list(rows))
+    items: list[Value] = []
+    strict = keywords.get("strict")
+    is_strict = isinstance(strict, Constant) and strict.value is True
+    for it, own in zip(args, lengths, strict=True):
+        is_longer = type(own) is int and type(length) is int and own > length
+        if isinstance(it, Data) and not is_strict and (is_longer or _may_go_on(it, args)):
+            # Where a shorter one has ended, its last elements are not met.
+            end = machine.opaque("length", site, (), traced=False)
+            it = parts.item(machine, site, it, Sequence("slice", [NONE, end, NONE]))
+        items.append(parts.element(machine, site, it))
+    return Sequence("zip", None, Sequence("tuple", items), length=length)
+
+
+def _may_go_on(keys: Data, others: list[Value]) -> bool:
+    """Whether keys are made in another number than there are elements in what they go with."""
+    operands = keys.node.operands if keys.node.operation == "jax.random.split" else ()
+    count = operands[1] if len(operands) == 2 else None
+    nodes = [it.node for it in others if isinstance(it, Data)]
+    lengths = [(it.children or {}).get(("static", "len")) for it in nodes]
+    return isinstance(count, Data) and count.node not in lengths
+
+
+@handles("builtins.reversed", "builtins.sorted", "builtins.iter", "builtins.set")
+def _same_elements(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    value = first_of(args)
+    if name.endswith("reversed") and isinstance(value, Sequence) and value.items is not None:
+        return Sequence("list", value.items[::-1], None, site.frame, machine.control)
+    if name.endswith("reversed") and isinstance(value, Sequence) and value.kind == "range":
+        return value
+    if name.endswith("sorted"):
+        machine.convert(site, "sorted", value)
+    if isinstance(value, Mapping):
+        return machine.opaque(name, site, (), traced=False)
+    if not args:
+        return Sequence("set", [], None, site.frame, machine.control)
+    element = parts.element(machine, site, value)
+    if name.endswith("set"):
+        parts.hashed(machine, site, element)
+        return Sequence("set", None, element, site.frame, machine.control)
+    return Sequence("list", None, element, site.frame, machine.control, length_of(value))
+
+
+@handles("builtins.list", "builtins.tuple")
+def _container(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    kind = name.removeprefix("builtins.")
+    if not args:
+        return Sequence(kind, [], None, site.frame, machine.control)
+    value = args[0]
+    if isinstance(value, Sequence):
+        items = None if value.items is None else list(value.items)
+        return Sequence(
+            kind, items, value.element, site.frame, machine.control, length=value.length
+        )
+    if isinstance(value, Mapping) and not value.is_open:
+        keys: list[Value] = [Constant(key) for key in value.items]
+        return Sequence(kind, keys, None, site.frame, machine.control)
+    length = length_of(value)
+    if isinstance(value, Data) and isinstance(length, int) and length <= _ROWS:
+        rows = [parts.item(machine, site, value, Constant(row)) for row in range(length)]
+        return Sequence(kind, rows, None, site.frame, machine.control)
+    element = parts.element(machine, site, value)
+    return Sequence(kind, None, element, site.frame, machine.control, length)
+
+
+# The rows of a longer array need not be told apart.
+_ROWS = 16
+
+
+def _pairs(value: Value) -> dict[object, Value] | None:
+    """What a dict holds that is made of pairs, if all of its keys are known."""
+    found: dict[object, Value] = {}
+    if not isinstance(value, Sequence) or value.items is None:
+        return None
+    for pair in value.items:
+        items = pair.items if isinstance(pair, Sequence) else None
+        if items is None or len(items) != 2:
+            return None
+        key = items[0]
+        if not isinstance(key, Constant) or not isinstance(key.value, (str, int)):
+            return None
+        found[key.value] = items[1]
+    return found
+
+
+@handles("builtins.dict")
+def _dict(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    items: dict[object, Value] = {}
+    is_open = site.is_open
+    for value in args[:1]:
+        if isinstance(value, Mapping):
+            items.update(value.items)
+            is_open = is_open or value.is_open
+        elif (pairs := _pairs(value)) is not None:
+            items.update(pairs)
+        else:
+            is_open = True
+            items[object()] = machine.opaque("dict", site, (value,))
+    items.update(keywords)
+    return Mapping(items, is_open, site.frame, machine.control, site.syntax)
+
+
+@handles("builtins.map", "builtins.filter")
+def _map(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    if not args:
+        return Sequence("map", [])
+    elements = [parts.element(machine, site, it) for it in args[1:]]
+    result = machine.call(site, args[0], elements, {})
+    if name.endswith("filter"):
+        machine.test(site, "filter", result)
+        result = elements[0] if elements else result
+    return Sequence("map", None, result, length=None)
+
+
+@handles("builtins.next")
+def _next(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    value = first_of(args)
+    # Each call gives another element.
+    return machine.opaque("next", site, (value,))
