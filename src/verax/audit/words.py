@@ -1,6 +1,7 @@
 """What names usually mean, where a rule has to know that time is time.
 
-Names only ever add to evidence from the data flow; no rule fires on a name alone.
+Names add to evidence from the data flow. Where a rule holds names against each other (a flag
+`train` that is handed on as `deterministic`), it is what is done with them that contradicts.
 """
 
 from __future__ import annotations
