@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Evidence, Severity
+from ...finding import Confidence, Engine, Evidence, Severity
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
     from ...trace.facts import Facts
     from ...trace.indices import Access
     from ...trace.ranges import Point
@@ -72,6 +73,25 @@ def _is_meant(facts: Facts, access: Access) -> bool:
     return statement is not None and ("mode=" in statement.text or "clip" in statement.text)
 
 
+def check_source(facts: SourceFacts) -> Iterator[Verdict]:
+    """Accesses at a counter plus something, where the counter alone goes to the end."""
+    from ...source.queries.outside import outside
+
+    for it in outside(facts):
+        name = facts.name_of(it.array)
+        outcome = "the write is dropped" if it.is_write else "the last element is read again"
+        yield RULE.finding(
+            it.event.place,
+            current=f"the counter goes up to the last index of axis {it.axis} of {name}, and "
+            f"{it.beyond} more is outside: {outcome}, without an error",
+            expected="every index is inside of the array",
+            fix=f"let the loop end {it.beyond} earlier, or give {name} room for {it.beyond} more",
+            confidence=Confidence.LIKELY,
+            evidence=(Evidence("the loop counts here", it.counted.place),),
+            engine=Engine.SOURCE,
+        )
+
+
 RULE = Rule(
     code="DF203",
     name="index-outside",
@@ -117,4 +137,5 @@ def inputs():
     return (jnp.linspace(0.0, 3.0, 8),)
 """,
     trace=check,
+    source=check_source,
 )

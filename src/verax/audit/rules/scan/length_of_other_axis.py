@@ -99,15 +99,12 @@ def _other_axis(array: Node, axis: int, limit: object) -> int | None:
 
     Only a size that is taken from the array itself says so: numbers may be equal by chance.
     """
+    from ...source.queries.counters import sizes_of
     from ...source.shapes import Size
-    from ...source.shaping import size_symbol
 
     if not isinstance(limit, Size):
         return None
-    sizes = array.shape if isinstance(array.shape, tuple) else None
-    if sizes is None:
-        shape = (array.children or {}).get(("static", "shape"))
-        sizes = () if shape is None else [size_symbol(shape, number) for number in range(6)]
+    sizes = sizes_of(array)
     if axis < len(sizes) and sizes[axis] == limit:
         return None
     return next((number for number, size in enumerate(sizes) if size == limit), None)

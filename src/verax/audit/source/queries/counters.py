@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ...finding import Place
 from ..events import Fact, Loop
 from ..graph import Node
-from ..shaping import length_of
+from ..remember import remembered
+from ..shaping import length_of, size_symbol
 from ..values import Constant, Data, Sequence, Value, leaves
 from .loops import pairs
 
@@ -25,8 +26,9 @@ class Bound:
     place: Place
 
 
+@remembered
 def bounds(facts: SourceFacts) -> dict[Node, Bound]:
-    """All counters of JAX's and of Python's loops."""
+    """All counters of JAX's and of Python's loops, and the numbers of lanes."""
     found: dict[Node, Bound] = {}
     for loop in facts.events(Loop):
         for node, limit in _counters(loop):
@@ -35,10 +37,19 @@ def bounds(facts: SourceFacts) -> dict[Node, Bound]:
     for fact in facts.events(Fact):
         if fact.kind == "indexed":
             for _, index in indexed_axes(fact.data["index"]):
-                bound = _of_python(index)
+                counter, _ = counted(index)
+                bound = _of_python(counter) or _of_lane(counter)
                 if bound is not None:
-                    found[index] = bound
+                    found[counter] = bound
     return found
+
+
+def sizes_of(array: Node) -> list[Any]:
+    """The sizes of an array's axes, as symbols if nothing is known but that the program asks."""
+    if isinstance(array.shape, tuple):
+        return list(array.shape)
+    shape = (array.children or {}).get(("static", "shape"))
+    return [] if shape is None else [size_symbol(shape, number) for number in range(6)]
 
 
 def _counters(loop: Loop) -> Iterator[tuple[Node, Any]]:
@@ -85,6 +96,27 @@ def _of_python(index: Node) -> Bound | None:
             if isinstance(counter, Data) and counter.node is index.inputs[0] and region.place:
                 return Bound(length_of(iterated), region.place)
     return None
+
+
+def _of_lane(index: Node) -> Bound | None:
+    """The bound of what is mapped over `arange(n)`."""
+    numbers = index.inputs[0] if index.operation == "lane" and index.inputs else None
+    if numbers is None or numbers.operation != "jax.numpy.arange" or numbers.place is None:
+        return None
+    return Bound(numbers.shape[0], numbers.place) if isinstance(numbers.shape, tuple) else None
+
+
+def counted(index: Node) -> tuple[Node, int]:
+    """What an index counts, and how much is added to it."""
+    shift = 0
+    while index.operation in ("+", "-") and len(index.inputs) == 1 and len(index.operands) == 2:
+        number = next((it.value for it in index.operands if isinstance(it, Constant)), None)
+        is_added = index.operation == "+" or isinstance(index.operands[1], Constant)
+        if type(number) is not int or not is_added:
+            break
+        shift += number if index.operation == "+" else -number
+        index = index.inputs[0]
+    return index, shift
 
 
 def indexed_axes(index: Value) -> Iterator[tuple[int, Node]]:
