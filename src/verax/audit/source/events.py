@@ -57,7 +57,8 @@ class Mutation(Event):
 
     `target` is what is changed, `name` how it is written, `how` the operation (`append`,
     `attribute`, `item`, `global`, `nonlocal`), `value` what is stored, `before` what was there, as
-    far as it is known.
+    far as it is known. `made_in` is where the target was made, or what it lived in by then: it may
+    be kept elsewhere later.
     """
 
     target: Value | None
@@ -65,6 +66,10 @@ class Mutation(Event):
     how: str
     value: Value | None = None
     before: Value | None = None
+    made_in: Frame | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.made_in = getattr(self.target, "made_in", None)
 
 
 @dataclass(slots=True, eq=False)

@@ -394,3 +394,96 @@ def test_an_object_that_is_made_while_tracing_is_no_place_outside():
         return jax.vmap(build)(x)
     """
     assert found("JT101", program) == []
+
+
+def test_what_is_put_back_before_the_function_ends_is_not_kept():
+    program = """
+    class Layer:
+        def __init__(self):
+            self._weights = ()
+            self.rng = None
+
+        @property
+        def weights(self):
+            return self._weights
+
+        @weights.setter
+        def weights(self, new):
+            self._weights = new
+
+        def forward(self, x):
+            return x @ self.weights + jax.random.normal(self.rng, x.shape)
+
+        def pure(self, x, weights, rng):
+            old_weights, old_rng = self.weights, self.rng
+            self.weights, self.rng = weights, rng
+            y = self.forward(x)
+            self.weights, self.rng = old_weights, old_rng
+            return y
+
+        def kept(self, x, weights):
+            self.weights = weights
+            return x @ self.weights
+
+    layer = Layer()
+
+    @jax.jit
+    def fine(x, weights, rng):
+        return layer.pure(x, weights, rng)
+
+    @jax.jit
+    def wrong(x, weights):
+        return layer.kept(x, weights)
+    """
+    assert set(found("JT101", program)) == {12}
+    assert found("JT101", program.replace("layer.kept(x, weights)", "x @ weights")) == []
+
+
+def test_one_branch_puts_nothing_back_that_the_other_one_keeps():
+    program = """
+    class Model:
+        def __init__(self):
+            self.last = None
+
+        def store(self, x, keep):
+            if keep:
+                self.last = x * 2
+            else:
+                self.last = None
+
+    model = Model()
+
+    @jax.jit
+    def step(x, flag=True):
+        model.store(x, flag)
+        return x
+
+    @functools.partial(jax.jit, static_argnames="flag")
+    def either(x, flag):
+        model.store(x, flag)
+        return x
+    """
+    assert set(found("JT101", program)) == {7}
+
+
+def test_a_list_of_the_call_that_is_kept_later_is_told_where_it_is_kept():
+    program = """
+    class Heat:
+        def __init__(self):
+            self.values = None
+
+        def flux(self, t, top):
+            values = [jnp.zeros(3), -top]
+            if top.shape[0] > 2:
+                values[-1] = values[-1] + t
+            return values
+
+        @functools.partial(jax.jit, static_argnums=0)
+        def update(self, t, top):
+            self.values = self.flux(t, top)
+            return top + self.values[-1]
+
+    def run(t, top):
+        return Heat().update(t, top)
+    """
+    assert found("JT101", program) == [13]
