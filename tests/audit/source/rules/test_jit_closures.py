@@ -242,3 +242,59 @@ def test_what_changes_beside_what_is_read():
         return w
     """
     assert found("JT103", program) == []
+
+
+def test_what_tracing_left_behind_is_no_old_value():
+    program = """
+    class Model:
+        def value(self):
+            return self.scale * 2
+
+        def set(self, scale):
+            self.scale = scale
+
+    model = Model()
+
+    @jax.jit
+    def scaled(scale):
+        model.set(scale)
+        return model.value()
+
+    a = scaled(1.0)
+    b = scaled(2.0)
+    c = jax.grad(scaled)(3.0)
+    """
+    assert found("JT103", program) == []
+
+
+def test_a_method_that_fills_in_new_objects_changes_none_in_use():
+    program = """
+    class Variable:
+        def __init__(self, name):
+            self.name = name
+            self._stack = []
+
+        @functools.partial(jax.jit, static_argnums=0)
+        def density(self, x):
+            return x if len(self._stack) == 0 else x * len(self._stack)
+
+        def _fill(self, *parts):
+            self._stack = list(parts)
+
+        def __add__(self, other):
+            new = Variable("sum")
+            new._fill(self, other)
+            return new
+
+        def __neg__(self):
+            new = Variable("minus")
+            new._fill(self)
+            return new
+
+    def sample(x):
+        variable = Variable("one")
+        return variable.density(x)
+    """
+    assert found("JT103", program) == []
+    late = program.replace('new = Variable("minus")', "new = self")
+    assert found("JT103", late) == [8]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ...source.events import Fact, Mutation
     from ...source.facts import SourceFacts
     from ...source.frame import Region
-    from ...source.values import Class
+    from ...source.values import Class, Value
 
 
 _NOTHING = ("NoneType", None)
@@ -42,9 +42,16 @@ def _changed_between_calls(facts: SourceFacts, calls: list[Fact]) -> Iterator[Fi
             before = first.setdefault(key, capture)
             # What is `None` at first is often filled in before the function is called for real.
             known = before.content not in (None, _NOTHING) and capture.content is not None
-            if known and before.content != capture.content:
+            if known and before.content != capture.content and not _is_tracer(capture.value):
                 change = _change(facts, call, capture)
                 yield _finding(capture, change or call.place, Confidence.CERTAIN)
+
+
+def _is_tracer(value: Value) -> bool:
+    """Whether tracing has left a value behind, which is worse, and told of by itself."""
+    from ...source.values import leaves
+
+    return any(leaf.traced for leaf in leaves(value))
 
 
 def _changed_by_loops(facts: SourceFacts, call: Fact) -> Iterator[Finding]:
@@ -151,12 +158,27 @@ def _is_later(facts: SourceFacts, change: Mutation) -> bool:
     names = [getattr(it, "name", "") for it in setters]
     if frame.is_staged or any(it in ("__init__", "setup", "__post_init__") for it in names):
         return False
+    if _is_for_new_ones(facts, frame.function):
+        return False
     if isinstance(change.value, Constant) and change.value.value is None:
         return False
     if not isinstance(frame.function, ast.FunctionDef) or _is_built_up(facts, frame.function):
         return False
     # A method that applies the transformation anew knows what it does.
     return not any(made.frame.function is frame.function for made in facts.events(Made))
+
+
+def _is_for_new_ones(facts: SourceFacts, method: ast.AST | None) -> bool:
+    """Whether a method is called only on objects that its callers have just made."""
+    from ...source.values import Instance
+
+    runs = facts.record.runs.get(method, ()) if method is not None else ()
+    called = [it for it in runs if it.caller is not None and it.called_at is not None]
+    owners = [next(iter(it.given.values()), None) for it in called]
+    return bool(called) and all(
+        isinstance(owner, Instance) and owner.made_in is run.caller
+        for owner, run in zip(owners, called, strict=True)
+    )
 
 
 def _is_built_up(facts: SourceFacts, method: ast.FunctionDef) -> bool:
@@ -188,7 +210,7 @@ def _change(facts: SourceFacts, call: Fact, capture: Capture) -> Place | None:
     for change in facts.events(Mutation):
         if change.frame.is_staged or root_of(change.frame) is not root_of(call.frame):
             continue
-        if capture.read.attribute and _attribute(change) == capture.read.attribute:
+        if change.target is capture.holder and _attribute(change) == capture.read.attribute:
             found = change.place
     return found
 
