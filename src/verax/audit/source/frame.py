@@ -144,7 +144,7 @@ class Site:
         """A new region that starts here."""
         return Region(kind, self.frame.region, self.frame.place(self.syntax), **details)
 
-    def inside(self, region: Region) -> Site:
+    def inside(self, region: Region | None) -> Site:
         """The same place, inside of a region."""
         outer = self.frame
         frame = Frame(outer.module, outer.name, None, outer.outer, region, outer, self.syntax)

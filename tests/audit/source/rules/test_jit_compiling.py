@@ -126,3 +126,113 @@ def test_what_a_loop_has_made_in_each_turn_is_told_where_it_has_it_made():
         return params
     """
     assert found("JT304", program) == [8]
+
+
+def test_a_run_of_its_own_compiles_for_all_of_its_turns():
+    program = """
+    def fit(params, batches, rate):
+        @jax.jit
+        def step(params, x):
+            return params - rate * x
+
+        for x in batches:
+            params = step(params, x)
+        return params
+
+    def trials(params, batches, count):
+        return [fit(params, batches, 0.1) for _ in range(count)]
+
+    def once(params, x, rate):
+        @jax.jit
+        def step(params, x):
+            return params - rate * x
+
+        return step(params, x)
+
+    def often(params, x, rates):
+        for rate in range(100):
+            params = once(params, x, 0.1)
+        return params
+    """
+    assert found("JT304", program) == [14]
+
+
+def test_what_a_cache_keeps_is_made_once():
+    program = """
+    @functools.lru_cache
+    def kernel():
+        @jax.jit
+        def rotate(x):
+            return x[::-1]
+        return rotate
+
+    @functools.cache
+    def shifted(by):
+        @jax.jit
+        def shift(x):
+            return x + by
+        return shift
+
+    def same(x, count):
+        for i in range(count):
+            x = kernel()(x)
+        return x
+
+    def others(x, count):
+        for i in range(count):
+            x = shifted(i)(x)
+        return x
+    """
+    assert found("JT304", program) == [22]
+    assert found("JT304", program.replace("@functools.lru_cache", "@jax.named_call")) == [17, 22]
+
+
+def test_a_shape_that_stays_for_many_turns():
+    program = """
+    @jax.jit
+    def fitted(params, basis):
+        return params - basis.sum()
+
+    def greedy(params, count):
+        basis = jnp.zeros((0, 3))
+        for i in range(count):
+            for _ in range(1000):
+                params = fitted(params, basis)
+            basis = jnp.concatenate((basis, params[None]), axis=0)
+        return basis
+
+    def each(params, count):
+        basis = jnp.zeros((0, 3))
+        for i in range(count):
+            params = fitted(params, basis)
+            basis = jnp.concatenate((basis, params[None]), axis=0)
+        return basis
+    """
+    assert found("JT304", program) == [16]
+
+
+def test_a_loop_that_tries_until_it_succeeds():
+    program = """
+    def batched(f, size):
+        return jax.jit(lambda xs: jax.lax.map(f, xs, batch_size=size))
+
+    def first(f, xs, size):
+        while True:
+            try:
+                run = batched(f, 64)
+                result = run(xs)
+                break
+            except RuntimeError:
+                xs = xs[::2]
+        return result
+
+    def forever(f, xs, size):
+        while True:
+            try:
+                run = batched(f, 64)
+                xs = run(xs)
+            except RuntimeError:
+                break
+        return xs
+    """
+    assert found("JT304", program) == [17]

@@ -24,6 +24,7 @@ from ..values import (
     Sequence,
     Transformed,
     Value,
+    leaves,
 )
 from .arguments import first_of
 from .registry import handles
@@ -229,11 +230,22 @@ def _cached(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     function, *given = args
-    result = machine.call(site, function, given, keywords)
+    result = machine.call(_before_loops(site, given, keywords), function, given, keywords)
     if site.frame.is_staged:
         data = {"function": function, "args": [*given, *keywords.values()], "result": result}
         machine.note(Fact(site.syntax, site.frame, "cached", data))
     return result
+
+
+def _before_loops(site: Site, args: list[Value], keywords: dict[str, Value]) -> Site:
+    """Where a function that keeps its results runs: once, and not in each turn with the same."""
+    region = site.frame.region
+    given = [leaf.node for value in (*args, *keywords.values()) for leaf in leaves(value)]
+    while region is not None and region.kind == "loop":
+        if any(region in node.varies for node in given):
+            break
+        region = region.outer
+    return site if region is site.frame.region else site.inside(region)
 
 
 @handles("verax.identity", "contextlib.contextmanager")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+from itertools import takewhile
 
 from ...finding import Place
 from ..classes import innermost_function
 from ..events import Applied, Fact, Mutation
 from ..facts import SourceFacts
+from ..frame import Region
 from ..graph import Node
 from ..remember import walked
 from ..values import Constant, Data, Partial, Sequence, leaves
@@ -30,6 +32,7 @@ _JOINS = frozenset(
 )
 
 
+_BLOCKS = (ast.If, ast.Try, ast.With)
 _MADE = frozenset(
     f"jax.numpy.{name}" for name in ("zeros", "ones", "full", "empty", "arange", "eye")
 )
@@ -112,16 +115,28 @@ def another_shape(
     for _, value in ordinary_arguments(applied):
         for leaf in leaves(value):
             what = _grown(leaf.node, growing)
+            if what is None:
+                continue
             around = [loop for loop in loops_of(leaf.node) if surrounds(loop, applied)]
-            if what is not None and any(map(has_many_turns, around)):
+            if any(map(has_many_turns, around)) and not _is_shared(applied, around):
                 return what
     call = applied.syntax
     for argument in call.args if isinstance(call, ast.Call) else ():
-        for loop, name in names:
-            is_inside = any(node is call for node in walked(loop))
-            if isinstance(argument, ast.Name) and argument.id == name and is_inside:
-                return f"`{name}`"
+        name = argument.id if isinstance(argument, ast.Name) else ""
+        grown_by = [loop for loop, grown in names if grown == name]
+        around = list(loops_around(applied.frame, call))
+        inside = [it for it in around if it in grown_by]
+        # Many turns of a loop further inside share what is compiled.
+        own = [it for it in around if it not in grown_by]
+        if inside and not any(holds(it, inner) for it in inside for inner in own):
+            return f"`{name}`"
     return None
+
+
+def _is_shared(applied: Applied, loops: list[Region]) -> bool:
+    """Whether a loop further inside calls the function many times before these go on."""
+    within = takewhile(lambda it: it not in loops, applied.region.chain())
+    return any(it.kind == "loop" and has_many_turns(it) for it in within)
 
 
 def _grown(node: Node, growing: dict[Node, str], depth: int = 0) -> str | None:
@@ -149,9 +164,11 @@ def another_function(facts: SourceFacts, applied: Applied) -> Place | None:
     transformed = applied.transformed
     around = [it for it in applied.region.chain() if it.kind == "loop"]
     inside = [it for it in around if is_made_inside(transformed, it) and has_many_turns(it)]
+    inside = [it for it in inside if not _is_left_after(it.details["syntax"], applied.syntax)]
     function = innermost_function(transformed.function)
     if not inside or function is None:
         return None
+    inside = [it for it in inside if not _is_a_run_of_its_own(applied, it)]
     for loop in inside:
         syntax: ast.AST = loop.details["syntax"]
         is_written_inside = any(node is function.syntax for node in walked(syntax))
@@ -164,6 +181,27 @@ def another_function(facts: SourceFacts, applied: Applied) -> Place | None:
         if is_fresh and _is_near(applied, syntax) and not _depends_on(facts, applied, loop):
             return _made_at(applied)
     return None
+
+
+def _is_left_after(loop: ast.AST, call: ast.AST) -> bool:
+    """Whether a loop tries something until it succeeds: after the call, it is left."""
+    owner: ast.AST | None = loop
+    while owner is not None:
+        block: list[ast.stmt] = getattr(owner, "body", None) or []
+        around = [it for it in block if any(node is call for node in walked(it))]
+        if around and isinstance(block[-1], (ast.Break, ast.Return)):
+            return True
+        owner = around[0] if around and isinstance(around[0], _BLOCKS) else None
+    return False
+
+
+def _is_a_run_of_its_own(applied: Applied, loop: Region) -> bool:
+    """Whether each turn calls a function that makes the other one for a loop inside of it."""
+    body = body_of(applied.transformed.frame)
+    within = takewhile(lambda it: it is not loop, applied.region.chain())
+    own = [it.details["syntax"] for it in within if it.kind == "loop" and has_many_turns(it)]
+    parts = set(map(id, walked(body))) if own else set[int]()
+    return id(loop.details["syntax"]) not in parts and any(id(it) in parts for it in own)
 
 
 def _made_at(applied: Applied) -> Place:
