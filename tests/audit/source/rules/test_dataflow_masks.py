@@ -60,6 +60,11 @@ RIGHT = {
         def weighted(x, importance):
             return jnp.mean(x * importance)
         """,
+    "centred by what is there": """
+        def centred(y, mask):
+            y = (y - jnp.mean(y, where=mask.astype(bool))) * mask
+            return y.std(), (y * mask).mean(where=mask)
+        """,
     "a share of what is in a group": """
         def coverage(scores, groups, n):
             levels = jnp.arange(n) / n

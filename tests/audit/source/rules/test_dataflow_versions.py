@@ -238,6 +238,49 @@ RIGHT = {
                 potential = potential - 0.1 * primal
             return potential
         """,
+    "one tool for two things": """
+        class Stepper:
+            @functools.partial(jax.jit, static_argnums=0)
+            def step(self, old, new):
+                new = self.policy.to_compute(new)
+                moved = jnp.roll(self.policy.to_compute(old), 1)
+                new = self.policy.to_store(moved)
+                return old, new
+        """,
+    "a field that another branch has computed anew": """
+        class Gaussian:
+            def sample(self, key, subset):
+                if not subset:
+                    noise, root, _ = self.compressed()
+                    mean = Tensor(noise, root)
+                    return mean + root
+                else:
+                    noise = jax.random.normal(key, (3,))
+                    return Tensor(self.mean, noise) + noise
+        """,
+    "sizes that are computed to be compared": """
+        class Loader:
+            def padded(self, weight):
+                rows, columns = weight.shape
+                total_kv_dim = self.kv_heads * self.devices * self.kv_head_dim
+                own_kv_dim = self.kv_heads * self.kv_head_dim
+                if columns == total_kv_dim:
+                    expected_kv_dim = total_kv_dim
+                else:
+                    assert columns == own_kv_dim
+                    expected_kv_dim = own_kv_dim
+                padding = (self.padded_heads - self.kv_heads) * self.kv_head_dim
+                return jnp.concatenate([weight, jnp.zeros((rows, padding))], axis=1)
+        """,
+    "keys of attention that were turned before": """
+        class Attention:
+            def __call__(self, hidden, shared, positions):
+                query_states = self.query(hidden)
+                key_states, value_states = shared
+                query_states, key_states = self.sharded(query_states, key_states)
+                query_states, _ = self.rotated(query_states, key_states, positions)
+                return self.attend(query_states, key_states, value_states)
+        """,
 }
 
 

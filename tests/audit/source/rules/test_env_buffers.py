@@ -147,6 +147,13 @@ PROGRAMS = {
             value = rollout.value.swapaxes(0, 1).reshape(-1)
             batch = (obs, action, value)
             return batch
+
+        def of_which_one_is_not_followed(rollout, rearrange):
+            obs = rearrange(rollout.obs, "t e d -> e t d").reshape(-1, 4)
+            action = rearrange(rollout.action, "t e -> e t").reshape(-1)
+            value = rollout.value.swapaxes(0, 1).reshape(-1)
+            batch = (obs, action, value)
+            return batch
         """,
 }
 

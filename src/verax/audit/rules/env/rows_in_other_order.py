@@ -79,7 +79,7 @@ def _differing(parts: list[Rows], sameness: Sameness) -> tuple[Rows, Rows, str] 
                 return other, one, "shuffled"
     flattened = [it for it in parts if it.flattened is not None]
     exchanged = [it for it in flattened if it.exchanged is not None]
-    straight = [it for it in flattened if it.exchanged is None]
+    straight = [it for it in flattened if it.exchanged is None and it.is_followed]
     if not exchanged or not straight or len(flattened) < 3:
         return None
     odd, others = (exchanged, straight) if len(exchanged) == 1 else (straight, exchanged)

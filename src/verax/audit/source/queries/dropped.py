@@ -239,8 +239,13 @@ def _versions_of(node: Node) -> Iterator[tuple[Node, bool]]:
         pending.extend((it, is_clear and len(operands) < 2) for it in operands)
 
 
+# One size of something is not a version of another.
+_SIZES = frozenset("dim dims size sizes num len length count shape".split())
+
+
 def _share_words(one: str, other: str) -> bool:
-    return not set(words_of(one)).isdisjoint(words_of(other))
+    shared = set(words_of(one)).intersection(words_of(other))
+    return bool(shared) and _SIZES.isdisjoint(words_of(one))
 
 
 def _main_operands(node: Node) -> list[Node]:

@@ -16,6 +16,7 @@ from ..frame import Frame
 from ..parameters import NamedFunction, positional
 from ..remember import walked
 from ..text import text_of
+from .exclusion import exclude_each_other
 
 if TYPE_CHECKING:
     from ..facts import SourceFacts
@@ -53,6 +54,8 @@ def _of_function(frame: Frame, function: NamedFunction) -> Iterator[Kept]:
             end = statement.end_lineno or statement.lineno
             is_later = end < record.syntax.lineno and not _is_set_before(function, record)
             if not is_later or not record.keeps(name):
+                continue
+            if exclude_each_other(frame, statement, record.syntax):
                 continue
             if _is_update(statement, record, name) or _follows(statement, record, name):
                 yield Kept(frame.place(record.syntax), f"{record.owner}.{name}", name)

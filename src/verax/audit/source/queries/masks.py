@@ -76,8 +76,13 @@ def centred_with_padding(facts: SourceFacts) -> Iterator[tuple[Node, Masked]]:
                 continue
             of, mean = node.inputs
             is_of_all = mean.operation in _MEANS and names_axis(mean) is False
-            if is_of_all and mean.inputs[:1] == (of,):
+            if is_of_all and mean.inputs[:1] == (of,) and not _knows(mean, masked):
                 yield mean, masked
+
+
+def _knows(mean: Node, masked: Masked) -> bool:
+    """Whether a mean is told what is there: `x.mean(where=mask)`."""
+    return any(it.depends_on(masked.mask) for it in mean.inputs[1:])
 
 
 @remembered
@@ -157,7 +162,7 @@ def _names(facts: SourceFacts) -> dict[Node, str]:
 
 def _is_counted(mean: Node, masked: Masked, users: dict[Node, list[Node]]) -> bool:
     """Whether the share of what is there comes into a mean, before or after it is taken."""
-    if _is_divided(mean, masked.mask, users):
+    if _knows(mean, masked) or _is_divided(mean, masked.mask, users):
         return True
     return any(
         it.operation == "/" and len(it.inputs) > 1 and it.inputs[1].depends_on(masked.mask)

@@ -107,11 +107,17 @@ def _operands(frame: Frame, node: Node) -> Iterator[Node]:
     for current in pending:
         if len(pending) > 100:
             return
-        for it in current.inputs:
+        for it in _given(current):
             yield it
             is_elsewhere = it.frame is not frame and it.operation != "parameter"
             if is_elsewhere or current.operation in _PARTS:
                 pending.append(it)
+
+
+def _given(node: Node) -> tuple[Node, ...]:
+    """What an operation is done to: what is called for it is a tool, whose parts are none of it."""
+    is_called = node.operation == "call" or node.operation.startswith(".")
+    return node.inputs[1:] if is_called and len(node.inputs) > 1 else node.inputs
 
 
 @remembered

@@ -25,6 +25,8 @@ FLATTENS = frozenset(
 EXCHANGES = frozenset(
     f"{it}.{name}" for it in ("jax.numpy", "ndarray") for name in ("swapaxes", "moveaxis", "T")
 )
+# What a record, a loop, a function or a map hands out as it is.
+_TAKEN_FROM = frozenset("field stack parameter slice lane carry last argument turn".split())
 # One number of each row, whatever it is.
 _KEEPS = frozenset(
     "- / * ndarray.astype jax.lax.stop_gradient jax.numpy.asarray jax.numpy.squeeze primal".split()
@@ -36,7 +38,8 @@ class Rows:
     """What was done to the rows of an array: `shuffled` by which order, `flattened` where.
 
     `name` is that of the field or key that it was put into, if there is one. `exchanged` is where
-    two axes changed places before they were made into one. `origins` are the records, or the
+    two axes changed places before they were made into one, `is_followed` whether all is known that
+    was done to it before. `origins` are the records, or the
     outputs of a loop, that it was taken from, `wider_origins` also what these were made from.
     """
 
@@ -45,6 +48,7 @@ class Rows:
     shuffled: Node | None
     flattened: Node | None
     exchanged: Node | None
+    is_followed: bool
     origins: frozenset[object]
     wider_origins: frozenset[object]
 
@@ -77,7 +81,11 @@ def rows_of(leaf: Node, name: str = "") -> Rows:
         elif not (node.operation in _KEEPS or _is_part(node)):
             break
         node = node.inputs[0]
-    return Rows(leaf, name, shuffled, flattened, exchanged, _origins(node), _origins(node, True))
+    origins = _origins(node), _origins(node, True)
+    while node.operation in ("item", "element") and node.inputs:
+        node = node.inputs[0]
+    is_followed = node.operation in _TAKEN_FROM
+    return Rows(leaf, name, shuffled, flattened, exchanged, is_followed, *origins)
 
 
 def belong_together(one: Rows, other: Rows, sameness: Sameness) -> bool:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ..facts import SourceFacts
 
 _STATES = frozenset("state states carry hidden cache memory h c hx cx mems stats".split())
+# With `states` they are what a layer of a transformer computes, for this step alone.
+_ACTIVATIONS = frozenset("hidden query key value encoder decoder attention".split())
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,8 @@ def _threaded(statement: ast.stmt) -> _Call | None:
 
 def _is_state(name: str) -> bool:
     """Whether something is a state by its name; a position and a direction are none."""
-    return not _STATES.isdisjoint(words_of(name))
+    words = set(words_of(name))
+    return not _STATES.isdisjoint(words) and not ("states" in words and words & _ACTIVATIONS)
 
 
 def _is_for_nothing(function: ast.AST, statement: ast.stmt, name: str) -> bool:
