@@ -117,3 +117,25 @@ def test_attention_that_is_normalised_over_its_queries():
         return weights(logits, over_rows), weights(logits, jax.nn.softmax)
     """
     assert found("AX013", program) == [7, 10]
+
+
+def test_axes_of_one_come_and_go_by_reshaping():
+    program = """
+    class Batches:
+        def __init__(self, rows, size, devices=1):
+            self.devices = devices
+            self.batched = jnp.zeros((devices, len(rows) // size, size, 3))
+            if devices == 1:
+                self.batched = self.batched.reshape(self.batched.shape[1:])
+
+        def split(self):
+            def one(x):
+                return x.reshape(x.shape[0] // self.devices, self.devices, *x.shape[1:])
+
+            self.batched = jax.tree.map(one, self.batched)
+
+    def exchanged(x):
+        batch, time, width = x.shape
+        return x.reshape(1, time, batch, width)
+    """
+    assert found("AX003", program) == [16]

@@ -56,7 +56,7 @@ def moved_axis(old: Shape, new: Shape) -> tuple[int, int] | None:
     `x` with (b, t, d) hands out steps of other times.
     """
     before, after = known(old), known(new)
-    if before is None or after is None:
+    if before is None or after is None or _only_adds_ones(product(before), product(after)):
         return None
     for axis, dim in enumerate(before):
         if not isinstance(dim, Size) or before.count(dim) != 1 or after.count(dim) != 1:
@@ -68,6 +68,12 @@ def moved_axis(old: Shape, new: Shape) -> tuple[int, int] | None:
         if exact_quotient(second, first) is not None or exact_quotient(first, second) is not None:
             return axis, at
     return None
+
+
+def _only_adds_ones(old: Dim, new: Dim) -> bool:
+    """Whether as many elements remain only if some sizes are one: `x.reshape(x.shape[1:])`."""
+    whole = exact_quotient(old, new), exact_quotient(new, old)
+    return old != new and any(it is not None for it in whole)
 
 
 class Group(NamedTuple):
