@@ -171,6 +171,7 @@ def _of_instance(machine: Interpreter, site: Site, base: Instance, name: str) ->
     told = annotated_shape(field.annotation, id(base.cls), id(base.node)) if field else None
     if told is not None:
         child.shape, child.dtype = told
+        child.has_told_shape = True
         value.is_array = True
     base.attributes[name] = value
     return value

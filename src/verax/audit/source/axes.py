@@ -122,11 +122,12 @@ def _fields(value: Value) -> dict[Any, Value]:
 def annotated_shape(
     syntax: ast.expr | None, scope: object, of: object = ""
 ) -> tuple[Shape, str] | None:
-    """The shape and dtype that an annotation of jaxtyping tells."""
+    """The shape and dtype that an annotation of jaxtyping tells, unless it tells of several."""
     if not isinstance(syntax, (ast.Subscript, ast.Constant, ast.BinOp, ast.Name, ast.Attribute)):
         return None
     if syntax not in _ANNOTATIONS:
-        _ANNOTATIONS[syntax] = read_tree(syntax)
+        told = _alternatives(syntax)
+        _ANNOTATIONS[syntax] = told.pop() if len(told) == 1 else None
     found = _ANNOTATIONS[syntax]
     if found is None:
         return None
@@ -134,12 +135,12 @@ def annotated_shape(
     return _shape_of_text(text, scope, of), dtype
 
 
-def is_one_array(syntax: ast.expr | None) -> bool:
-    """Whether an annotation tells of one array, and not of several that it may be."""
+def _alternatives(syntax: ast.expr) -> set[tuple[str, str]]:
+    """What each part of `A | B` tells."""
     if isinstance(syntax, ast.BinOp):
-        several = [it for it in (syntax.left, syntax.right) if annotated_shape(it, "") is not None]
-        return len(several) == 1 and is_one_array(several[0])
-    return annotated_shape(syntax, "") is not None
+        return _alternatives(syntax.left) | _alternatives(syntax.right)
+    found = read_tree(syntax)
+    return set() if found is None else {found}
 
 
 _WORD = re.compile(r"\w|\.\.\.|\*")

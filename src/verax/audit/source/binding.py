@@ -117,6 +117,7 @@ def _learn_shapes(function: Function, environment: dict[str, Value], inner: Fram
             told = annotated_shape(argument.annotation, id(function.syntax), id(inner))
             if told is not None:
                 value.node.shape, value.node.dtype = told[0], value.node.dtype or told[1]
+                value.node.has_told_shape = True
 
 
 def generic_arguments(
@@ -151,6 +152,7 @@ def generic(
     told = annotated_shape(argument.annotation, id(function.syntax))
     if told is not None:
         node.shape, node.dtype = told
+        node.has_told_shape = True
         node.is_key = told[1] == "key"
     return Data(node, traced, is_array or told is not None)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..words import is_batch, is_sequence
-from .axes import annotated_shape, is_one_array
+from .axes import annotated_shape
 from .events import Fact
 from .parameters import parameters
 from .shapes import Dim, Shape
@@ -57,7 +57,9 @@ def compare_returns(machine: Interpreter, function: Function, inner: Frame) -> N
             problem = _problem(annotation, part.node.shape, id(syntax), names)
             if problem is not None:
                 data = {"problem": problem, "value": part, "annotation": annotation}
-                machine.note(Fact(at, inner, "returned otherwise", data))
+                is_other_rank = problem[0].endswith(("axis", "axes"))
+                kind = "returned with other axes" if is_other_rank else "returned otherwise"
+                machine.note(Fact(at, inner, kind, data))
                 return
 
 
@@ -81,7 +83,7 @@ def learn_returns(function: Function, inner: Frame, result: Value) -> None:
 
 def _tells(annotation: ast.expr, depth: int) -> bool:
     """Whether an annotation says something of an array."""
-    if is_one_array(annotation):
+    if annotated_shape(annotation, "") is not None:
         return True
     return depth < 2 and any(_tells(it, depth + 1) for it in _elements(annotation))
 
@@ -98,7 +100,7 @@ def _elements(annotation: ast.expr) -> list[ast.expr]:
 def _parts(annotation: ast.expr, value: Value) -> Iterator[tuple[ast.expr, Data]]:
     """The arrays of a result with their annotations."""
     if isinstance(value, Data):
-        if is_one_array(annotation):
+        if annotated_shape(annotation, "") is not None:
             yield annotation, value
     elif isinstance(value, Sequence) and value.items is not None:
         elements = _elements(annotation)
@@ -113,7 +115,7 @@ def _annotated(function: Function, given: dict[str, Value]) -> Iterator[tuple[st
         value = given.get(argument.arg) if argument.annotation is not None else None
         if isinstance(value, Data) and value.node.shape is not None:
             told = annotated_shape(argument.annotation, id(function.syntax))
-            if told is not None and is_one_array(argument.annotation):
+            if told is not None:
                 yield argument.arg, value, told[0]
 
 
@@ -145,8 +147,10 @@ def _problem(
         meetings()
         is_other = expected is not None and differ(expected, dim)
         met = meetings()
-        if met:
+        if met and met[0][1] in {name_of(it) for it in (*names.values(), *wanted)}:
             return f"the axis {met[0][0]}", f"the axis {met[0][1]}"
+        if met:
+            continue  # What only this array is said to have may be another name for the same.
         if is_other and not _is_known_number(expected, dim):
             return f"an axis `{name or own}`", "an axis of another size"
         if is_other:

@@ -68,7 +68,7 @@ class Node:
         self.varies: frozenset[Region] = varies
         self.label: str = label
         self.shape: Any = None
-        # Whether an annotation of a result says so, and nothing that was computed.
+        # Whether an annotation says so, and nothing that was computed.
         self.has_told_shape: bool = False
         self.dtype: str | None = None
         self.is_key: bool = False

@@ -56,6 +56,7 @@ def _annotated(machine: Interpreter, frame: Frame, syntax: ast.AnnAssign) -> Non
             told = annotated_shape(syntax.annotation, id(frame.function), id(frame))
             if told is not None:
                 value.node.shape, value.node.dtype = told[0], value.node.dtype or told[1]
+                value.node.has_told_shape = True
         frame.steps.append((syntax, value))
         assign(machine, frame, syntax.target, value)
 

@@ -136,4 +136,4 @@ class Flow(eqx.Module):
     def right(self, x: Float[Array, "dim"]) -> Float[Array, ""]:
         return jax.scipy.stats.norm.logpdf(x + self.net(x * jnp.array(self.mask))).sum()
 """
-    assert found("AX012", program) == [16]
+    assert found("AX017", program) == [16]

@@ -182,7 +182,50 @@ def test_a_result_that_its_annotation_contradicts():
     def wider(w: Float[Array, "n 3"]) -> Float[Array, "n 4"]:
         return jnp.tanh(w)
     """
-    assert found("AX012", program) == [6, 9, 12]
+    assert found("AX012", program) == [6, 12]
+    assert found("AX017", program) == [9]
+
+
+def test_an_annotation_that_the_code_contradicts():
+    program = """
+    from jaxtyping import Array, Float
+    from dataclasses import dataclass
+
+    @dataclass
+    class Pages:
+        rows: Float[Array, "pages size heads dim"]
+        either: Float[Array, "pages size groups packing dim"] | Float[Array, "pages size dim"]
+
+        def turned(self):
+            return jnp.transpose(self.rows, (0, 1, 2)), jnp.transpose(self.either, (0, 2, 1))
+
+        def flat(self) -> Float[Array, "pages size dim"]:
+            return self.either
+
+    def rotated(x, freqs: Float[Array, "seq dim"]):
+        return x * freqs[:, :, None, :]
+
+    def shaped(x: Float[Array, "seq dim"]):
+        y = jnp.zeros((3, 4, 5))
+        return x + y[0, 0, 0, 0]
+    """
+    assert found("AX017", program) == [10, 16]
+    assert found("AX201", program) == [20]
+
+
+def test_two_names_for_one_axis():
+    program = """
+    from jaxtyping import Array, Float
+
+    def residual(x: Float[Array, "batch seq dim"], layer) -> Float[Array, "batch seq dim"]:
+        added: Float[Array, "batch_size seq dim"] = layer(x)
+        return added
+
+    def exchanged(x: Float[Array, "batch seq dim"], layer) -> Float[Array, "batch seq dim"]:
+        added: Float[Array, "seq batch dim"] = layer(x)
+        return added
+    """
+    assert found("AX012", program) == [9]
 
 
 def test_results_that_fit_their_annotations():

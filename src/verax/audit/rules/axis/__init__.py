@@ -5,6 +5,7 @@ from __future__ import annotations
 from .._rule import Rule
 from . import (
     accidental_outer,
+    annotation_contradicted,
     axes_mixed,
     axis_ignored,
     batch_summed_in_loss,
@@ -40,5 +41,6 @@ RULES: tuple[Rule, ...] = (
     weights_along_another_axis.RULE,
     merged_in_another_order.RULE,
     axis_ignored.RULE,
+    annotation_contradicted.RULE,
     shapes_do_not_fit.RULE,
 )

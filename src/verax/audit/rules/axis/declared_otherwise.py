@@ -74,7 +74,7 @@ unless a type checker runs at that place. Within one call a name stands for one 
 `"batch time feat"` that returns `"batch feat"` has reduced time, and not the batch.
 
 Reported where the axes of a result, followed from those of the parameters, are others than the
-annotation of the function says: by their number, their sizes or their names; and where an axis of
+annotation of the function says, by their sizes or their names; and where an axis of
 the batch is passed as one of time, or the other way round.""",
     wrong="""\
 import jax.numpy as jnp

@@ -34,15 +34,12 @@ def check(facts: Facts) -> Iterator[Finding]:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Operations of which the shapes that are known say that they fail."""
     from ...source.events import Fact
-    from ...source.queries.arrays import arrays_in_words, made_here, plain
-    from ...source.values import nodes_of
+    from ...source.queries.arrays import are_declared, arrays_in_words, made_here, plain
 
     for fact in facts.events(Fact):
-        if fact.kind != "mismatch":
-            continue
+        if fact.kind != "mismatch" or are_declared(fact.data["operands"]):
+            continue  # What an annotation says may be what is wrong.
         reason, operands = plain(fact.data["reason"]), fact.data["operands"]
-        if any(node.has_told_shape for it in operands for node in nodes_of(it)):
-            continue  # What a function says of its result may be what is wrong.
         arrays = arrays_in_words(facts, operands)
         yield RULE.finding(
             fact.place,

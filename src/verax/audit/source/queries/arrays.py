@@ -11,7 +11,7 @@ from ..events import Call
 from ..graph import Node
 from ..shapes import Shape
 from ..shapes.shape import show_shape
-from ..values import Constant, Data, Sequence, Value
+from ..values import Constant, Data, Sequence, Value, nodes_of
 
 if TYPE_CHECKING:
     from ..facts import SourceFacts
@@ -40,6 +40,11 @@ def arrays_in_words(facts: SourceFacts, values: list[Value]) -> str:
     """The arrays among some operands."""
     known = [it for it in values if isinstance(it, Data) and it.node.shape not in (None, ())]
     return " and ".join(dict.fromkeys(array_in_words(facts, it) for it in known))
+
+
+def are_declared(values: list[Value]) -> bool:
+    """Whether the shape of one of these is what an annotation says, and nothing else is known."""
+    return any(node.has_told_shape for it in values for node in nodes_of(it))
 
 
 def made_here(facts: SourceFacts, values: list[Value]) -> tuple[Evidence, ...]:
