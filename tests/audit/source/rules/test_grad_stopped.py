@@ -201,6 +201,20 @@ RIGHT = {
         def step(params, old, obs, after, reward):
             return jax.grad(loss)(params, old, obs, after, reward)
         """,
+    "branches of which only one is taken": """
+        def margins(chosen, rejected, beta, alpha):
+            if alpha != 0.0:
+                logits = (1.0 - jnp.exp(chosen)) / alpha - (1.0 - jnp.exp(rejected)) / alpha
+            else:
+                logits = chosen - rejected
+            return jnp.square(logits - 1.0 / (2.0 * beta))
+
+        def loss(params, good, bad, beta, alpha):
+            chosen, rejected = jnp.tanh(good @ params), jnp.tanh(bad @ params)
+            return margins(chosen, rejected, beta, alpha).mean()
+
+        gradient = jax.grad(loss)
+        """,
 }
 
 

@@ -36,21 +36,30 @@ _MOST_TERMS = 100
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """A value that a sum has as a part: with which sign, and times a factor or not."""
+    """A value that a sum has as a part: with which sign, and times a factor or not.
+
+    `ways` are the choices that it takes to be one, as joins and what is taken of them.
+    """
 
     node: Node
     sign: int
     scaled: bool = False
+    ways: frozenset[tuple[Node, Node]] = frozenset()
+
+    def excludes(self, other: Term) -> bool:
+        """Whether two parts are of different branches, and never of one sum."""
+        taken = dict(self.ways)
+        return any(taken.get(join, way) is not way for join, way in other.ways)
 
 
 def terms(flow: Flow, start: list[Term], into_reductions: bool = True) -> list[Term]:
     """The parts of a sum, down to what is not linear in the parameters any more."""
     found: list[Term] = []
     pending = list(start)
-    seen: set[tuple[Node, int, bool]] = set()
+    seen: set[tuple[Node, int, bool, frozenset[tuple[Node, Node]]]] = set()
     while pending and len(found) < _MOST_TERMS:
         term = pending.pop()
-        key = (term.node, term.sign, term.scaled)
+        key = (term.node, term.sign, term.scaled, term.ways)
         if key in seen:
             continue
         seen.add(key)
@@ -63,27 +72,31 @@ def terms(flow: Flow, start: list[Term], into_reductions: bool = True) -> list[T
 
 
 def _parts(flow: Flow, term: Term, into_reductions: bool) -> list[Term] | None:
-    node, sign, scaled = term.node, term.sign, term.scaled
+    node, sign, scaled, ways = term.node, term.sign, term.scaled, term.ways
     operation = node.operation
     operands = node.operands
     if operation in _SAME and node.inputs:
-        return [Term(it, sign, scaled) for it in flow.sources(node)]
+        is_join = operation == "join"
+        return [
+            Term(it, sign, scaled, ways | {(node, it)} if is_join else ways)
+            for it in flow.sources(node)
+        ]
     if operation in ("+", "-") and len(operands) == 2:
         signs = (sign, -sign if operation == "-" else sign)
         pairs = zip(operands, signs, strict=True)
-        return [Term(it.node, s, scaled) for it, s in pairs if isinstance(it, Data)]
+        return [Term(it.node, s, scaled, ways) for it, s in pairs if isinstance(it, Data)]
     if operation == "-x" and node.inputs:
-        return [Term(node.inputs[0], -sign, scaled)]
+        return [Term(node.inputs[0], -sign, scaled, ways)]
     module, _, name = operation.rpartition(".")
     if module in _MODULES and node.inputs:
         reduced = name in _REDUCTIONS
         if (reduced and into_reductions) or name in _LINEAR:
-            return [Term(node.inputs[0], sign, scaled)]
+            return [Term(node.inputs[0], sign, scaled, ways)]
         if name in _CHOICES and into_reductions:
             moving = [it for it in node.inputs if flow.gets(it)]
-            return [Term(it, sign, scaled) for it in moving] or None
+            return [Term(it, sign, scaled, ways) for it in moving] or None
     if operation == "item" and flow.gets(node) and into_reductions and node in flow.data:
-        return None if _is_one_of_several(node) else [Term(node.inputs[0], sign, scaled)]
+        return None if _is_one_of_several(node) else [Term(node.inputs[0], sign, scaled, ways)]
     return _scaled(flow, term)
 
 
@@ -108,7 +121,8 @@ def _scaled(flow: Flow, term: Term) -> list[Term] | None:
     one = number in (1, -1)
     moved = moving[0]
     assert isinstance(moved, Data)
-    return [Term(moved.node, -term.sign if negative else term.sign, term.scaled or not one)]
+    sign = -term.sign if negative else term.sign
+    return [Term(moved.node, sign, term.scaled or not one, term.ways)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +200,7 @@ def _prediction(
 ) -> tuple[Node, bool] | None:
     """The part with the other sign that no factor scales, and whether its gradient is stopped."""
     for it in parts:
-        if it.sign != -target.sign or it.scaled:
+        if it.sign != -target.sign or it.scaled or it.excludes(target):
             continue
         node = it.node if flow.gets(it.node) else stopped(it.node)
         if node is None or not flow.gets(node) or flow.same.are(node, target.node):
