@@ -358,9 +358,13 @@ def test_a_module_of_flax_that_nobody_has_bound_can_be_changed():
 
     class Encoder(nn.Module):
         width: int
+        transform: object = None
 
         def __call__(self, x):
-            return nn.Dense(self.width)(x)
+            return nn.Dense(self.width)(self.transform(x))
+
+        def transform_by(self, function):
+            self.transform = function
 
     class Policy:
         def __init__(self, width):
@@ -371,6 +375,12 @@ def test_a_module_of_flax_that_nobody_has_bound_can_be_changed():
             return self.encoder.init(key, jnp.ones(3))
     """
     assert found("PT204", program) == []
+    bound = program.replace(
+        "x):\n            return", "x):\n            self.width = 3\n            return"
+    )
+    assert found("PT204", bound) == [8]
+    asked = program.replace("self.transform = function", 'self.w = self.param("w", function)')
+    assert found("PT204", asked) == [11]
 
 
 def test_a_frozen_object_that_is_unlocked_around_a_change():

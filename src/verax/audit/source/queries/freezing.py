@@ -6,7 +6,7 @@ import ast
 
 from ..classes import base_names, innermost_function
 from ..events import Mutation
-from ..remember import walked
+from ..remember import remembered, walked
 from ..values import Class, Constant, External, Instance, Partial, Sequence, Value
 from .syntax import body_of, holds, statements_in
 
@@ -74,8 +74,8 @@ def is_still_made(change: Mutation, cls: Class) -> bool:
     attribute = getattr(change.syntax, "attr", "")
     if attribute.startswith("__") or (attribute in cls.attributes and attribute not in cls.fields):
         return True
-    if "flax.linen.Module" in base_names(cls) and not _is_own(change):
-        return True  # one that is bound to no variables yet can be changed from outside
+    if "flax.linen.Module" in base_names(cls) and not (_is_own(change) and _is_bound(change)):
+        return True  # one that is bound to no variables yet can be changed
     names = {getattr(frame.function, "name", "") for frame in change.frame.callers()}
     if not _MAKING.isdisjoint(names):
         return True
@@ -89,6 +89,22 @@ def _is_own(change: Mutation) -> bool:
     if not isinstance(owner, ast.Name) or not isinstance(function, ast.FunctionDef):
         return False
     return [owner.id] == [it.arg for it in function.args.args[:1]]
+
+
+_OF_BOUND = frozenset("param variable make_rng sow perturb put_variable get_variable".split())
+
+
+def _is_bound(change: Mutation) -> bool:
+    """Whether a module of flax has its variables by now: it is applied, or asks for one of them."""
+    functions = (it.function for it in change.frame.callers())
+    return any(_is_applied(it) for it in functions if isinstance(it, ast.FunctionDef))
+
+
+@remembered
+def _is_applied(function: ast.FunctionDef) -> bool:
+    marks = {getattr(it, "attr", getattr(it, "id", "")) for it in function.decorator_list}
+    asked = {it.attr for it in walked(function) if isinstance(it, ast.Attribute)}
+    return function.name == "__call__" or "compact" in marks or not asked.isdisjoint(_OF_BOUND)
 
 
 def is_unlocked(change: Mutation) -> bool:
