@@ -273,3 +273,36 @@ def test_what_a_module_does_to_a_name_is_done_in_order(tmp_path: Path):
     """
     files = {"tables.py": tables, "use.py": use}
     assert found_in(tmp_path, files, "use.py") == [("JT207", "use.py", 6)]
+
+
+@pytest.mark.parametrize("order", ["scaled_rows, shifted_rows", "shifted_rows, scaled_rows"])
+def test_a_name_stands_for_what_it_is_where_it_is_read(tmp_path: Path, order: str):
+    maps = """\
+        from jax import vmap
+
+        def scaled(x, y, z):
+            return x * y + z
+
+        def shifted(x, y):
+            return x + y
+
+        axes = (0, None, None)
+        scaled_rows = vmap(scaled, in_axes=axes)
+
+        axes = (0, None)
+        shifted_rows = vmap(shifted, in_axes=axes)
+
+        def last():
+            return vmap(scaled, in_axes=axes)
+    """
+    use = f"""\
+        from maps import last, {order}
+
+        def rows(x):
+            {order.split(", ")[0]}
+            return scaled_rows(x, 1.0, 2.0), shifted_rows(x, 1.0)
+
+        def wrong(x):
+            return last()(x, 1.0, 2.0)
+    """
+    assert found_in(tmp_path, {"maps.py": maps, "use.py": use}) == [("VM202", "maps.py", 16)]

@@ -33,23 +33,54 @@ class _Body:
         self._started: set[ast.stmt] = set()
         self._running: set[ast.stmt] = set()
         self._later: list[list[ast.stmt]] = []
+        # What names that are bound several times stand for after each statement that does so.
+        self._versions: dict[tuple[ast.stmt, str], Value] = {}
 
     def run(self, machine: Interpreter, statements: Iterable[ast.stmt]) -> None:
         """Run statements, unless they have run or are running."""
         waiting = [it for it in statements if it not in self._started]
         self._started.update(waiting)
         self._running.update(waiting)
-        frame, names = self._frame, self.names
-        around, frame.environment = frame.environment, names
-        machine.execute_apart(frame, waiting)
-        if frame.environment is not names:
-            names.update(frame.environment)
-        frame.environment = around
+        for statement in waiting:
+            self._run_in_its_place(machine, statement)
         self._running.difference_update(waiting)
         if self._later and not self._running:
             later, self._later = self._later, []
             for rest in later:
                 self.run(machine, rest)
+
+    def _run_in_its_place(self, machine: Interpreter, statement: ast.stmt) -> None:
+        """Run a statement with the names as they are there, and not as they become later."""
+        frame, names = self._frame, self.names
+        rebound = _rebound(frame.module.syntax)
+        read = _read_at_once(statement) if rebound else frozenset[str]()
+        for name in read & rebound.keys():
+            self._bring_back(machine, name, statement.lineno)
+        around, frame.environment = frame.environment, names
+        machine.execute_apart(frame, [statement])
+        if frame.environment is not names:
+            names.update(frame.environment)
+        frame.environment = around
+        for name in rebound.keys() & set(_bound(statement)) if rebound else ():
+            if name in names:
+                self._versions[statement, name] = names[name]
+        for name in read & rebound.keys():
+            self._bring_forward(name, rebound[name])
+
+    def _bring_back(self, machine: Interpreter, name: str, line: int) -> None:
+        """Let a name stand for what it stands for at a line."""
+        earlier = [it for it in _rebound(self._frame.module.syntax)[name] if it.lineno < line]
+        self.run(machine, (it for it in earlier if it not in self._running))
+        known = [self._versions[it, name] for it in earlier if (it, name) in self._versions]
+        if known:
+            self.names[name] = known[-1]
+
+    def _bring_forward(self, name: str, statements: list[ast.stmt]) -> None:
+        """Let a name stand for what it becomes in the end, once all that binds it has run."""
+        if all((it, name) in self._versions for it in statements):
+            self.names[name] = self._versions[statements[-1], name]
+        elif not self._running.intersection(statements):
+            self.names[name] = Deferred(self, name)
 
     def run_for(self, machine: Interpreter, name: str) -> Value | None:
         """Run what binds or changes a name, in the order of the file.
@@ -110,6 +141,35 @@ def _statements_by_name(module: ast.Module) -> dict[str, list[ast.stmt]]:
     for statements in found.values():
         statements.sort(key=lambda it: it.lineno)
     return found
+
+
+@remembered
+def _rebound(module: ast.Module) -> dict[str, list[ast.stmt]]:
+    """The names that several plain assignments of a module's body bind, with these, in order."""
+    found: dict[str, list[ast.stmt]] = {}
+    others: set[str] = set()
+    for statement in module.body:
+        if isinstance(statement, ast.Assign):
+            for name in dict.fromkeys(_bound(statement)):
+                found.setdefault(name, []).append(statement)
+        else:
+            others.update(_bound(statement))
+    return {name: it for name, it in found.items() if len(it) > 1 and name not in others}
+
+
+@remembered
+def _read_at_once(statement: ast.stmt) -> frozenset[str]:
+    """The names that a statement reads when it runs, and not when something is called later."""
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        parts: list[ast.AST] = [*statement.decorator_list, *statement.args.defaults]
+    else:
+        parts = [statement]
+    return frozenset(
+        it.id
+        for part in parts
+        for it in walked(part)
+        if isinstance(it, ast.Name) and isinstance(it.ctx, ast.Load)
+    )
 
 
 def _within(statement: ast.stmt) -> Iterator[ast.stmt]:
