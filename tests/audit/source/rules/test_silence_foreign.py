@@ -2,6 +2,8 @@
 
 from verax.audit.source.analyse import audit_text
 
+from .reading import found
+
 TORCH = """
 import torch
 
@@ -39,3 +41,26 @@ def test_arrays_of_another_library_have_methods_of_their_own():
 
 def test_arrays_of_jax_are_known_beside_those_of_another_library():
     assert {(it.code, it.place.line) for it in audit_text(BOTH).findings} == {("AX201", 13)}
+
+
+def test_what_asks_for_the_library_at_hand_is_told_that_it_is_jax():
+    program = """
+    def rotated(a, left, interface_of):
+        interface = interface_of(a)
+        if interface == "jax":
+            return jax.lax.cond(left, jnp.sin, jnp.cos, a)
+        elif left < 0:
+            return -a
+        return a
+
+    @functools.partial(jax.jit, static_argnums=2)
+    def traced(a, left, interface_of):
+        return rotated(a, left, interface_of)
+
+    @functools.partial(jax.jit, static_argnums=2)
+    def wrong(a, left, interface_of):
+        if interface_of(a) == "jax":
+            return -a if left < 0 else a
+        return a
+    """
+    assert found("JT201", program) == [16]
