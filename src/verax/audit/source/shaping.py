@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from ..words import is_batch, is_sequence
 from .events import Fact
 from .graph import Node
-from .shapes import UNKNOWN, Mismatch, Size, lookup, symbol
+from .shapes import UNKNOWN, Mismatch, Size, dims, lookup, symbol
 from .shapes import Value as Described
 from .shapes.contraction import matmul
+from .shapes.dims import Dim
 from .shapes.dtypes import of_literal, promote
 from .shapes.indexing import Gather, index
 from .shapes.names import PASSING, meetings, named
@@ -30,6 +31,8 @@ _NUMBERS = frozenset(
     for name in "pi e inf nan tau euler_gamma".split()
 )
 _COMPARISONS = frozenset(("<", "<=", ">", ">=", "==", "!="))
+# The type of what stands for a tuple of arrays: `jnp.linalg.eigh(x)`.
+SEVERAL = "tuple"
 
 
 def described(value: Value) -> Described:
@@ -204,6 +207,8 @@ def _describe(
         does_not_fit(machine, site, error, args)
         return
     result.node.shape, result.node.dtype = found.shape, found.dtype
+    if found.elements is not None:
+        result.type = SEVERAL
     for number, part in enumerate((found.elements or ())[:64]):
         # The same node that taking this item will give.
         child = result.node.child("item", ("constant", number), site.syntax, site.frame)
@@ -246,7 +251,30 @@ def _as_size(it: Described, value: Value) -> Described:
         return it
     if value.node.shape is None:
         value.node.shape = ()
-    return Described((), "int32*", symbol(f"{value.node.label or 'n'}#{id(value.node)}"))
+    return Described((), "int32*", _size(value))
+
+
+_ARITHMETIC = {"+": dims.add, "-": dims.sub, "*": dims.mul, "//": dims.floordiv}
+_NESTED = 8
+
+
+def _size(value: Value, depth: int = 0) -> Dim:
+    """A number as a size: what it is computed from if that is known, or a symbol of its own.
+
+    Two functions that multiply the same two numbers make arrays of the same size.
+    """
+    if isinstance(value, Constant):
+        number = value.value
+        return number if isinstance(number, Size) or type(number) is int else None
+    if not isinstance(value, Data) or value.traced:
+        return None
+    compute = _ARITHMETIC.get(value.node.operation)
+    if compute is not None and len(value.node.operands) == 2 and depth < _NESTED:
+        first, second = (_size(it, depth + 1) for it in value.node.operands)
+        found = compute(first, second)
+        if found is not None:
+            return found
+    return symbol(f"{value.node.label or 'n'}#{id(value.node)}")
 
 
 def size_symbol(shape: Node, axis: int) -> Any:

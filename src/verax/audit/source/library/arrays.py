@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..events import Call
+from ..shapes import lookup
 from ..shapes.semantics.elsewhere import DISTRIBUTIONS
+from ..shapes.shape import Shape, known
 from ..shaping import array_function, array_method, described, shape_from
 from ..values import Constant, Data, Sequence, Value, leaves
 from .registry import handles, handles_method
@@ -40,6 +42,8 @@ def _jax(
     if name.rpartition(".")[2] in _STATIC:
         return machine.opaque(name, site, (), traced=False)
     result = array_function(machine, site, name, args, keywords)
+    if name.startswith("jax.scipy.") and lookup(name) is None:
+        result.is_array = False  # Many of them give several arrays.
     if name in _CASTS and args:
         result.node.dtype = _CASTS[name]
         result.node.shape = described(args[0]).shape
@@ -121,9 +125,21 @@ def _generated(
     result.is_array = True
     position = _GENERATOR_METHODS[name]
     size = args[position] if len(args) > position else keywords.get("size", Constant(None))
-    result.node.shape = shape_from(size)
-    result.node.dtype = "int64" if name in _INTEGERS else "float64"
+    if name == "choice":
+        _of_chosen(result, args[0] if args else keywords.get("a", Constant(None)), shape_from(size))
+    else:
+        result.node.shape = shape_from(size)
+        result.node.dtype = "int64" if name in _INTEGERS else "float64"
     return result
+
+
+def _of_chosen(result: Data, among: Value, size: Shape) -> None:
+    """The shape of what is chosen among numbers, or among the rows of an array."""
+    whole, lead = described(among), known(size)
+    rows = known(whole.shape)
+    if rows is not None and lead is not None:
+        result.node.shape = (*lead, *rows[1:])
+        result.node.dtype = whole.dtype if rows else "int64"
 
 
 @handles_method("item", "tolist", "__float__", "__int__", "__bool__", "__index__", "tobytes")

@@ -9,6 +9,7 @@ from ..shapes import lookup
 from ..shapes.dims import differ
 from ..shapes.dtypes import of_literal
 from ..shapes.shape import show_shape
+from ..shaping import SEVERAL
 from ..values import (
     Bound,
     Class,
@@ -58,7 +59,8 @@ def kind_of(value: Value) -> str:
         return "array" if isinstance(value.value, (int, float, complex)) else ""
     if isinstance(value, Instance):
         return value.cls.name if fields_are_leaves(value.cls) else ""
-    return "array" if isinstance(value, Data) and value.is_array else ""
+    is_one = isinstance(value, Data) and value.is_array and value.type != SEVERAL
+    return "array" if is_one else ""
 
 
 def prefix_difference(first: Value, other: Value) -> str:

@@ -183,10 +183,10 @@ def _solve(args: Arguments) -> Value:
 def _svd(args: Arguments) -> Value:
     shape, dtype = known(args.array.shape), inexact(args.array.dtype)
     full, vectors = args.constant("full_matrices", True), args.constant("compute_uv", True)
-    if shape is None or not isinstance(full, bool) or not isinstance(vectors, bool):
+    if not isinstance(vectors, bool):
         return ANYTHING
-    if len(shape) < 2 or args.given("subset_by_index"):
-        return ANYTHING
+    if shape is None or len(shape) < 2 or full is UNKNOWN or args.given("subset_by_index"):
+        return several(ANYTHING, ANYTHING, ANYTHING) if vectors else ANYTHING
     *batch, rows, columns = shape
     least = minimum(rows, columns)
     singular = Value((*batch, least), real(dtype))
@@ -200,8 +200,9 @@ def _svd(args: Arguments) -> Value:
 
 def _qr(args: Arguments) -> Value:
     shape, dtype = known(args.array.shape), inexact(args.array.dtype)
-    if shape is None or len(shape) < 2 or args.constant("mode", "reduced") != "reduced":
-        return ANYTHING
+    mode = args.constant("mode", "reduced")
+    if shape is None or len(shape) < 2 or mode != "reduced":
+        return several(ANYTHING, ANYTHING) if mode in ("reduced", "complete") else ANYTHING
     *batch, rows, columns = shape
     least = minimum(rows, columns)
     return several(Value((*batch, rows, least), dtype), Value((*batch, least, columns), dtype))
