@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import parts
 from .attributes import attribute, unwrapped_method
 from .binding import bind
-from .classes import construct
+from .classes import construct, leave_open
 from .declared import compare_arguments, compare_returns, learn_returns
 from .events import Call
 from .frame import Frame, Region, Site
@@ -140,6 +140,9 @@ def run(
     if _tells_nothing(machine, site, function, region, given) or not machine.may_run(
         function, site, given
     ):
+        for value in given:
+            if isinstance(value, Instance):
+                leave_open(value)
         return machine.opaque("call", site, given)
     inner = Frame(
         function.frame.module,

@@ -310,3 +310,12 @@ def opaque_instance(cls: Class, node: Node, traced: bool | None) -> Value:
             items.append(Data(child, traced))
         return Sequence("tuple", items, type=cls)
     return Instance(cls, node, None, traced)
+
+
+def leave_open(owner: Instance) -> None:
+    """What is empty in an object may be filled by what nobody has followed."""
+    for name, held in list(owner.attributes.items()):
+        if isinstance(held, Sequence) and held.kind == "list" and held.items == []:
+            held.items = held.length = None
+        elif isinstance(held, Constant) and held.value is None:
+            del owner.attributes[name]

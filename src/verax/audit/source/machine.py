@@ -39,6 +39,8 @@ from .values import (
 # one root, and for all roots of a file by its number of lines.
 RUNS = 8
 DEPTH = 20
+# Functions of one decorator that are inside of each other.
+WRAPPERS = 3
 STATEMENTS_OF_ROOT = 600
 STATEMENTS_OF_LINE = 3
 # Syntax that counts as a further statement where it runs again: one line can hold very much.
@@ -177,13 +179,21 @@ class Interpreter:
                 self._is_cut = True
                 self.record.leave_out(site.frame, site.syntax, limit, self._is_on_host)
             return False
-        if any(frame.function is syntax for frame in site.frame.callers()):
+        if self._is_running(function, site):
             return False
         self._runs[syntax] += 1
         if syntax in self.record.runs:
             # The first run is in proportion to the file, further ones are not.
             self._statements += size_of(syntax) // NODES_OF_STATEMENT
         return True
+
+    def _is_running(self, function: Function, site: Site) -> bool:
+        """Whether a call goes on with what it is inside of, and may not come to an end.
+
+        What a decorator makes of two functions are two functions, although it is written once.
+        """
+        running = [it for it in site.frame.callers() if it.function is function.syntax]
+        return len(running) >= WRAPPERS or any(it.outer is function.frame for it in running)
 
     def _limit(self, function: Function, site: Site, given: tuple[Value, ...]) -> str:
         """Which limit is reached, if one is, so that a call is not followed."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from .axes import named_arguments
 from .binding import default_of, generic_arguments, positional_names
 from .calls import run_frame
-from .classes import innermost_function, opaque_instance
+from .classes import innermost_function, leave_open, opaque_instance
 from .events import Applied, Made
 from .frame import Frame, Region, Site
 from .graph import Node
@@ -122,7 +122,7 @@ def _run_class(machine: Interpreter, cls: Class) -> None:
     if init is not None:
         _run_generic(machine, init, owner)
     if isinstance(owner, Instance):
-        _leave_open(owner)
+        leave_open(owner)
     for name, value in list(cls.attributes.items()):
         function = innermost_function(value)
         if function is None or function.cls is not cls or name == "__init__" or _is_jitted(value):
@@ -133,15 +133,6 @@ def _run_class(machine: Interpreter, cls: Class) -> None:
         )
         is_method = _names_object(function) and not is_static
         _run_generic(machine, function, owner if is_method else None)
-
-
-def _leave_open(owner: Instance) -> None:
-    """What a constructor leaves empty is there to be filled."""
-    for name, held in list(owner.attributes.items()):
-        if isinstance(held, Sequence) and held.kind == "list" and held.items == []:
-            held.items = held.length = None
-        elif isinstance(held, Constant) and held.value is None:
-            del owner.attributes[name]
 
 
 def _run_generic(machine: Interpreter, function: Function, owner: Value | None = None) -> None:
