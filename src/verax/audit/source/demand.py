@@ -136,7 +136,8 @@ def _statements_by_name(module: ast.Module) -> dict[str, list[ast.stmt]]:
     # What is called with a name may change what it stands for: `register(Class)`.
     for statement in module.body:
         for name in _given_to_calls(statement):
-            if name in found and name not in imported and statement not in found[name]:
+            is_own = name not in imported or name == _registered(statement)
+            if name in found and is_own and statement not in found[name]:
                 found[name].append(statement)
     for statements in found.values():
         statements.sort(key=lambda it: it.lineno)
@@ -219,3 +220,13 @@ def _given_to_calls(statement: ast.stmt) -> Iterator[str]:
     for it in _within(statement):
         if isinstance(it, ast.Expr) and isinstance(it.value, ast.Call):
             yield from (node.id for node in walked(it) if isinstance(node, ast.Name))
+
+
+def _registered(statement: ast.stmt) -> str:
+    """The class that a statement registers, which may be another module's."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not call.args:
+        return ""
+    function, first = call.func, call.args[0]
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    return first.id if "register" in name and isinstance(first, ast.Name) else ""
