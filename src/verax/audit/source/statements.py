@@ -13,7 +13,7 @@ from .classes import class_statement
 from .events import Conversion, Fact
 from .expressions import condition
 from .frame import Region, Site
-from .imports import import_from, import_statement
+from .imports import PendingImport, import_from, import_statement
 from .joining import join
 from .library.containers import extend_list
 from .looping import for_statement, while_statement
@@ -143,7 +143,8 @@ def _met(ends: list[dict[str, Value]]) -> dict[str, Value]:
             own = met.get(name)
             if own is None:
                 met[name] = value
-            elif own is not value:
+            elif own is not value and not isinstance(own, PendingImport):
+                # What takes the place of a missing import does the same.
                 met[name] = join(own, value)
     return met
 

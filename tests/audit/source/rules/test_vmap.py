@@ -522,3 +522,101 @@ def test_a_map_that_an_object_keeps_has_an_axis_for_each_argument():
     assert found("VM202", program.replace("(0, None)", "(0, None, None)")) == []
     by_name = program.replace("params, statistics, steps", "params, *, statistics, steps")
     assert found("VM202", by_name.replace("steps=task", "statistics=task, steps=task")) == []
+
+
+SHARDED = """
+    from jax.sharding import Mesh, PartitionSpec as P
+    try:
+        from jax import shard_map
+    except ImportError:
+        from jax.experimental.shard_map import shard_map
+
+    class Trainer:
+        def __init__(self, devices, axis="data"):
+            self.mesh = Mesh(devices, (axis,))
+            self.axis = axis
+
+        def loss(self, w, x):
+            return jnp.mean((x @ w) ** 2)
+
+        def local(self, w, x):
+            loss, grads = jax.value_and_grad(self.loss)(w, x)
+            loss = jax.lax.pmean(loss, self.axis)
+            return w - 0.1 * grads, loss
+
+        def step(self, w, x):
+            specs = (P(), P(self.axis))
+            return shard_map(
+                self.local, mesh=self.mesh, in_specs=specs, out_specs=P(), check_vma=False
+            )(w, x)
+
+    def main(devices):
+        return Trainer(devices).step(jnp.ones(3), jnp.ones((8, 3)))
+"""
+
+
+def test_devices_update_their_copies_apart():
+    assert found("VM004", SHARDED) == [18]
+    own, united = "loss = jax.lax.pmean(loss,", "loss, grads = jax.lax.pmean((loss, grads),"
+    mended = SHARDED.replace(own, united)
+    assert found("VM004", mended) == []
+    # JAX sums the gradient of what all devices share, if it may watch over that.
+    assert found("VM004", SHARDED.replace(", check_vma=False", "")) == []
+
+
+def test_each_device_returns_its_own_as_that_of_all():
+    program = """
+    from functools import partial
+    from jax.sharding import PartitionSpec as P
+
+    mesh = jax.make_mesh((4,), ("rows",))
+
+    @partial(jax.shard_map, mesh=mesh, in_specs=(P(), P("rows")), out_specs=P())
+    def error(w, x):
+        return jnp.abs(x @ w).max()
+
+    @partial(jax.shard_map, mesh=mesh, in_specs=(P(), P("rows")), out_specs=(P(), P("rows")))
+    def fine(w, x):
+        y = x @ w
+        return jax.lax.pmax(y.max(), "rows") * w.sum(), y
+
+    error(jnp.ones(3), jnp.ones((8, 3)))
+    fine(jnp.ones(3), jnp.ones((8, 3)))
+    """
+    assert found("VM202", program) == [6]
+
+
+def test_specs_of_two_axes_of_devices_are_not_judged():
+    program = """
+    from jax.sharding import PartitionSpec as P
+
+    def norm(x):
+        return jax.lax.psum(jnp.sum(x**2), ("rows", "columns"))
+
+    def total(mesh, x):
+        specs = P("rows", "columns")
+        return jax.shard_map(norm, mesh=mesh, in_specs=specs, out_specs=P())(x)
+    """
+    assert found("VM202", program) == []
+
+
+def test_stacked_parameters_tell_how_many_lanes_there_are():
+    program = """
+    import flax.linen as nn
+
+    class Critic(nn.Module):
+        @nn.compact
+        def __call__(self, obs):
+            return nn.Dense(1)(nn.tanh(nn.Dense(32)(obs)))[..., 0]
+
+    def values(params, obs):
+        return jax.vmap(Critic().apply, in_axes=(0, None))(params, obs)
+
+    def main(key):
+        obs = jnp.ones((64, 5))
+        params = jax.vmap(Critic().init, in_axes=(0, None))(jax.random.split(key, 2), obs)
+        least = values(params, obs).min(axis=-1)
+        return least + jnp.ones(64)
+    """
+    assert found("AX201", program) == [15]
+    assert found("AX201", program.replace("axis=-1", "axis=0")) == []

@@ -25,7 +25,6 @@ _RAISED_BY = {
         "jax.numpy.linalg.inv",
         "jax.numpy.linalg.solve",
         "jax.numpy.linalg.cholesky",
-        "jax.scipy.linalg.cholesky",
     ),
 }
 

@@ -52,6 +52,10 @@ _OF_SPECS = (
     "`in_specs` has one entry for each argument",
     "Give every argument a `PartitionSpec`: `P()` for those that all devices share.",
 )
+_OF_DEVICES = (
+    "what comes out with `P()` was made the same on all devices by a collective",
+    "Unite it inside (`jax.lax.pmean`, `jax.lax.psum`), or name the axis in `out_specs`.",
+)
 _OF_ARGUMENTS = (
     "the mapped axes of all arguments have the same size",
     "Set `in_axes` so that every argument is mapped over the same axis, and `None` for those that "
@@ -70,8 +74,11 @@ def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
             expected = "`in_axes` has one entry for each positional argument"
         elif "in_specs" in reason:
             expected, fix = _OF_SPECS
+        elif "out_specs" in reason:
+            expected, fix = _OF_DEVICES
         transformed = event.transformed
         is_written = reason.startswith("`in_axes`") and "in_axes" in transformed.options
+        is_written = is_written or reason.startswith("`out_specs`")
         made = transformed.frame.place(transformed.syntax)
         written = axes_written_at(event, reason) if is_written else None
         yield RULE.finding(

@@ -37,7 +37,7 @@ def names_given(axis: Value | None) -> list[str] | None:
 def binding(region: Region | None, names: list[str]) -> Iterator[Region]:
     """The maps around some code that bind some names."""
     for it in region.chain() if region is not None else ():
-        if it.kind in ("vmap", "pmap") and it.axis_name in names:
+        if it.kind in ("vmap", "pmap", "shard_map") and it.axis_name in names:
             yield it
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeGuard
 
 from ..frame import Region
 from ..graph import Node
-from ..shapes import Dim
-from ..shapes.axes import insert_axis
+from ..shapes import Dim, Mismatch
+from ..shapes.axes import insert_axis, remove_axis
 from ..shapes.names import name_of
-from ..shapes.shape import partial
+from ..shapes.shape import partial, size_of
 from ..values import (
     Constant,
     Data,
@@ -69,15 +70,10 @@ def lane(
         node.is_key = leaf.node.is_key
         node.label = leaf.node.label
         node.dtype = leaf.node.dtype
-        shape = leaf.node.shape
-        if (
-            isinstance(shape, tuple)
-            and isinstance(number, int)
-            and -len(shape) <= number < len(shape)
-        ):
-            rest = list(shape)
-            know_size(region, rest.pop(number))
-            node.shape = tuple(rest)
+        if isinstance(number, int):
+            know_size(region, size_of(leaf.node.shape, number))
+            with suppress(Mismatch):
+                node.shape = remove_axis(leaf.node.shape, number)
         traced: bool | None = True
         if axis is None or is_filtered:
             traced = leaf.traced

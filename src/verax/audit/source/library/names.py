@@ -26,6 +26,9 @@ _EXACT = {
     "jax.random.PRNGKey": "jax.random.key",
     "jax.random.permutation": "jax.random.permutation",
     "jax.named_call": "jax.named_call",
+    "jax.P": "jax.sharding.PartitionSpec",
+    "jax.experimental.PartitionSpec": "jax.sharding.PartitionSpec",
+    "jax.experimental.pjit.PartitionSpec": "jax.sharding.PartitionSpec",
     "jax.Array": "jax.Array",
     "jax.numpy.ndarray": "jax.Array",
     "jax.numpy.array": "jax.numpy.asarray",
@@ -33,6 +36,12 @@ _EXACT = {
     "jax.numpy.concat": "jax.numpy.concatenate",
     "jax.numpy.permute_dims": "jax.numpy.transpose",
     "jax.numpy.acos": "jax.numpy.arccos",
+    **dict.fromkeys(("jax.nn.tanh", "flax.linen.tanh", "flax.nnx.tanh"), "jax.numpy.tanh"),
+    "flax.linen.normalize": "jax.nn.standardize",
+    **{
+        f"jax.scipy.linalg.{name}": f"jax.numpy.linalg.{name}"
+        for name in ("cholesky", "det", "eigh", "inv", "svd")
+    },
     "jax.experimental.pjit.pjit": "jax.jit",
     "jax.pjit": "jax.jit",
     "jax.jacobian": "jax.jacrev",
@@ -42,8 +51,8 @@ _EXACT = {
 # flax offers JAX's activations under its own name.
 _ACTIVATIONS = frozenset(
     "celu elu gelu glu hard_sigmoid hard_silu hard_swish hard_tanh leaky_relu log_sigmoid "
-    "log_softmax logsumexp one_hot relu relu6 selu sigmoid silu soft_sign softmax softplus "
-    "standardize swish".split()
+    "identity log_softmax logsumexp one_hot relu relu6 selu sigmoid silu soft_sign softmax "
+    "softplus standardize swish".split()
 )
 
 

@@ -28,6 +28,7 @@ from .options import (
     DERIVATIVES,
 )
 from .registry import handles
+from .shards import sharded_arguments, shards_together
 from .staging import as_result, as_traced, staged_arguments
 
 if TYPE_CHECKING:
@@ -220,8 +221,10 @@ def _entered(
     region: Region,
 ) -> tuple[list[Value], dict[str, Value]]:
     kind = transformed.kind
-    if kind in ("jit", "checkpoint", "eval_shape", "make_jaxpr", "shard_map"):
+    if kind in ("jit", "checkpoint", "eval_shape", "make_jaxpr"):
         return staged_arguments(transformed, args, keywords)
+    if kind == "shard_map":
+        return sharded_arguments(site, transformed, args, keywords, region)
     if kind in ("vmap", "pmap"):
         return mapped_arguments(site, transformed, args, keywords, region)
     if kind in DERIVATIVES or kind in ("vjp", "jvp", "linearize"):
@@ -238,7 +241,9 @@ def _left(
     region: Region,
 ) -> Value:
     kind = transformed.kind
-    if kind in ("jit", "checkpoint", "shard_map", "eval_shape", "make_jaxpr"):
+    if kind == "shard_map":
+        return shards_together(result, region, site, transformed)
+    if kind in ("jit", "checkpoint", "eval_shape", "make_jaxpr"):
         if kind == "make_jaxpr":
             return machine.opaque(kind, site, (result,), traced=False)
         return as_result(result, site)

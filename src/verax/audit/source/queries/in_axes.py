@@ -27,6 +27,7 @@ from ..values import (
 )
 from .arrays import array_in_words, plain
 from .maps import applied_maps, mapped_axes
+from .replicas import not_united
 from .signatures import cannot_take
 
 if TYPE_CHECKING:
@@ -46,6 +47,10 @@ def misfits(facts: SourceFacts) -> Iterator[tuple[Applied | Made, str]]:
         elif made.transformed.kind == "shard_map":
             for reason in _wrong_specs(made.transformed):
                 yield made, reason
+    for event, leaf in not_united(facts):
+        name, axis = facts.name_of(leaf), event.region.axis_name
+        said = f"`out_specs` says that all devices have the same `{name}`"
+        yield event, f"{said}, and each has its own, made from what is divided over {axis!r}"
     for event in applied_maps(facts):
         if event.transformed.is_filtered:
             for reason in _wrong_count(event) if _is_direct(event) else ():

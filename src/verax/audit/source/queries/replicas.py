@@ -10,7 +10,8 @@ from ...finding import Place
 from ..events import Applied, Fact
 from ..frame import Region
 from ..graph import Node
-from ..values import Data, leaves
+from ..library.shards import replicated
+from ..values import Constant, Data, leaves
 from .maps import applied_maps
 from .meaning import first_behind
 from .nodes import all_nodes
@@ -60,7 +61,7 @@ class OwnUpdate:
 
 def own_updates(facts: SourceFacts) -> Iterator[OwnUpdate]:
     """Updates inside of maps whose gradient went through no collective."""
-    for event in applied_maps(facts):
+    for event in (*applied_maps(facts), *_unchecked_shards(facts)):
         if event.transformed.kind != "pmap" and event.region.axis_name is None:
             continue
         # Who gives the axis of a pmap a name means its replicas to speak.
@@ -76,6 +77,56 @@ def own_updates(facts: SourceFacts) -> Iterator[OwnUpdate]:
             if found is not None and found.name not in said:
                 said.add(found.name)
                 yield found
+
+
+def _unchecked_shards(facts: SourceFacts) -> Iterator[Applied]:
+    """Calls of what `shard_map` made that do not let JAX watch over what differs where.
+
+    If it does, a gradient for what all devices share is summed over them of itself.
+    """
+    for event in facts.events(Applied):
+        if event.transformed.kind == "shard_map" and not _is_checked(event):
+            yield event
+
+
+def _is_checked(event: Applied) -> bool:
+    """Whether JAX itself watches over what differs between devices."""
+    options = event.transformed.options
+    given = [options[name] for name in ("check_vma", "check_rep") if name in options]
+    return not any(isinstance(it, Constant) and it.value is False for it in given)
+
+
+def not_united(facts: SourceFacts) -> Iterator[tuple[Applied, Data]]:
+    """Results of `shard_map` that each device has for itself, though all are said to have one."""
+    for event in facts.events(Applied):
+        region = event.region
+        if event.transformed.kind != "shard_map" or region.axis_name is None:
+            continue
+        for leaf in replicated(event.result, event.transformed.options.get("out_specs")):
+            if _differs(leaf.node, region):
+                yield event, leaf
+                break
+
+
+def _differs(result: Node, region: Region) -> bool:
+    """Whether a result is made from what is divided, by operations of which all is known.
+
+    Gradients are `own_updates`, or summed over the devices of themselves.
+    """
+    pending, seen = [result], {result}
+    is_found = False
+    while pending:
+        node = pending.pop()
+        if node.operation in _OPAQUE or node.operation in _UNITING:
+            return False
+        if node.operation in ("join", "gradient") or node.operation.startswith("flax."):
+            return False
+        is_found = is_found or (node.operation == "lane" and region in node.varies)
+        for source in node.inputs:
+            if source not in seen and region in source.varies:
+                seen.add(source)
+                pending.append(source)
+    return is_found
 
 
 def _update(facts: SourceFacts, event: Applied, result: Node, unites: bool) -> OwnUpdate | None:
