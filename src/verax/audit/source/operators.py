@@ -9,11 +9,24 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from . import parts
+from .events import Fact
 from .frame import Site
 from .joining import element_of, join
 from .shapes import Size, dims
 from .shaping import of_operator
-from .values import LARGEST, Bound, Constant, Data, Instance, Mapping, Sequence, Value
+from .values import (
+    LARGEST,
+    Bound,
+    Constant,
+    Data,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Sequence,
+    Transformed,
+    Value,
+)
 
 if TYPE_CHECKING:
     from .machine import Interpreter
@@ -67,6 +80,9 @@ _LARGE = 2**40
 _LONG = 10_000
 _STEEP = 64
 _NO_NUMBERS = frozenset(("builtins.slice", "builtins.object"))
+_OF_NUMBERS = frozenset(("+", "-", "*", "/", "//", "**", "@"))
+# What such an operator is not defined for, unless it is an object that says so.
+_NEVER_NUMBERS = (Mapping, Function, Transformed, External, Bound)
 
 
 def binary(
@@ -90,12 +106,32 @@ def binary(
         return parts.as_text(machine, site, [right])
     if symbol == "|" and isinstance(left, Mapping) and isinstance(right, Mapping):
         return Mapping({**left.items, **right.items}, left.is_open or right.is_open)
+    # Behind a condition, that may be what was asked for.
+    is_certain = symbol in _OF_NUMBERS and not machine.choices
+    for operand, other in ((left, right), (right, left)) if is_certain else ():
+        if isinstance(operand, _NEVER_NUMBERS) or _is_no_array(operand, other, symbol):
+            data = {"symbol": symbol, "operand": operand}
+            machine.note(Fact(site.syntax, site.frame, "operator", data))
     result = machine.array(symbol, site, (left, right), is_jax=False)
     if symbol in ("+", "|"):
         # Two lists, or two dicts, can also be added.
         result.is_array = _is_number(left) or _is_number(right)
     of_operator(machine, site, symbol, left, right, result)
     return result
+
+
+def _is_no_array(operand: Value, other: Value, symbol: str) -> bool:
+    """Whether an operand is a tuple or list, with which the other one does not compute.
+
+    NumPy's arrays would, and integers repeat it.
+    """
+    if not isinstance(operand, Sequence) or operand.kind not in ("tuple", "list"):
+        return False
+    if isinstance(other, Constant):
+        return isinstance(other.value, float) or (
+            isinstance(other.value, int) and symbol not in ("*", "@")
+        )
+    return isinstance(other, Data) and other.is_array and other.traced is True
 
 
 def _of_objects(
@@ -185,6 +221,8 @@ def _of_sequences(site: Site, symbol: str, left: Value, right: Value) -> Value |
                 return Sequence(sequence.kind, sequence.items * count, made_in=sequence.made_in)
         if isinstance(times, Data) and times.is_array and (times.traced or times.node.shape):
             return None  # An array takes part element by element.
+        if isinstance(times, Constant) and isinstance(times.value, float):
+            return None
         if isinstance(sequence, Sequence):
             items = sequence.items
             element = sequence.element if items is None else (items[0] if items else None)

@@ -62,3 +62,62 @@ def test_nothing_waits_for_a_tracer():
         return f(x).block_until_ready()
     """
     assert found("JT202", program) == [3]
+
+
+def test_operators_get_trees():
+    program = """
+    from typing import NamedTuple
+
+    class State(NamedTuple):
+        position: jax.Array
+        velocity: jax.Array
+
+    def loss(params, x):
+        return jnp.mean((x @ params["w"] + params["b"]) ** 2)
+
+    def descend(params, grads, rate):
+        return params - rate * grads
+
+    def field(state):
+        return State(state.velocity, -state.position)
+
+    @jax.jit
+    def step(state, x, dt):
+        params = {"w": jnp.ones(3), "b": jnp.zeros(())}
+        moved = state + dt * field(state)
+        return descend(params, jax.grad(loss)(params, x), 0.1), moved
+
+    def sizes(shape, count):
+        return [0] * count, shape[:-1] + (3,), {"a"} - {"b"}
+
+    step(State(jnp.ones(3), jnp.ones(3)), jnp.ones((4, 3)), 0.1)
+    """
+    assert found("JT204", program) == [11, 19]
+
+
+def test_operators_get_functions_of_a_model():
+    program = """
+    import equinox as eqx
+
+    class Net(eqx.Module):
+        weight: jax.Array
+        activation: object
+
+        def __init__(self, key):
+            self.weight = jax.random.normal(key, (3, 3))
+            self.activation = jax.nn.silu
+
+    def average(old, new, decay=0.99):
+        return jax.tree.map(lambda a, b: decay * a + (1 - decay) * b, old, new)
+
+    def main(key):
+        return average(Net(key), Net(key))
+    """
+    assert found("JT204", program) == [12]
+    arrays = program.replace(
+        "return average(Net(key), Net(key))",
+        "return average(eqx.filter(Net(key), eqx.is_array), eqx.filter(Net(key), eqx.is_array))",
+    )
+    assert found("JT204", arrays) == []
+    own = arrays.replace("eqx.is_array", "lambda x: hasattr(x, 'shape')")
+    assert found("JT204", own) == []

@@ -323,3 +323,31 @@ def test_a_scan_with_arguments_that_are_handed_on():
     """
     assert found("SC202", program) == []
     assert found("SC202", program.replace(", *args, **options)\n    ", ")\n    ")) == [5]
+
+
+def test_branches_that_are_values():
+    program = """
+    import dataclasses
+    from typing import NamedTuple
+
+    class State(NamedTuple):
+        angle: jax.Array
+        clock: jax.Array
+
+    def reset(key):
+        return State(jax.random.uniform(key), 0)
+
+    @jax.jit
+    def step(key, state):
+        done = state.clock > 10
+        return jax.lax.cond(done, reset(key), state)
+
+    @jax.jit
+    def fine(key, state):
+        done = state.clock > 10
+        return jax.lax.cond(done, reset, lambda _: state, key)
+
+    def main(key):
+        return step(key, reset(key)), fine(key, reset(key))
+    """
+    assert found("SC203", program) == [14]

@@ -620,3 +620,27 @@ def test_stacked_parameters_tell_how_many_lanes_there_are():
     """
     assert found("AX201", program) == [15]
     assert found("AX201", program.replace("axis=-1", "axis=0")) == []
+
+
+def test_one_number_has_no_deviation():
+    program = """
+    from typing import NamedTuple
+
+    class Sample(NamedTuple):
+        obs: jax.Array
+        advantage: jax.Array
+
+    def standardise(x):
+        return (x - x.mean()) / (x.std() + 1e-8)
+
+    def loss(w, sample):
+        advantage = standardise(sample.advantage)
+        features = standardise(sample.obs)
+        return (features @ w) * advantage
+
+    def total(w, batch):
+        return jax.vmap(loss, in_axes=(None, 0))(w, batch).mean()
+
+    total(jnp.ones(3), Sample(jnp.ones((8, 3)), jnp.ones(8)))
+    """
+    assert found("VM003", program) == [11]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Engine, Evidence, Severity
+from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
+    from ...source.values import Value
     from ...trace.facts import Facts
     from ...trace.indices import Access
     from ...trace.ranges import Point
@@ -90,6 +91,41 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
             evidence=(Evidence("the loop counts here", it.counted.place),),
             engine=Engine.SOURCE,
         )
+    yield from _choices(facts)
+
+
+def _choices(facts: SourceFacts) -> Iterator[Finding]:
+    """Numbers that choose among branches, or elements, and can be beyond the last of them."""
+    from ...source.events import Fact
+    from ...source.queries.counters import indexed_axes
+    from ...source.queries.integers import Integers
+    from ...source.shapes.shape import size_of
+    from ...source.values import Data
+
+    chosen: list[tuple[Fact, Value | None, int, str]] = []
+    for fact in facts.events(Fact):
+        if fact.kind == "switch":
+            count = len(fact.data["branches"])
+            chosen.append((fact, fact.data["predicate"], count, "switch takes the nearest branch"))
+        elif fact.kind == "indexed":
+            shape = fact.data["base"].node.shape
+            for axis, node in indexed_axes(fact.data["index"]):
+                size = size_of(shape, axis)
+                if isinstance(size, int):
+                    chosen.append((fact, Data(node), size, "JAX takes the nearest element"))
+    integers = Integers(facts) if chosen else None
+    for fact, index, count, outcome in chosen:
+        outside = integers.outside(index, count) if integers is not None else None
+        if outside is not None and isinstance(index, Data):
+            yield RULE.finding(
+                index.node.place or fact.place,
+                current=f"the index `{facts.name_of(index)}` can be {outside}, of {count} that "
+                f"there are: {outcome}, without an error",
+                expected=f"an index between 0 and {count - 1}",
+                fix="mend the range of the index (an offset of one?)",
+                evidence=(Evidence("it is used here", fact.place),),
+                engine=Engine.SOURCE,
+            )
 
 
 RULE = Rule(
@@ -100,7 +136,7 @@ RULE = Rule(
     severity=Severity.CRITICAL,
     explanation="""\
 Inside of JAX an index outside of the array raises nothing. A read gives the last element (or nan),
-a write is dropped or moved, and an offset of one goes unnoticed.
+a write is dropped or moved, `lax.switch` takes its last branch: an offset of one goes unnoticed.
 
 Reported where the index is known to take such a number: from `arange`, a loop's counter, `argmax`
 over a longer axis, `randint`, a declared range. Not reported when the line says what is meant with

@@ -91,6 +91,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             if kind in ("list", "tuple", "dict"):
                 yield _found(call, f"`{call.text}` passes a {kind}", _FIXES[kind])
                 break
+    yield from _operands(facts)
     for applied in facts.events(Applied):
         transformed = applied.transformed
         if transformed.kind != "jit" or transformed.is_filtered:
@@ -101,6 +102,31 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 yield _found(applied, current, _FIXES.get(what, _STATIC))
 
 
+def _operands(facts: SourceFacts) -> Iterator[Finding]:
+    """Trees and functions that an operator is to compute with, as if they were arrays."""
+    from ...source.events import Fact
+    from ...source.queries.trees import kind_of, strange_leaves
+    from ...source.values import Mapping, Sequence
+
+    # What a filter of the program's own leaves of a model, functions perhaps, is not known.
+    is_filtered = any(it.kind == "filtered" for it in facts.events(Fact))
+    for fact in facts.events(Fact):
+        if fact.kind != "operator":
+            continue
+        operand = fact.data["operand"]
+        symbol = fact.data["symbol"]
+        if isinstance(operand, (Mapping, Sequence)):
+            kind = kind_of(operand)
+            yield _found(fact, f"`{fact.text}` gives `{symbol}` a {kind}", _TREE)
+        elif not is_filtered and any(what == "function" for _, what in strange_leaves(operand)):
+            yield _found(fact, f"`{fact.text}` gives `{symbol}` a function", _LEAF)
+
+
+_TREE = "Go through its leaves: `jax.tree.map(lambda p, g: p - rate * g, params, grads)`."
+_LEAF = (
+    "A function among the leaves of a tree is to be left out first: `eqx.filter(tree, "
+    "eqx.is_array)` or `eqx.partition`."
+)
 _STATIC = "A function as argument is static: name it in `static_argnames`, or close over it."
 
 
@@ -122,8 +148,8 @@ RULE = Rule(
     severity=Severity.ERROR,
     explanation="""\
 Functions of `jax.numpy` take arrays and numbers, not lists of arrays, which NumPy would convert
-one by one. Jitted functions take trees of arrays; strings, functions and flags are static
-arguments.
+one by one, and operators compute neither with dicts of arrays nor with functions. Jitted functions
+take trees of arrays; strings, functions and flags are static arguments.
 """,
     wrong="""\
 import jax

@@ -191,6 +191,38 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 evidence=(Evidence(f"{frame.name} is mapped here", lane.region.place),),
                 engine=Engine.SOURCE,
             )
+    yield from _deviations(facts)
+
+
+_DEVIATIONS = tuple(f"{of}.{name}" for of in ("jax.numpy", "ndarray") for name in ("std", "var"))
+
+
+def _deviations(facts: SourceFacts) -> Iterator[Finding]:
+    """Deviations of the one number that a lane has: of a batch, before it was mapped."""
+    from ...source.queries.handing import handed_in_at, is_key
+    from ...source.values import Data
+
+    for call in facts.calls(_DEVIATIONS):
+        array = call.args[0] if call.args else None
+        around = list(call.frame.region.chain()) if call.frame.region is not None else []
+        maps = [it for it in around if it.kind in ("vmap", "pmap")]
+        if not isinstance(array, Data) or array.node.shape != () or not maps:
+            continue
+        node = array.node
+        if maps[0] in node.varies:
+            name = facts.name_of(array)
+            yield RULE.finding(
+                handed_in_at(call, is_key(node), maps[0]),
+                current=f"`{call.text}` is the deviation of one number, which is zero: `{name}` is "
+                "one element of the mapped axis here",
+                expected=_EXPECTED,
+                fix=_FIX.format(parameter=name),
+                evidence=(
+                    Evidence("the deviation is taken here", call.place),
+                    Evidence("the map", maps[0].place),
+                ),
+                engine=Engine.SOURCE,
+            )
 
 
 RULE = Rule(
@@ -207,7 +239,8 @@ example. Nothing fails; means are divided by the wrong number and references poi
 thing.
 
 Reported when a parameter whose leading axis is mapped is read that way under a name that says
-batch (or envs, agents, examples…).""",
+batch (or envs, agents, examples…), and when the deviation is taken of the one number that an
+element has, as of an advantage that is standardised inside.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

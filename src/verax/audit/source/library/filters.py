@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..classes import is_static_field
+from ..events import Fact
 from ..values import NONE, Constant, Data, External, Instance, Mapping, Sequence, Value
 from .registry import handles
 
@@ -33,6 +34,7 @@ def _partition(
     if tree is not None and _is_for_arrays(asked):
         return machine.tuple_of(*divided(tree))
     if isinstance(tree, Instance):
+        machine.note(Fact(site.syntax, site.frame, "filtered", {"tree": tree}))
         return machine.tuple_of(tree, machine.opaque(name, site, args[:1]))
     return machine.opaque("call", site, (*args, *keywords.values()), type=name)
 
@@ -48,6 +50,7 @@ def _filter(
     if tree is not None and not others and _is_for_arrays(asked):
         return divided(tree)[0]
     if isinstance(tree, Instance):
+        machine.note(Fact(site.syntax, site.frame, "filtered", {"tree": tree}))
         return tree
     return machine.opaque("call", site, (*args, *keywords.values()), type=name)
 

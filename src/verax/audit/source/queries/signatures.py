@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from ..binding import positional_names
-from ..values import Bound, Function, Partial, Transformed, Value
+from ..values import (
+    Bound,
+    Data,
+    Function,
+    Instance,
+    Mapping,
+    Partial,
+    Sequence,
+    Transformed,
+    Value,
+)
+from .trees import kind_of
 
 
 def cannot_take(value: Value, count: int) -> str | None:
@@ -20,8 +31,21 @@ def cannot_take(value: Value, count: int) -> str | None:
         elif isinstance(value, Transformed):
             value = value.function
         else:
-            return None
+            return _no_function(value)
     return _mismatch(value, given, bound)
+
+
+def _no_function(value: Value) -> str | None:
+    """That something cannot be called at all."""
+    if isinstance(value, (Sequence, Mapping)):
+        kind = kind_of(value)
+        return f"is a {kind}, not a function" if kind else None
+    if isinstance(value, Data) and value.is_array and value.traced is not None:
+        return "is an array, not a function"
+    if isinstance(value, Instance) and not value.cls.bases:
+        is_function = value.cls.find("__call__") is not None
+        return None if is_function else f"is a {value.cls.name}, not a function"
+    return None
 
 
 def _mismatch(function: Function, given: int, bound: set[str]) -> str | None:
