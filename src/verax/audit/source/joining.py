@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from .classes import fields_are_leaves
 from .graph import Node, variation
 from .shapes.shape import common
 from .values import Bound, Constant, Data, Instance, Mapping, Sequence, Value, is_bounded, nodes_of
@@ -52,9 +53,16 @@ def _sequences(one: Sequence, other: Sequence, depth: int) -> Sequence | None:
 
 
 def _instances(one: Instance, other: Instance, depth: int) -> Value:
-    if one.node is not other.node or depth >= 4:
+    node = one.node
+    if depth >= 4:
         return _data(one, other)
-    joined = Instance(one.cls, one.node, one.made_in, one.traced)
+    if node is not other.node:
+        # What can be changed in place has to stay the thing that others hold as well.
+        if not fields_are_leaves(one.cls) or one.attributes.keys() != other.attributes.keys():
+            return _data(one, other)
+        inputs = (one.node, other.node)
+        node = Node("join", inputs, varies=variation(inputs))
+    joined = Instance(one.cls, node, one.made_in, _both(one.traced, other.traced))
     for name in one.attributes.keys() & other.attributes.keys():
         joined.attributes[name] = join(one.attributes[name], other.attributes[name], depth + 1)
     return joined
