@@ -190,13 +190,6 @@ WRONG = {
 }
 
 RIGHT = {
-    "what is made of two things, and is a version of neither": """
-        def walls(params, level):
-            height, width = params.height, params.width
-            tiles = height * width
-            index = level.agent[1] * width + level.agent[0]
-            return jnp.ones((height, width)) * (level.goal[1] * width + level.goal[0])
-        """,
     "written twice, and called twice": """
         def horner(x, coefficients):
             total = jnp.zeros_like(x)
@@ -278,7 +271,6 @@ RIGHT = {
 
         def shapes(x):
             batch = x.shape[0]
-            total = jnp.sum(x, axis=0)
             return x * 2
 
         def closure(x):
@@ -290,12 +282,6 @@ RIGHT = {
                 y = x * 0.5
                 x = x + y
             return x
-        """,
-    "an input that is used elsewhere": """
-        def forward(params, camera, joints):
-            seen = camera @ params
-            felt = joints @ params
-            return jnp.concatenate([seen, joints], axis=-1)
         """,
     "statements for their effect": """
         def test_it_runs(x):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .._rule import Rule
 from . import (
+    arguments_swapped,
     count_stands,
     cut_to_integers,
     epochs_as_steps,
@@ -30,6 +31,7 @@ from . import (
     unscaled_pixels,
     uphill,
     value_dropped,
+    value_unread,
     wrong_mode,
     zero_times_infinity,
 )
@@ -55,6 +57,8 @@ RULES: tuple[Rule, ...] = (
     target_unread.RULE,
     results_swapped.RULE,
     optimiser_put_together.RULE,
+    arguments_swapped.RULE,
+    value_unread.RULE,
     undefined_operation.RULE,
     integer_wraps.RULE,
     index_outside.RULE,

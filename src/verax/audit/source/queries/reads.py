@@ -24,6 +24,7 @@ class Reads:
         default_factory=list[ast.For | ast.AsyncFor | ast.While]
     )
     is_clear: bool = True
+    totals: dict[str, list[ast.stmt]] = field(default_factory=dict[str, list[ast.stmt]])
 
     def count(self, name: str) -> int:
         """How often a name is read."""
@@ -33,13 +34,20 @@ class Reads:
         """The loops that a statement is in."""
         return [it for it in self.loops if holds(it, statement)]
 
-    def after(self, statement: ast.stmt, name: str) -> bool:
-        """Whether a name may be read once a statement has run."""
+    def needs(self, statement: ast.stmt, name: str) -> bool:
+        """Whether it may be read for anything but its own next value: `total = total + x`."""
+        updates = self.totals.get(name, ())
+        reads = self.lines.get(name, ())
+        others = [it for it in reads if not any(holds(update, it) for update in updates)]
+        return self.after(statement, name, others)
+
+    def after(self, statement: ast.stmt, name: str, reads: list[ast.Name] | None = None) -> bool:
+        """Whether a name may be read once a statement has run, of all reads or of some."""
         if name in self.within or not self.is_clear:
             return True
         end = (statement.end_lineno or statement.lineno, statement.end_col_offset or 0)
         around = self.around(statement)
-        for read in self.lines.get(name, ()):
+        for read in self.lines.get(name, ()) if reads is None else reads:
             if holds(statement, read):
                 # In a loop it reads what it gave the name in the turn before.
                 if around:
@@ -63,6 +71,10 @@ def reads_of(function: ast.AST) -> Reads:
             found.within.update(node.names)
         elif isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
             found.loops.append(node)
+        elif isinstance(node, ast.Assign) and _is_sum(node.value):
+            target = node.targets[0]
+            if isinstance(target, ast.Name) and len(node.targets) == 1:
+                found.totals.setdefault(target.id, []).append(node)
         elif isinstance(node, _SCOPES) and node is not function:
             inner.append(node)
     _hide(found, inner)
@@ -71,6 +83,16 @@ def reads_of(function: ast.AST) -> Reads:
     found.within.update(name for name, reads in found.lines.items() if not within.isdisjoint(reads))
     found.is_clear = _REFLECTION.isdisjoint(found.lines)
     return found
+
+
+_SUMS = frozenset("add maximum minimum logaddexp where map tree_map".split())
+
+
+def _is_sum(value: ast.expr) -> bool:
+    """Whether a value is put together by what does nothing else, be it leaf by leaf."""
+    called = value.func if isinstance(value, ast.Call) else None
+    name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+    return isinstance(value, ast.BinOp) or name in _SUMS
 
 
 def _hide(found: Reads, inner: list[ast.AST]) -> None:

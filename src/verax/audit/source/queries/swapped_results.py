@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from ..facts import SourceFacts
 
 # Who takes these the other way round may mean it: the axes of a picture, two sides of something.
-_SIDES = frozenset(
-    "left right first second low high lower upper one two row col rows cols width height min max "
-    "old new source target start end real imag sin cos fwd bwd".split()
+SIDES = frozenset(
+    "left right leftmost rightmost first second low high lower upper one two row col rows cols "
+    "width height min max old new source target start end real imag sin cos fwd bwd".split()
 )
 
 
@@ -64,6 +64,8 @@ def _swaps_arguments(call: ast.Call, callee: Frame) -> bool:
     """Whether arguments have names of parameters, and stand for others than these."""
     arguments = getattr(callee.function, "args", None)
     parameters = [it.arg for it in arguments.args] if isinstance(arguments, ast.arguments) else []
+    if parameters[:1] == ["self"]:
+        parameters = parameters[1:]
     given = [it.id if isinstance(it, ast.Name) else "" for it in call.args]
     return any(
         name in parameters and name != parameter
@@ -82,9 +84,11 @@ def _swapped(taken: list[str], given: list[str]) -> tuple[str, str] | None:
     if len(taken) != len(given) or len(set(given)) != len(given):
         return None
     for number, name in enumerate(taken):
-        if len(name) < 3 or name in _SIDES or name == given[number] or name not in given:
+        if len(name) < 3 or name in SIDES or name == given[number] or name not in given:
             continue
         other = taken[given.index(name)]
-        if other == given[number] and len(other) > 2 and other not in _SIDES:
+        # What is returned without a name can only be known by what it is not.
+        is_other = other == given[number] if given[number] else other not in given
+        if is_other and len(other) > 2 and other not in SIDES:
             return name, other
     return None

@@ -1,0 +1,146 @@
+"""Values that are computed and that nothing reads."""
+
+from .claims import check_found, check_silent, each_of
+
+WRONG = {
+    "what another model says": """
+        import flax.linen as nn
+
+        def make(student, teacher):
+            def loss(params, other, x):
+                logits = student.apply(params, x)
+                wanted = teacher.apply(other, x)  # DF122
+                return -jnp.sum(jax.nn.softmax(logits) * jax.nn.log_softmax(logits))
+
+            return jax.jit(jax.grad(loss))
+        """,
+    "a total that only its own next value reads": """
+        class Trainer:
+            def step(self, params, parts):
+                total = jax.tree.map(jnp.zeros_like, params)
+                for part in parts:
+                    loss, grads = jax.value_and_grad(self.loss)(params, part)
+                    total = jax.tree.map(jnp.add, total, grads)  # DF122
+                return jax.tree.map(lambda p, g: p - 0.1 * g / 4, params, grads), loss
+
+            def loss(self, params, part):
+                return jnp.mean((part["x"] @ params - part["y"]) ** 2)
+        """,
+    "a record that was made for the next step": """
+        from typing import NamedTuple
+
+        class Latent(NamedTuple):
+            fixed: jax.Array
+            drawn: jax.Array
+
+        def observe(latent, inputs):
+            embedding, key = inputs
+            guess = Latent(jnp.tanh(latent.fixed), latent.drawn)
+            drawn = embedding + jax.random.normal(key, embedding.shape)
+            seen = Latent(guess.fixed, drawn)  # DF122
+            return guess, jnp.sum(embedding)
+
+        def unroll(start, embeddings, keys):
+            return jax.lax.scan(observe, start, (embeddings, keys))
+        """,
+    "what is a version of nothing that is used in its place": """
+        def walls(params, level):
+            width = params.width
+            index = level.agent[1] * width + level.agent[0]  # DF122
+            return jnp.ones((4, width)) * (level.goal[1] * width + level.goal[0])
+
+        def forward(params, camera, joints):
+            seen = camera @ params
+            felt = joints @ params  # DF122
+            total = jnp.sum(camera, axis=0)  # DF122
+            return jnp.concatenate([seen, joints], axis=-1)
+        """,
+    "the second time that a name is given": """
+        import equinox as eqx
+
+        class Block(eqx.Module):
+            first: eqx.nn.LayerNorm
+            second: eqx.nn.LayerNorm
+            mlp: eqx.nn.MLP
+
+            def __call__(self, x, shift):
+                h = jax.vmap(self.first)(x) + shift
+                x = x + jax.vmap(self.mlp)(h)
+                h = jax.vmap(self.second)(x) + shift  # DF122
+                return x + jax.vmap(self.mlp)(x)
+        """,
+}
+
+RIGHT = {
+    "for its time, its error, or by a name that says so": """
+        import time
+
+        def bench(f, x):
+            start = time.time()
+            out = jax.block_until_ready(jnp.sum(f(x)))
+            return time.time() - start
+
+        def checked(x):
+            try:
+                shape = jnp.add(x, jnp.ones(3))
+            except TypeError:
+                return False
+            return True
+
+        def looked_at(x):
+            _ = jnp.sum(x)
+            _norm = jnp.linalg.norm(x)
+            return x
+        """,
+    "totals that somebody asks for": """
+        def fit(params, parts):
+            total = 0.0
+            seen = jnp.zeros(())
+            for part in parts:
+                total = total + jnp.mean(part)
+                seen += 1
+            mean = total / seen
+            return params, mean
+        """,
+    "what a module keeps": """
+        import flax.linen as nn
+
+        class Layer(nn.Module):
+            @nn.compact
+            def __call__(self, x):
+                scale = self.param("scale", nn.initializers.ones, (x.shape[-1],))
+                count = self.variable("stats", "count", jnp.zeros, ())
+                return nn.relu(x)
+        """,
+    "a model that writes down what is drawn": """
+        import numpyro
+        import numpyro.distributions as dist
+
+        def model(x):
+            rate = numpyro.sample("rate", dist.Gamma(2.0, 1.0))
+            doubled = numpyro.deterministic("doubled", 2 * rate)
+            scale = jnp.sum(x) * rate
+            numpyro.sample("obs", dist.Poisson(rate), obs=x)
+        """,
+    "read by a function inside, or deleted": """
+        def outer(x, y):
+            scale = jnp.max(x)
+            other = jnp.max(y)
+            del other
+
+            def inner(z):
+                return z / scale
+
+            return jax.vmap(inner)(x)
+        """,
+}
+
+
+@each_of(WRONG)
+def test_what_nothing_reads_is_found(program: str) -> None:
+    check_found(program, "dataflow")
+
+
+@each_of(RIGHT)
+def test_what_is_needed_or_meant_is_not(program: str) -> None:
+    check_silent(program, "dataflow")
