@@ -46,7 +46,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _of_this_observation(facts: SourceFacts, target: Target) -> Iterator[Finding]:
     """Estimates from the observation of a transition that holds the next one as well."""
-    from ...source.queries.nodes import position_in
+    from ...source.queries.nodes import is_flag, position_in
     from ...source.queries.targets import estimates, observations_beside
     from ...source.values import Data
 
@@ -54,6 +54,8 @@ def _of_this_observation(facts: SourceFacts, target: Target) -> Iterator[Finding
     if present is None or following is None:
         return
     for estimate in estimates(facts, target):
+        if isinstance(estimate, Data) and is_flag(estimate.node):
+            continue  # It says whether anything comes after.
         behind = set(estimate.node.ancestors()) if isinstance(estimate, Data) else set[Node]()
         is_next = following.node in behind or any("next" in node.label for node in behind)
         if present.node not in behind or following.node is present.node:

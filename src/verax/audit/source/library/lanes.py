@@ -113,6 +113,7 @@ def stacked(value: Value, region: Region, site: Site, axis: int | None = 0) -> V
 
     def change(leaf: Data) -> Data:
         node = Node("stack", (leaf.node,), site.syntax, site.frame, leaf.node.varies - {region})
+        node.label = f"axis {axis}" if axis else ""
         node.dtype = leaf.node.dtype
         node.is_key = leaf.node.is_key
         shape = leaf.node.shape

@@ -14,7 +14,7 @@ from ..values import nodes_of
 
 if TYPE_CHECKING:
     from ..facts import SourceFacts
-    from ..frame import Frame
+    from ..frame import Frame, Region
 
 _SCALED = frozenset(("*", "/", "-x", "+x"))
 
@@ -66,6 +66,60 @@ def names_axis(node: Node) -> bool | None:
         return None
     axis = next((it.value for it in call.keywords if it.arg == "axis"), given[0] if given else None)
     return axis is not None and not (isinstance(axis, ast.Constant) and axis.value is None)
+
+
+_FLAGS = frozenset(
+    "== != < > <= >= | & jax.numpy.any jax.numpy.all jax.numpy.logical_or jax.numpy.logical_and "
+    "jax.numpy.isclose jax.numpy.logical_xor".split()
+)
+# They leave a flag a flag, or turn it round.
+_AS_FLAGS = frozenset(
+    "- ~x jax.numpy.logical_not stack lane slice primal item ndarray.astype ndarray.reshape "
+    "jax.numpy.asarray jax.numpy.float32 jax.lax.stop_gradient jax.numpy.expand_dims".split()
+)
+
+
+def is_flag(node: Node) -> bool:
+    """Whether a value is the outcome of a comparison, also as a number, in lanes or negated."""
+    node = turned_flag(node)
+    return node.dtype == "bool" or node.operation in _FLAGS
+
+
+def turned_flag(node: Node) -> Node:
+    """What a value is if it is a flag, without changes of its type and shape, and not negated."""
+    for _ in range(12):
+        if node.operation not in _AS_FLAGS or len(node.inputs) != 1:
+            break
+        node = node.inputs[0]
+    return node
+
+
+def stacked_over(node: Node) -> Region | None:
+    """The loop or the map whose turns or lanes an array was put together from."""
+    inside = node.inputs[0] if node.operation == "stack" and len(node.inputs) == 1 else None
+    if inside is None:
+        return None
+    own = inside.varies - node.varies
+    if len(own) == 1:
+        return next(iter(own))
+    around = set(node.region.chain()) if node.region is not None else set()
+    regions = [it for it in inside.region.chain() if it not in around] if inside.region else []
+    return regions[-1] if regions else None
+
+
+def of_lane(node: Node) -> Node:
+    """What one lane of a map has made of something that all lanes were put together to."""
+    while (region := stacked_over(node)) is not None and region.kind in ("vmap", "pmap"):
+        node = node.inputs[0]
+    return node
+
+
+def of_all_lanes(node: Node) -> Node:
+    """What the lanes of a map have a share of; often the value itself."""
+    node = of_lane(node)
+    while node.operation == "lane" and node.inputs:
+        node = node.inputs[0]
+    return node
 
 
 def position_in(frame: Frame, node: Node) -> ast.expr | ast.stmt | None:
