@@ -34,6 +34,14 @@ _EPISODE_END = {
     *("done", "dones", "terminal", "terminals", "terminated", "terminations", "termination"),
     *("truncated", "truncation", "truncations", "reset", "resets", "alive", "notdone"),
 }
+# They may be about anything else as well, so they count only beside a reset.
+_OVER = {
+    *("over", "end", "ended", "ends", "finish", "finished", "finishes", "stop", "stopped", "term"),
+    *("dead", "died", "fell", "fallen", "failed", "crashed", "timeout", "expired", "complete"),
+    *("completed", "terminate", "trunc", "last", "cut", "restart", "out", "closed", "lost", "won"),
+}
+_BEGINS = {"first", "firsts", "start", "starts", "begin", "begins", "boundary", "boundaries"}
+_GOING_ON = {"alive", "running", "ongoing", "active", "cont", "continue", "open", "not", "notdone"}
 _OBSERVATION = {"obs", "observation", "observations"}
 _REWARD = {"reward", "rewards", "rew", "rews"}
 _VALUE = {"value", "values", "vf", "vals", "critic", "baseline", "baselines"}
@@ -80,6 +88,18 @@ def is_episode_end(name: str | None) -> bool:
     """Whether a value of this name says where an episode ends (or that it goes on)."""
     words = set(words_of(name or ""))
     return bool(words & _EPISODE_END) or any(pair <= words for pair in _EPISODE_END_PAIRS)
+
+
+def may_be_episode_end(name: str | None) -> bool:
+    """Whether a flag of this name, if it decides on a reset, may well be set at an end."""
+    words = set(words_of(name or ""))
+    return (is_episode_end(name) or bool(words & _OVER)) and words.isdisjoint(_GOING_ON)
+
+
+def may_be_episode_boundary(name: str | None) -> bool:
+    """Whether something of this name, scanned with what happens, may tell where episodes begin."""
+    words = set(words_of(name or ""))
+    return may_be_episode_end(name) or bool(words & _BEGINS)
 
 
 def is_reward(name: str | None) -> bool:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Engine, Evidence, Severity
-from ...words import is_episode_end, is_reward
+from ...finding import Confidence, Engine, Evidence, Place, Severity
+from ...words import is_episode_end, is_reward, words_of
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -115,8 +115,11 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
         discounted = [it for it in total.inputs if is_discounted(facts, it, frame)]
         for choice, flags in replaced.items():
             if any(_reaches(it, choice, flags) for it in discounted):
+                place = _stored_at(facts, total, choice, flags) or total.place or choice.place
+                if place is None:
+                    break
                 yield RULE.finding(
-                    frame.place(total.syntax) if total.syntax is not None else choice.place,  # type: ignore[arg-type]
+                    place,
                     current="the target adds a discounted value that comes from an observation "
                     "which a reset has replaced: at the end of an episode, the next one's start",
                     expected="where an episode ends, nothing of the next one enters its target",
@@ -128,12 +131,36 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
                 break
 
 
+def _stored_at(facts: SourceFacts, total: Node, choice: Node, flags: Node) -> Place | None:
+    """Where a record takes what a reset has replaced for what came next.
+
+    A target that stops at some of the ends only, and not where time was up, needs what was there
+    before the reset; one that stops at none of them has to stop.
+    """
+    from ...source.queries.nodes import of_lane, turned_flag
+    from ...source.queries.updates import own_parts, records_in
+    from ...source.values import Data
+
+    parts = set(flags.ancestors()) - {flags}
+    if not any(of_lane(turned_flag(it)) in parts for it in total.ancestors()):
+        return None
+    for frame in facts.own_frames:
+        for statement, value in frame.steps:
+            for record in records_in(value):
+                for name, part in own_parts(record).items():
+                    is_next = "next" in words_of(name)
+                    if is_next and isinstance(part, Data) and of_lane(part.node) is choice:
+                        return frame.place(statement)
+    return None
+
+
 def _replaced(facts: SourceFacts) -> dict[Node, Node]:
     """Results of `where(done, …, …)`, with the flags that chose."""
     from ...source.queries.names import names_of
+    from ...source.queries.resets import resets, without_shape
     from ...source.values import Constant, Data
 
-    found: dict[Node, Node] = {}
+    found = {it.result: it.judged for it in resets(facts) if not it.is_reversed}
     for call in facts.calls(("jax.numpy.where", "jax.lax.select")):
         if len(call.args) != 3:
             continue
@@ -143,9 +170,7 @@ def _replaced(facts: SourceFacts) -> dict[Node, Node]:
         if any(isinstance(it, Data) and it.node.operation == "carry" for it in call.args[1:]):
             continue  # What has come in from the last step is memory that starts anew.
         if isinstance(flags, Data) and isinstance(result, Data):
-            node = flags.node
-            while node.operation in ("item", "ndarray.reshape") and node.inputs:
-                node = node.inputs[0]
+            node = without_shape(flags.node)
             if any(map(is_episode_end, names_of(facts, node, call.frame))):
                 found[result.node] = node
     return found

@@ -194,8 +194,9 @@ _REDUCTIONS = frozenset("max min sum mean any all norm amax".split())
 def _are_of_elements(facts: SourceFacts, event: Event, flags: Node, kept: SourceValue) -> bool:
     """Whether flags are one for each of several environments, not for the parts of one.
 
-    They are called so, or what they judge was reduced along an axis of its own, and holds nothing
-    but what is kept: a comparison with others has their axes.
+    They are called so, a map has made one for each of its lanes, or what they judge was reduced
+    along an axis of its own, and holds nothing but what is kept: a comparison with others has
+    their axes.
     """
     import ast
 
@@ -204,9 +205,11 @@ def _are_of_elements(facts: SourceFacts, event: Event, flags: Node, kept: Source
 
     if any(map(is_episode_end, names_of(facts, flags, event.frame))):
         return True
-    reduced = [it for it in flags.ancestors() if it.operation.rpartition(".")[2] in _REDUCTIONS]
     if any(it.operation.rpartition(".")[2] in _FAILURES for it in flags.ancestors()):
         return False  # Where a computation has failed, all of its result is void.
+    if _is_of_lanes(flags) and all(_is_of_lanes(leaf.node) for leaf in leaves(kept)):
+        return True
+    reduced = [it for it in flags.ancestors() if it.operation.rpartition(".")[2] in _REDUCTIONS]
     own = _starts(*(leaf.node for leaf in leaves(kept)))
     return any(
         keyword.arg == "axis"
@@ -214,6 +217,14 @@ def _are_of_elements(facts: SourceFacts, event: Event, flags: Node, kept: Source
         if isinstance(it.syntax, ast.Call) and all(_is_part_of(one, own) for one in _starts(it))
         for keyword in it.syntax.keywords
     )
+
+
+def _is_of_lanes(node: Node) -> bool:
+    """Whether a map has put its lanes together to make a value."""
+    from ...source.queries.nodes import stacked_over
+
+    region = stacked_over(node)
+    return region is not None and region.kind in ("vmap", "pmap")
 
 
 _FAILURES = frozenset(("isnan", "isinf", "isfinite"))
@@ -247,6 +258,8 @@ def _replaces(
     from ...source.values import leaves
 
     own = {leaf.node for leaf in leaves(kept)}
+    # What a map has put together for each lane is judged there.
+    own |= {it for node in own if _is_of_lanes(node) for it in node.inputs}
     judged = made_from([flags])
     other = made_from([leaf.node for leaf in leaves(fresh)])
     if not own or own & other or flags in other:

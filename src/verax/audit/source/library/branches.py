@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..events import Fact
 from ..graph import Node
@@ -91,7 +91,7 @@ def _branches(
         all_used |= machine.used
     machine.control -= 1
     machine.used = all_used
-    data = {
+    data: dict[str, Any] = {
         "predicate": predicate,
         "branches": branches,
         "results": results,
@@ -105,7 +105,8 @@ def _branches(
     joined = results[0]
     for result in results[1:]:
         joined = join(joined, result)
-    return as_result(_chosen(joined, predicate, site), site)
+    data["chosen"] = chosen = as_result(_chosen(joined, predicate, site), site)
+    return chosen
 
 
 def _chosen(value: Value, predicate: Value | None, site: Site) -> Value:

@@ -7,6 +7,7 @@ same name before. What lies between the two, and whether flags decide about it, 
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from ..graph import Node
 from ..remember import remembered
 from ..values import Class, Data, Instance, Mapping, Sequence, Value
 from .recurrence import depending
+from .resets import resets
 
 if TYPE_CHECKING:
     from ..facts import SourceFacts
@@ -59,8 +61,13 @@ def updates(facts: SourceFacts) -> list[Update]:
 
 
 def _updates(facts: SourceFacts) -> Iterator[Update]:
+    # Whatever decides on a reset is an end, by whatever name.
+    ends: dict[Frame, set[Node]] = defaultdict(set)
+    for it in resets(facts):
+        if not it.is_reversed:
+            ends[it.frame].add(it.judged)
     for frame in facts.own_frames:
-        flags = _flags(frame)
+        flags = _flags(frame) | ends.get(frame, set())
         if not flags:
             continue
         seen: set[int] = set()
