@@ -45,6 +45,30 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                     evidence=(Evidence("the loop is here", loop.place),),
                     engine=Engine.SOURCE,
                 )
+    yield from _unmasked(facts)
+
+
+def _unmasked(facts: SourceFacts) -> Iterator[Finding]:
+    """Sums that lanes add to when they are through, in a loop that keeps a flag for that."""
+    from ...source.queries.latches import unmasked_sums
+    from ...source.values import Data
+
+    for it in unmasked_sums(facts):
+        if it.total.place is None or it.total.place.file != facts.module.path:
+            continue
+        name = facts.name_of(Data(it.latch))
+        yield RULE.finding(
+            it.total.place,
+            current=f"the loop goes on until all are through, and `{name}` says which ones are; "
+            "what these add after their end counts as well",
+            expected="what is added up is left out where an episode is over",
+            fix=f"multiply what is added by `~{name}`",
+            evidence=(
+                Evidence("the loop is here", it.loop.place),
+                Evidence("here the flags are used", it.masked.place),
+            ),
+            engine=Engine.SOURCE,
+        )
 
 
 _MASKS = frozenset("alive active mask valid finished ended".split())
@@ -120,7 +144,8 @@ which ones are still running. If nothing is made from that mask but the mask its
 steps from after the end are counted too.
 
 Reported for a part of a carry that is called so and made from flags, when no other part, no output
-and nothing after the loop is made from it.""",
+and nothing after the loop is made from it. Also for a sum in a carry, whatever its name, when the
+loop keeps a flag that stays set, and asks it whether all are through, or for another sum.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

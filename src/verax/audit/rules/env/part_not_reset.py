@@ -37,6 +37,31 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 evidence=(Evidence(f"`{gated[0].name}` is made here", gated[0].node.place),),
                 engine=Engine.SOURCE,
             )
+    yield from _clocks(facts)
+
+
+def _clocks(facts: SourceFacts) -> Iterator[Finding]:
+    """Counters that make a state start anew, and do not start anew with it."""
+    from ...source.queries.clocks import held_at, running_on
+    from ...source.values import Data
+
+    for clock in running_on(facts):
+        place = held_at(clock)
+        if place is None:
+            continue
+        name = facts.name_of(Data(clock.before))
+        yield RULE.finding(
+            place,
+            current=f"`{name}` is counted on where the rest of the state starts anew: once it is "
+            "beyond its limit, the rest starts anew in every step",
+            expected="where an episode ends, all parts of its state start anew",
+            fix="choose the counter by the same flag as the rest: `jnp.where(done, 0, count)`",
+            evidence=(
+                Evidence("it is counted here", clock.after.place),
+                Evidence("the rest starts anew here", clock.choice.place),
+            ),
+            engine=Engine.SOURCE,
+        )
 
 
 # They are meant to outlive an episode, or are of one step only.
@@ -130,7 +155,8 @@ the last episode into the next one.
 
 Reported where a function makes a new state and flags for the end of an episode gate some of its
 parts (by a choice or a factor), and at most as many others go on without: as they were, or with a
-reward added.""",
+reward added. Also where a loop counts up to a limit, whatever that is called, and replaces other
+parts of its carry from there on, but not the counter.""",
     wrong="""\
 import jax
 import jax.numpy as jnp
