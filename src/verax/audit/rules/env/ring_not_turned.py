@@ -28,6 +28,10 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             current = f"`{name}` grows for ever, while `{ring.filled}` stops at the buffer's size: "
             current += "what is written beyond the end is dropped"
             place = moved.place or ring.frame.place(ring.syntax)
+        elif ring.counts_otherwise():
+            current = f"`{name}` moves on by another number than the one by which `{ring.filled}` "
+            current += "counts what is written: rows are left out, or written over"
+            place = moved.place or ring.frame.place(ring.syntax)
         else:
             continue
         yield RULE.finding(
@@ -60,7 +64,8 @@ drops writes beyond the end of an array without a word, so a position that is no
 size stops the buffer once it is full; one that never moves overwrites the same row.
 
 Reported for a record whose arrays are written at one of its own numbers, while another of its
-numbers counts up to a limit: so more is written than there is room for.""",
+numbers counts up to a limit: so more is written than there is room for. Also where the two move by
+different numbers: one is fixed, the other the size of what is written.""",
     wrong="""\
 from typing import NamedTuple
 

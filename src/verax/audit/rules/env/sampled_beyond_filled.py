@@ -30,7 +30,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             continue
         for ring in known:
             taken = [it for it in users.get(call.result.node, ()) if _is_row_of(it, ring)]
-            if len(taken) > 1 and not _asks(call, ring):
+            # One array alone may be drawn from for another reason, if the buffer has several.
+            if len(taken) >= min(2, len(ring.written)) and not _asks(call, ring):
                 yield RULE.finding(
                     call.place,
                     current=f"rows are drawn from all of the buffer; `{ring.filled}`, which says "

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..frame import Frame
 from ..graph import Node
 from ..remember import remembered
-from ..values import Data, Value, nodes_of
+from ..values import Constant, Data, Value, nodes_of
 from .updates import own_parts, records_in
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ _WRITES = frozenset(
     "at.set jax.lax.dynamic_update_slice jax.lax.dynamic_update_slice_in_dim "
     "jax.lax.dynamic_update_index_in_dim".split()
 )
+_ROUND = frozenset(("%", "jax.numpy.mod", "jax.numpy.remainder", "jax.lax.rem"))
 _LEAST = frozenset(("jax.numpy.minimum", "jax.lax.min", "jax.numpy.clip", "ndarray.clip"))
 
 
@@ -40,6 +41,27 @@ class Ring:
     position: Node
     position_name: str
 
+    def counts_otherwise(self) -> bool:
+        """Whether the position moves by another number than what counts the rows."""
+        moved = self.parts.get(self.position_name)
+        moves, counted = _step(moved), _step(self.parts[self.filled])
+        if moves is None or counted is None:
+            return False
+        if isinstance(moves, Constant) and isinstance(counted, Constant):
+            return bool(moves.value != counted.value)
+        return isinstance(moves, Constant) is not isinstance(counted, Constant)
+
+
+def _step(node: Node | None) -> Value | None:
+    """What is added to a number before it starts anew, or is kept below a limit."""
+    if node is None or node.operation not in _ROUND | _LEAST:
+        return None
+    total = next((it for it in node.inputs if it.operation == "+"), None)
+    if total is None or len(total.operands) != 2:
+        return None
+    steps = [it for it in total.operands if not (isinstance(it, Data) and _part_name(it.node))]
+    return steps[0] if len(steps) == 1 else None
+
 
 @remembered
 def rings(facts: SourceFacts) -> list[Ring]:
@@ -57,10 +79,21 @@ def _rings(facts: SourceFacts) -> Iterator[Ring]:
         if len(filled) != 1 or len(places) != 1:
             continue
         at = places.pop()
-        found = [it for it in at.ancestors() if _part_name(it) and not _is_size(it)]
+        found = [it for it in _counted_from(at) if _part_name(it) and not _is_size(it, parts)]
         if len(found) == 1 and _part_name(found[0]) != filled[0]:
             name = _part_name(found[0])
             yield Ring(frame, syntax, parts, filled[0], written, at, found[0], name)
+
+
+def _counted_from(row: Node) -> set[Node]:
+    """What a row is counted from; not the size after which counting begins anew."""
+    found, pending = {row}, [row]
+    while pending:
+        node = pending.pop()
+        new = node.inputs[:1] if node.operation in _ROUND else node.inputs
+        pending += [it for it in new if it not in found]
+        found.update(new)
+    return found
 
 
 def _row_of(node: Node) -> Node | None:
@@ -111,8 +144,10 @@ def _part_name(node: Node) -> str:
 _SIZES = frozenset("capacity size max_size buffer_size maxlen slots".split())
 
 
-def _is_size(node: Node) -> bool:
+def _is_size(node: Node, parts: dict[str, Node]) -> bool:
     """Whether a part is one of the numbers that say how large a buffer is."""
+    if parts.get(_part_name(node), node) is not node:
+        return False  # The next version has another one in its place.
     owner = node.inputs[0] if node.inputs else None
     is_config = owner is not None and owner.label in ("config", "cfg", "self", "settings", "args")
     return is_config or _part_name(node) in _SIZES
