@@ -71,11 +71,12 @@ def _seen_already(facts: SourceFacts, values: Node, last: Node) -> Node | None:
         if whole is None or whole is values:
             continue
         names = {name for it in (node, whole) for name in names_of(facts, it, node.frame)}
-        if not any(map(is_observation, names)) or _is_later(names):
+        is_share = whole.operation == "stack" and bool(whole.inputs)
+        if not (is_share or any(map(is_observation, names))) or _is_later(names):
             continue
         if known is None:
             known = set(inside.ancestors())
-        if whole.operation == "stack" and whole.inputs:
+        if is_share:
             # One turn's share of a rollout: what came into the turn.
             if whole.inputs[0].operation == "carry" and whole.inputs[0] in known:
                 return node

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Place, Severity
-from ...words import is_episode_end, is_observation, is_reward, words_of
+from ...words import is_episode_end, is_observation, is_reward, may_be_episode_boundary, words_of
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -155,6 +155,9 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
         if frame is None or loop.kind != "scan" or trains(loop):
             continue
         ends = set(flags_of(facts, loop, frame))
+        # A recursion that goes backwards is handed the flag of the step that comes after.
+        carried = paired_leaves(loop.carry_in, loop.carry_out)
+        ends |= {before.node for before, after in carried if after.node in ends}
         inside = ends | flags_inside(loop, frame)
         told, known = depending(loop.returned, ends), depending(loop.returned, inside)
         for before, after in paired_leaves(loop.carry_in, loop.carry_out):
@@ -237,9 +240,10 @@ def _with_unread_flags(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterator
 
     What stands in a tuple was put there to be used; a record may hold more than a body needs.
     """
+    from ...source.graph import Node
     from ...source.queries.loops import behind, paired_leaves
     from ...source.queries.names import local_name, names_of
-    from ...source.queries.recurrence import depending, feedback_path, is_statistic
+    from ...source.queries.recurrence import depending, feedback_path, is_hidden, is_statistic
     from ...source.queries.targets import is_called_going_on
     from ...source.values import Sequence, leaves
 
@@ -252,7 +256,7 @@ def _with_unread_flags(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterator
         for whole, part in scanned
         if part.node not in used
         and any(
-            is_episode_end(name) or is_called_going_on(name)
+            may_be_episode_boundary(name) or is_called_going_on(name)
             for name in names_of(facts, whole.node, loop.frame)
         )
     ]
@@ -261,7 +265,9 @@ def _with_unread_flags(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterator
     # A factor that is scanned may well be zero where an episode ends.
     told = depending(loop.returned, {leaf.node for leaf in leaves(loop.slices)})
     for before, after in paired_leaves(loop.carry_in, loop.carry_out):
-        path = feedback_path(after.node, before.node, set(), told)
+        # A network takes in what is scanned, and forgets nothing by that.
+        gates = set[Node]() if is_hidden(facts, before.node, frame) else told
+        path = feedback_path(after.node, before.node, set(), gates)
         if path is None or is_statistic(facts, before.node, frame):
             continue
         name = local_name(facts, frame, before, after)

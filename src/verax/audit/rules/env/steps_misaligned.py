@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...words import is_episode_end
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -45,6 +46,9 @@ def _earlier(facts: SourceFacts, target: Target) -> Iterator[tuple[Node, str]]:
     for factor in factors(target.product):
         if not isinstance(factor, Data):
             continue
+        if _is_of_turn_before(facts, factor.node, target.reward):
+            yield factor.node, "the flag is that"
+            continue
         other = position(factor.node, is_changed=True)
         if (
             not other.is_cut
@@ -63,6 +67,26 @@ def _earlier(facts: SourceFacts, target: Target) -> Iterator[tuple[Node, str]]:
             yield factor.node, "the estimate is that"
 
 
+def _is_of_turn_before(facts: SourceFacts, factor: Node, reward: Node) -> bool:
+    """Whether a loop has recorded the flag that came into a turn with the reward of that turn."""
+    from ...source.queries.names import names_of
+    from ...source.queries.nodes import is_flag
+    from ...source.queries.rollouts import recorded, slots
+
+    while factor.operation in _SAME and len(factor.inputs) == 1:
+        factor = factor.inputs[0]
+    flag, paid = recorded(factor), recorded(reward)
+    if flag is None or paid is None or flag.operation != "carry":
+        return False
+    slot = slots(facts).get(flag)
+    if slot is None or paid.operation == "carry" or not paid.is_made_in(slot.loop.region):
+        return False
+    frame = slot.after.frame
+    names = names_of(facts, slot.after, frame) | names_of(facts, factor, factor.frame)
+    return is_flag(slot.after) or any(map(is_episode_end, names))
+
+
+_SAME = frozenset("- ~x jax.numpy.logical_not ndarray.astype jax.numpy.asarray".split())
 _GIVEN = frozenset(("parameter", "field", "item", "stack", "argument", "jax.numpy.stack"))
 
 
@@ -81,7 +105,8 @@ at the first step is that of the last, since `-1` counts from the end.
 
 Reported for the sum of a reward and a discounted estimate (by their names), when the slices or the
 counters say that the estimate, or a flag in a loop, is taken from an earlier step than the
-reward.""",
+reward; also when a loop has recorded the flag with which a turn began beside the reward that it
+ended with.""",
     wrong="""\
 import jax.numpy as jnp
 

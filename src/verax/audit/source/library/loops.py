@@ -38,6 +38,21 @@ def _scan(
     return scanned(machine, site, body, initial, xs, keywords, length)
 
 
+@handles("haiku.dynamic_unroll", "haiku.static_unroll")
+def _unroll(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    core = argument(args, keywords, 0, "core")
+    inputs = argument(args, keywords, 1, "input_sequence")
+    initial = argument(args, keywords, 2, "initial_state")
+    others = args[3:] or keywords.keys() & {"time_major", "return_all_states"}
+    if core is None or inputs is None or initial is None or others:
+        return machine.opaque(name, site, (*args, *keywords.values()))
+    pair = scanned(machine, site, core, initial, inputs, keywords, is_core=True)
+    last, outputs = _pair(machine, site, pair)
+    return machine.tuple_of(outputs, last)
+
+
 def scanned(
     machine: Interpreter,
     site: Site,
@@ -47,8 +62,12 @@ def scanned(
     options: dict[str, Value],
     length: Value | None = None,
     is_spread: bool = False,
+    is_core: bool = False,
 ) -> Value:
-    """The carry and the outputs of a scan; with `is_spread`, each of `xs` is an argument."""
+    """The carry and the outputs of a scan; with `is_spread`, each of `xs` is an argument.
+
+    With `is_core` the body takes its slice first, and returns its output first.
+    """
     region = site.region("scan")
     if isinstance(length, Constant) and length.value is not None:
         region.details["size"] = length.value
@@ -57,8 +76,9 @@ def scanned(
     slices = Constant(None) if nothing or xs is None else turned(xs, "slice", site, region)
     several = slices.items if is_spread and isinstance(slices, Sequence) else None
     given = [slices] if several is None else several
-    returned = machine.call(site.inside(region), body, [carry_in, *given], {})
-    carry_out, ys = _pair(machine, site, returned)
+    taken = [*given, carry_in] if is_core else [carry_in, *given]
+    returned = machine.call(site.inside(region), body, taken, {})
+    carry_out, ys = _pair(machine, site, returned)[:: -1 if is_core else 1]
     outside = machine.tuple_of(
         _settled(join(initial, carry_out), region, site),
         stacked(as_result(as_traced(ys), site), region, site),
