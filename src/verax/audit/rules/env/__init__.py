@@ -15,6 +15,7 @@ from . import (
     probability_of_another,
     ratio_of_policies,
     recursion_crosses_episodes,
+    replayed_otherwise,
     reset_in_target,
     reset_reversed,
     resets_all,
@@ -47,4 +48,5 @@ RULES: tuple[Rule, ...] = (
     ratio_of_policies.RULE,
     probability_of_another.RULE,
     rows_in_other_order.RULE,
+    replayed_otherwise.RULE,
 )

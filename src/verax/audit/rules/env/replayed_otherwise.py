@@ -1,0 +1,179 @@
+"""A network that learns from other values than it acted on."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
+from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
+    from ...source.queries.replays import Replay
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Calls with records of a loop that are of other steps than what was given in the loop."""
+    from ...source.queries.replays import replays
+
+    found = list(replays(facts))
+    # What is also called for the same step is called for the next one on purpose.
+    aligned = {(it.loop, it.acting.syntax) for it in found if 0 in it.shifts}
+    for it in found:
+        shifted = [number for number, shift in enumerate(it.shifts) if shift]
+        if not shifted:
+            continue
+        if 0 in it.shifts:
+            yield _mixed(it, shifted[0])
+        elif (it.loop, it.acting.syntax) not in aligned and _is_learned_from(it):
+            before = it.acting.given[shifted[0]]
+            if it.shifts[shifted[0]] == 1 and not _is_recorded(it, before):
+                yield _later(facts, it)
+
+
+def _mixed(replay: Replay, number: int) -> Finding:
+    given, shift = replay.learning.given[number], replay.shifts[number] or 0
+    place = given.place if given.operation == "slice" else None
+    name, when = _called(replay), "after" if shift > 0 else "before"
+    return RULE.finding(
+        place or replay.learning.place,
+        current=f"`{name}` is given records of a loop that are not of one step: one of them is of "
+        f"the step {when} that of the others, unlike in the loop itself",
+        expected="what is given together in the loop is given together again",
+        fix="record what the loop gives to it, and give it these records",
+        evidence=(Evidence("in the loop it is called here", replay.acting.place),),
+        engine=Engine.SOURCE,
+    )
+
+
+def _later(facts: SourceFacts, replay: Replay) -> Finding:
+    return RULE.finding(
+        _recorded_at(facts, replay),
+        current="what the loop records here is of the next step: it acts on what comes into the "
+        f"turn, while `{_called(replay)}` learns from what goes out of it",
+        expected="what an action was chosen for is recorded together with the action",
+        fix="record what comes into the turn",
+        evidence=(
+            Evidence("it acts here", replay.acting.place),
+            Evidence("it learns here", replay.learning.place),
+        ),
+        engine=Engine.SOURCE,
+    )
+
+
+def _called(replay: Replay) -> str:
+    from ...source.text import text_of
+
+    syntax = replay.learning.syntax
+    return text_of(syntax.func) if isinstance(syntax, ast.Call) else text_of(syntax)
+
+
+def _is_learned_from(replay: Replay) -> bool:
+    """Whether gradients are taken of what a function makes of the records."""
+    region = replay.learning.region
+    return region is not None and any("grad" in it.kind for it in region.chain())
+
+
+def _is_recorded(replay: Replay, node: object) -> bool:
+    from ...source.queries.nodes import of_all_lanes
+    from ...source.values import nodes_of
+
+    kept = nodes_of(replay.loop.stacked) if replay.loop.stacked is not None else []
+    return any(of_all_lanes(it) is node or it is node for it in kept)
+
+
+def _recorded_at(facts: SourceFacts, replay: Replay) -> Place:
+    """Where the body of a loop puts together what it records."""
+    from ...source.queries.loops import body_frame, returned_at
+    from ...source.values import nodes_of
+
+    loop = replay.loop
+    frame = body_frame(facts, loop)
+    kept = set(nodes_of(loop.stacked)) if loop.stacked is not None else set[object]()
+    for statement, value in frame.steps if frame is not None else ():
+        if frame is not None and set(nodes_of(value)) == kept:
+            return frame.place(statement)
+    return returned_at(facts, loop) or loop.place
+
+
+RULE = Rule(
+    code="EN021",
+    name="replayed-otherwise",
+    title="A network learns from other steps than it acted on",
+    family="env",
+    severity=Severity.CRITICAL,
+    confidence=Confidence.LIKELY,
+    explanation="""\
+A policy chooses an action for what it sees, and learns from records of what it saw and did. If the
+loop records what was seen after the action, or the flag that resets a memory is that of another
+step than the observation beside it, then the policy that learns is not the one that acted. Shapes
+and types are the same.
+
+Reported where a function is called in the body of a scan, and again with what this scan has
+recorded: when the records that it is given are of different steps, though in the loop all were of
+one; and when it learns only from what goes out of a turn, which acted on what came in, and that is
+not recorded. Nothing of it depends on names.""",
+    wrong="""\
+import jax
+import jax.numpy as jnp
+
+
+def policy(w, seen):
+    return jnp.tanh(seen @ w)
+
+
+def act(w, start, noise):
+    def turn(seen, disturbance):
+        action = policy(w, seen) + disturbance
+        after = 0.9 * seen + action
+        return after, (after, action)
+
+    return jax.lax.scan(turn, start, noise)[1]
+
+
+def loss(w, seen, actions):
+    return jnp.square(policy(w, seen) - actions).mean()
+
+
+def entry(w, start, noise):
+    seen, actions = act(w, start, noise)
+    return jax.grad(loss)(w, seen, actions)
+
+
+def inputs():
+    return jnp.eye(3), jnp.ones(3), jnp.ones((5, 3))
+""",
+    right="""\
+import jax
+import jax.numpy as jnp
+
+
+def policy(w, seen):
+    return jnp.tanh(seen @ w)
+
+
+def act(w, start, noise):
+    def turn(seen, disturbance):
+        action = policy(w, seen) + disturbance
+        after = 0.9 * seen + action
+        return after, (seen, action)
+
+    return jax.lax.scan(turn, start, noise)[1]
+
+
+def loss(w, seen, actions):
+    return jnp.square(policy(w, seen) - actions).mean()
+
+
+def entry(w, start, noise):
+    seen, actions = act(w, start, noise)
+    return jax.grad(loss)(w, seen, actions)
+
+
+def inputs():
+    return jnp.eye(3), jnp.ones(3), jnp.ones((5, 3))
+""",
+    source=check_source,
+)
