@@ -12,6 +12,7 @@ from .._rule import Rule, Verdict
 if TYPE_CHECKING:
     from ...source.events import Loop
     from ...source.facts import SourceFacts
+    from ...source.graph import Node
     from ...trace.facts import Facts
     from ...trace.program import Step
 
@@ -92,6 +93,45 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 engine=Engine.SOURCE,
             )
             break
+        else:
+            yield from _backwards_over_lanes(facts, loop)
+
+
+def _backwards_over_lanes(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
+    """Recursions from the last to the first lane of a map, in each of which a scan has run.
+
+    Lanes have no order, so that nobody means to go through them backwards.
+    """
+    from ...source.queries.arrays import array_in_words
+    from ...source.queries.loops import paired_leaves
+    from ...source.values import Constant, leaves
+
+    reverse = loop.options.get("reverse")
+    if loop.xs is None or not isinstance(reverse, Constant) or not reverse.value:
+        return
+    carried = paired_leaves(loop.carry_in, loop.carry_out)
+    is_recursion = any(after.node.depends_on(before.node) for before, after in carried)
+    scanned = next((it for it in leaves(loop.xs) if _is_lanes_of_turns(it.node)), None)
+    if is_recursion and scanned is not None:
+        yield RULE.finding(
+            loop.place,
+            current=f"the leading axis of {array_in_words(facts, scanned)} are the lanes of a map, "
+            "in each of which a scan has run: this one hands its state from lane to lane",
+            expected="the scan runs over the steps, and every lane has a state of its own",
+            fix=_FIX.format(time="the axis of the steps", over="the lanes"),
+            engine=Engine.SOURCE,
+        )
+
+
+def _is_lanes_of_turns(node: Node) -> bool:
+    """Whether the first axis of an array are the lanes of a map, and the second turns of a scan."""
+    from ...source.queries.nodes import stacked_over
+
+    outer = stacked_over(node)
+    if outer is None or outer.kind != "vmap" or node.label:
+        return False
+    inner = stacked_over(node.inputs[0])
+    return inner is not None and inner.kind == "scan"
 
 
 def _carries(facts: SourceFacts, loop: Loop, time: str) -> bool:

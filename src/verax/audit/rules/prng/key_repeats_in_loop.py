@@ -136,18 +136,21 @@ def _handed_on(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
     from ...source.queries.handing import handed_back_at
     from ...source.queries.keys import comes_from_outside
     from ...source.queries.loops import body_frame, paired_leaves, returned_at
+    from ...source.queries.nodes import of_all_lanes
+    from ...source.queries.turns import chosen_from
 
     uses: dict[object, KeyUse] = {}
     for use in facts.events(KeyUse):
-        uses.setdefault(use.key.node, use)
+        uses.setdefault(of_all_lanes(use.key.node), use)
     for before, after in paired_leaves(loop.carry_in, loop.carry_out):
         use = uses.get(before.node)
-        is_same = after.node is before.node
+        is_same = all(of_all_lanes(it) is before.node for it in chosen_from(after.node))
         if use is None or not (is_same or comes_from_outside(after.node, loop.region)):
             continue
         kind, name = loop.kind.replace("_", " "), facts.name_of(before if is_same else after)
         how = "on as it came" if is_same else "of outside on"
-        within = handed_back_at(use, after.node, body_frame(facts, loop))
+        handed = use.key.node if is_same else after.node
+        within = handed_back_at(use, handed, body_frame(facts, loop))
         yield RULE.finding(
             within or returned_at(facts, loop) or loop.place,
             current=f"the {kind} hands `{name}` {how}, so that every iteration draws the same "

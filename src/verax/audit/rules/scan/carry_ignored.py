@@ -25,7 +25,7 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     for loop in facts.events(Loop):
         if loop.carry_in is None or loop.returned is None:
             continue
-        used = behind(loop.returned) | behind(loop.options.get("condition"))
+        used = _computed_from(loop) | behind(loop.options.get("condition"))
         scanned = behind(loop.xs)
         pairs = list(paired_leaves(loop.initial, loop.carry_in))
         starts = Counter(initial.node for initial, _ in pairs)
@@ -50,6 +50,16 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
                 evidence=(Evidence("the loop is here", loop.place),),
                 engine=Engine.SOURCE,
             )
+
+
+def _computed_from(loop: Loop) -> set[Node]:
+    """What the results of a turn are made from; what it only records is not used for that."""
+    from ...source.graph import sources
+    from ...source.values import nodes_of
+
+    carried = set(nodes_of(loop.carry_out)) if loop.carry_out is not None else set[Node]()
+    returned = nodes_of(loop.returned) if loop.returned is not None else []
+    return sources([it for it in returned if it.operation != "carry" or it in carried])
 
 
 def _is_only_result(loop: Loop, carry: Node, initial: Node) -> bool:

@@ -29,7 +29,7 @@ def handed_on_used(facts: SourceFacts) -> Iterator[tuple[Place, str, KeyUse]]:
         for before, after in paired_leaves(loop.carry_in, loop.carry_out):
             if comes_from_outside(after.node, loop.region) or before.node is after.node:
                 continue  # The same key in every turn, which is another mistake.
-            used = [first.get(end) for end in _ends(after.node)]
+            used = [first.get(end) for end in chosen_from(after.node)]
             if before.node in first and used and all(used):
                 body, use = body_frame(facts, loop), next(filter(None, used))
                 place = handed_back_at(use, after.node, body) or returned_at(facts, loop)
@@ -40,7 +40,7 @@ def handed_on_used(facts: SourceFacts) -> Iterator[tuple[Place, str, KeyUse]]:
         for name, (before, after) in fact.data["carried"].items():
             if not isinstance(before, Data) or not isinstance(after, Data):
                 continue
-            for node in _ends(after.node):
+            for node in chosen_from(after.node):
                 used = first.get(node)
                 if (
                     before.node in first
@@ -116,10 +116,12 @@ def _item(value: Value, number: int) -> Node | None:
 _CHOICES = frozenset(("jax.numpy.where", "jax.lax.select", "cond"))
 
 
-def _ends(node: Node) -> tuple[Node, ...]:
+def chosen_from(node: Node) -> tuple[Node, ...]:
     """What a name may hold when a turn ends: one key, or one of those that a choice is between."""
     if node.operation == "join":
         return node.inputs
     if node.operation in _CHOICES:
-        return tuple(end for it in node.inputs[1:] for end in _ends(it))
+        return tuple(end for it in node.inputs[1:] for end in chosen_from(it))
+    if node.operation == "stack" and len(node.inputs) == 1:
+        return chosen_from(node.inputs[0])
     return (node,)
