@@ -1,0 +1,382 @@
+"""Parts of environments and rollouts that are known by what they do, whatever they are called."""
+
+import textwrap
+
+from .claims import check_claims, each_of
+
+PROGRAMS = {
+    "lanes of a map that finish one by one": """
+        class World(NamedTuple):
+            place: jax.Array
+            speed: jax.Array
+
+        def begin(key):
+            return World(jax.random.normal(key, (2,)), jnp.zeros(2))
+
+        def move(world, push):
+            speed = world.speed + push
+            world = World(world.place + speed, speed)
+            return world, jnp.abs(world.place[0]) > 3.0
+
+        def together(worlds, pushes, key):
+            worlds, gone = jax.vmap(move)(worlds, pushes)
+            again = lambda old: jax.vmap(begin)(jax.random.split(key, 8))
+            return lax.cond(jnp.any(gone), again, lambda old: old, worlds)  # EN001
+
+        def one_by_one(worlds, pushes, key):
+            worlds, gone = jax.vmap(move)(worlds, pushes)
+            fresh = jax.vmap(begin)(jax.random.split(key, 8))
+            pick = lambda new, old: jnp.where(gone[:, None], new, old)
+            return jax.tree.map(pick, fresh, worlds), jnp.any(gone)
+
+        def until_one_fails(worlds, pushes):
+            moved, _ = jax.vmap(move)(worlds, pushes)
+            broken = jax.vmap(lambda it: jnp.isnan(it.place[0]))(moved)
+            return lax.cond(jnp.any(broken), lambda: worlds, lambda: moved)
+        """,
+    "a start that is not called a reset": """
+        class Ball(NamedTuple):
+            height: jax.Array
+            age: jax.Array
+
+        def drop(key):
+            return Ball(jax.random.uniform(key), jnp.zeros(()))
+
+        def fall(ball, wind):
+            return Ball(ball.height - 0.1 + wind, ball.age + 1)
+
+        def reversed_sides(ball, wind, key):
+            ball = fall(ball, wind)
+            over = (ball.height < 0.0) | (ball.age > 20)
+            new = drop(key)
+            return jax.tree.map(lambda a, b: jnp.where(over, a, b), ball, new)  # EN008
+
+        def right_sides(ball, wind, key):
+            ball = fall(ball, wind)
+            over = (ball.height < 0.0) | (ball.age > 20)
+            new = drop(key)
+            return jax.tree.map(lambda a, b: jnp.where(over, a, b), new, ball)
+
+        def by_branches(ball, wind, key):
+            ball = fall(ball, wind)
+            stop = ball.height < 0.0
+            return lax.cond(stop, lambda: ball, lambda: drop(key))  # EN008
+
+        def still_up(ball, wind, key):
+            ball = fall(ball, wind)
+            running = ball.height > 0.0
+            return lax.cond(running, lambda: ball, lambda: drop(key))
+
+        def explore(params, seen, step, key):
+            first, second = jax.random.split(key)
+            out = jax.random.uniform(first) < 1.0 / step
+            return jnp.where(out, seen @ params, jax.random.normal(second))
+        """,
+    "a clock that does not start anew": """
+        def throw(key):
+            return jax.random.normal(key, (2,))
+
+        def forgets_the_clock(keys, start):
+            def turn(carry, key):
+                x, t = carry
+                x, t = 0.9 * x, t + 1
+                late = (t >= 50) | (jnp.abs(x[0]) > 2.0)
+                x = jnp.where(late, throw(key), x)
+                return (x, t), x  # EN012
+
+            return lax.scan(turn, (start, 0), keys)
+
+        def sets_it_back(keys, start):
+            def turn(carry, key):
+                x, t = carry
+                x, t = 0.9 * x, t + 1
+                late = (t >= 50) | (jnp.abs(x[0]) > 2.0)
+                x = jnp.where(late, throw(key), x)
+                t = jnp.where(late, 0, t)
+                return (x, t), x
+
+            return lax.scan(turn, (start, 0), keys)
+
+        def now_and_then(keys, start):
+            def turn(carry, key):
+                x, t = carry
+                x = jnp.where(t % 10 == 0, throw(key), 0.9 * x)
+                return (x, t + 1), x
+
+            return lax.scan(turn, (start, 0), keys)
+
+        def after_a_while(keys, start):
+            def turn(carry, key):
+                x, t = carry
+                x = jnp.where(t < 10, throw(key), 0.9 * x)
+                return (x, t + 1), x
+
+            return lax.scan(turn, (start, 0), keys)
+
+        def goes_on_from_the_best(losses, start):
+            def turn(carry, loss):
+                x, best, t = carry
+                best = jnp.where(loss < 0.0, x, best)
+                x = jnp.where(t >= 50, best, x - loss)
+                return (x, best, t + 1), x
+
+            return lax.scan(turn, (start, start, 0), losses)
+        """,
+    "lanes that add up what comes after their end": """
+        class Try(NamedTuple):
+            place: jax.Array
+            through: jax.Array
+            earned: jax.Array
+            taken: jax.Array
+
+        def walk(place):
+            return 0.9 * place, -jnp.abs(place), jnp.abs(place) < 0.1
+
+        def counts_all(start):
+            def body(it):
+                place, gain, arrived = jax.vmap(walk)(it.place)
+                through = it.through | arrived
+                earned = it.earned + gain  # EN016
+                return Try(place, through, earned, it.taken + ~it.through)
+
+            first = Try(start, start > 9.0, jnp.zeros(4), jnp.zeros(4))
+            return lax.while_loop(lambda it: ~jnp.all(it.through), body, first)
+
+        def counts_until_then(start):
+            def body(it):
+                place, gain, arrived = jax.vmap(walk)(it.place)
+                through = it.through | arrived
+                earned = it.earned + jnp.where(it.through, 0.0, gain)
+                return Try(place, through, earned, it.taken + ~it.through)
+
+            first = Try(start, start > 9.0, jnp.zeros(4), jnp.zeros(4))
+            return lax.while_loop(lambda it: ~jnp.all(it.through), body, first)
+
+        def stops_by_itself(start):
+            def body(it):
+                place, gain, arrived = jax.vmap(walk)(it.place)
+                gain = gain * (place > 0.0)
+                return Try(place, it.through | arrived, it.earned + gain, it.taken + 1)
+
+            first = Try(start, start > 9.0, jnp.zeros(4), jnp.zeros(4))
+            return lax.while_loop(lambda it: ~jnp.all(it.through), body, first)
+        """,
+    "a rollout by names of its own": """
+        def score(w, s):
+            return jnp.tanh(s @ w)
+
+        def play(w, s, pushes):
+            def turn(s, push):
+                after = 0.9 * s + push
+                return after, (s, -jnp.abs(after).sum())
+
+            return lax.scan(turn, s, pushes)
+
+        def last_of_the_record(w, s, pushes):
+            end, (seen, gains) = play(w, s, pushes)
+            v = score(w, seen)
+            last = score(w, seen[-1])  # EN015
+            return gains + 0.9 * jnp.concatenate([v[1:], last[None]])
+
+        def what_it_led_to(w, s, pushes):
+            end, (seen, gains) = play(w, s, pushes)
+            v = score(w, seen)
+            return gains + 0.9 * jnp.concatenate([v[1:], score(w, end)[None]])
+        """,
+    "a flag that is carried backwards": """
+        class Step(NamedTuple):
+            done: jax.Array
+            reward: jax.Array
+            value: jax.Array
+
+        def rollout(env, policy, state, done, keys):
+            def turn(carry, key):
+                state, obs, done = carry
+                action, value = policy(obs)
+                state, obs, reward, after = env.step(state, action, key)
+                return (state, obs, after), Step(done, reward, value)
+
+            return lax.scan(turn, (state, state.obs, done), keys)
+
+        def flags_of_the_step_before(env, policy, state, done, keys):
+            (_, obs, _), steps = rollout(env, policy, state, done, keys)
+
+            def back(carry, it):
+                advantage, following = carry
+                error = it.reward + 0.99 * following * (1 - it.done) - it.value  # EN011
+                advantage = error + 0.9 * (1 - it.done) * advantage
+                return (advantage, it.value), advantage
+
+            _, last = policy(obs)
+            return lax.scan(back, (jnp.zeros(4), last), steps, reverse=True)
+
+        def flags_of_the_same_step(env, policy, state, done, keys):
+            (_, obs, ended), steps = rollout(env, policy, state, done, keys)
+
+            def back(carry, it):
+                advantage, following, over = carry
+                error = it.reward + 0.99 * following * (1 - over) - it.value
+                advantage = error + 0.9 * (1 - over) * advantage
+                return (advantage, it.value, it.done), advantage
+
+            _, last = policy(obs)
+            return lax.scan(back, (jnp.zeros(4), last, ended), steps, reverse=True)
+        """,
+    "a network that is handed its records": """
+        class Kept(NamedTuple):
+            seen: jax.Array
+            began: jax.Array
+            ended: jax.Array
+
+        def play(net, game, seen, keys):
+            def turn(carry, key):
+                game, seen, began, memory = carry
+                memory, move = net(memory, seen, began)
+                game, after, ended = game.step(move, key)
+                return (game, after, ended, memory), Kept(seen, began, ended)
+
+            return lax.scan(turn, (game, seen, True, jnp.zeros(8)), keys)[1]
+
+        def learn_a_step_off(net, game, seen, keys):
+            kept = play(net, game, seen, keys)
+            again = lambda memory, it: net(memory, *it)
+            return lax.scan(again, jnp.zeros(8), (kept.seen, kept.ended))  # EN021
+
+        def learn_the_same(net, game, seen, keys):
+            kept = play(net, game, seen, keys)
+            again = lambda memory, it: net(memory, *it)
+            return lax.scan(again, jnp.zeros(8), (kept.seen, kept.began))
+        """,
+    "a network that learns of the next step too": """
+        def choose(w, seen):
+            return seen @ w
+
+        def play(w, seen, noise):
+            def turn(seen, disturbance):
+                move = choose(w, seen) + disturbance
+                after = seen + move
+                return after, (seen, move, after)
+
+            return lax.scan(turn, seen, noise)[1]
+
+        def loss(w, seen, moves, after):
+            target = lax.stop_gradient(choose(w, after))
+            return jnp.square(choose(w, seen) - 0.9 * target).mean() + moves.mean()
+
+        def only_next(w, seen, moves, after):
+            return jnp.square(moves - choose(w, after)).mean()
+
+        def learn(w, seen, noise):
+            return jax.grad(loss)(w, *play(w, seen, noise))
+
+        def learn_next(w, seen, noise):
+            return jax.grad(only_next)(w, *play(w, seen, noise))
+        """,
+    "a memory that is unrolled by haiku": """
+        import haiku as hk
+
+        def forgets_nothing(core, x, start, memory):
+            def step(inputs, memory):
+                x, begins = inputs
+                out, memory = core(x, memory)  # EN002
+                return out, memory
+
+            return hk.dynamic_unroll(step, (x, start), memory)
+
+        def starts_anew(core, x, start, memory):
+            def step(inputs, memory):
+                x, begins = inputs
+                memory = jnp.where(begins[:, None], 0.0, memory)
+                out, memory = core(x, memory)
+                return out, memory
+
+            return hk.dynamic_unroll(step, (x, start), memory)
+        """,
+    "what is stored after a reset": """
+        class Item(NamedTuple):
+            obs: jax.Array
+            reward: jax.Array
+            next_obs: jax.Array
+            terminated: jax.Array
+
+        def step(state, action, key):
+            after = state + action
+            terminated, late = jnp.abs(after[0]) > 2.0, after[1] > 50
+            over = terminated | late
+            fresh = jax.random.normal(key, (2,))
+            return jnp.where(over, fresh, after), -after[0] ** 2, terminated, after
+
+        def first_of_the_next(w, obs, actions, keys):
+            seen, reward, terminated, final = jax.vmap(step)(obs, actions, keys)
+            item = Item(obs, reward, seen, terminated)  # EN004
+            y = item.reward + 0.99 * (1.0 - item.terminated) * (item.next_obs @ w)
+            return y
+
+        def last_of_this(w, obs, actions, keys):
+            seen, reward, terminated, final = jax.vmap(step)(obs, actions, keys)
+            item = Item(obs, reward, final, terminated)
+            y = item.reward + 0.99 * (1.0 - item.terminated) * (item.next_obs @ w)
+            return y, seen
+        """,
+    "frames of a game that is over": """
+        class Seen(NamedTuple):
+            game: jax.Array
+            frames: jax.Array
+
+        class Stack:
+            def step(self, seen, action, key):
+                game, frame, over = self.inner.step(seen.game, action)
+                new_game, new_frame = self.inner.reset(key)
+                game = jnp.where(over, new_game, game)
+                frame = jnp.where(over, new_frame, frame)
+                frames = jnp.concatenate([seen.frames[..., 1:], frame[..., None]], -1)  # EN002
+                return Seen(game, frames)
+
+            def step_anew(self, seen, action, key):
+                game, frame, over = self.inner.step(seen.game, action)
+                new_game, new_frame = self.inner.reset(key)
+                game = jnp.where(over, new_game, game)
+                frame = jnp.where(over, new_frame, frame)
+                frames = jnp.concatenate([seen.frames[..., 1:], frame[..., None]], -1)
+                frames = jnp.where(over, jnp.repeat(new_frame[..., None], 4, -1), frames)
+                return Seen(game, frames)
+        """,
+    "a ring with sizes of its own": """
+        class Store(NamedTuple):
+            rows: jax.Array
+            head: jax.Array
+            filled: jax.Array
+            room: int
+
+        def push(store, rows):
+            n = rows.shape[0]
+            where = (store.head + jnp.arange(n)) % store.room
+            return store._replace(
+                rows=store.rows.at[where].set(rows),
+                head=(store.head + 1) % store.room,  # EN013
+                filled=jnp.minimum(store.filled + n, store.room),
+            )
+
+        def push_all(store, rows):
+            n = rows.shape[0]
+            where = (store.head + jnp.arange(n)) % store.room
+            return store._replace(
+                rows=store.rows.at[where].set(rows),
+                head=(store.head + n) % store.room,
+                filled=jnp.minimum(store.filled + n, store.room),
+            )
+
+        def draw_anywhere(store, key):
+            rows = jax.random.randint(key, (32,), 0, store.room)  # EN014
+            return store.rows[rows]
+
+        def draw(store, key):
+            rows = jax.random.randint(key, (32,), 0, store.filled)
+            return store.rows[rows]
+        """,
+}
+
+
+@each_of(PROGRAMS)
+def test_programs_have_what_they_claim(program: str):
+    check_claims("from typing import NamedTuple\n\n" + textwrap.dedent(program), "env")
