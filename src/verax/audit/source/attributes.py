@@ -107,8 +107,7 @@ def _of_data(machine: Interpreter, site: Site, base: Data, name: str) -> Value:
         return result
     if name == "at":
         return Bound(External("ndarray.at"), base)
-    if node.operation == "join":
-        node = _unchanged_by(machine, node, name) or node
+    node = _unchanged_by(machine, node, name) or node
     child = node.child("field", name, site.syntax, site.frame)
     if node.operation.endswith((".finfo", ".iinfo")):
         child.shape = ()
@@ -161,7 +160,8 @@ def _of_instance(machine: Interpreter, site: Site, base: Instance, name: str) ->
         return Bound(External(f"flax.linen.Module.{name}"), base)
     if field is None:
         note_missing(machine, site, base, name)
-    child = base.node.child("field", name, site.syntax, site.frame)
+    owner = _unchanged_by(machine, base.node, name) or base.node
+    child = owner.child("field", name, site.syntax, site.frame)
     traced = base.traced if _is_leaf(base.cls, name) else None
     held = held_object(machine, base, name, child, traced)
     if held is not None:

@@ -6,8 +6,9 @@ import ast
 from typing import TYPE_CHECKING
 
 from .axes import annotated_shape
-from .classes import is_typed_dict
+from .classes import is_abstract, is_typed_dict
 from .graph import Node
+from .library.replacing import as_object
 from .parameters import FunctionSyntax, parameters, positional
 from .remember import remembered
 from .values import (
@@ -107,6 +108,7 @@ def bind(
             environment[name] = machine.opaque("argument", site, (), type="")
         else:
             environment[name] = default
+    _learn_classes(machine, site, function, environment)
 
 
 def _learn_shapes(function: Function, environment: dict[str, Value], inner: Frame) -> None:
@@ -118,6 +120,20 @@ def _learn_shapes(function: Function, environment: dict[str, Value], inner: Fram
             if told is not None:
                 value.node.shape, value.node.dtype = told[0], value.node.dtype or told[1]
                 value.node.has_told_shape = True
+
+
+def _learn_classes(
+    machine: Interpreter, site: Site, function: Function, environment: dict[str, Value]
+) -> None:
+    """Take arguments of which nothing is known for objects of the classes that are annotated."""
+    arguments = function.syntax.args
+    for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        value = environment.get(argument.arg) if argument.annotation is not None else None
+        if not isinstance(value, Data) or value.is_array or value.type or value.node.is_key:
+            continue
+        cls = _annotation(machine, function, argument)
+        if isinstance(cls, Class) and not (cls.derived or is_typed_dict(cls) or is_abstract(cls)):
+            environment[argument.arg] = as_object(machine, site, value, cls)
 
 
 def generic_arguments(

@@ -11,7 +11,7 @@ from ..finding import Place
 from ..report import Unfollowed
 from .frame import Frame, Region
 from .text import text_of
-from .values import Class, Data, Function, Transformed, Value
+from .values import Class, Data, Function, Instance, Transformed, Value
 
 
 @dataclass(slots=True, eq=False)
@@ -173,6 +173,8 @@ class Record:
         # The first call that was not followed, and why, by the function that everything began in.
         self.unfollowed: dict[ast.AST | None, Unfollowed] = {}
         self.classes: list[Class] = []
+        # An object of each class, as its constructor leaves it.
+        self.objects: dict[Class, Instance] = {}
         self.defined: list[Function] = []
         # What states of training are made with, to apply a model: by the class of the model.
         self.apply_functions: dict[Class, Value] = {}

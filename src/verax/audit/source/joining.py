@@ -37,7 +37,17 @@ def join(one: Value, other: Value, depth: int = 0) -> Value:
         return _instances(one, other, depth)
     elif isinstance(one, Bound) and isinstance(other, Bound) and one.function is other.function:
         return one
-    return _data(one, other)
+    return _object_or_given(one, other) or _object_or_given(other, one) or _data(one, other)
+
+
+def _object_or_given(made: Value, given: Value) -> Instance | None:
+    """`given or Default()`: what a caller may give instead of an object is one of its class."""
+    if not isinstance(made, Instance) or made.cls.derived or not isinstance(given, Data):
+        return None
+    if given.node.operation != "parameter" or given.traced is not None or given.is_array:
+        return None
+    nodes = (made.node, given.node)
+    return Instance(made.cls, Node("join", nodes, varies=variation(nodes)))
 
 
 def _sequences(one: Sequence, other: Sequence, depth: int) -> Sequence | None:

@@ -17,6 +17,7 @@ from .classes import innermost_function, leave_open, opaque_instance
 from .events import Applied, Made
 from .frame import Frame, Region, Site
 from .graph import Node
+from .library.options import static_names
 from .library.transforms import apply
 from .library.trees import tree_functions
 from .machine import STATEMENTS_ON_HOST, Interpreter
@@ -123,6 +124,7 @@ def _run_class(machine: Interpreter, cls: Class) -> None:
         _run_generic(machine, init, owner)
     if isinstance(owner, Instance):
         leave_open(owner)
+        machine.record.objects[cls] = owner
     for name, value in list(cls.attributes.items()):
         function = innermost_function(value)
         if function is None or function.cls is not cls or name == "__init__" or _is_jitted(value):
@@ -222,11 +224,25 @@ def _call_generic(
     args = [given[name] for name in names if name not in taken]
     cls = function.cls if _is_method(function) else None
     if cls is not None and names and names[0] == next(iter(given)):
-        node = Node("object", (), cls.syntax, function.frame, label=names[0])
-        args[0] = opaque_instance(cls, node, None)
+        is_static = not {0, names[0]}.isdisjoint(static_names(transformed))
+        args[0] = _object_of(machine, cls, function, names[0], is_static)
     by_name = {name: given[name] for name in needed if name in keyword_only - taken}
     is_open = function.syntax.args.vararg is not None
     apply(machine, Site(frame, transformed.syntax, is_open), transformed, args, by_name)
+
+
+def _object_of(
+    machine: Interpreter, cls: Class, function: Function, name: str, is_static: bool
+) -> Value:
+    """The object of a method: where it is static, one as its constructor has left it."""
+    known = machine.record.objects.get(cls) if is_static else None
+    if known is None:
+        return opaque_instance(
+            cls, Node("object", (), cls.syntax, function.frame, label=name), None
+        )
+    copy = Instance(cls, known.node)
+    copy.attributes = dict(known.attributes)
+    return copy
 
 
 _MAPS = frozenset(("vmap", "pmap", "shard_map"))

@@ -411,3 +411,95 @@ def test_a_flag_of_training_is_traced():
         return net.apply(variables, x, True)
     """
     assert found("JT201", program) == [6, 12]
+
+
+def test_an_annotation_tells_what_a_helper_is_given():
+    program = """
+    class Graph(NamedTuple):
+        nodes: jax.Array
+        counts: jax.Array
+        name: str
+
+    def owners(graph: Graph):
+        return jnp.repeat(jnp.arange(graph.counts.shape[0]), graph.counts)
+
+    def update(graph, params):
+        for p in params["layers"]:
+            graph = graph._replace(nodes=graph.nodes @ p)
+        return graph
+
+    @jax.jit
+    def pool(params, graph):
+        graph = update(graph, params)
+        return jax.ops.segment_sum(graph.nodes, owners(graph), num_segments=8)
+    """
+    assert found("JT203", program) == [7]
+
+
+def test_an_object_that_is_changed_before_it_is_handed_on_keeps_its_changes():
+    program = """
+    class Options(NamedTuple):
+        depth: int
+        scale: jax.Array
+
+    def apply(options: Options, x):
+        for _ in range(options.depth):
+            x = x * options.scale
+        return x
+
+    @jax.jit
+    def run(options, x):
+        return apply(options._replace(depth=3), x)
+    """
+    assert found("JT202", program) == []
+
+
+def test_a_static_object_holds_what_its_constructor_gives_it():
+    program = """
+    class Writer:
+        def write(self, step, values):
+            print(step, values)
+
+    class Learner:
+        def __init__(self, writer=None, verbose=False):
+            self.writer = writer or Writer()
+            self.spare = None
+            self.verbose = verbose
+
+        @partial(jax.jit, static_argnums=0)
+        def update(self, params, batch):
+            loss = jnp.mean((params - batch) ** 2)
+            self.writer.write(0, {"loss": loss})
+            return loss if self.spare is None else self.spare(loss)
+
+        def tell(self, loss):
+            self.writer.write(1, {"loss": loss})
+    """
+    assert found("JT102", program) == [14]
+
+
+def test_the_default_of_a_parameter_is_one_of_several_classes():
+    program = """
+    class Writer:
+        def write(self, value):
+            print(value)
+
+    class Silent(Writer):
+        def write(self, value):
+            return value
+
+    @jax.jit
+    def update(x):
+        return x + 1
+
+    def make(writer=None):
+        writer = writer or Writer()
+
+        @jax.jit
+        def step(x):
+            writer.write(x)
+            return x
+
+        return step
+    """
+    assert found("JT102", program) == []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..attributes import named_attribute
 from ..classes import all_fields
 from ..events import Call
-from ..values import Constant, Data, Instance, Value
+from ..values import Class, Constant, Data, Instance, Value
 from .registry import handles, handles_method
 
 if TYPE_CHECKING:
@@ -55,6 +55,15 @@ def _changed(
     return copy
 
 
+def as_object(machine: Interpreter, site: Site, value: Data, cls: Class) -> Instance:
+    """Something of which only its origin is known, as an object of a class, changes and all."""
+    replaced = machine.replaced.get(value.node)
+    if replaced is None:
+        return Instance(cls, value.node, None, value.traced)
+    owner, changes = replaced
+    return _changed(machine, site, as_object(machine, site, owner, cls), value, changes)
+
+
 def _trained(site: Site, result: Data, keywords: dict[str, Value]) -> dict[str, Value]:
     """The fields that a step of training changes."""
     nodes = {it: result.node.child("field", it, site.syntax, site.frame) for it in _TRAINED}
@@ -74,5 +83,6 @@ def _of_data(
         is_step = name == "apply_gradients"
         changes = _trained(site, result, keywords) if is_step else keywords
         machine.replaced[result.node] = (owner, changes)
+        result.traced = owner.traced
     machine.note(Call(site.syntax, site.frame, f"object.{name}", [owner, *args], keywords, result))
     return result

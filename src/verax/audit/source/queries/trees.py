@@ -39,11 +39,16 @@ def difference(one: Value, other: Value, of_leaves: Compare | None = None, depth
     if isinstance(one, Instance) and isinstance(other, Instance):
         return _of_instances(one, other, of_leaves, depth)
     first, second = kind_of(one), kind_of(other)
-    if first and second and first != second:
+    if first and second and first != second and not _may_compute(one) and not _may_compute(other):
         return f"{_article(first)} and {_article(second)}"
     if first == second == "array" and of_leaves is not None:
         return of_leaves(one, other)
     return ""
+
+
+def _may_compute(value: Value) -> bool:
+    """Whether operators give objects of the same class, so that any result of one may be such."""
+    return isinstance(value, Instance) and value.cls.find("__mul__") is not None
 
 
 def kind_of(value: Value) -> str:
