@@ -319,10 +319,21 @@ class Interpreter:
             node, region = leaf.node, site.frame.region
             node.is_key = node.is_key or is_certain
             whole = node.whole()
+            seed = _seed(whole)
             before = self.used.get(node) or self.used.get(whole) or self._used_in_part(node, whole)
+            before = before or self._used_of_seed(whole, seed)
             use = KeyUse(site.syntax, site.frame, leaf, by, before, region, is_certain)
-            self.used[node] = self.used[whole] = use
+            self.used[node] = self.used[whole] = self.used[seed] = use
             self.record.add(use)
+
+    def _used_of_seed(self, key: Node, seed: Node) -> KeyUse | None:
+        """The use of a key that the same function has made of the same seed.
+
+        What other functions make of it may be meant to be alike: an evaluation, say.
+        """
+        use = self.used.get(seed)
+        is_other = use is not None and use.key.node.whole().frame is not key.frame
+        return None if is_other else use
 
     def _used_in_part(self, node: Node, whole: Node) -> KeyUse | None:
         """The use of one of some keys before that of all of them, or of all before that of one."""
@@ -332,3 +343,9 @@ class Interpreter:
         keys = node.inputs[0] if node.operation == "item" and node.inputs else None
         use = self.used.get(keys) if keys is not None else None
         return use if use is not None and use.key.node is not keys else None
+
+
+def _seed(key: Node) -> Node:
+    """The seed that a key is made of, or else the key itself."""
+    is_made = key.operation == "jax.random.key" and len(key.inputs) == 1
+    return key.inputs[0] if is_made else key

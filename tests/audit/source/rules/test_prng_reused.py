@@ -5,6 +5,51 @@ import pytest
 from .random_keys import found
 
 REUSED = {
+    "two keys of one seed": (
+        """
+        def train(config, n):
+            params = jax.random.normal(jax.random.key(config.seed), (n,))
+            key = jax.random.key(config.seed)
+            for _ in range(n):
+                key, sub = jax.random.split(key)
+                params = params + jax.random.normal(sub, (n,))
+            return params
+        """,
+        5,
+    ),
+    "an iterator that keeps what it gives": (
+        """
+        class Keys:
+            def __init__(self, seed):
+                self.key = jax.random.key(seed)
+
+            def __next__(self):
+                self.key, fresh = jax.random.split(self.key)
+                return self.key
+
+        def f(seed):
+            keys = Keys(seed)
+            return jax.random.normal(next(keys)) + jax.random.normal(next(keys))
+        """,
+        11,
+    ),
+    "a method of an annotated argument": (
+        """
+        class Walk(NamedTuple):
+            sigma: float
+
+            def move(self, key, x):
+                return x + self.sigma * jax.random.normal(key, x.shape)
+
+        def advance(walk: Walk, key, x):
+            return walk.move(key, x)
+
+        def f(walk, key, x):
+            keep = jax.random.bernoulli(key, 0.5, x.shape)
+            return jnp.where(keep, x, advance(walk, key, x))
+        """,
+        12,
+    ),
     "a draw after a branch that drew": (
         """
         def f(key, x, noisy):

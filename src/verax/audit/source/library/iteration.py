@@ -9,8 +9,10 @@ from ..looping import stand_alone
 from ..shaping import length_of
 from ..values import (
     NONE,
+    Bound,
     Constant,
     Data,
+    Instance,
     Mapping,
     Sequence,
     Value,
@@ -205,5 +207,8 @@ def _next(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     value = first_of(args)
+    method = value.cls.find("__next__") if isinstance(value, Instance) else None
+    if method is not None:
+        return machine.call(site, Bound(method, value), [], {})
     # Each call gives another element.
     return machine.opaque("next", site, (value,))
