@@ -236,3 +236,42 @@ def test_a_loop_that_tries_until_it_succeeds():
         return xs
     """
     assert found("JT304", program) == [17]
+
+
+def test_methods_and_transformed_functions_are_new_whenever_they_are_made():
+    program = """
+    class Model:
+        def __init__(self, params):
+            self.params = params
+            self.fast = jax.jit(self._step)
+
+        def _step(self, params, x):
+            return params * x
+
+        @property
+        def step(self):
+            return jax.jit(self._step)
+
+        def fit(self, xs):
+            for x in xs:
+                self.params = self.step(self.params, x)
+
+        def fit_fast(self, xs):
+            for x in xs:
+                self.params = self.fast(self.params, x)
+
+    def loss(params, x):
+        return params * x
+
+    def train(params, xs):
+        for x in xs:
+            params = params - jax.jit(jax.grad(loss))(params, x)
+        return params
+
+    def train_fast(params, xs):
+        slope = jax.grad(loss)
+        for x in xs:
+            params = params - jax.jit(slope)(params, x) - jax.jit(loss)(params, x)
+        return params
+    """
+    assert found("JT304", program) == [15, 26]

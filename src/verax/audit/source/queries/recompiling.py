@@ -12,7 +12,7 @@ from ..facts import SourceFacts
 from ..frame import Region
 from ..graph import Node
 from ..remember import walked
-from ..values import Constant, Data, Partial, Sequence, leaves
+from ..values import Bound, Constant, Data, Partial, Sequence, Transformed, Value, leaves
 from .arguments import ordinary_arguments, static_arguments
 from .registration import is_certain_array
 from .repetition import (
@@ -175,7 +175,7 @@ def another_function(facts: SourceFacts, applied: Applied) -> Place | None:
         of_call = function.frame.region
         is_fresh = (
             is_written_inside
-            or isinstance(transformed.function, Partial)
+            or _is_new(transformed.function, loop)
             or (of_call is not None and loop in of_call.chain())
         )
         if is_fresh and _is_near(applied, syntax) and not _depends_on(facts, applied, loop):
@@ -202,6 +202,17 @@ def _is_a_run_of_its_own(applied: Applied, loop: Region) -> bool:
     own = [it.details["syntax"] for it in within if it.kind == "loop" and has_many_turns(it)]
     parts = set(map(id, walked(body))) if own else set[int]()
     return id(loop.details["syntax"]) not in parts and any(id(it) in parts for it in own)
+
+
+def _is_new(function: Value, loop: Region) -> bool:
+    """Whether what is jitted is another object in each turn, be it of one and the same function.
+
+    JAX knows a function again by its identity, which a partial, a method that is taken from its
+    object, and the result of a transformation do not have.
+    """
+    if isinstance(function, Transformed):
+        return is_made_inside(function, loop)
+    return isinstance(function, (Partial, Bound))
 
 
 def _made_at(applied: Applied) -> Place:
