@@ -243,3 +243,44 @@ def test_static_arguments_that_are_named_elsewhere():
     """
     assert found("JT201", program) == []
     assert found("JT201", program.replace('config["static"]', "()")) == [2]
+
+
+def test_what_a_loop_keeps_of_donated_states():
+    program = """
+    class Training(NamedTuple):
+        params: jax.Array
+        average: jax.Array
+
+    @partial(jax.jit, donate_argnums=0)
+    def step(state, x):
+        return Training(state.params + x, 0.9 * state.average + x)
+
+    def best_of(state: Training, xs, score):
+        best, kept = 0.0, None
+        for x in xs:
+            state = step(state, x)
+            if score(state) > best:
+                best, value = score(state), state
+                kept = state.average
+        return kept
+
+    def all_of(state: Training, xs):
+        seen, names = [], []
+        for x in xs:
+            state = step(state, x)
+            seen.append(state)
+            names.append(x)
+        return seen, names
+
+    def fine(state: Training, xs, score):
+        copies, last, first = [], None, None
+        for x in xs:
+            state = step(state, x)
+            copies.append(jax.tree.map(jnp.copy, state))
+            last = state
+            if score(state) > 3:
+                first = state
+                break
+        return copies, last, first
+    """
+    assert found("JT106", program) == [15, 22]

@@ -21,6 +21,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     from ...source.events import Applied
     from ...source.queries.aliases import other_names
     from ...source.queries.flow import next_use, sets
+    from ...source.queries.kept_over_turns import kept_over_turns
     from ...source.queries.syntax import body_of, statement_around
     from ...source.text import text_of
 
@@ -41,6 +42,9 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 if used is not None:
                     yield _found(applied, name, text, alias, used)
                     break
+            if sets(statement, text):
+                for keeper, kept in kept_over_turns(applied, text, value):
+                    yield _kept(applied, name, keeper, kept)
 
 
 def _found(applied: Applied, name: str, text: str, alias: str, used: ast.AST) -> Finding:
@@ -59,6 +63,21 @@ def _found(applied: Applied, name: str, text: str, alias: str, used: ast.AST) ->
         expected="what is donated is not used again",
         fix=f"{fix}, or leave `{name}` out of `donate_argnums`.",
         evidence=(Evidence(f"`{text}` is donated here", applied.place),),
+        engine=Engine.SOURCE,
+    )
+
+
+def _kept(applied: Applied, name: str, keeper: str, kept: ast.expr) -> Finding:
+    from ...source.text import text_of
+
+    return RULE.finding(
+        applied.frame.place(kept),
+        current=f"`{keeper}` keeps `{text_of(kept)}` for after the loop, and in the next turn the "
+        f"call at line {applied.place.line} takes its memory: it is donated as `{name}`",
+        expected="what is donated is not used again",
+        fix=f"Keep a copy: `jax.tree.map(jnp.copy, {text_of(kept)})`, or leave `{name}` out of "
+        "`donate_argnums`.",
+        evidence=(Evidence(f"`{name}` is donated here", applied.place),),
         engine=Engine.SOURCE,
     )
 

@@ -10,7 +10,7 @@ from ..graph import Node
 from ..values import Constant, Data, Instance, Sequence, Value, leaves
 
 # What a state of training holds under these names are arrays.
-_ARRAYS = frozenset("params opt_state batch_stats target_params ema_params".split())
+ARRAYS = frozenset("params opt_state batch_stats target_params ema_params".split())
 
 
 def other_names(applied: Applied, statement: ast.stmt, given: Value) -> list[str]:
@@ -45,8 +45,8 @@ def _is_part(value: Value, written: ast.expr, whole: set[Node], given: Value) ->
         is_tree = name in given.cls.fields and not is_static_field(given.cls, name)
         return is_tree and (bool(own) or _is_under(value, whole))
     if isinstance(given, Sequence) and given.type is not None:
-        return any(leaf.is_array for leaf in own) or (bool(own) and name in _ARRAYS)
-    return name in _ARRAYS and (bool(own) or _is_under(value, whole))
+        return any(leaf.is_array for leaf in own) or (bool(own) and name in ARRAYS)
+    return name in ARRAYS and (bool(own) or _is_under(value, whole))
 
 
 def _is_under(value: Value, whole: set[Node]) -> bool:
