@@ -5,6 +5,50 @@ import pytest
 from .random_keys import found
 
 FINE = {
+    "keys that several functions make of one seed": """
+        def noise(seed, n):
+            return jax.random.normal(jax.random.key(seed), (n,))
+
+        def evaluate(config, params, n):
+            return params + noise(config.seed, n)
+
+        def train(config, n):
+            params = jax.random.normal(jax.random.key(config.seed), (n,))
+            return evaluate(config, params, n)
+    """,
+    "an iterator of keys": """
+        class Keys:
+            def __init__(self, seed):
+                self.key = jax.random.key(seed)
+
+            def __next__(self):
+                self.key, fresh = jax.random.split(self.key)
+                return fresh
+
+        def f(seed, n):
+            keys = Keys(seed)
+            x = jax.random.normal(next(keys)) + jax.random.normal(next(keys))
+            for _ in range(n):
+                x = x + jax.random.normal(next(keys))
+            return x
+    """,
+    "policies that all play the same episodes": """
+        def play(weights, key):
+            k_start, k_noise = jax.random.split(key)
+            obs = jax.random.normal(k_start, (4,))
+            action = jnp.tanh(obs @ weights["w"] + weights["b"])
+            return jnp.sum(action + jax.random.normal(k_noise, action.shape))
+
+        def compare(population, key):
+            return jax.vmap(play, in_axes=(0, None))(population, key)
+    """,
+    "a key for each of several tries that have nothing to do with each other": """
+        def f(models, batch, key):
+            out = []
+            for model in models:
+                out.append(model.apply(model.params, batch, rngs={"dropout": key}))
+            return out
+    """,
     "sizes with their neighbours": """
         def init(key):
             sizes = (4, 8, 2)

@@ -5,6 +5,22 @@ import pytest
 from .random_keys import found
 
 REPEATED = {
+    "the dropout of each step of training": (
+        """
+        @jax.jit
+        def step(state, batch, key):
+            def loss(params):
+                return jnp.mean(state.apply_fn(params, batch, rngs={"dropout": key}))
+
+            return state.apply_gradients(grads=jax.grad(loss)(state.params))
+
+        def epoch(state, loader, key):
+            for batch in loader:
+                state = step(state, batch, key)
+            return state
+        """,
+        10,
+    ),
     "a while loop that carries the key": (
         """
         def f(key, x):
@@ -152,6 +168,28 @@ def test_a_key_that_every_turn_uses_is_found(case: str):
 
 
 SHARED = {
+    "a runner that is copied with its key": (
+        """
+        class Runner(NamedTuple):
+            x: jax.Array
+            key: jax.Array
+
+        def walk(runner):
+            def step(runner, _):
+                key, sub = jax.random.split(runner.key)
+                return runner._replace(x=runner.x + jax.random.normal(sub), key=key), None
+
+            return jax.lax.scan(step, runner, None, length=9)
+
+        def copies(tree, n):
+            return jax.tree.map(lambda it: jnp.broadcast_to(it, (n, *it.shape)), tree)
+
+        def f(xs, key):
+            key, sub = jax.random.split(key)
+            return key, jax.vmap(walk)(Runner(xs, copies(sub, xs.shape[0])))
+        """,
+        17,
+    ),
     "environments that start from copies, by somebody else's function": (
         """
         def start(env, rng, n):

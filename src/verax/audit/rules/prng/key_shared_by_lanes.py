@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ...source.events import KeyUse
     from ...source.facts import SourceFacts
     from ...source.frame import Region
+    from ...source.graph import Node
     from ...trace.facts import Facts
     from ...trace.key_uses import Repetition
 
@@ -63,12 +64,14 @@ def _finding(facts: Facts, it: Repetition) -> Finding:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Report keys from outside of a map that its lanes draw from."""
+    from ...source.queries.common_numbers import compare_by_same_numbers
     from ...source.queries.keys import MAPS, repeated
 
     told: set[Place | None] = set()
     for use, region in repeated(facts, MAPS):
         told.add(region.place)
-        yield _shared(facts, use, region)
+        if not compare_by_same_numbers(facts, region):
+            yield _shared(facts, use, region)
     yield from _resets_from_copies(facts, told)
 
 
@@ -107,14 +110,27 @@ def _resets_from_copies(facts: SourceFacts, told: set[Place | None]) -> Iterator
                 )
 
 
+def _copied_at(copies: Node) -> Place | None:
+    """Where somebody has copies made of a key, by however many functions."""
+    from ...source.events import Event
+    from ...source.queries.handing import handed_in_at, is_key
+
+    if copies.syntax is None or copies.frame is None:
+        return None
+    return handed_in_at(Event(copies.syntax, copies.frame), is_key(*copies.inputs))
+
+
 def _shared(facts: SourceFacts, use: KeyUse, region: Region) -> Finding:
     from ...source.queries.handing import handed_in_at, is_key
-    from ...source.queries.keys import is_argument, line_to_outside
+    from ...source.queries.keys import copies_behind, is_argument, line_to_outside
 
     name = facts.name_of(use.key)
-    if region in use.key.node.varies:
-        # The map is called with copies there, wherever it is made.
-        how, place = "is one key several times", use.key.node.place
+    copies = copies_behind(use.key.node, region) if region in use.key.node.varies else None
+    if copies is not None:
+        # The map is called with copies there, wherever it is made; a loop inside of it is not.
+        is_lane = use.key.node.inputs[0] is copies
+        how = "is one key several times"
+        place = use.key.node.place if is_lane else _copied_at(copies)
     elif is_argument(facts, use.key.node, region):
         how, place = "is passed with in_axes=None", region.place
     else:

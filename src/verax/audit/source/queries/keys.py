@@ -16,7 +16,7 @@ from ..text import text_of
 from ..values import Sequence, nodes_of
 from .exclusion import exclude_each_other
 from .loops import calls, is_within
-from .syntax import statements_in
+from .syntax import statement_around, statements_in
 
 if TYPE_CHECKING:
     from ..facts import SourceFacts
@@ -25,6 +25,8 @@ LOOPS = frozenset(("scan", "while_loop", "fori_loop", "map", "loop"))
 MAPS = frozenset(("vmap", "pmap"))
 # A part of a key, or a key made from one: the same whenever its source and its index are.
 _PARTS = frozenset(("item", "element", "field", "jax.random.fold_in", "primal"))
+# What a loop inside of a map has made of a key: lanes that begin alike go on alike.
+_LATER = frozenset(("carry", "turn"))
 # Nothing that is computed in there is computed when the program runs.
 ABSTRACT = frozenset(("eval_shape", "make_jaxpr"))
 
@@ -41,7 +43,7 @@ def repeated(facts: SourceFacts, kinds: frozenset[str]) -> Iterator[tuple[KeyUse
         for region in use.region.chain() if use.region is not None else ():
             if region.kind in ABSTRACT:
                 break
-            if not use.is_certain and region.kind == "loop" and not counts(region):
+            if not use.is_certain and region.kind == "loop" and not _is_one_process(use, region):
                 continue
             if region.kind in kinds and comes_from_outside(use.key.node, region):
                 told.add((use.key.node, region))
@@ -75,10 +77,32 @@ def counts(region: Region) -> bool:
     return iterated is None or (isinstance(iterated, Sequence) and iterated.kind == "range")
 
 
+def _is_one_process(use: KeyUse, region: Region) -> bool:
+    """Whether the turns of a loop with a key in it belong together, each going on from the last."""
+    if counts(region):
+        return True
+    loop: ast.AST = region.details["syntax"]
+    within = set(map(id, walked(loop)))
+    for frame, syntax in calls(use):
+        statement = statement_around(frame, syntax) if id(syntax) in within else None
+        if isinstance(statement, ast.Assign):
+            names = {text_of(it) for it in walked(statement.value) if isinstance(it, _PLACES)}
+            return any(text_of(it) in names for it in _parts_of(statement.targets[0]))
+    return False
+
+
+_PLACES = (ast.Name, ast.Attribute)
+
+
+def _parts_of(target: ast.expr) -> list[ast.expr]:
+    """What an assignment sets."""
+    return target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+
+
 def comes_from_outside(node: Node, region: Region) -> bool:
     """Whether a key is known to be the same in all turns or lanes of a region."""
     if region in node.varies:
-        return node.operation in ("lane", "slice", "turn") and are_copies(node.inputs[0])
+        return copies_behind(node, region) is not None
     if node.operation == "join":
         return bool(node.inputs) and all(comes_from_outside(it, region) for it in node.inputs)
     if not node.is_made_in(region):
@@ -86,6 +110,14 @@ def comes_from_outside(node: Node, region: Region) -> bool:
     if node.operation in _PARTS and node.inputs:
         return comes_from_outside(node.inputs[0], region)
     return False
+
+
+def copies_behind(node: Node, region: Region) -> Node | None:
+    """The array of which each turn or lane has a share, if that is one key several times."""
+    while node.operation in _LATER and region.kind in MAPS and region in node.inputs[0].varies:
+        node = node.inputs[0]
+    is_share = node.operation in ("lane", "slice", "turn")
+    return node.inputs[0] if is_share and are_copies(node.inputs[0]) else None
 
 
 def line_to_outside(node: Node, region: Region) -> list[Node]:
