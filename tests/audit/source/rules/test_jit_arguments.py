@@ -284,3 +284,24 @@ def test_what_a_loop_keeps_of_donated_states():
         return copies, last, first
     """
     assert found("JT106", program) == [15, 22]
+
+
+def test_a_random_key_is_not_static():
+    program = """
+    class Model:
+        @partial(jax.jit, static_argnums=(0, 2))
+        def noisy(self, x, key, scale):
+            return self.add(x, key, scale)
+
+        @partial(jax.jit, static_argnums=(0, 3))
+        def scaled(self, x, key, scale):
+            return self.add(x, key, scale)
+
+        @partial(jax.jit, static_argnums=(0, 2))
+        def seeded(self, x, seed):
+            return self.add(x, jax.random.key(seed), 1.0)
+
+        def add(self, x, key, scale):
+            return x + scale * jax.random.normal(key, x.shape)
+    """
+    assert found("JT105", program) == [2]

@@ -34,9 +34,11 @@ def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
         for name, value in static_arguments(applied):
             kind = _unhashable(value)
             if kind:
+                # Where it is jitted stands for calls elsewhere.
+                how = "takes" if applied.syntax is applied.transformed.syntax else "passes"
                 yield _found(
                     applied,
-                    f"`{applied.text}` passes {kind} as `{name}`, which is static",
+                    f"`{applied.text}` {how} {kind} as `{name}`, which is static",
                     "static arguments have a hash: numbers, strings, tuples, frozen dataclasses",
                     "Pass a tuple instead of a list, a frozen dataclass instead of a dict or an "
                     "ordinary one, and arrays as ordinary arguments.",
@@ -108,9 +110,13 @@ def _unhashable(value: Value) -> str:
         return "a dict"
     if isinstance(value, Instance):
         return f"a {value.cls.name}" if _has_no_hash(value.cls) else ""
-    if not isinstance(value, Data) or value.traced or not value.is_array:
+    if not isinstance(value, Data) or value.traced:
         return ""
     node = value.node
+    if node.is_key:
+        return "a random key, an array,"
+    if not value.is_array:
+        return ""
     while node.inputs and (node.operation == "item" or node.operation.startswith("ndarray.")):
         node = node.inputs[0]
     if node.operation.startswith(("jax.numpy.", "jax.random.", "jax.nn.", "jax.lax.")):
