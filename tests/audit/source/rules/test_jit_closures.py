@@ -298,3 +298,33 @@ def test_a_method_that_fills_in_new_objects_changes_none_in_use():
     assert found("JT103", program) == []
     late = program.replace('new = Variable("minus")', "new = self")
     assert found("JT103", late) == [8]
+
+
+def test_a_global_that_a_loop_moves_on_between_calls():
+    program = """
+    STEP, EPOCH, SCALE = 0, 0, 1.0
+
+    def rate():
+        return 0.1 / (1 + STEP) * SCALE
+
+    @jax.jit
+    def update(x):
+        return x - rate()
+
+    @jax.jit
+    def given(x, epoch):
+        return x - 0.1 / (1 + epoch)
+
+    def train(x, n):
+        global STEP, EPOCH
+        for _ in range(n):
+            x = given(update(x), EPOCH)
+            STEP += 1
+            EPOCH += 1
+        return x
+
+    def setup(scale):
+        global SCALE
+        SCALE = scale
+    """
+    assert found("JT103", program) == [4]

@@ -96,6 +96,9 @@ def _changes(change: Mutation, capture: Capture) -> bool:
     value, target = capture.value, change.target
     if change.frame.is_staged or target is None:
         return False
+    if change.how == "global" and not capture.read.path:
+        is_same = capture.frame.module.frame is change.frame.module.frame
+        return is_same and capture.read.name == change.name
     if isinstance(value, Data) and isinstance(target, Data) and change.how == "item":
         return value.node is target.node
     return target is capture.holder and _part_changed(change) == capture.read.path[-1]
