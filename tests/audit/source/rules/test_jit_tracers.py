@@ -416,3 +416,42 @@ def test_bounds_of_sizes_that_are_traced():
         return jax.ops.segment_sum(x, groups, num_segments=n), fixed
     """
     assert found("JT203", program) == [4]
+
+
+def test_python_compares_by_keys_that_are_traced():
+    program = """
+    @jax.jit
+    def ranked(scores, plans):
+        scores = jnp.square(scores)
+        pairs = list(zip(scores, plans))
+        pairs.sort(key=lambda pair: pair[0])
+        best = max(pairs, key=lambda pair: -pair[0])
+        return sorted(zip(scores, plans), key=lambda pair: pair[0]), best
+
+    @jax.jit
+    def by_name(tree, scores):
+        scores = jnp.square(scores)
+        pairs = sorted(zip(("b", "a"), scores), key=lambda pair: pair[0])
+        longest = max([scores, scores[1:]], key=len)
+        return sorted(tree.items(), key=lambda item: item[0]), pairs, longest
+    """
+    assert found("JT201", program) == [5, 6, 7]
+
+
+def test_shapes_of_draws_and_lengths_of_scans_that_are_traced():
+    program = """
+    @jax.jit
+    def subsample(key, x, mask, count=None):
+        n = count or jnp.sum(mask)
+        picked = jax.random.choice(key, x, (n,))
+        coins = jax.random.bernoulli(key, 0.5, shape=(n,))
+        return lax.scan(lambda c, _: (c + 1, c), 0, None, length=n), picked, coins
+
+    @jax.jit
+    def fine(key, x, mask):
+        p = mask / jnp.sum(mask)
+        index = jax.random.choice(key, x.shape[0], (x.shape[0],), p=p)
+        coins = jax.random.bernoulli(key, jnp.mean(p), index.shape)
+        return lax.scan(lambda c, _: (c + 1, c), 0, None, length=x.shape[0]), coins
+    """
+    assert found("JT203", program) == [4, 5, 6]

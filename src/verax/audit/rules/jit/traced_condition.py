@@ -49,7 +49,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             yield _found(facts, test, value, f"{test.kind} {test.text}")
     yield from _flags(facts)
     for conversion in facts.events(Conversion):
-        if conversion.kind not in ("max", "min", "sorted", "in"):
+        if conversion.kind not in ("max", "min", "sorted", "in", "compared"):
             continue
         compared = _compared(conversion)
         if compared is not None and not is_guarded(conversion.frame, conversion.syntax):
@@ -98,7 +98,7 @@ def _found(facts: SourceFacts, event: Event, value: Value, text: str) -> Finding
 def _compared(conversion: Conversion) -> Data | None:
     """A traced array that Python compares with others: not by a key, nor in a tuple after one."""
     call = conversion.syntax
-    if isinstance(call, ast.Call):
+    if isinstance(call, ast.Call) and conversion.kind != "compared":
         is_alone = conversion.kind != "sorted" and len(call.args) > 1
         if any(it.arg == "key" for it in call.keywords):
             return None
@@ -125,7 +125,7 @@ def _fix(text: str) -> str:
         return "Write the loop with `jax.lax.while_loop`."
     if text.startswith("assert"):
         return "Check it with `verax.runtime_assert`, which works inside of jit."
-    if re.search(r"(?<![.\w])(max|min|sorted|any|all)\(", text):
+    if re.search(r"(?<![.\w])(max|min|sorted|any|all)\(|\.sort\(", text):
         return (
             "Python's `max`, `min`, `sorted`, `any` and `all` compare one by one; use "
             "`jnp.maximum`, `jnp.minimum`, `jnp.sort`, `jnp.any`, `jnp.all`."

@@ -50,6 +50,12 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 # Where functions take sizes: positions and names of these arguments.
 _SHAPE = ((0,), ("shape",))
+# Where functions that draw take the shape of what they draw.
+_DRAWS = {
+    1: "normal uniform randint gumbel exponential laplace cauchy logistic rademacher bits maxwell",
+    2: "bernoulli choice poisson gamma loggamma dirichlet pareto geometric rayleigh t chisquare",
+    3: "truncated_normal beta categorical multivariate_normal binomial double_sided_maxwell",
+}
 _SIZES: dict[str, tuple[tuple[int, ...], tuple[str, ...]]] = {
     "jax.numpy.zeros": _SHAPE,
     "jax.numpy.ones": _SHAPE,
@@ -65,13 +71,22 @@ _SIZES: dict[str, tuple[tuple[int, ...], tuple[str, ...]]] = {
     "jax.numpy.reshape": ((1,), ("shape",)),
     "jax.numpy.tile": ((1,), ("reps",)),
     "jax.nn.one_hot": ((1,), ("num_classes",)),
-    "jax.random.normal": ((1,), ("shape",)),
-    "jax.random.uniform": ((1,), ("shape",)),
-    "jax.random.randint": ((1,), ("shape",)),
     "jax.random.split": ((1,), ("num",)),
     "jax.lax.top_k": ((1,), ("k",)),
     "jax.lax.dynamic_slice": ((2,), ("slice_sizes",)),
+    "jax.lax.dynamic_slice_in_dim": ((2,), ("slice_size",)),
+    "jax.lax.slice_in_dim": ((1, 2), ("start_index", "limit_index")),
+    "jax.lax.iota": ((1,), ("size",)),
+    "jax.lax.scan": ((3,), ("length",)),
+    "jax.numpy.pad": ((1,), ("pad_width",)),
+    "jax.numpy.split": ((1,), ("indices_or_sections",)),
+    "jax.numpy.array_split": ((1,), ("indices_or_sections",)),
     "ndarray.reshape": ((1, 2, 3, 4), ()),
+    **{
+        f"jax.random.{name}": ((position,), ("shape",))
+        for position, names in _DRAWS.items()
+        for name in names.split()
+    },
 }
 # Functions that give as many elements as the values of their argument say, and what bounds them.
 _COUNTED = {

@@ -26,7 +26,7 @@ from ..values import (
     Value,
     leaves,
 )
-from .arguments import first_of
+from .arguments import compare_by_key, first_of
 from .registry import handles
 
 if TYPE_CHECKING:
@@ -106,6 +106,9 @@ def _arithmetic(
     if name in ("builtins.max", "builtins.min"):
         for value in args:
             machine.convert(site, name[9:], value)
+        several = args if len(args) > 1 else [parts.element(machine, site, it) for it in args]
+        for value in several[:1]:
+            compare_by_key(machine, site, value, keywords)
     operands = args
     if name == "builtins.sum" and args:
         operands = [parts.element(machine, site, args[0]), *args[1:]]

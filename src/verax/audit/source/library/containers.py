@@ -15,6 +15,7 @@ from ..values import (
     Sequence,
     Value,
 )
+from .arguments import compare_by_key
 from .registry import handles
 
 if TYPE_CHECKING:
@@ -97,6 +98,8 @@ def _change(
             return _popped(machine, site, owner, args[1] if len(args) > 1 else Constant(-1))
         element = element_of(owner)
         owner.items, owner.element, owner.length = None, element, None
+        if how == "sort" and element is not None:
+            compare_by_key(machine, site, element, keywords)
     elif isinstance(owner, Mapping):
         key = args[1] if len(args) > 1 else None
         if how == "pop" and isinstance(key, Constant) and key.value in owner.items:

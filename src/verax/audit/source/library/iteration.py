@@ -17,7 +17,7 @@ from ..values import (
     Sequence,
     Value,
 )
-from .arguments import first_of
+from .arguments import compare_by_key, first_of
 from .registry import handles
 
 if TYPE_CHECKING:
@@ -119,6 +119,8 @@ def _same_elements(
     if not args:
         return Sequence("set", [], None, site.frame, machine.control)
     element = parts.element(machine, site, value)
+    if name.endswith("sorted"):
+        compare_by_key(machine, site, element, keywords)
     if name.endswith("set"):
         parts.hashed(machine, site, element)
         return Sequence("set", None, element, site.frame, machine.control)
