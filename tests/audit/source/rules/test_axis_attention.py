@@ -152,3 +152,49 @@ def test_heads_that_are_not_moved_back():
             return right + mixed.reshape(b, t, d)
     """
     assert found("AX003", program) == [19]
+
+
+def test_an_axis_from_the_front_where_only_the_einsum_tells_how_many_there_are():
+    program = """
+    import flax.linen as nn
+
+    class Read(nn.Module):
+        heads: int
+
+        @nn.compact
+        def __call__(self, slots, inputs, valid):
+            q = nn.DenseGeneral((self.heads, 8))(slots)
+            k, v = (nn.DenseGeneral((self.heads, 8))(inputs) for _ in range(2))
+            scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) / jnp.sqrt(self.heads)
+            scores = jnp.where(valid[:, None, None, :], scores, -1e9)
+            return jnp.einsum("bhqk,bkhd->bqhd", nn.softmax(scores, axis=2), v)
+    """
+    assert found("AX014", program) == [12]
+    assert found("AX014", program.replace("axis=2", "axis=3")) == []
+
+
+def test_patches_that_come_apart_in_another_order():
+    program = """
+    from einops import rearrange
+    from flax import nnx
+
+    class Net(nnx.Module):
+        def __init__(self, rngs):
+            self.mix = nnx.Linear(12, 12, rngs=rngs)
+
+        def __call__(self, images):
+            x = rearrange(images, "b (h p) (w q) c -> b (h w) (p q c)", p=2, q=2)
+            return rearrange(self.mix(x), "b (w h) (p q c) -> b (h p) (w q) c", h=4, p=2, q=2)
+    """
+    assert found("AX015", program) == [10]
+    assert found("AX015", program.replace("(w h)", "(h w)")) == []
+
+
+def test_patches_that_are_shuffled_on_purpose():
+    program = """
+    from einops import rearrange
+
+    def shuffled(x):
+        return rearrange(rearrange(x, "b g c -> b (g c)"), "b (c g) -> b g c", g=4)
+    """
+    assert found("AX015", program) == []

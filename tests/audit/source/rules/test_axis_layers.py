@@ -137,3 +137,51 @@ class Flow(eqx.Module):
         return jax.scipy.stats.norm.logpdf(x + self.net(x * jnp.array(self.mask))).sum()
 """
     assert found("AX017", program) == [16]
+
+
+def test_a_column_that_a_network_of_haiku_gives():
+    program = """
+    import haiku as hk
+
+    def critic_fn(obs):
+        return hk.nets.MLP([32, 32, 1])(obs)
+
+    critic = hk.without_apply_rng(hk.transform(critic_fn))
+
+    def loss(params, obs, returns):
+        return jnp.mean((critic.apply(params, obs) - returns) ** 2)
+
+    def entry(params, obs, returns):
+        return jax.grad(loss)(params, obs, returns)
+
+    def inputs():
+        obs = jnp.ones((16, 3))
+        return critic.init(jax.random.key(0), obs), obs, jnp.ones(16)
+    """
+    assert found("AX002", program) == [9]
+    assert found("AX002", program.replace("params, obs) -", "params, obs)[:, 0] -")) == []
+
+
+def test_a_layer_of_an_object_that_goes_into_a_compiled_function():
+    program = """
+    from flax import nnx
+
+    class Value(nnx.Module):
+        def __init__(self, rngs):
+            self.head = nnx.Linear(3, 1, rngs=rngs)
+
+        def __call__(self, obs):
+            return self.head(obs)
+
+    @nnx.jit
+    def error(value, obs, returns):
+        return jnp.mean((value(obs) - returns) ** 2)
+
+    def entry(obs, returns):
+        return error(Value(nnx.Rngs(0)), obs, returns)
+
+    def inputs():
+        return jnp.ones((16, 3)), jnp.ones(16)
+    """
+    assert found("AX002", program) == [12]
+    assert found("AX002", program.replace("head(obs)", "head(obs).squeeze(-1)")) == []

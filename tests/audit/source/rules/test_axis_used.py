@@ -139,3 +139,26 @@ def test_axes_of_one_come_and_go_by_reshaping():
         return x.reshape(1, time, batch, width)
     """
     assert found("AX003", program) == [16]
+
+
+def test_a_total_that_is_added_to_each_over_some_layers():
+    program = """
+    def couple(scale, x):
+        log_scale = jnp.tanh(x @ scale)
+        return x * jnp.exp(log_scale), jnp.sum(log_scale)
+
+    def log_prob(scales, x):
+        total = jnp.zeros(x.shape[0])
+        for scale in scales:
+            x, log_det = couple(scale, x)
+            total = total + log_det
+        return -0.5 * jnp.sum(x**2, axis=-1) + total
+
+    def entry(scales, x):
+        return -jnp.mean(log_prob(scales, x))
+
+    def inputs():
+        return [jnp.ones((3, 3)), jnp.ones((3, 3))], jnp.ones((8, 3))
+    """
+    assert found("AX008", program) == [3]
+    assert found("AX008", program.replace("sum(log_scale)", "sum(log_scale, -1)")) == []

@@ -13,19 +13,20 @@ if TYPE_CHECKING:
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
-    """Patterns of einops that put heads together the other way round."""
+    """Patterns of einops that put heads or patches together the other way round."""
     from ...source.queries.merged_axes import reordered
 
     for it in reordered(facts):
-        merged, split = (f"({' '.join(names)})" for names in (it.merged, it.split))
+        names, before = (f"({' '.join(group)})" for group in (it.names, it.before))
         place = it.at.place
+        now, then = ("taken apart", "merged") if it.is_split else ("merged", "taken apart")
         yield RULE.finding(
             it.call.place,
-            current=f"axes are merged as `{merged}` that were taken apart as `{split}`: the "
-            "features of the result are in another order",
-            expected=f"`{split}`, as they were before",
-            fix=f"write `{split}` in the pattern",
-            evidence=(Evidence("taken apart here", place),) if place is not None else (),
+            current=f"axes are {now} as `{names}` that were {then} as `{before}`: the elements of "
+            "the result are in another order",
+            expected=f"`{before}`, as they were before",
+            fix=f"write `{before}` in the pattern",
+            evidence=(Evidence(f"{then} here", place),) if place is not None else (),
             engine=Engine.SOURCE,
         )
 
@@ -40,10 +41,11 @@ RULE = Rule(
     explanation="""\
 Heads that are taken apart as `(h d)` and merged as `(d h)` give an array of the same shape whose
 features are interleaved. Weights from elsewhere do not fit then, and what keeps heads apart later
-mixes them.
+mixes them. Patches of an image that are merged as `(h w)` and taken apart as `(w h)` are transposed
+in the same way.
 
-Reported for patterns of einops with the same names, where a product lies in between; a pattern that
-changes the order at once says so itself.""",
+Reported for patterns of einops with the same names, where a product or a layer lies in between; a
+pattern that changes the order at once says so itself.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

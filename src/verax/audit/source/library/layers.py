@@ -98,6 +98,7 @@ _LAYERS = {
     "equinox.nn.Conv2d": _Layer(_convolved, (0, "in_channels"), (1, "out_channels"), 3, 0),
     "equinox.nn.GRUCell": _Layer(_hidden, (0, "input_size"), (1, "hidden_size"), rank=1),
     "haiku.Linear": _Layer(_mapped, None, (0, "output_size")),
+    "haiku.nets.MLP": _Layer(_mapped, None, (0, "output_sizes")),
     "haiku.Embed": _Layer(_looked_up, None, (1, "embed_dim")),
     "haiku.Conv2D": _Layer(_convolved, None, (0, "output_channels")),
     **dict.fromkeys(
@@ -119,11 +120,22 @@ _LAYERS = {
             *(f"equinox.nn.ConvTranspose{it}d" for it in (1, 2, 3)),
             *(f"equinox.nn.{kind}Pool{it}d" for kind in ("Max", "Avg") for it in (1, 2)),
             *(f"haiku.{it}" for it in ("Conv1D", "Conv2DTranspose", "MultiHeadAttention")),
-            "haiku.nets.MLP",
         ),
         _Layer(_other),
     ),
+    # Attention gives as many vectors as there are queries, of a size that may be another.
+    **dict.fromkeys(
+        (
+            *(f"flax.linen.MultiHead{it}Attention" for it in ("", "DotProduct")),
+            "flax.linen.SelfAttention",
+            "flax.nnx.MultiHeadAttention",
+            "equinox.nn.MultiheadAttention",
+        ),
+        _Layer(_mapped),
+    ),
 }
+# They give several axes of features, of which nothing is known here.
+_GENERAL = (".DenseGeneral", ".LinearGeneral", ".Einsum")
 # Layers that apply others in turn, which are given as a list, or each as an argument.
 _CHAINS = frozenset(
     (
@@ -143,7 +155,8 @@ def is_layer(value: Value) -> bool:
 
 def is_linear(operation: str) -> bool:
     """Whether something is made by a layer that gives another number of features."""
-    return operation in _LAYERS and _LAYERS[operation].gives is not None
+    known = _LAYERS.get(operation)
+    return known is not None and (known.gives is not None or operation.endswith(_GENERAL))
 
 
 def applied(
@@ -250,6 +263,8 @@ def _given(node: Node, which: _Argument | None) -> object:
     position, name = which
     given = args.items or []
     value = keywords.items.get(name, given[position] if position < len(given) else None)
+    if isinstance(value, Sequence) and value.items:
+        value = value.items[-1]  # Of several layers the last one gives the result.
     return value.value if isinstance(value, Constant) else None
 
 

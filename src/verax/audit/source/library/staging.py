@@ -96,8 +96,13 @@ def _object_traced(value: Instance, is_filtered: bool) -> Instance:
             continue
         if isinstance(item, Constant) and isinstance(item.value, (int, float)):
             item = Data(Node("field", (value.node,), label=name), None)
-        inside.attributes[name] = mapped(item, lambda leaf: Data(leaf.node, None, leaf.is_array))
+        inside.attributes[name] = mapped(item, _unknown)
     return inside
+
+
+def _unknown(leaf: Data) -> Data:
+    """A leaf that may be a tracer or not; a layer stays one."""
+    return Data(leaf.node, None, leaf.is_array, "" if leaf.type == "shape" else leaf.type)
 
 
 def _containers_traced(value: Sequence | Mapping, is_filtered: bool) -> Value:

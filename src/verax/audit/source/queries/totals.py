@@ -7,29 +7,44 @@ from typing import TYPE_CHECKING
 
 from ..graph import Node
 from ..shapes.dims import same
-from .nodes import all_nodes, names_axis, users_of, without_scale
+from .nodes import all_nodes, names_axis, without_scale
 
 if TYPE_CHECKING:
     from ..facts import SourceFacts
 
+# What stands for its inputs in a sum over the turns of a loop, or on ways of which one is taken.
+_SAME = frozenset("last join carry turn".split())
+
 
 def totals_among_elements(facts: SourceFacts) -> Iterator[tuple[Node, Node, Node]]:
     """A total, the sum with an axis that it is added to, and the reduction over that axis."""
-    nodes = all_nodes(facts)
-    users: dict[Node, list[Node]] | None = None
-    for node in nodes:
-        if node.operation not in ("+", "-") or len(node.inputs) != 2:
+    for outer in all_nodes(facts):
+        if outer.operation.rpartition(".")[2] not in ("mean", "sum") or outer.shape != ():
             continue
-        pair = [without_scale(it) for it in node.inputs]
-        total = next((it for it in pair if _is_sum(it) and it.shape == ()), None)
-        element = next((it for it in pair if _is_sum(it) and _is_long(it.shape)), None)
-        if total is None or element is None or not _loses(total, element):
+        if len(outer.inputs) != 1 or not _is_long(outer.inputs[0].shape):
             continue
-        users = users_of(nodes) if users is None else users
-        for user in users.get(node, ()):
-            if user.operation.rpartition(".")[2] in ("mean", "sum") and user.shape == ():
-                yield total, element, user
+        parts = _parts(outer.inputs[0])
+        elements = [it for it in parts if _is_sum(it) and _is_long(it.shape)]
+        totals = [it for it in parts if _is_sum(it) and it.shape == ()]
+        for total in totals if elements else ():
+            if _loses(total, elements[0]):
+                yield total, elements[0], outer
                 break
+
+
+def _parts(node: Node) -> list[Node]:
+    """What is added up to a value, each part without the numbers that multiply it."""
+    found: list[Node] = []
+    pending, seen = [node], {node}
+    while pending and len(seen) < 60:
+        current = without_scale(pending.pop())
+        if current.operation in ("+", "-") or current.operation in _SAME:
+            new = [it for it in current.inputs if it not in seen]
+            seen.update(new)
+            pending.extend(new)
+        else:
+            found.append(current)
+    return found
 
 
 def _is_sum(node: Node) -> bool:

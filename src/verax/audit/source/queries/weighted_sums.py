@@ -57,8 +57,10 @@ def summed_otherwise(facts: SourceFacts) -> Iterator[WeightedSum]:
             given = _kept(operand.node) if isinstance(operand, Data) else None
             if given is None or given not in weights:
                 continue
-            axis = weights[given]
+            axis = _from_end(weights[given], given, node, position)
             alone, together = _axes_summed(node, position)
+            if axis is None:
+                continue
             if axis in alone:
                 yield WeightedSum(given, node, axis, None)
             elif (
@@ -73,11 +75,29 @@ def _softmaxes(facts: SourceFacts) -> Iterator[tuple[Node, int]]:
     for call in calls_of(facts, "softmax"):
         result, axis = call.result, argument(call, 1, "axis")
         number = axis.value if isinstance(axis, Constant) else -1 if axis is None else None
-        if not isinstance(result, Data) or type(number) is not int:
-            continue
-        axes = rank(result.node.shape)
-        if number < 0 or axes is not None:
-            yield result.node, number if number < 0 else number - (axes or 0)
+        if isinstance(result, Data) and type(number) is int:
+            yield result.node, number
+
+
+def _from_end(axis: int, softmax: Node, product: Node, position: int) -> int | None:
+    """An axis counted from the end; an einsum tells how many there are, if nothing else does."""
+    if axis < 0:
+        return axis
+    axes = rank(softmax.shape)
+    if axes is None and product.operation not in _MATMULS:
+        terms = _terms(product)
+        term = terms[position - 1] if 0 < position <= len(terms) else "..."
+        axes = None if "..." in term else len(term)
+    return None if axes is None else axis - axes
+
+
+def _terms(einsum: Node) -> list[str]:
+    """The letters of each operand."""
+    spec = einsum.operands[0]
+    text = spec.value if isinstance(spec, Constant) else None
+    if not isinstance(text, str) or "->" not in text:
+        return []
+    return text.replace(" ", "").partition("->")[0].split(",")
 
 
 def _kept(node: Node) -> Node:
@@ -91,14 +111,12 @@ def _axes_summed(node: Node, position: int) -> tuple[set[int], set[int]]:
     """The axes of an operand that are summed over alone, and those together with other operands."""
     if node.operation in _MATMULS:
         return set(), {-1 if position == 0 else -2}
-    spec = node.operands[0]
-    text = spec.value if isinstance(spec, Constant) else None
-    if not isinstance(text, str) or "->" not in text:
-        return set(), set()
-    inputs, _, output = text.replace(" ", "").partition("->")
-    terms = inputs.split(",")
+    terms = _terms(node)
     if len(terms) < 2 or not 0 < position <= len(terms):
         return set(), set()
+    spec = node.operands[0]
+    assert isinstance(spec, Constant)
+    output = spec.value.partition("->")[2]
     term = terms.pop(position - 1)
     letters = term.rpartition("...")[2]
     gone = {at - len(letters): it for at, it in enumerate(letters) if it not in output}
