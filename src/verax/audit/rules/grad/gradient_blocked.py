@@ -89,8 +89,9 @@ def _verified(facts: Facts, flow: Flow) -> Iterator[Verified]:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by reading: with respect to a whole argument, or to an entry of a dict."""
     from ...source.queries.flatness import STOP
-    from ...source.queries.gradients import flows, is_named_part
+    from ...source.queries.gradients import flows
     from ...source.queries.straight_through import is_reversed, straight_through
+    from ...source.queries.trained_parts import is_trained
 
     for flow in flows(facts):
         lost = flow.without_gradient() if flow.is_certain else []
@@ -103,7 +104,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             blockers = flow.blockers(parameter.bit)
             others = [it for it in blockers if it[0].operation != STOP]
             meant = not everything and (
-                len(others) < len(blockers) or not is_named_part(parameter.node)
+                len(others) < len(blockers) or not is_trained(flow, parameter.node)
             )
             if not blockers or meant or parameter.bit & explained:
                 continue

@@ -46,12 +46,13 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by reading."""
+    from ...source.queries.arrays import origin
     from ...source.queries.gradients import flows
     from ...source.queries.loss_terms import bootstraps
 
     for flow in flows(facts):
         for it in bootstraps(flow):
-            place, target = it.error.made.place, it.bootstrapped.place
+            place, target = origin(it.error.made).place, it.bootstrapped.place
             if place is None:
                 continue
             both = flow.gets(it.prediction) & flow.gets(it.bootstrapped)

@@ -69,13 +69,16 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _places(weighting: Weighting) -> tuple[Place | None, tuple[Evidence, ...]]:
     """Where to stop the gradient, and where the product is if a function gets the factor ready."""
-    product, factor = weighting.product, weighting.factor
-    caller = product.frame.caller if product.frame is not None else None
-    while caller is not None and caller is not factor.frame:
-        caller = caller.caller
-    if caller is None or factor.place is None or factor.frame is product.frame:
-        return product.place, ()
-    return factor.place, (Evidence("the product", product.place),)
+    from ...source.queries.nodes import position_in
+
+    product, factor = weighting.product, weighting.handed
+    frame = product.frame
+    while frame is not None:
+        made_at = position_in(frame, factor)
+        if made_at is not None and frame is not product.frame:
+            return frame.place(made_at), (Evidence("the product", product.place),)
+        frame = frame.caller if made_at is None else None
+    return product.place, ()
 
 
 RULE = Rule(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Place
 from ..events import Applied, Call, Event, Fact
-from ..graph import Node
+from ..graph import Node, sources
 from ..library.options import argument_numbers
 from ..values import Data, Mapping, Value, nodes_of
 from .flatness import is_integer
@@ -92,13 +92,17 @@ def _other_argument(event: Applied, differentiated: int, parameters: Value) -> i
     wanted = set(nodes_of(parameters))
     if not wanted or not 0 <= differentiated < len(event.args):
         return None
-    for node in nodes_of(event.args[differentiated]):
-        if any(it in wanted for it in node.ancestors()):
-            return None
+    if not wanted.isdisjoint(sources(nodes_of(event.args[differentiated]), _is_no_update)):
+        return None
     for number, argument in enumerate(event.args):
         if number != differentiated and wanted == set(nodes_of(argument)):
             return number
     return None
+
+
+def _is_no_update(node: Node) -> bool:
+    """Whether a value is made from others other than by learning from them, as a critic does."""
+    return node.operation not in ("gradient", ".update")
 
 
 def _is_array_for_tree(facts: SourceFacts, event: Applied, parameters: Value) -> bool:

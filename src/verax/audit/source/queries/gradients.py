@@ -9,7 +9,6 @@ its own.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +18,7 @@ from ..events import Applied
 from ..graph import Node
 from ..library.options import DERIVATIVES, argument_numbers
 from ..remember import remembered
+from ..text import text_of
 from ..values import Constant, Data, Instance, Mapping, Sequence, Value, leaves, nodes_of
 from .flatness import flat, is_integer
 from .sameness import Sameness
@@ -208,7 +208,8 @@ class Flow:
             return f"{self.name(node.inputs[0])}[{node.label}]"
         if node.operation == "field" and node.inputs:
             return f"{self.name(node.inputs[0])}.{node.label}"
-        return node.label or "the argument"
+        made = node.inputs[0].syntax if node.operation == "primal" and node.inputs else None
+        return node.label or (text_of(made) if made is not None else "the argument")
 
     @cached_property
     def _names(self) -> dict[Node, str]:
@@ -242,6 +243,12 @@ def _loss_nodes(event: Applied) -> list[Node]:
 
 def primal_nodes(event: Applied) -> Iterator[Node]:
     """The differentiated arguments, inside of the function."""
+    for _, node in primals(event):
+        yield node
+
+
+def primals(event: Applied) -> Iterator[tuple[Data, Node]]:
+    """The leaves of the differentiated arguments, each with what it is inside of the function."""
     if event.transformed.kind in ("vjp", "jvp"):
         numbers: list[int] = list(range(len(event.args)))
     else:
@@ -252,7 +259,7 @@ def primal_nodes(event: Applied) -> Iterator[Node]:
         for leaf in leaves(event.args[number]):
             found = (leaf.node.children or {}).get(("primal", event.region))
             if found is not None:
-                yield found
+                yield leaf, found
 
 
 def _is_part(node: Node) -> bool:
@@ -260,16 +267,6 @@ def _is_part(node: Node) -> bool:
     if node.operation == "field":
         return bool(node.inputs)
     return node.operation == "item" and len(node.inputs) == 1 and bool(node.label)
-
-
-def is_named_part(node: Node) -> bool:
-    """Whether a parameter is an array for certain: an entry of a dict, or what a layer takes.
-
-    A field may be anything. What a layer takes is found where the layer is made: by a call.
-    """
-    if node.operation == "field" and isinstance(node.syntax, ast.Call):
-        return True
-    return node.operation == "item" and node.label.startswith(("'", '"'))
 
 
 def _paths(name: str, value: Value, depth: int = 0) -> Iterator[tuple[str, Node]]:

@@ -66,8 +66,20 @@ def _singular(flow: Flow, branch: Data, compared: Node) -> Node | None:
             operand = node.operands[0]
         elif node.operation == "/" and len(node.operands) == 2:
             operand = node.operands[1]
-        if not isinstance(operand, Data) or not flow.same.are(operand.node, compared):
+        if not isinstance(operand, Data) or not flow.gets(operand.node):
             continue
-        if flow.gets(operand.node):
+        if any(flow.same.are(it, compared) for it in _factors(operand.node)):
             return node
     return None
+
+
+def _factors(node: Node) -> Iterator[Node]:
+    """A value, and what makes it zero by being zero itself."""
+    pending = [node]
+    for _ in range(8):
+        if not pending:
+            return
+        current = pending.pop()
+        yield current
+        if current.operation == "*":
+            pending.extend(current.inputs)

@@ -221,11 +221,15 @@ def _model(flow: Flow, shapes: Sameness, node: Node) -> set[int]:
 
 @dataclass(frozen=True, eq=False)
 class Weighting:
-    """A product whose one factor is trained by another term of the loss."""
+    """A product whose one factor is trained by another term of the loss.
+
+    `handed` is the factor as the function that multiplies got it.
+    """
 
     product: Node
     factor: Node
     error: Error
+    handed: Node
 
 
 def weightings(flow: Flow) -> Iterator[Weighting]:
@@ -233,8 +237,8 @@ def weightings(flow: Flow) -> Iterator[Weighting]:
     fitted: list[tuple[Error, list[Node]]] = []
     for error in errors(flow):
         parts = [it.node for it in terms(flow, error.parts)]
-        # The square of a prediction alone fits it to nothing.
-        if not all(map(flow.uses, parts)):
+        # The square of a prediction alone fits it to nothing; what is stopped stands for data.
+        if not all(map(flow.gets, parts)):
             fitted.append((error, [it for it in parts if flow.gets(it)]))
     if not fitted:
         return
@@ -246,8 +250,17 @@ def weightings(flow: Flow) -> Iterator[Weighting]:
         for factor, rest in (factors, factors[::-1]):
             error = _fitted_elsewhere(flow, node, factor, rest, fitted) if flow.gets(rest) else None
             if error is not None:
-                yield Weighting(node, factor, error)
+                yield Weighting(node, factor, error, _handed(flow, node, factor))
                 break
+
+
+def _handed(flow: Flow, product: Node, factor: Node) -> Node:
+    """The factor as the function that multiplies was given it, if it only made it ready."""
+    given = product.frame.given.values() if product.frame is not None else ()
+    behind = flow.slice([factor])
+    handed = [it.node for it in given if isinstance(it, Data) and it.node in behind]
+    handed = [it for it in handed if flow.gets(it) and it not in flow.primals]
+    return handed[0] if len(handed) == 1 else factor
 
 
 def _factors(node: Node) -> tuple[Node, Node] | None:
