@@ -10,6 +10,7 @@ from . import (
     axis_ignored,
     batch_summed_in_loss,
     declared_otherwise,
+    divided_by_all,
     mean_over_all,
     merged_in_another_order,
     recurrence_over_batch,
@@ -42,5 +43,6 @@ RULES: tuple[Rule, ...] = (
     merged_in_another_order.RULE,
     axis_ignored.RULE,
     annotation_contradicted.RULE,
+    divided_by_all.RULE,
     shapes_do_not_fit.RULE,
 )

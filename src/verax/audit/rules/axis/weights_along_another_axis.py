@@ -40,6 +40,27 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 evidence=(Evidence("the values are summed here", used),),
                 engine=Engine.SOURCE,
             )
+    yield from _distributions(facts)
+
+
+def _distributions(facts: SourceFacts) -> Iterator[Finding]:
+    """Chances that are drawn from along another axis than the one along which they add up."""
+    from ...source.queries.distributions import misused
+
+    for it in misused(facts):
+        made, used = it.made.place, it.used.place
+        if made is None or used is None:
+            continue
+        over = "an axis that is mapped over" if it.axis is None else f"axis {it.axis}"
+        yield RULE.finding(
+            made,
+            current=f"the chances add up to one along {over}, and are taken for a distribution "
+            f"along axis {it.along}: along that they add up to anything",
+            expected="chances that add up to one over what is drawn",
+            fix="normalise along the axis that is drawn from",
+            evidence=(Evidence("they are used here", used),),
+            engine=Engine.SOURCE,
+        )
 
 
 RULE = Rule(
@@ -56,8 +77,12 @@ that a softmax along the wrong one of both axes works as well, and with a causal
 of those after it. An einsum that gives the values the letter of the queries sums the weights alone,
 which gives one, and returns the values as they were.
 
+In the same way, chances that are normalised over the examples of a batch are no distribution over
+the outcomes of one of them.
+
 Reported where weights of two computed arrays, as many as each other or with some masked out, are
-summed along another axis; and where nothing but the weights is summed along theirs.""",
+summed along another axis; where nothing but the weights is summed along theirs; and where chances
+are drawn from, or their entropy is taken, along another axis.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Evidence, Finding, Severity
+from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -26,6 +26,26 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             evidence=(Evidence("the updates are added here", applied.place),),
             engine=Engine.SOURCE,
         )
+    yield from _by_hand(facts)
+
+
+def _by_hand(facts: SourceFacts) -> Iterator[Finding]:
+    """Parameters to which their gradient is added, where the loss is an error."""
+    from ...source.queries.climbing import climbs
+
+    for it in climbs(facts):
+        place = it.step.place
+        if place is not None:
+            yield RULE.finding(
+                place,
+                current="a multiple of the gradient is added to the parameters, and what is "
+                "differentiated is an error: each step makes it larger",
+                expected="parameters go against the gradient of an error",
+                fix="subtract it",
+                confidence=Confidence.LIKELY,
+                evidence=(Evidence("differentiated here", it.derivative.place),),
+                engine=Engine.SOURCE,
+            )
 
 
 RULE = Rule(
@@ -37,7 +57,9 @@ RULE = Rule(
     explanation="""\
 `optax.apply_updates` adds, so that updates have to point away from the gradients. Whole optimisers
 (`optax.adam`) and `optax.scale_by_learning_rate` see to that; `scale_by_adam`, `trace`,
-`scale_by_schedule` and the like keep the sign. A chain of these alone maximises the loss.
+`scale_by_schedule` and the like keep the sign. A chain of these alone maximises the loss. So does a
+step that is written by hand and adds the gradient of an error; one that is only tried out, as the
+worst case near by, is left alone.
 """,
     wrong="""\
 import jax

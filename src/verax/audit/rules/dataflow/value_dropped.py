@@ -64,12 +64,14 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     from ...source.queries.dropped import dropped_values
     from ...source.queries.overwritten_terms import overwritten_terms
     from ...source.queries.unread_gradients import unread_gradients
+    from ...source.queries.unread_parameters import unread_parameters
     from ...source.queries.unread_versions import unread_versions
 
     elements = list(dropped_values(facts))
     known = {it.place for it in elements}
     told: set[Place] = set()
-    for it in (*elements, *(it for it in unread_versions(facts) if it.place not in known)):
+    versions = (*unread_versions(facts), *unread_parameters(facts))
+    for it in (*elements, *(it for it in versions if it.place not in known)):
         if it.instead:
             current = f"`{it.instead}` is used here, while `{it.name}`, computed from it, is not"
             fix = f"Use `{it.name}` instead of `{it.instead}`, or remove its computation."

@@ -105,6 +105,7 @@ def _run(
             if is_pair and isinstance(forward, Sequence) and forward.items:
                 residuals = forward.items[1]
             cotangent = _alike(result, "cotangent", site)
+            told["cotangents"] = [cotangent]
             told["backward"] = machine.call(site, rules["bwd"], [*fixed, residuals, cotangent], {})
     if "jvp" in rules:
         tangents = [_alike(it, "tangent", site) for it in moving]

@@ -126,19 +126,19 @@ def _results(facts: SourceFacts, fact: Fact) -> Iterator[Misfit]:
     for rule, key, expected in checks:
         value: Value | None = fact.data.get(key)
         if value is not None and _is_no_pair(value):
-            place = _return_place(facts, transformed.rules[rule])
+            place = return_place(facts, transformed.rules[rule])
             message = (
                 f"its {_NAMES[rule]} returns {_described(value)}, and has to return {expected}"
             )
             if place is not None:
                 yield Misfit(place, name, message)
     for rule, message in _swapped(fact):
-        place = _return_place(facts, transformed.rules[rule])
+        place = return_place(facts, transformed.rules[rule])
         if place is not None:
             yield Misfit(place, name, message)
     backward: Value | None = fact.data.get("backward")
     if backward is not None:
-        place = _return_place(facts, transformed.rules["bwd"])
+        place = return_place(facts, transformed.rules["bwd"])
         message = _cotangents(fact.data["arguments"], backward)
         if place is not None and message:
             yield Misfit(place, name, message)
@@ -211,7 +211,7 @@ def _shape(value: Value) -> tuple[int, ...] | None:
     return shape
 
 
-def _return_place(facts: SourceFacts, rule: Value) -> Place | None:
+def return_place(facts: SourceFacts, rule: Value) -> Place | None:
     """Where a rule returns what it was last seen to return."""
     function = innermost_function(rule)
     runs = facts.record.runs.get(function.syntax) if function is not None else None

@@ -105,7 +105,7 @@ def _masked(facts: SourceFacts, node: Node) -> Masked | None:
         if isinstance(mask, Data) and isinstance(values, Data):
             name = mask_name(facts, mask.node)
             if name:
-                return Masked(node, values.node, _plain(mask.node), name)
+                return Masked(node, values.node, without_view(mask.node), name)
     return None
 
 
@@ -114,7 +114,7 @@ def _is_zero(value: Value) -> bool:
     return isinstance(number, (int, float)) and number == 0
 
 
-def _plain(node: Node) -> Node:
+def without_view(node: Node) -> Node:
     """A mask without changes of its shape and type."""
     for _ in range(12):
         module, _, name = node.operation.rpartition(".")
@@ -131,12 +131,12 @@ def _adds_axis(node: Node) -> bool:
 
 def mask_name(facts: SourceFacts, node: Node) -> str:
     """The name that says what a mask is for, if one does, whatever its shape and type became."""
-    return _name(facts, node) or _name(facts, _plain(node))
+    return _name(facts, node) or _name(facts, without_view(node))
 
 
 def _name(facts: SourceFacts, node: Node) -> str:
     if node.operation in ("<", ">", "<=", ">=") and any(
-        _plain(it).operation in _POSITIONS for it in node.inputs
+        without_view(it).operation in _POSITIONS for it in node.inputs
     ):
         return text_of(node.syntax) if node.syntax is not None else "the mask"
     name = _names(facts).get(node, "") or (

@@ -53,6 +53,28 @@ def _sides(flow: Flow, error: Error) -> Iterator[tuple[Node, Node]]:
 
 
 def terms_without_gradient(flow: Flow) -> Iterator[Node]:
+    """Squared errors, and comparisons, in terms that depend on parameters and train none."""
+    yield from _errors_stopped(flow)
+    parts = terms(flow, [Term(node, 1) for node in flow.results])
+    for term in parts if len(parts) > 1 else []:
+        if flow.uses(term.node) and not flow.gets(term.node):
+            both = (_both_stopped(flow, it) for it in flow.slice([term.node], blocked=True))
+            yield from [it for it in both if it is not None][:1]
+
+
+def _both_stopped(flow: Flow, node: Node) -> Node | None:
+    """The stop of one side of a difference whose other side is stopped as well.
+
+    Nobody stops both on purpose, in what is added to a loss: one of them was to learn.
+    """
+    if node.operation != "-" or len(node.inputs) != 2:
+        return None
+    inner = [stopped(it) for it in node.inputs]
+    is_trained = all(it is not None and flow.gets(it) for it in inner)
+    return node.inputs[1] if is_trained and inner[0] is not inner[1] else None
+
+
+def _errors_stopped(flow: Flow) -> Iterator[Node]:
     """Squared errors in terms that depend on parameters and train none."""
     parts = terms(flow, [Term(node, 1) for node in flow.results], into_reductions=False)
     for term in parts if len(parts) > 1 else []:
