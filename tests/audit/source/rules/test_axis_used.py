@@ -162,3 +162,31 @@ def test_a_total_that_is_added_to_each_over_some_layers():
     """
     assert found("AX008", program) == [3]
     assert found("AX008", program.replace("sum(log_scale)", "sum(log_scale, -1)")) == []
+
+
+def test_recursions_that_go_backwards_over_the_lanes_of_a_map():
+    program = """
+    def returns(gains, start):
+        return lax.scan(lambda g, r: (r + 0.9 * g, r), start, gains, reverse=True)
+
+    def play(start, keys):
+        def turn(x, key):
+            x = 0.9 * x + jax.random.normal(key)
+            return x, -x
+
+        return lax.scan(turn, start, keys)[1]
+
+    def over_lanes(starts, keys):
+        return returns(jax.vmap(play)(starts, keys), jnp.zeros(5))
+
+    def over_steps(starts, keys):
+        return returns(jax.vmap(play)(starts, keys).T, jnp.zeros(5))
+
+    def steps_first(starts, keys):
+        return returns(jax.vmap(play, out_axes=1)(starts, keys), jnp.zeros(5))
+
+    def forwards(starts, keys):
+        gains = jax.vmap(play)(starts, keys)
+        return lax.scan(lambda best, it: (jnp.maximum(best, it), best), jnp.zeros(5), gains)
+    """
+    assert found("AX005", program) == [2]

@@ -251,3 +251,33 @@ def test_a_key_is_each_lanes_own_once_its_number_is_folded_in(data: str, codes: 
         return jax.vmap(noisy, axis_name="env")(xs)
     """
     assert [code for code, _ in found(program)] == codes
+
+
+def test_a_key_that_a_choice_hands_on_as_it_came():
+    program = """
+    class World(NamedTuple):
+        place: jax.Array
+        key: jax.Array
+
+    def begin(key):
+        first, second = jax.random.split(key)
+        return World(jax.random.normal(first) + jax.random.normal(second), key)
+
+    def begin_anew(key):
+        first, second = jax.random.split(key)
+        return World(jax.random.normal(first), second)
+
+    def step(world, again):
+        over = world.place > 1.0
+        fresh = again(world.key)
+        return jax.tree.map(lambda a, b: jnp.where(over, a, b), fresh, world)
+
+    def wrong(keys):
+        turn = lambda worlds, _: (jax.vmap(lambda it: step(it, begin))(worlds), None)
+        return lax.scan(turn, jax.vmap(begin)(keys), None, 10)
+
+    def right(keys):
+        turn = lambda worlds, _: (jax.vmap(lambda it: step(it, begin_anew))(worlds), None)
+        return lax.scan(turn, jax.vmap(begin_anew)(keys), None, 10)
+    """
+    assert found(program) == [("RK002", 7)]

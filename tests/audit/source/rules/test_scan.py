@@ -601,3 +601,24 @@ def test_parts_that_neither_result_of_a_scan_has_are_no_swap():
         return rows.reward, carry["x"], rows.values, carry["y"], rows._replace(reward=0)
     """
     assert found(program) == []
+
+
+def test_a_carry_that_is_only_recorded():
+    program = """
+    def wrong(net, world, seen, keys):
+        def turn(carry, key):
+            world, now = carry
+            world, after = world.step(net(seen), key)
+            return (world, after), now
+
+        return lax.scan(turn, (world, seen), keys)
+
+    def right(net, world, seen, keys):
+        def turn(carry, key):
+            world, now = carry
+            world, after = world.step(net(now), key)
+            return (world, after), now
+
+        return lax.scan(turn, (world, seen), keys)
+    """
+    assert found(program) == [("SC005", 4)]
