@@ -5,6 +5,7 @@ from __future__ import annotations
 from .._rule import Rule
 from . import (
     arguments_swapped,
+    chosen_where_zero,
     count_stands,
     cut_to_integers,
     epochs_as_steps,
@@ -59,6 +60,7 @@ RULES: tuple[Rule, ...] = (
     optimiser_put_together.RULE,
     arguments_swapped.RULE,
     value_unread.RULE,
+    chosen_where_zero.RULE,
     undefined_operation.RULE,
     integer_wraps.RULE,
     index_outside.RULE,

@@ -34,13 +34,23 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 
 def _mixed(replay: Replay, number: int) -> Finding:
+    from ...source.events import Event
+    from ...source.queries.handing import handed_in_at, is_key
+    from ...source.queries.replays import AT_THE_END
+
     given, shift = replay.learning.given[number], replay.shifts[number] or 0
-    place = given.place if given.operation == "slice" else None
     name, when = _called(replay), "after" if shift > 0 else "before"
+    if shift == AT_THE_END:
+        event = Event(replay.learning.syntax, replay.learning.frame)
+        place = handed_in_at(event, is_key(given))
+        what = "with them it is given what was left when the loop was through"
+    else:
+        place = given.place if given.operation == "slice" else None
+        what = f"one of them is of the step {when} that of the others"
     return RULE.finding(
         place or replay.learning.place,
-        current=f"`{name}` is given records of a loop that are not of one step: one of them is of "
-        f"the step {when} that of the others, unlike in the loop itself",
+        current=f"`{name}` is given records of a loop that are not of one step, unlike in the loop "
+        f"itself: {what}",
         expected="what is given together in the loop is given together again",
         fix="record what the loop gives to it, and give it these records",
         evidence=(Evidence("in the loop it is called here", replay.acting.place),),
@@ -113,8 +123,9 @@ and types are the same.
 
 Reported where a function is called in the body of a scan, and again with what this scan has
 recorded: when the records that it is given are of different steps, though in the loop all were of
-one; and when it learns only from what goes out of a turn, which acted on what came in, and that is
-not recorded. Nothing of it depends on names.""",
+one, as with the memory from the end of the loop in the place of that from its beginning; and when
+it learns only from what goes out of a turn, which acted on what came in, and that is not recorded.
+Nothing of it depends on names.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

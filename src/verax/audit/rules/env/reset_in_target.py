@@ -114,8 +114,10 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
             continue
         discounted = [it for it in total.inputs if is_discounted(facts, it, frame)]
         for choice, flags in replaced.items():
-            if any(_reaches(it, choice, flags) for it in discounted):
-                place = _stored_at(facts, total, choice, flags) or total.place or choice.place
+            beside = {it for it, other in replaced.items() if other is flags}
+            if any(_reaches(it, choice, flags, beside) for it in discounted):
+                place = _stored_at(facts, total, choice, flags) or _estimated_at(discounted, choice)
+                place = place or total.place or choice.place
                 if place is None:
                     break
                 yield RULE.finding(
@@ -129,6 +131,24 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
                     engine=Engine.SOURCE,
                 )
                 break
+
+
+def _estimated_at(discounted: list[Node], choice: Node) -> Place | None:
+    """Where a loop asks for the value of what a reset has replaced, to record it for the target."""
+    from ...source.queries.nodes import position_in
+    from ...source.queries.rollouts import recorded
+    from ...source.queries.targets import factors
+    from ...source.values import Data, nodes_of
+
+    given = [it.node for product in discounted for it in factors(product) if isinstance(it, Data)]
+    kept = [it for it in map(recorded, given) if it is not None]
+    for node in kept if choice not in kept else ():
+        for frame in node.frame.callers() if node.frame is not None else ():
+            is_named = any(node in nodes_of(it) for it in frame.environment.values())
+            made = position_in(frame, node) if is_named else None
+            if made is not None and node.depends_on(choice):
+                return frame.place(made)
+    return None
 
 
 def _stored_at(facts: SourceFacts, total: Node, choice: Node, flags: Node) -> Place | None:
@@ -176,9 +196,12 @@ def _replaced(facts: SourceFacts) -> dict[Node, Node]:
     return found
 
 
-def _reaches(node: Node, choice: Node, flags: Node) -> bool:
-    """Whether a value is made from a choice, on a way on which the flags do not come in again."""
-    told = {it for it in node.ancestors() if it is not choice and _knows(it, flags, choice)}
+def _reaches(node: Node, choice: Node, flags: Node, choices: set[Node]) -> bool:
+    """Whether a value is made from a choice, on a way on which the flags do not come in again.
+
+    Other parts of the state that the same flags have replaced do not tell of these either.
+    """
+    told = _telling(node, flags, choices)
     pending, seen = [node], set[object]()
     while pending:
         current = pending.pop()
@@ -194,17 +217,13 @@ def _reaches(node: Node, choice: Node, flags: Node) -> bool:
     return False
 
 
-def _knows(node: Node, flags: Node, choice: Node) -> bool:
-    """Whether a value depends on the flags by another way than through the choice."""
-    pending, seen = [node], set[object]()
-    while pending:
-        current = pending.pop()
-        if current is flags:
-            return True
-        if current not in seen and current is not choice:
-            seen.add(current)
-            pending.extend(current.inputs)
-    return False
+def _telling(node: Node, flags: Node, choices: set[Node]) -> set[Node]:
+    """What a value is made from that depends on flags by another way than through the choices."""
+    from ...source.graph import sources
+    from ...source.queries.recurrence import reaching
+
+    behind = sources([node], lambda it: it not in choices)
+    return reaching(behind - choices, {flags}) if flags in behind else set()
 
 
 RULE = Rule(

@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ...words import is_episode_end, is_reward
 from ..events import Loop
 from ..graph import Node
 from ..values import Constant
 from .loops import behind, made_from, paired_leaves
+from .names import names_of
 from .nodes import is_flag, of_all_lanes, of_lane
 
 if TYPE_CHECKING:
@@ -41,18 +43,30 @@ def unmasked_sums(facts: SourceFacts) -> Iterator[Unmasked]:
             (before.node, of_lane(after.node))
             for before, after in paired_leaves(loop.carry_in, loop.carry_out)
         ]
-        latches = [it for it in slots if _stays_set(*it)] if len(slots) > 2 else []
+        latches = [it for it in slots if _stays_set(*it)] if len(slots) > 1 else []
         if len(latches) != 1:
             continue
         latch = latches[0]
         sums = [(after, added) for before, after in slots for added in _added(before, after)]
         known = {total: set(latch) & made_from([added]) for total, added in sums}
         masked = [total for total, _ in sums if known[total]]
-        if not masked and not _is_asked(loop, latch[0]):
-            continue
+        is_asked = bool(masked) or _is_asked(loop, latch[0])
         for total, added in sums:
-            if not known[total] and _counts_always(added, loop):
+            if known[total] or not _counts_always(added, loop):
+                continue
+            if is_asked or _ends_what_is_paid(facts, latch[1], total, added):
                 yield Unmasked(loop, latch[0], total, masked[0] if masked else latch[1])
+
+
+def _ends_what_is_paid(facts: SourceFacts, latch: Node, total: Node, added: Node) -> bool:
+    """Whether a flag is called an end, and what is added a reward.
+
+    Other flags say that something has happened once, which is no reason to add nothing any more.
+    """
+    flags = (latch, *latch.inputs)
+    names = {name for it in flags for name in names_of(facts, it, latch.frame)}
+    paid = names_of(facts, added, total.frame)
+    return any(map(is_episode_end, names)) and any(map(is_reward, paid))
 
 
 def _stays_set(before: Node, after: Node) -> bool:

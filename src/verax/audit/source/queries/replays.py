@@ -18,6 +18,7 @@ from ..frame import Frame, Region
 from ..graph import Node
 from ..values import nodes_of
 from .nodes import all_nodes, of_all_lanes
+from .resets import without_shape
 from .rollouts import recorded, slots
 
 if TYPE_CHECKING:
@@ -98,21 +99,33 @@ def _plain(node: Node) -> Node:
     return node
 
 
+def _ends(left: Node) -> tuple[Node, ...]:
+    """What the carry of a loop may be when it is through."""
+    end = left.inputs[0]
+    return (end, *end.inputs) if end.operation == "join" else (end,)
+
+
 def _recorded_in(use: Use, loops: dict[Node, Loop]) -> set[Loop]:
     """The loops that have recorded what a function is given."""
     kept = [recorded(node) for node in use.given]
     return {loops[node] for node in kept if node is not None and node in loops}
 
 
+# What is left when a loop is through, given together with records from its beginning.
+AT_THE_END = 1_000_000
+
+
 def _shift(facts: SourceFacts, now: Node, then: Node) -> int | None:
     """How many steps a record is later than what was given in the loop."""
+    given, known = of_all_lanes(without_shape(then)), slots(facts)
     record = recorded(now)
     if record is None:
-        return None
-    record, given = of_all_lanes(record), of_all_lanes(then)
+        slot, left = known.get(given), _plain(now)
+        is_left = slot is not None and left.operation == "last" and slot.after in _ends(left)
+        return AT_THE_END if is_left else None
+    record = of_all_lanes(record)
     if record is given:
         return 0
-    known = slots(facts)
     after, before = known.get(given), known.get(record)
     if after is not None and of_all_lanes(after.after) is record:
         return 1

@@ -151,7 +151,7 @@ _RESHAPES = frozenset(("ndarray.reshape", "jax.numpy.reshape", "jax.numpy.expand
 def without_shape(node: Node) -> Node:
     """Flags without the axes that they were given; one of several results stays what it is."""
     while node.inputs and (
-        node.operation in _RESHAPES or (node.operation == "item" and not node.label)
+        node.operation in _RESHAPES or (node.operation == "item" and node.label in ("", "None"))
     ):
         node = node.inputs[0]
     return node
