@@ -24,7 +24,8 @@ class Reads:
         default_factory=list[ast.For | ast.AsyncFor | ast.While]
     )
     is_clear: bool = True
-    totals: dict[str, list[ast.stmt]] = field(default_factory=dict[str, list[ast.stmt]])
+    # The reads of a name that only give it its own next value: `total = total + x`.
+    own: set[ast.AST] = field(default_factory=set[ast.AST])
 
     def count(self, name: str) -> int:
         """How often a name is read."""
@@ -35,10 +36,8 @@ class Reads:
         return [it for it in self.loops if holds(it, statement)]
 
     def needs(self, statement: ast.stmt, name: str) -> bool:
-        """Whether it may be read for anything but its own next value: `total = total + x`."""
-        updates = self.totals.get(name, ())
-        reads = self.lines.get(name, ())
-        others = [it for it in reads if not any(holds(update, it) for update in updates)]
+        """Whether it may be read for anything but its own next value."""
+        others = [it for it in self.lines.get(name, ()) if it not in self.own]
         return self.after(statement, name, others)
 
     def after(self, statement: ast.stmt, name: str, reads: list[ast.Name] | None = None) -> bool:
@@ -74,7 +73,11 @@ def reads_of(function: ast.AST) -> Reads:
         elif isinstance(node, ast.Assign) and _is_sum(node.value):
             target = node.targets[0]
             if isinstance(target, ast.Name) and len(node.targets) == 1:
-                found.totals.setdefault(target.id, []).append(node)
+                found.own.update(
+                    it
+                    for it in walked(node.value)
+                    if isinstance(it, ast.Name) and it.id == target.id
+                )
         elif isinstance(node, _SCOPES) and node is not function:
             inner.append(node)
     _hide(found, inner)
