@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Calls that give a new version of one of their arguments to a name that is never read."""
+    from ...source.queries.dropped_carries import dropped_carries
     from ...source.queries.kept_fields import kept_fields
     from ...source.queries.stale_averages import stale_averages
     from ...source.queries.threading import dropped_once
@@ -52,6 +53,16 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             evidence=(Evidence(f"here `{it.state}` is threaded through", it.kept_at),),
             engine=Engine.SOURCE,
         )
+    for it in dropped_carries(facts):
+        yield RULE.finding(
+            it.place,
+            current=f"the scan has moved `{it.name}` on and its last carry is dropped; the "
+            f"`{it.name}` that is returned is the one that it started from",
+            expected=f"`{it.name}` is the carry that the scan returns",
+            fix=f"assign it: `{it.name}, … = jax.lax.scan(…)`",
+            evidence=(Evidence("the scan", it.loop.place),),
+            engine=Engine.SOURCE,
+        )
     for average in stale_averages(facts):
         yield RULE.finding(
             average.place,
@@ -78,8 +89,9 @@ first state: nothing is learned, and nothing fails.
 
 The names tell which value is a new version of which: `new_state`, `next_state` or `state_new` of
 `state`, and `count = state.count + 1` of the field that a copy of `state` keeps. Where one call of
-a function hands `state` on and another one drops it, that tells as much. Elsewhere a name that
-begins with an underscore says that the new version is not needed.
+a function hands `state` on and another one drops it, that tells as much, and so does a scan whose
+last carry is dropped in a function that returns the first one. Elsewhere a name that begins with an
+underscore says that the new version is not needed.
 """,
     wrong="""\
 import jax.numpy as jnp

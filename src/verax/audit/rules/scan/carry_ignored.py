@@ -50,6 +50,23 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
                 evidence=(Evidence("the loop is here", loop.place),),
                 engine=Engine.SOURCE,
             )
+    yield from _gradients(facts)
+
+
+def _gradients(facts: SourceFacts) -> Iterator[Verdict]:
+    """Gradients that move the carry, taken each time at the value that it starts from."""
+    from ...source.queries.stale_gradients import stale_gradients
+
+    for event, loop, initial in stale_gradients(facts):
+        yield RULE.finding(
+            event.place,
+            current=f"`{event.text}` takes the gradient at `{facts.name_of(initial)}`, from which "
+            "the carry starts, in every iteration",
+            expected="the gradient that moves the carry is taken at the carry",
+            fix="use the body's own parameter",
+            evidence=(Evidence("the loop is here", loop.place),),
+            engine=Engine.SOURCE,
+        )
 
 
 def _computed_from(loop: Loop) -> set[Node]:
@@ -98,7 +115,8 @@ RULE = Rule(
     explanation="""\
 The body of a loop does not use its carry, and reads the value that the loop starts from, which it
 closes over: `state` of the function around instead of its own parameter. Every iteration begins
-anew at the start, and nothing is carried on.
+anew at the start, and nothing is carried on. The same holds for a gradient that is taken there
+each time, while the carry moves away.
 """,
     wrong="""\
 import jax
