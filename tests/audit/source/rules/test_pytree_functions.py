@@ -135,3 +135,58 @@ def test_keys_of_a_dict_that_a_comprehension_makes_of_names():
         return jax.tree.map(lambda p, m: m * p, params, mask())
     """
     assert found("PT203", program) == [13]
+
+
+def test_a_list_of_trees_is_stacked_as_one_tree():
+    program = """
+    import numpy as np
+
+    def collate(items):
+        return jax.tree.map(np.stack, items)
+
+    def join(episodes):
+        return jax.tree.map(lambda *xs: jnp.concatenate(xs, axis=0), episodes)
+
+    def fine(trees, batch):
+        stacked = jax.tree.map(lambda *xs: jnp.stack(xs), *trees)
+        lists = jax.tree.map(jnp.stack, batch, is_leaf=lambda it: isinstance(it, list))
+        merged = jax.tree.map(jnp.concatenate, batch)
+        zeros = jax.tree.map(lambda *_: 0.0, batch)
+        return stacked, lists, merged, zeros, jax.tree.map(lambda *xs: max(*xs), batch)
+    """
+    assert found("PT206", program) == [4, 7]
+
+
+def test_leaves_meet_keys_in_the_order_of_writing():
+    program = """
+    def norms(tree):
+        leaves = jax.tree.leaves(jax.tree.map(jnp.linalg.norm, tree))
+        return dict(zip(tree.keys(), leaves))
+
+    def main(key):
+        params = {"w": jax.random.normal(key, (3,)), "b": jnp.zeros(3)}
+        return norms(params)
+    """
+    assert found("PT102", program) == [3]
+    assert found("PT102", program.replace("tree.keys()", "sorted(tree)")) == []
+    in_order = program.replace('"w": jax', '"a": jax')
+    assert found("PT102", in_order) == []
+
+
+def test_a_reduction_begins_with_a_leaf():
+    program = """
+    import functools
+
+    def norm(tree):
+        return jax.tree_util.tree_reduce(lambda s, x: s + jnp.sum(x**2), tree)
+
+    def largest(leaves):
+        return functools.reduce(lambda m, x: jnp.maximum(m, jnp.max(x)), leaves)
+
+    def fine(tree):
+        sums = jax.tree.map(jnp.sum, tree)
+        total = jax.tree.reduce(lambda s, x: s + x, sums)
+        joined = functools.reduce(jnp.logical_and, jax.tree.leaves(tree))
+        return total, joined, jax.tree.reduce(lambda s, x: s + x.size, tree, 0)
+    """
+    assert found("PT108", program) == [4, 7]

@@ -644,3 +644,35 @@ def test_one_number_has_no_deviation():
     total(jnp.ones(3), Sample(jnp.ones((8, 3)), jnp.ones(8)))
     """
     assert found("VM003", program) == [11]
+
+
+PRODUCT = """
+    def episode(policy, key):
+        return jnp.sum(policy * jax.random.normal(key, policy.shape))
+
+    def judge(policies, key):
+        keys = jax.random.split(key, 4)
+        each = jax.vmap(episode, in_axes=(0, None))
+        return jax.vmap(each, in_axes=(None, 0))(policies, keys).mean(axis=0)
+"""
+
+
+def test_every_candidate_meets_every_key():
+    assert found("RK003", PRODUCT) == []
+    # One key for each environment, whose players then all draw the same.
+    players = PRODUCT.replace("in_axes=(None, 0))(", "in_axes=(0, 0))(")
+    assert found("RK003", players) == [6]
+
+
+def test_squeezed_results_of_one_lane():
+    program = """
+    def value(w, state):
+        return jnp.tanh(state @ w)
+
+    def values(w, states):
+        return jax.vmap(value, in_axes=(None, 0))(w, states).squeeze()
+
+    values(jnp.ones((3, 1)), jnp.ones((1, 3)))
+    """
+    assert found("AX004", program) == [5]
+    assert found("AX004", program.replace("jnp.ones((1, 3))", "jnp.ones((4, 3))")) == []

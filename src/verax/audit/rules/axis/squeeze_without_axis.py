@@ -13,6 +13,7 @@ from .._rule import Rule, Verdict
 if TYPE_CHECKING:
     from ...source.events import Call
     from ...source.facts import SourceFacts
+    from ...source.graph import Node
     from ...source.shapes import Dim
     from ...source.values import Data
     from ...trace.facts import Facts
@@ -90,6 +91,16 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         is_named = any(name_of(dim) for it in sizes.get(call.syntax, ()) for dim in it)
         if _drops_both_ends(array.node.shape) and is_called_for_real(call.frame) and not is_named:
             yield _both_ends(facts, call, array)
+        elif _drops_lanes(array.node) and is_called_for_real(call.frame):
+            yield RULE.finding(
+                call.place,
+                current=f"squeeze() of {array_in_words(facts, array)} drops every axis of size "
+                "one, among them the one that was mapped over",
+                expected="the axis of the map stays, also when there is one lane",
+                fix=_FIX,
+                engine=Engine.SOURCE,
+            )
+            continue
         dropped = [
             at
             for at, name in enumerate(names)
@@ -108,6 +119,15 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             fix=_FIX,
             engine=Engine.SOURCE,
         )
+
+
+def _drops_lanes(node: Node) -> bool:
+    """Whether the results of a map with one lane lose its axis, next to one of their own."""
+    shape = node.shape
+    if node.operation != "stack" or not isinstance(shape, tuple) or not node.inputs:
+        return False
+    over = node.inputs[0].varies - node.varies
+    return shape[:1] == (1,) and 1 in shape[1:] and any(it.kind == "vmap" for it in over)
 
 
 def _may_drop(shape: object) -> bool:

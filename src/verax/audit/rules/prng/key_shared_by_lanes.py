@@ -66,12 +66,14 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Report keys from outside of a map that its lanes draw from."""
     from ...source.queries.common_numbers import compare_by_same_numbers
     from ...source.queries.keys import MAPS, repeated
+    from ...source.queries.products import meet_every_key
 
     told: set[Place | None] = set()
     for use, region in repeated(facts, MAPS):
         told.add(region.place)
-        if not compare_by_same_numbers(facts, region):
-            yield _shared(facts, use, region)
+        if meet_every_key(facts, use, region) or compare_by_same_numbers(facts, region):
+            continue
+        yield _shared(facts, use, region)
     yield from _resets_from_copies(facts, told)
 
 
@@ -160,7 +162,8 @@ Inside of `vmap`, a key that is broadcast (`in_axes=None`) or closed over is the
 element: all of them get the same sample, the same dropout mask, the same exploration noise.
 
 A draw that meets what is mapped only in a matrix product is taken for weights that all elements
-share, and is not reported.
+share, and is not reported. Nor is a product: two maps around each other, one over the keys and one
+over all else, let every element meet every key.
 """,
     wrong="""\
 import jax

@@ -5,7 +5,9 @@ from __future__ import annotations
 from .._rule import Rule
 from . import (
     changed_copy,
+    first_leaf_taken_as_total,
     frozen_assigned,
+    joined_leaf_by_leaf,
     leaf_not_differentiable,
     leaves_in_other_order,
     map_returns_tuples,
@@ -26,9 +28,11 @@ RULES: tuple[Rule, ...] = (
     state_dropped.RULE,
     static_array.RULE,
     changed_copy.RULE,
+    first_leaf_taken_as_total.RULE,
     unregistered_class.RULE,
     leaf_not_differentiable.RULE,
     trees_do_not_fit.RULE,
     frozen_assigned.RULE,
     tree_arguments_swapped.RULE,
+    joined_leaf_by_leaf.RULE,
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Place, Severity
 from ...source.graph import Node
-from ...source.values import Data, Mapping, Value
+from ...source.values import Constant, Data, Mapping, Value
 from ...source.values import Sequence as Tuple
 from ...trace.facts import Facts
 from ...trace.sources import Statement
@@ -83,6 +83,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     from ...source.events import Fact
     from ...source.text import text_of
 
+    yield from _zipped(facts)
     told: set[ast.stmt] = set()
     for fact in facts.events(Fact):
         if fact.kind != "leaves":
@@ -106,6 +107,41 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                     evidence=(Evidence("the leaves are taken here", fact.place),),
                     engine=Engine.SOURCE,
                 )
+
+
+def _zipped(facts: SourceFacts) -> Iterator[Finding]:
+    """Leaves that meet the keys of their dict in the order in which these were written."""
+    from ...source.events import Fact
+
+    taken = {id(it.data["result"]): it for it in facts.events(Fact) if it.kind == "leaves"}
+    for fact in facts.events(Fact) if taken else ():
+        parts: list[Value] = fact.data["parts"] if fact.kind == "zip" else []
+        for leaves in (taken[id(it)] for it in parts if id(it) in taken):
+            tree = leaves.data["tree"]
+            keys = sorted(map(str, tree.items)) if isinstance(tree, Mapping) else []
+            written = next((it for it in map(_names, parts) if sorted(it) == keys != it), None)
+            if written and isinstance(tree, Mapping) and not tree.is_open:
+                yield RULE.finding(
+                    fact.place,
+                    current=f"`{fact.text}` pairs the keys ({', '.join(written)}) with leaves that "
+                    f"come as ({', '.join(keys)})",
+                    expected="leaves come in the order of the tree: keys of a dict are sorted",
+                    fix="Take key and value together, `tree.items()`, or the keys in the order of "
+                    "the leaves, `sorted(tree)`.",
+                    evidence=(Evidence("the leaves are taken here", leaves.place),),
+                    engine=Engine.SOURCE,
+                )
+                break
+
+
+def _names(value: Value) -> list[str]:
+    """The words that something is a list of, or the keys that it goes through."""
+    if isinstance(value, Mapping):
+        return [] if value.is_open else list(map(str, value.items))
+    items = value.items if isinstance(value, Tuple) and value.kind in ("tuple", "list") else None
+    words = [it.value for it in items or () if isinstance(it, Constant)]
+    is_all = items is not None and len(words) == len(items)
+    return words if is_all and all(isinstance(it, str) for it in words) else []
 
 
 def _owners(tree: Value, keys: list[str]) -> dict[Node, str]:

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from .. import parts
+from ..events import Fact
 from ..operators import binary
 from ..values import Sequence, Value
 from .registry import handles
@@ -37,8 +38,13 @@ def _reduce(
     if len(args) < 2:
         return machine.opaque(name, site, (*args, *keywords.values()))
     element = parts.element(machine, site, args[1])
-    start = args[2] if len(args) > 2 else parts.another(site, element)
-    return machine.call(site, args[0], [start, element], {})
+    if len(args) > 2:
+        return machine.call(site, args[0], [args[2], element], {})
+    start = parts.another(site, element)
+    result = machine.call(site, args[0], [start, element], {})
+    data = {"start": start, "leaf": element, "result": result}
+    machine.note(Fact(site.syntax, site.frame, "reduced", data))
+    return result
 
 
 @handles(*(f"operator.{it}" for it in _OPERATORS))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .. import parts
+from ..events import Fact
 from ..looping import stand_alone
 from ..shaping import length_of
 from ..values import (
@@ -67,6 +68,7 @@ def _enumerate(
 def _zip(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
+    machine.note(Fact(site.syntax, site.frame, "zip", {"parts": args}))
     lengths = [length_of(it) for it in args]
     numbers = [it for it in lengths if isinstance(it, int)]
     length = min(numbers) if len(numbers) == len(args) and numbers else None

@@ -22,6 +22,7 @@ from ..values import (
     Value,
     leaves,
 )
+from .arguments import argument
 from .options import constants
 from .registry import handles
 
@@ -129,7 +130,6 @@ def _leaves(
     is_open = "is_leaf" in keywords
     known = _is_known(tree) and not is_open
     ordered: list[Value] = list(_in_order(tree)) if known else []
-    machine.note(Fact(site.syntax, site.frame, "leaves", {"tree": tree, "name": name}))
     if known and ordered:
         result = Sequence("list", ordered, None, site.frame, machine.control)
     else:
@@ -137,6 +137,8 @@ def _leaves(
         leaf = machine.opaque("leaf", site, (tree,), traced=traced)
         leaf.is_array = not is_open
         result = Sequence("list", None, leaf, site.frame, machine.control)
+    data = {"tree": tree, "name": name, "result": result}
+    machine.note(Fact(site.syntax, site.frame, "leaves", data))
     if name.endswith("with_path"):
         path = machine.opaque("path", site, (), traced=False)
         items = [machine.tuple_of(path, it) for it in result.items or (result.element or path,)]
@@ -192,8 +194,13 @@ def _reduce(
     if len(args) < 2:
         return machine.opaque(name, site, (*args, *keywords.values()))
     leaf = _any_leaf(machine, site, args[1])
-    start = args[2] if len(args) > 2 else parts.another(site, leaf)
-    return machine.call(site, args[0], [start, leaf], {})
+    given = argument(args, keywords, 2, "initializer")
+    start = given or parts.another(site, leaf)
+    result = machine.call(site, args[0], [start, leaf], {})
+    if given is None:
+        data = {"start": start, "leaf": leaf, "result": result}
+        machine.note(Fact(site.syntax, site.frame, "reduced", data))
+    return result
 
 
 @handles("jax.tree_util.register_pytree_node_class", "jax.tree_util.register_dataclass")
