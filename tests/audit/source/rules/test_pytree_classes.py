@@ -489,3 +489,30 @@ def test_the_last_word_on_freezing_counts():
     """
     assert found("PT204", program) == []
     assert found("PT204", program.replace("@open_again", "@frozen")) == [11]
+
+
+def test_a_class_that_derives_from_a_registered_one():
+    program = """
+    @jax.tree_util.register_pytree_node_class
+    class Cloud:
+        def __init__(self, points):
+            self.points = points
+
+        def tree_flatten(self):
+            return (self.points,), None
+
+        @classmethod
+        def tree_unflatten(cls, aux, children):
+            return cls(*children)
+
+    class Pose(Cloud):
+        pass
+
+    @jax.jit
+    def move(cloud):
+        return cloud.points + 1.0
+
+    move(Cloud(jnp.ones(3)))
+    move(Pose(jnp.ones(3)))
+    """
+    assert found("PT201", program) == [13]

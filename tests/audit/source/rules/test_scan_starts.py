@@ -52,3 +52,22 @@ def test_the_first_carry_goes_before_those_that_are_stacked():
     assert found("DF105", path) == []
     used = SAMPLE.replace("return x, energy", "return energy - jnp.mean(x**2)")
     assert found("DF105", used) == []
+
+
+ROWS = """
+    def encode(w, tokens):
+        embedded = jnp.zeros((100, 24))[tokens]
+
+        def step(hidden, inputs):
+            hidden = jnp.tanh(jnp.concatenate([inputs, hidden], axis=-1) @ w)
+            return hidden, hidden
+
+        return jax.lax.scan(step, jnp.zeros((tokens.shape[0], 32)), embedded)[1]
+
+    encode(jnp.ones((56, 32)), jnp.zeros((8, 20), jnp.int32))
+"""
+
+
+def test_a_scan_steps_over_the_rows_of_its_carry():
+    assert found("SC001", ROWS) == [8]
+    assert found("SC001", ROWS.replace(", embedded)", ", embedded.swapaxes(0, 1))")) == []

@@ -52,6 +52,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Objects that cross the boundary of a transformation, of classes that are not registered."""
     from ...source.queries.crossing import crossing
     from ...source.queries.registration import may_be_derived, opaque_objects
+    from ...source.values import Class
 
     for _, what, value, place in crossing(facts):
         for path, found in opaque_objects(value):
@@ -59,14 +60,21 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             if may_be_derived(found):
                 continue
             methods = cls.find("tree_flatten") is not None
+            defined = cls.frame.place(cls.syntax)
+            # Who derives from a registered class takes it for registered as well.
+            inherits = any(isinstance(it, Class) and it.registration for it in cls.lineage())
             yield RULE.finding(
-                place,
+                defined if inherits else place,
                 current=f"an instance of `{cls.name}`, a class that is not registered as a pytree, "
                 f"is {what}{path}",
                 expected="what crosses a transformation is an array or a tree of registered "
                 "classes",
                 fix=_WITH_METHODS if methods else _WITHOUT,
-                evidence=(Evidence(f"`{cls.name}` is defined here", cls.frame.place(cls.syntax)),),
+                evidence=(
+                    Evidence("it crosses here", place)
+                    if inherits
+                    else Evidence(f"`{cls.name}` is defined here", defined),
+                ),
                 engine=Engine.SOURCE,
             )
 

@@ -43,6 +43,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     from ...source.values import leaves
     from ...words import is_sequence
 
+    yield from _rows(facts)
     for loop in facts.events(Loop):
         first: dict[str, str] = {}
         for leaf in leaves(loop.xs) if loop.xs is not None else ():
@@ -57,6 +58,23 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             current=f"axes {one} and {other} are scanned together: {first[one]} and {first[other]}",
             expected=_EXPECTED,
             fix=_FIX.format(one=one, other=other),
+            engine=Engine.SOURCE,
+        )
+
+
+def _rows(facts: SourceFacts) -> Iterator[Finding]:
+    """Scans that cannot run, since they step over the axis that the carry has rows for."""
+    from ...source.queries.arrays import array_in_words
+    from ...source.queries.scanned_rows import scans_over_rows
+
+    for loop, scanned, carry in scans_over_rows(facts):
+        yield RULE.finding(
+            loop.place,
+            current=f"the scan steps over axis 0 of {array_in_words(facts, scanned)}, which is as "
+            f"long as the first axis of its carry {array_in_words(facts, carry)}; what is left of "
+            "it does not fit the carry",
+            expected=_EXPECTED,
+            fix="bring the axis to step over to the front: `jnp.swapaxes(xs, 0, 1)`",
             engine=Engine.SOURCE,
         )
 

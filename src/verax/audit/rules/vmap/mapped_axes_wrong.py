@@ -66,7 +66,7 @@ _OF_ARGUMENTS = (
 def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
     """Maps that cannot work, by what is known of the function and its arguments."""
     from ...source.queries.in_axes import axes_written_at, fits, misfits
-    from ...source.values import Function
+    from ...source.values import Function, Sequence
 
     for event, reason in misfits(facts):
         expected, fix = _OF_RESULTS if "out_axes" in reason else _OF_ARGUMENTS
@@ -79,6 +79,9 @@ def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
         transformed = event.transformed
         is_written = reason.startswith("`in_axes`") and "in_axes" in transformed.options
         is_written = is_written or reason.startswith("`out_specs`")
+        # An entry for each argument is a claim about all of them.
+        is_claimed = isinstance(transformed.options.get("in_axes"), Sequence)
+        is_written = is_written or (" maps ax" in reason and is_claimed)
         made = transformed.frame.place(transformed.syntax)
         written = axes_written_at(event, reason) if is_written else None
         yield RULE.finding(
