@@ -5,9 +5,11 @@ from __future__ import annotations
 from .._rule import Rule
 from . import (
     arguments_swapped,
+    average_forgets,
     chosen_where_zero,
     count_stands,
     cut_to_integers,
+    deviation_of_another,
     epochs_as_steps,
     gradients_as_updates,
     index_outside,
@@ -61,6 +63,8 @@ RULES: tuple[Rule, ...] = (
     arguments_swapped.RULE,
     value_unread.RULE,
     chosen_where_zero.RULE,
+    deviation_of_another.RULE,
+    average_forgets.RULE,
     undefined_operation.RULE,
     integer_wraps.RULE,
     index_outside.RULE,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Evidence, Finding, Severity
+from ...finding import Engine, Evidence, Finding, Place, Severity
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from ...source.queries.surroundings import Context
 
 _CHOICES = frozenset(f"jax.numpy.{it}" for it in ("minimum", "maximum", "fmin", "fmax"))
+_SELECTIONS = frozenset(("jax.numpy.where", "jax.lax.select"))
 # What is outside of the project, and known to give the same for the same.
 _PURE = ("jax.", "numpy.")
 _PURE_METHODS = frozenset(("apply", "apply_fn"))
@@ -26,7 +28,9 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     from ...source.queries.sameness import Sameness
     from ...source.queries.surroundings import Context
 
-    choices = [it for it in all_nodes(facts) if it.operation in _CHOICES]
+    nodes = all_nodes(facts)
+    yield from _written_twice([it for it in nodes if it.operation in _CHOICES | _SELECTIONS])
+    choices = [it for it in nodes if it.operation in _CHOICES]
     context = Context(facts) if choices else None
     same = Sameness(names=lambda node: _pure_name(context, node))
     for choice in choices:
@@ -46,6 +50,28 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             evidence=(Evidence(f"`{name}` gets both here", choice.place),),
             engine=Engine.SOURCE,
         )
+
+
+def _written_twice(choices: list[Node]) -> Iterator[Finding]:
+    """Choices that name one thing twice: `jnp.minimum(q1, q1)`, `jnp.where(done, old, old)`."""
+    told: set[Place] = set()
+    for choice in choices:
+        call, place = choice.syntax, choice.place
+        sides = call.args[-2:] if isinstance(call, ast.Call) and not call.keywords else []
+        if len(sides) != 2 or place is None or place in told:
+            continue
+        if not all(isinstance(it, (ast.Name, ast.Attribute)) for it in sides):
+            continue
+        if ast.unparse(sides[0]) == ast.unparse(sides[1]):
+            told.add(place)
+            name = choice.operation.rpartition(".")[2]
+            yield RULE.finding(
+                place,
+                current=f"`{name}` chooses between `{ast.unparse(sides[0])}` and itself",
+                expected=f"`{name}` gets two values",
+                fix="look which of the two was to be another one",
+                engine=Engine.SOURCE,
+            )
 
 
 def _pure_name(context: Context | None, node: Node) -> str:
@@ -88,7 +114,7 @@ are computed from the same parameters, `jnp.minimum(q1, q2)` is `q1`, and the se
 never used. It happens where a line is copied and changed in one place less than needed.
 
 Reported where both sides of `minimum` or `maximum` are computed in the same way from the same
-things.""",
+things, or where these, or `where`, are given one name twice.""",
     wrong="""\
 import jax.numpy as jnp
 

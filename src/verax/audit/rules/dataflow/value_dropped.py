@@ -70,8 +70,13 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     elements = list(dropped_values(facts))
     known = {it.place for it in elements}
     told: set[Place] = set()
+    told_names: set[tuple[str, Place]] = set()
     versions = (*unread_versions(facts), *unread_parameters(facts))
     for it in (*elements, *(it for it in versions if it.place not in known)):
+        # Each run of a function may use another one in its place.
+        if (it.name, it.place) in told_names:
+            continue
+        told_names.add((it.name, it.place))
         if it.instead:
             current = f"`{it.instead}` is used here, while `{it.name}`, computed from it, is not"
             fix = f"Use `{it.name}` instead of `{it.instead}`, or remove its computation."

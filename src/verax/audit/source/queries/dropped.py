@@ -188,7 +188,8 @@ def _is_bound(name: ast.Name) -> bool:
 def names_in(frame: Frame, but: str) -> dict[Node, str]:
     """What a function calls its values, and the fields of a state that it is given."""
     found: dict[Node, str] = {}
-    for key, it in frame.environment.items():
+    # A parameter may have got another value since.
+    for key, it in (*frame.given.items(), *frame.environment.items()):
         if isinstance(it, Data):
             if key != but:
                 found[it.node] = key

@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING
 from ...finding import Place
 from ..frame import Frame
 from ..parameters import NamedFunction, positional
-from ..remember import walked
+from ..remember import remembered, walked
 from ..text import text_of
+from ..values import Instance, Sequence, Value
+from .dropped_states import is_version_of
 from .exclusion import exclude_each_other
+from .structure import parts_of
 
 if TYPE_CHECKING:
     from ..facts import SourceFacts
@@ -35,7 +38,11 @@ def kept_fields(facts: SourceFacts) -> Iterator[Kept]:
     """All such records of a file."""
     for function, runs in facts.functions():
         if _reads_fields(function):
-            yield from _of_function(runs[0], function)
+            told: set[Place] = set()
+            for it in (it for frame in runs for it in _of_function(frame, function)):
+                if it.place not in told:
+                    told.add(it.place)
+                    yield it
 
 
 def _reads_fields(function: NamedFunction) -> bool:
@@ -53,12 +60,15 @@ def _of_function(frame: Frame, function: NamedFunction) -> Iterator[Kept]:
         for name, statement in once.items():
             end = statement.end_lineno or statement.lineno
             is_later = end < record.syntax.lineno and not _is_set_before(function, record)
-            if not is_later or not record.keeps(name):
+            old = _held(frame, record.owner, name)
+            if not is_later or not record.keeps(name, old is not None):
                 continue
             if exclude_each_other(frame, statement, record.syntax):
                 continue
-            if _is_update(statement, record, name) or _follows(statement, record, name):
-                yield Kept(frame.place(record.syntax), f"{record.owner}.{name}", name)
+            is_new = _is_update(statement, record, name) or _follows(statement, record, name)
+            if is_new or _is_made_of(frame, statement, old):
+                kept = record.given.get(name, record.syntax)
+                yield Kept(frame.place(kept), f"{record.owner}.{name}", name)
 
 
 @dataclass(frozen=True)
@@ -69,28 +79,33 @@ class _Record:
     owner: str
     given: dict[str, ast.expr]
     fields: frozenset[str]
+    is_copy: bool = False
 
-    def keeps(self, field: str) -> bool:
-        """Whether it has the older one's value for a field that the function knows of."""
+    def keeps(self, field: str, is_field: bool) -> bool:
+        """Whether it has the older one's value for a field that is known to be one."""
         if field not in self.given:
-            return field in self.fields
+            return field in self.fields or (is_field and self.is_copy)
         return _is_field(self.given[field], self.owner, field)
 
 
-def _records(function: NamedFunction) -> Iterator[_Record]:
+@remembered
+def _records(function: NamedFunction) -> list[_Record]:
     """Copies with some fields replaced, records with fields of another one, and states given back.
 
     In `Record(a, old.b)` a field is known by having the name of what it is given.
     """
     fields = _fields_of_names(function)
     given = {it.arg for it in positional(function)}
+    found: list[_Record] = []
     for node in walked(function):
         if isinstance(node, ast.Call):
-            yield from _of_call(node, fields)
+            found += _of_call(node, fields)
         elif isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple):
             for element in node.value.elts:
                 if isinstance(element, ast.Name) and element.id in given:
-                    yield _Record(element, element.id, {}, fields.get(element.id, frozenset()))
+                    own = fields.get(element.id, frozenset[str]())
+                    found.append(_Record(element, element.id, {}, own))
+    return found
 
 
 def _of_call(call: ast.Call, fields: dict[str, frozenset[str]]) -> Iterator[_Record]:
@@ -101,7 +116,7 @@ def _of_call(call: ast.Call, fields: dict[str, frozenset[str]]) -> Iterator[_Rec
     if isinstance(called, ast.Attribute) and called.attr in ("replace", "_replace"):
         if named and not call.args and isinstance(called.value, ast.Name):
             owner = called.value.id
-            yield _Record(call, owner, named, fields.get(owner, frozenset()))
+            yield _Record(call, owner, named, fields.get(owner, frozenset()), True)
         return
     name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
     if name.lstrip("_")[:1].isupper():
@@ -146,6 +161,21 @@ def _fields_of_names(function: NamedFunction) -> dict[str, frozenset[str]]:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             found.setdefault(node.value.id, set()).add(node.attr)
     return {owner: frozenset(names) for owner, names in found.items()}
+
+
+def _held(frame: Frame, owner: str, field: str) -> Value | None:
+    """The record in a field of a parameter, as the function was given it."""
+    given = frame.given.get(owner)
+    held = parts_of(given).get(field) if isinstance(given, (Instance, Sequence)) else None
+    return held if isinstance(held, (Instance, Sequence)) else None
+
+
+def _is_made_of(frame: Frame, statement: ast.Assign, old: Value | None) -> bool:
+    """Whether a value is a later version of a record: an array may be a noisy one for once."""
+    if old is None:
+        return False
+    values = [value for step, value in frame.steps if step is statement]
+    return bool(values) and all(it is not old and is_version_of(it, old) for it in values)
 
 
 def _is_update(statement: ast.Assign, record: _Record, field: str) -> bool:

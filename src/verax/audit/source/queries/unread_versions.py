@@ -16,7 +16,7 @@ from ..looping import assigned_names
 from ..remember import walked
 from ..values import Data, Value
 from .dropped import Dropped
-from .dropped_states import is_version_of
+from .dropped_states import is_version_of, named_parts_of
 from .reads import Reads, reads_of
 from .syntax import body_of
 
@@ -45,25 +45,31 @@ def unread_versions(facts: SourceFacts) -> Iterator[Dropped]:
 
 
 def _unread(function: ast.AST, frame: Frame) -> list[tuple[ast.Assign, str]]:
-    """Assignments of a call's result to one name that nothing reads."""
+    """Assignments of a call's results to names, each with one of them that nothing reads."""
     found: list[tuple[ast.Assign, str]] = []
     for statement, _ in frame.steps:
         if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
             continue
-        target = statement.targets[0]
-        if len(statement.targets) > 1 or not isinstance(target, ast.Name):
+        if len(statement.targets) > 1:
             continue
-        if not target.id.startswith("_") and not reads_of(function).after(statement, target.id):
-            found.append((statement, target.id))
+        for name in _targets(statement.targets[0]):
+            if not name.startswith("_") and not reads_of(function).after(statement, name):
+                found.append((statement, name))
     return found
+
+
+def _targets(target: ast.expr) -> list[str]:
+    parts = target.elts if isinstance(target, ast.Tuple) else [target]
+    return [it.id for it in parts if isinstance(it, ast.Name)]
 
 
 def _of_runs(runs: list[Frame], statement: ast.Assign, name: str) -> Iterator[Dropped]:
     for frame in runs:
         if frame.returns and not frame.yields:
             values = [value for step, value in frame.steps if step is statement]
-            for value in values[:1]:
-                yield from _replaced(frame, statement, name, value)
+            for target, value in named_parts_of(statement.targets[0], values[0]) if values else ():
+                if isinstance(target, ast.Name) and target.id == name:
+                    yield from _replaced(frame, statement, name, value)
 
 
 def _replaced(frame: Frame, statement: ast.Assign, name: str, new: Value) -> Iterator[Dropped]:
@@ -71,8 +77,8 @@ def _replaced(frame: Frame, statement: ast.Assign, name: str, new: Value) -> Ite
     assert frame.function is not None
     reads = reads_of(frame.function)
     for old in _arguments(statement):
-        given = frame.environment.get(old)
-        if given is None or old == name or given is new or not _is_version(new, given):
+        held = (frame.environment.get(old), frame.given.get(old))
+        if old == name or not any(_is_later(new, it) for it in held):
             continue
         uses = _uses_after(reads, statement, old)
         if uses and not _is_made_again(frame, statement, old, uses[0]):
@@ -100,6 +106,10 @@ def _is_made_again(frame: Frame, statement: ast.Assign, name: str, use: ast.Name
         isinstance(it, ast.stmt) and end < it.lineno <= use.lineno and name in assigned_names(it)
         for it in walked(body_of(frame))
     )
+
+
+def _is_later(new: Value, old: Value | None) -> bool:
+    return old is not None and old is not new and _is_version(new, old)
 
 
 def _is_version(new: Value, old: Value) -> bool:

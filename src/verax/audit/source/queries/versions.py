@@ -96,14 +96,15 @@ def _fields_in(expression: ast.expr) -> dict[str, list[str]]:
     return found
 
 
-def _keeps_field(function: ast.AST, statement: ast.stmt, owner: str, field: str) -> ast.Call | None:
+def _keeps_field(function: ast.AST, statement: ast.stmt, owner: str, field: str) -> ast.expr | None:
     """Where a record is made after a statement, with its field as it was."""
     end = statement.end_lineno or statement.lineno
     calls = (it for it in walked(function) if isinstance(it, ast.Call))
     for call in calls:
-        kept = _copies_without(call, owner, field) or _hands_on(call, owner, field)
-        if kept and call.lineno > end:
-            return call
+        if call.lineno > end:
+            kept = call if _copies_without(call, owner, field) else _handed_on(call, owner, field)
+            if kept is not None:
+                return kept
     return None
 
 
@@ -118,19 +119,16 @@ def _copies_without(call: ast.Call, owner: str, field: str) -> bool:
     return isinstance(called.value, ast.Name) and called.value.id == owner
 
 
-def _hands_on(call: ast.Call, owner: str, field: str) -> bool:
-    """Whether a class is given the old field: `State(params, state.ema)`."""
+def _handed_on(call: ast.Call, owner: str, field: str) -> ast.expr | None:
+    """The old field that a class is given: `State(params, state.ema)`."""
     called = call.func.attr if isinstance(call.func, ast.Attribute) else text_of(call.func)
     if not called.lstrip("_")[:1].isupper():
-        return False
-    given = [*call.args, *(it.value for it in call.keywords)]
-    return any(
-        isinstance(it, ast.Attribute)
-        and it.attr == field
-        and isinstance(it.value, ast.Name)
-        and it.value.id == owner
-        for it in given
-    )
+        return None
+    for it in (*call.args, *(it.value for it in call.keywords)):
+        held = it.value if isinstance(it, ast.Attribute) and it.attr == field else None
+        if isinstance(held, ast.Name) and held.id == owner:
+            return it
+    return None
 
 
 def _is_made_from(value: Value, old: Value) -> bool:
