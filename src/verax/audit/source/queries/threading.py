@@ -13,7 +13,7 @@ from ..frame import Frame
 from ..looping import assigned_names
 from .flow import next_use
 from .reads import reads_of
-from .syntax import body_of
+from .syntax import body_of, statements_in
 
 if TYPE_CHECKING:
     from ..facts import SourceFacts
@@ -46,23 +46,23 @@ def _of_turns(frame: Frame, function: ast.AST) -> Iterator[DroppedOnce]:
     """
     reads = reads_of(function)
     for statement in dict.fromkeys(step for step, _ in frame.steps):
-        call = _threaded(statement)
+        call = _threaded(function, statement)
         loops = reads.around(statement)
-        if call is None or not loops or not isinstance(statement, ast.Assign):
+        if call is None or not loops:
             continue
-        assert isinstance(statement.value, ast.Call)
-        given = [it.id if isinstance(it, ast.Name) else "" for it in statement.value.args]
+        given = [it.id if isinstance(it, ast.Name) else "" for it in call.call.args]
         pairs = list(zip(call.targets, given, strict=False))
         threaded = [new for new, old in pairs if new and new == old]
         for new, old in pairs:
             if not new or not old or new == old or old in assigned_names(loops[-1]):
                 continue
-            if threaded and _is_state(old) and _is_for_nothing(function, statement, new):
+            if threaded and _is_state(old) and _is_for_nothing(function, call.statement, new):
                 yield DroppedOnce(frame.place(statement), old, frame.place(statement))
 
 
 def _of_function(frame: Frame, function: ast.AST) -> Iterator[DroppedOnce]:
-    calls = [it for it in (_threaded(step) for step, _ in frame.steps) if it is not None]
+    steps = (_threaded(function, step) for step, _ in frame.steps)
+    calls = [it for it in steps if it is not None]
     for call in calls:
         for number, name in enumerate(call.targets):
             if not _is_for_nothing(function, call.statement, name) or not call.goes_on(number):
@@ -90,6 +90,7 @@ class _Call:
     """An assignment of a call's results: their names, and the names that the call is given."""
 
     statement: ast.Assign
+    call: ast.Call
     targets: list[str]
     given: frozenset[str]
 
@@ -101,15 +102,31 @@ class _Call:
         return any(it in self.given for i, it in enumerate(self.targets) if i != but)
 
 
-def _threaded(statement: ast.stmt) -> _Call | None:
-    if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
+def _threaded(function: ast.AST, statement: ast.stmt) -> _Call | None:
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if not isinstance(statement, ast.Assign) or not isinstance(target, ast.Tuple):
         return None
-    target, call = statement.targets[0], statement.value
-    if not isinstance(target, ast.Tuple) or len(statement.targets) > 1:
+    call = _call_behind(function, statement)
+    if call is None or len(statement.targets) > 1:
         return None
     names = [it.id if isinstance(it, ast.Name) else "" for it in target.elts]
     given = (*call.args, *(it.value for it in call.keywords))
-    return _Call(statement, names, frozenset(it.id for it in given if isinstance(it, ast.Name)))
+    own = frozenset(it.id for it in given if isinstance(it, ast.Name))
+    return _Call(statement, call, names, own)
+
+
+def _call_behind(function: ast.AST, statement: ast.Assign) -> ast.Call | None:
+    """The call whose results are taken apart, be it by a name that they have got just before."""
+    value = statement.value
+    if isinstance(value, ast.Name):
+        made = [
+            it.value
+            for it in statements_in(function)
+            if isinstance(it, ast.Assign) and value.id in assigned_names(it)
+        ]
+        is_once = len(made) == 1 and reads_of(function).count(value.id) == 1
+        value = made[0] if is_once else value
+    return value if isinstance(value, ast.Call) else None
 
 
 def _is_state(name: str) -> bool:
