@@ -11,7 +11,7 @@ WRONG = {
             def update(self, params, target, opt_state, grads):
                 updates, opt_state = self.tx.update(grads, opt_state, params)
                 params = optax.apply_updates(params, updates)
-                target = optax.incremental_update(target, params, self.tau)  # DF124
+                target = optax.incremental_update(target, params, self.tau)  # DF125
                 return params, target, opt_state
 
         def run(params, target, opt_state, grads):
@@ -21,13 +21,13 @@ WRONG = {
         def update(tx, params, average, opt_state, grads):
             updates, opt_state = tx.update(grads, opt_state, params)
             params = optax.apply_updates(params, updates)
-            return params, optax.incremental_update(params, average, step_size=0.999)  # DF124
+            return params, optax.incremental_update(params, average, step_size=0.999)  # DF125
         """,
     "leaf by leaf, with the weights the other way round": """
         def update(tx, params, average, opt_state, grads, decay=0.999):
             updates, opt_state = tx.update(grads, opt_state, params)
             params = optax.apply_updates(params, updates)
-            mix = lambda new, old: 0.999 * new + 0.001 * old  # DF124
+            mix = lambda new, old: 0.999 * new + 0.001 * old  # DF125
             return params, jax.tree.map(mix, params, average)
         """,
     "a deviation of returns": """
@@ -35,7 +35,7 @@ WRONG = {
             advantage = returns - values
             scale = jnp.sqrt(jnp.var(returns) + 1e-6)
             centred = advantage - jnp.mean(advantage)
-            return -jnp.mean(centred / scale * logp)  # DF123
+            return -jnp.mean(centred / scale * logp)  # DF124
         """,
     "one name twice": """
         def bootstrap(critic, obs, done, old, new):

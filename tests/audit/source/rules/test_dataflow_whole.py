@@ -8,7 +8,7 @@ WRONG = {
             def __init__(self, params, tx):
                 self.tx = tx
                 self.params = params
-                self.policy = jax.jit(functools.partial(forward, self.params))  # DF125
+                self.policy = jax.jit(functools.partial(forward, self.params))  # DF126
 
             def update(self, x):
                 self.params = jax.tree.map(lambda p: 0.9 * p, self.params)
@@ -25,7 +25,7 @@ WRONG = {
             return x @ params
 
         def train(step, params, batches, test):
-            evaluate = functools.partial(forward, params)  # DF125
+            evaluate = functools.partial(forward, params)  # DF126
             for batch in batches:
                 params, loss = step(params, batch)
             return params, evaluate(test)
@@ -54,7 +54,7 @@ WRONG = {
             chain = chain.replace(
                 place=jnp.where(accept, proposal.place, chain.place),
                 density=jnp.where(accept, proposal.density, chain.density),
-                slope=proposal.slope,  # DF126
+                slope=proposal.slope,  # DF127
             )
             return chain, accept
 
@@ -71,7 +71,7 @@ WRONG = {
         def chosen(key):
             swarm = Swarm(jnp.zeros((8, 2)), jnp.ones((8, 2)))
             order = jax.random.permutation(key, 8)
-            return swarm._replace(place=swarm.place[order])  # DF126
+            return swarm._replace(place=swarm.place[order])  # DF127
         """,
     "a state that is dropped where several results are taken apart": """
         def fit(step, net, state, opt_state, batches):

@@ -27,7 +27,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 
 RULE = Rule(
-    code="DF124",
+    code="DF125",
     name="average-forgets",
     title="A moving average takes mostly the newest value",
     family="dataflow",

@@ -29,7 +29,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 
 RULE = Rule(
-    code="DF125",
+    code="DF126",
     name="bound-early",
     title="A function keeps the first version of what is updated later",
     family="dataflow",

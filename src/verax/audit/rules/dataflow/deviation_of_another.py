@@ -34,7 +34,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 
 RULE = Rule(
-    code="DF123",
+    code="DF124",
     name="deviation-of-another",
     title="Standardised by the deviation of something else",
     family="dataflow",

@@ -28,7 +28,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 
 RULE = Rule(
-    code="DF126",
+    code="DF127",
     name="field-left-behind",
     title="A field is not selected with the rest of its record",
     family="dataflow",
