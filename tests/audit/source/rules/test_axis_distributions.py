@@ -98,3 +98,38 @@ def test_shares_of_a_mean_over_all():
         return joint.sum(axis=1) / joint.sum()
     """
     assert found("AX018", program) == []
+
+
+def test_vectors_that_share_one_length():
+    program = """
+    class Matcher:
+        def unit(self, x):
+            return x / (jnp.linalg.norm(x) + 1e-6)
+
+        def logits(self, params, images, texts):
+            a, b = self.unit(images @ params["image"]), self.unit(texts @ params["text"])
+            return jnp.einsum("id,jd->ij", a, b)
+
+    def entry(params, images, texts):
+        return Matcher().logits(params, images, texts)
+
+    def inputs():
+        params = {"image": jnp.ones((4, 3)), "text": jnp.ones((5, 3))}
+        return params, jnp.ones((7, 4)), jnp.ones((7, 5))
+    """
+    assert set(found("AX019", program)) == {3}
+    assert found("AX019", program.replace("norm(x)", "norm(x, axis=-1, keepdims=True)")) == []
+
+
+def test_a_matrix_that_is_made_orthogonal_and_two_that_are_compared_as_a_whole():
+    program = """
+    def orthogonal(x):
+        x = jnp.ones((4, 3))
+        x = x / jnp.linalg.norm(x)
+        return 1.5 * x - 0.5 * (x @ x.T) @ x
+
+    def alignment(a, b):
+        a, b = jnp.ones((4, 4)), jnp.eye(4)
+        return jnp.sum(a / jnp.linalg.norm(a) * (b / jnp.linalg.norm(b)))
+    """
+    assert found("AX019", program) == []

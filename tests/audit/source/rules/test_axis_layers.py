@@ -185,3 +185,28 @@ def test_a_layer_of_an_object_that_goes_into_a_compiled_function():
     """
     assert found("AX002", program) == [12]
     assert found("AX002", program.replace("head(obs)", "head(obs).squeeze(-1)")) == []
+
+
+def test_an_ensemble_of_layers_that_a_map_makes():
+    program = """
+    import equinox as eqx
+
+    class Critic(eqx.Module):
+        net: eqx.nn.MLP
+
+        def __init__(self, key):
+            self.net = eqx.nn.MLP(3, "scalar", 8, 1, key=key)
+
+        def __call__(self, obs):
+            return self.net(obs)
+
+    def entry(key, obs, reward):
+        members = eqx.filter_vmap(Critic)(jax.random.split(key, 2))
+        values = eqx.filter_vmap(lambda member: jax.vmap(member)(obs))(members)
+        return reward + jnp.min(values, axis=1)
+
+    def inputs():
+        return jax.random.key(0), jnp.ones((16, 3)), jnp.ones(16)
+    """
+    assert found("AX201", program) == [15]
+    assert found("AX201", program.replace("axis=1", "axis=0")) == []

@@ -44,6 +44,38 @@ WRONG = {
             updates, actor_state = actor_tx.update(gradient, actor_state)
             return optax.apply_updates(actor, updates), critic, actor_state, critic_state
         """,
+    "gradients of two arguments that are taken apart the other way round": """
+        def loss(encoder, decoder, x):
+            return jnp.mean((jnp.tanh(x @ encoder) @ decoder - x) ** 2)
+
+        def update(encoder, decoder, states, txs, x):
+            gradient = jax.grad(loss, argnums=(0, 1))
+            of_decoder, of_encoder = gradient(encoder, decoder, x)  # GR204
+            updates, first = txs[0].update(of_encoder, states[0])
+            encoder = optax.apply_updates(encoder, updates)
+            return encoder, decoder, of_decoder, first
+        """,
+    "a loss that is returned after what comes with it": """
+        from flax import struct
+
+        @struct.dataclass
+        class Stats:
+            mean: jax.Array
+            count: jax.Array
+
+        def loss(params, stats, x):
+            value = jnp.mean((x @ params) ** 2)
+            count = stats.count + 1
+            return Stats(stats.mean + value / count, count), value  # GR201
+
+        def update(params, stats, x):
+            return jax.value_and_grad(loss, has_aux=True)(params, stats, x)
+        """,
+    "a tangent that is dropped": """
+        def curvature(loss, params, vector):
+            product, _ = jax.jvp(jax.grad(loss), (params,), (vector,))  # GR203
+            return product + 0.1 * vector
+        """,
     "a layer whose result only chooses": """
         import equinox as eqx
 
@@ -116,6 +148,21 @@ RIGHT = {
             gradient = jax.grad(loss)(half, params, x)
             updates, state = tx.update(gradient, state)
             return optax.apply_updates(params, updates), state
+        """,
+    "gradients and tangents in their order": """
+        def loss(encoder, decoder, x):
+            return jnp.mean((jnp.tanh(x @ encoder) @ decoder - x) ** 2)
+
+        def update(encoder, decoder, states, txs, x):
+            of_encoder, of_decoder = jax.grad(loss, argnums=(0, 1))(encoder, decoder, x)
+            updates, first = txs[0].update(of_encoder, states[0])
+            encoder = optax.apply_updates(encoder, updates)
+            updates, second = txs[1].update(of_decoder, states[1])
+            return encoder, optax.apply_updates(decoder, updates), (first, second)
+
+        def curvature(loss, params, vector):
+            slope, product = jax.jvp(jax.grad(loss), (params,), (vector,))
+            return product + 0.1 * vector
         """,
     "a router whose chance weighs what it chose": """
         import equinox as eqx

@@ -11,6 +11,7 @@ from . import (
     batch_summed_in_loss,
     declared_otherwise,
     divided_by_all,
+    length_of_all,
     mean_over_all,
     merged_in_another_order,
     recurrence_over_batch,
@@ -44,5 +45,6 @@ RULES: tuple[Rule, ...] = (
     axis_ignored.RULE,
     annotation_contradicted.RULE,
     divided_by_all.RULE,
+    length_of_all.RULE,
     shapes_do_not_fit.RULE,
 )

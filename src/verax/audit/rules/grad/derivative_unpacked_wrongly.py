@@ -25,6 +25,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Assignments of a derivative's result to several names, and uses of all of it."""
     from ...source.events import Applied
     from ...source.queries.losses import derivative_in
+    from ...source.queries.unread_gradients import unread_tangents
 
     made = {id(it.outside): derivative_in(it.transformed) for it in facts.events(Applied)}
     yield from _passed_on(facts, made)
@@ -36,6 +37,14 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             target = statement.targets[0]
             if isinstance(target, (ast.Tuple, ast.List)):
                 yield from _judged(frame, target, derivative)
+    for place in unread_tangents(facts):
+        yield RULE.finding(
+            place,
+            current="of (value, tangent), which `jvp` returns, the tangent is dropped",
+            expected="the tangent is what `jvp` is asked for",
+            fix="write `_, tangent = jax.jvp(...)`, or call the function itself",
+            engine=Engine.SOURCE,
+        )
 
 
 def _passed_on(facts: SourceFacts, made: dict[int, Transformed | None]) -> Iterator[Finding]:

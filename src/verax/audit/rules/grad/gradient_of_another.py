@@ -10,6 +10,7 @@ from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
+    from ...source.queries.applied_gradients import Misapplied
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
@@ -24,10 +25,19 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             f"`{given[it.differentiated]}`, and then changes argument {it.changed}, "
             f"`{given[it.changed]}`",
             expected=f"the gradient is taken with respect to `{given[it.changed]}`",
-            fix=f"pass `argnums={it.changed}`, or make it the first argument",
+            fix=_fix(it),
             evidence=(Evidence("applied here", it.at.place),),
             engine=Engine.SOURCE,
         )
+
+
+def _fix(it: Misapplied) -> str:
+    from ...source.values import Sequence
+
+    numbers = it.derivative.transformed.options.get("argnums")
+    if isinstance(numbers, Sequence):
+        return "take the gradients apart in the order of `argnums`"
+    return f"pass `argnums={it.changed}`, or make it the first argument"
 
 
 RULE = Rule(

@@ -54,13 +54,18 @@ _EXPLAIN: dict[str, tuple[str, str, str]] = {
         "with `has_aux=True` the function returns (loss, anything)",
         "Return `loss, aux`, with all extra values in one tuple or dict; or leave `has_aux` out.",
     ),
+    "auxiliary first": (
+        "a function with `has_aux=True` that returns the loss after what comes with it",
+        "with `has_aux=True` the function returns (loss, anything)",
+        "Return `loss, aux`, in this order.",
+    ),
 }
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Losses that are visibly several values, or arrays with axes, or integers."""
     from ...source.events import Applied
-    from ...source.queries.losses import made_at
+    from ...source.queries.losses import made_at, returned_at
 
     for event in facts.events(Applied):
         if event.transformed.kind not in ("grad", "value_and_grad"):
@@ -70,8 +75,9 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             kind, details = problem
             got, expected, fix = _EXPLAIN[kind]
             made = made_at(event)
+            returned = returned_at(facts, event) if kind == "auxiliary first" else None
             yield RULE.finding(
-                event.place,
+                returned or event.place,
                 current=f"`{event.transformed.kind}` differentiates {got.format(**details)}",
                 expected=expected,
                 fix=fix,
@@ -92,7 +98,9 @@ def _problem(event: Applied) -> tuple[str, dict[str, str]] | None:
         return None
     if auxiliary:
         if isinstance(result, Sequence) and result.items is not None and len(result.items) == 2:
-            result = result.items[0]
+            result, beside = result.items
+            if is_several(result) and isinstance(beside, Data) and beside.node.shape == ():
+                return "auxiliary first", {}
         elif is_several(result) or (isinstance(result, Data) and result.is_array):
             return "auxiliary", {}
         else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from ..frame import Region
 from ..graph import Node
-from ..shapes import Dim, Mismatch
+from ..shapes import Dim, Mismatch, Partial
 from ..shapes.axes import insert_axis, remove_axis
 from ..shapes.names import name_of
 from ..shapes.shape import partial, size_of
@@ -119,8 +119,10 @@ def stacked(value: Value, region: Region, site: Site, axis: int | None = 0) -> V
         shape = leaf.node.shape
         if axis is not None and isinstance(shape, tuple) and -len(shape) - 1 <= axis <= len(shape):
             node.shape = insert_axis(shape, axis, size)
-        elif axis == 0 and shape is None:
-            node.shape = partial((size,), ())
-        return Data(node, leaf.traced, leaf.is_array)
+        elif axis == 0:
+            lead, trail = (shape.lead, shape.trail) if isinstance(shape, Partial) else ((), ())
+            node.shape = partial((size, *lead), trail)
+        # Layers that one map makes are taken apart by another.
+        return Data(node, leaf.traced, leaf.is_array, "" if leaf.type == "shape" else leaf.type)
 
     return mapped(value, change)

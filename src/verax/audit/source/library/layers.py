@@ -145,7 +145,7 @@ _CHAINS = frozenset(
 )
 _MANY = 32
 # What stands for a layer inside of a loop or a transformation.
-_COPIES = frozenset(("turn", "primal", "lane", "carry", "copy"))
+_COPIES = frozenset(("turn", "primal", "lane", "carry", "copy", "stack"))
 
 
 def is_layer(value: Value) -> bool:
@@ -223,7 +223,9 @@ def _describe(machine: Interpreter, site: Site, layer: Data, given: Value, resul
     node = _made(layer.node)
     takes, gives = _given(node, known.takes), _given(node, known.gives)
     if "scalar" in (takes, gives):
-        return  # Equinox has layers without that axis.
+        # Equinox has layers without that axis.
+        result.node.shape = () if gives == "scalar" else (_as_size(gives),)
+        return
     try:
         _check(known, shape, _as_size(takes), layer.type)
     except Mismatch as error:

@@ -34,7 +34,7 @@ class Misapplied:
     def wanted_at(self) -> Place:
         """Where it is said with respect to what: by a number, or by the order of arguments."""
         transformed = self.derivative.transformed
-        if "argnums" in transformed.options:
+        if "argnums" in transformed.options and len(argument_numbers(transformed) or ()) == 1:
             return transformed.frame.place(transformed.syntax)
         return self.derivative.place
 
@@ -50,14 +50,23 @@ def misapplied(facts: SourceFacts) -> Iterator[Misapplied]:
         return
     for at, parameters, gradient in (*_by_optimisers(facts), *_by_maps(facts)):
         event = made.get((gradient.syntax, gradient.frame))
-        numbers = argument_numbers(event.transformed) if event is not None else None
-        if event is None or numbers is None or len(numbers) != 1:
+        number = _argument_of(event, gradient) if event is not None else None
+        if event is None or number is None:
             continue
-        changed = _other_argument(event, numbers[0], parameters)
-        if changed is None or any(map(is_integer, nodes_of(event.args[numbers[0]]))):
+        changed = _other_argument(event, number, parameters)
+        if changed is None or any(map(is_integer, nodes_of(event.args[number]))):
             continue
         if isinstance(at, Call) or _is_array_for_tree(facts, event, parameters):
-            yield Misapplied(event, numbers[0], changed, at)
+            yield Misapplied(event, number, changed, at)
+
+
+def _argument_of(event: Applied, gradient: Node) -> int | None:
+    """The number of the argument with respect to which a gradient was taken."""
+    numbers = argument_numbers(event.transformed) or []
+    if len(numbers) == 1:
+        return numbers[0]
+    held = (it for it in numbers if 0 <= it < len(event.args))
+    return next((it for it in held if gradient.inputs[0] in nodes_of(event.args[it])), None)
 
 
 def _by_optimisers(facts: SourceFacts) -> Iterator[tuple[Event, Value, Node]]:

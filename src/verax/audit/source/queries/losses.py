@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING
 
 from ...finding import Place
-from ..classes import innermost_function
+from ..classes import fields_are_leaves, innermost_function
 from ..events import Applied
 from ..library.options import DERIVATIVES
-from ..values import Constant, Data, Mapping, Sequence, Transformed, Value, leaves
+from ..values import Constant, Data, Instance, Mapping, Sequence, Transformed, Value, leaves
+
+if TYPE_CHECKING:
+    from ..facts import SourceFacts
 
 
 def has_auxiliary(transformed: Transformed) -> bool | None:
@@ -23,7 +27,19 @@ def is_several(value: Value) -> bool:
     """Whether a result is a container: several values, or none."""
     if isinstance(value, Sequence):
         return value.kind in ("tuple", "list", "generator")
+    if isinstance(value, Instance):
+        return fields_are_leaves(value.cls) and len(value.attributes) > 1
     return isinstance(value, Mapping)
+
+
+def returned_at(facts: SourceFacts, event: Applied) -> Place | None:
+    """Where a differentiated function returns its result."""
+    function = innermost_function(event.transformed.function)
+    for frame in facts.record.runs.get(function.syntax, ()) if function is not None else ():
+        for syntax, value in frame.returns:
+            if value is event.result:
+                return frame.place(syntax)
+    return None
 
 
 def made_at(event: Applied) -> Place | None:

@@ -35,3 +35,24 @@ def unread_gradients(facts: SourceFacts) -> Iterator[tuple[str, Place]]:
                 if not reads_of(function).after(statement, target.id):
                     told.add(statement)
                     yield target.id, runs[0].place(statement)
+
+
+def unread_tangents(facts: SourceFacts) -> Iterator[Place]:
+    """Where the value that `jvp` returns is given a name to be read, and the tangent is not."""
+    told: set[ast.stmt] = set()
+    for call in facts.calls(("jax.jvp", "equinox.filter_jvp")):
+        steps = [it for it, value in call.frame.steps if value is call.result]
+        for statement in steps:
+            if statement in told or not isinstance(statement, ast.Assign):
+                continue
+            parts = list(named_parts_of(statement.targets[0], call.result))
+            names = [it.id for it, _ in parts if isinstance(it, ast.Name)]
+            function = call.frame.function
+            if len(names) != 2 or len(parts) != 2 or function is None:
+                continue
+            value_read, tangent_read = (
+                not it.startswith("_") and reads_of(function).after(statement, it) for it in names
+            )
+            if value_read and not tangent_read:
+                told.add(statement)
+                yield call.frame.place(statement)
