@@ -11,6 +11,7 @@ from .graph import Node
 from .library.replacing import as_object
 from .parameters import FunctionSyntax, parameters, positional
 from .remember import remembered
+from .used_as import class_by_use
 from .values import (
     Class,
     Constant,
@@ -108,7 +109,7 @@ def bind(
             environment[name] = machine.opaque("argument", site, (), type="")
         else:
             environment[name] = default
-    _learn_classes(machine, site, function, environment)
+    _learn_classes(machine, site, function, inner)
 
 
 def _learn_shapes(function: Function, environment: dict[str, Value], inner: Frame) -> None:
@@ -122,18 +123,27 @@ def _learn_shapes(function: Function, environment: dict[str, Value], inner: Fram
                 value.node.has_told_shape = True
 
 
-def _learn_classes(
-    machine: Interpreter, site: Site, function: Function, environment: dict[str, Value]
-) -> None:
-    """Take arguments of which nothing is known for objects of the classes that are annotated."""
-    arguments = function.syntax.args
-    for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
-        value = environment.get(argument.arg) if argument.annotation is not None else None
+def _learn_classes(machine: Interpreter, site: Site, function: Function, inner: Frame) -> None:
+    """Take arguments of which nothing is known for objects of the classes that are annotated.
+
+    Where nothing is annotated, what a function that is traced does with them tells it as well.
+    """
+    environment = inner.environment
+    for argument in parameters(function.syntax):
+        value = environment.get(argument.arg)
         if not isinstance(value, Data) or value.is_array or value.type or value.node.is_key:
             continue
-        cls = _annotation(machine, function, argument)
+        if argument.annotation is not None:
+            cls = _annotation(machine, function, argument)
+        elif inner.is_staged:
+            cls = class_by_use(machine, function.syntax, argument.arg, value)
+        else:
+            continue
         if isinstance(cls, Class) and not (cls.derived or is_typed_dict(cls) or is_abstract(cls)):
-            environment[argument.arg] = as_object(machine, site, value, cls)
+            found = environment[argument.arg] = as_object(machine, site, value, cls)
+            known = machine.record.objects.get(cls) if inner.is_staged else None
+            if known is not None and not value.traced:
+                found.attributes = {**known.attributes, **found.attributes}
 
 
 def generic_arguments(
@@ -159,6 +169,8 @@ def generic(
     is_array = isinstance(default, Constant) and isinstance(default.value, (int, float))
     is_array = is_array or (default is None and argument.arg in _FLAGS)
     annotation = _annotation(machine, function, argument)
+    if annotation is None and isinstance(default, Instance) and not default.cls.derived:
+        annotation = default.cls  # What is given instead is like it.
     if isinstance(annotation, Class) and not is_typed_dict(annotation):
         return Instance(annotation, node, None, traced)
     if isinstance(annotation, External):

@@ -242,3 +242,46 @@ def test_a_loop_through_functions_that_are_known_by_name_is_fine():
         return [KNOWN[name](x) for name in ("flat", "signed")]
     """
     assert found("JT201", program) == []
+
+
+_SWING = """
+    class Noise:
+        def draw(self, scale):
+            return scale * np.random.uniform()
+
+    class Swing:
+        def __init__(self, noise=Noise()):
+            self.noise = noise
+
+        def reset(self, key):
+            return jax.random.normal(key, (2,)) * self.noise.draw(0.1)
+
+        def step(self, state, torque):
+            return state + torque
+
+    class Other:
+        def step(self, state):
+            return state
+
+    @partial(jax.jit, static_argnames="env")
+    def roll(env, key, torques):
+        return lax.scan(lambda s, a: (env.step(s, a), s), env.reset(key), torques)
+    """
+
+
+def test_what_a_traced_function_calls_on_an_argument_tells_its_class():
+    assert found("JT104", _SWING) == [3]
+
+
+def test_two_classes_that_an_argument_may_be_of():
+    twin = _SWING.replace(
+        "class Other:",
+        "class Other:\n        def reset(self, key):\n            return key\n",
+    )
+    assert found("JT104", twin.replace("def step(self, state):", "def step(self, s, a):")) == []
+    # One that cannot be called like this is none of them.
+    assert found("JT104", twin) == [3]
+
+
+def test_what_nothing_traces_is_not_guessed():
+    assert found("JT104", _SWING.replace('@partial(jax.jit, static_argnames="env")', "")) == []
