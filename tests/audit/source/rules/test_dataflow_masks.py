@@ -3,6 +3,15 @@
 from .claims import check_found, check_silent, each_of
 
 WRONG = {
+    "what is written down after it was set to zero": """
+        def by_methods(total, last, over):
+            total = jnp.logical_not(over)[:, None].astype(jnp.float32) * total
+            return total, jax.lax.select(over[:, None], total, last)  # DF123
+
+        def on_the_other_side(x, keep, y):
+            x = x * keep
+            return jnp.where(keep, y, x)  # DF123
+        """,
     "a mean in a helper, of a mask made elsewhere": """
         def average(values, weights):
             return jnp.mean(values * weights[..., None])  # DF109
@@ -42,6 +51,13 @@ WRONG = {
 }
 
 RIGHT = {
+    "what is zero where it is not chosen": """
+        def twice(x, keep, y):
+            return jnp.where(keep, x * keep, y), jnp.where(keep, y, x * (1 - keep))
+
+        def by_another(x, keep, other, y):
+            return jnp.where(keep, x * (1 - other), y), jnp.where(keep, x * (2 - keep), y)
+        """,
     "divided by what is there": """
         def by_share(x, mask):
             return jnp.mean(x * mask) / jnp.mean(mask)

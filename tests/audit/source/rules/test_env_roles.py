@@ -161,6 +161,34 @@ PROGRAMS = {
             first = Try(start, start > 9.0, jnp.zeros(4), jnp.zeros(4))
             return lax.while_loop(lambda it: ~jnp.all(it.through), body, first)
         """,
+    "steps that are repeated": """
+        def pays_for_all(step, state, action):
+            def once(carry, _):
+                state, total, done = carry
+                state, reward, ended = step(state, action)
+                total = total + reward  # EN016
+                return (state, total, done | (ended > 0)), None
+
+            return lax.scan(once, (state, 0.0, False), None, 4)
+
+        def pays_until_the_end(step, state, action):
+            def once(carry, _):
+                state, total, done = carry
+                state, reward, ended = step(state, action)
+                total = total + jnp.where(done, 0.0, reward)
+                return (state, total, done | (ended > 0)), None
+
+            return lax.scan(once, (state, 0.0, False), None, 4)
+
+        def has_ever_won(step, state, action):
+            def once(carry, _):
+                state, total, won = carry
+                state, reward, score = step(state, action)
+                total = total + reward
+                return (state, total, won | (score > 9)), None
+
+            return lax.scan(once, (state, 0.0, False), None, 4)
+        """,
     "a rollout by names of its own": """
         def score(w, s):
             return jnp.tanh(s @ w)
@@ -246,6 +274,35 @@ PROGRAMS = {
             kept = play(net, game, seen, keys)
             again = lambda memory, it: net(memory, *it)
             return lax.scan(again, jnp.zeros(8), (kept.seen, kept.began))
+        """,
+    "a memory from the end, in a state of which nothing is known": """
+        class Kept(NamedTuple):
+            seen: jax.Array
+            began: jax.Array
+
+        def make(net, game):
+            def turn(runner, key):
+                params, world, seen, began, memory = runner
+                memory, move = net.apply(params, memory, (seen[None], began[None]))
+                world, after, ended = game.step(world, move, key)
+                return (params, world, after, ended, memory), Kept(seen, began)
+
+            def loss(params, memory, kept):
+                return net.apply(params, memory, (kept.seen, kept.began))[1].mean()
+
+            def from_the_end(runner, keys):
+                runner, kept = lax.scan(turn, runner, keys)
+                params, world, seen, began, memory = runner
+                return jax.grad(loss)(params, memory, kept), runner  # EN021
+
+            def from_the_beginning(runner, keys):
+                memory = runner[-1]
+                runner, kept = lax.scan(turn, runner, keys)
+                params, world, seen, began, last = runner
+                value = net.apply(params, last, (seen[None], began[None]))
+                return jax.grad(loss)(params, memory, kept), runner, value
+
+            return from_the_end, from_the_beginning
         """,
     "a network that learns of the next step too": """
         def choose(w, seen):

@@ -79,6 +79,7 @@ def scanned(
     taken = [*given, carry_in] if is_core else [carry_in, *given]
     returned = machine.call(site.inside(region), body, taken, {})
     carry_out, ys = _pair(machine, site, returned)[:: -1 if is_core else 1]
+    initial, carry_in = (_unfolded(it, carry_out, site) for it in (initial, carry_in))
     outside = machine.tuple_of(
         _settled(join(initial, carry_out), region, site),
         stacked(as_result(as_traced(ys), site), region, site),
@@ -119,6 +120,7 @@ def _while_loop(
     inside = site.inside(region)
     test = machine.call(inside, condition, [carry_in], {})
     carry_out = machine.call(inside, body, [carry_in], {})
+    initial, carry_in = (_unfolded(it, carry_out, site) for it in (initial, carry_in))
     outside = _settled(join(initial, carry_out), region, site)
     options = {"condition": test, **keywords}
     machine.note(
@@ -257,6 +259,26 @@ def _pair(machine: Interpreter, site: Site, value: Value) -> tuple[Value, Value]
         )
     opaque = machine.opaque("carry", site, (value,), traced=True)
     return opaque, opaque
+
+
+def _unfolded(carry: Value, after: Value, site: Site) -> Value:
+    """A carry of which nothing is known but that it has the structure of what the body returns."""
+    if not isinstance(carry, Data) or carry.is_array or carry.node.is_key:
+        return carry
+    if not isinstance(after, Sequence) or after.items is None or after.kind != "tuple":
+        return carry
+    names = list(after.type.fields) if after.type is not None else []
+    parts: list[Value] = []
+    for number, item in enumerate(after.items):
+        known = carry.node.children or {}
+        is_taken = ("item", ("constant", number)) in known
+        if number < len(names) and not is_taken:
+            node = carry.node.child("field", names[number], site.syntax, site.frame)
+        else:
+            node = carry.node.child("item", ("constant", number), site.syntax, site.frame)
+            node.label = repr(number)
+        parts.append(_unfolded(Data(node, carry.traced), item, site))
+    return Sequence("tuple", parts, type=after.type)
 
 
 def _settled(value: Value, region: Region, site: Site) -> Value:
