@@ -306,3 +306,33 @@ def test_a_name_stands_for_what_it_is_where_it_is_read(tmp_path: Path, order: st
             return last()(x, 1.0, 2.0)
     """
     assert found_in(tmp_path, {"maps.py": maps, "use.py": use}) == [("VM202", "maps.py", 16)]
+
+
+def test_a_class_is_registered_where_it_is_handed_on(tmp_path: Path):
+    layers = """
+        import dataclasses
+        import jax
+
+        @dataclasses.dataclass
+        class Layer:
+            w: jax.Array
+    """
+    registered = """
+        import jax
+        from layers import Layer
+
+        jax.tree_util.register_dataclass(Layer, ["w"], [])
+    """
+    train = """
+        import jax
+        import jax.numpy as jnp
+        import registered
+
+        @jax.jit
+        def total(layer):
+            return jnp.sum(layer.w)
+
+        print(total(registered.Layer(jnp.ones(3))))
+    """
+    files = {"layers.py": layers, "registered.py": registered, "train.py": train}
+    assert found_in(tmp_path, files) == []

@@ -272,6 +272,16 @@ RIGHT = {
                 padding = (self.padded_heads - self.kv_heads) * self.kv_head_dim
                 return jnp.concatenate([weight, jnp.zeros((rows, padding))], axis=1)
         """,
+    "parts that go in the other way round, and come out so": """
+        def extended(blocks, layer):
+            s11, s12, s22 = blocks
+            s11, s12 = jnp.tanh(s11 @ layer), s12 @ layer
+            return s11, s12, s22
+
+        def reversed_stack(matrix, layer):
+            s22, s12, s11 = extended(blocks=(matrix.s22, matrix.s12, matrix.s11), layer=layer)
+            return s11, s12, s22
+        """,
     "keys of attention that were turned before": """
         class Attention:
             def __call__(self, hidden, shared, positions):

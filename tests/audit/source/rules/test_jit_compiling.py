@@ -275,3 +275,18 @@ def test_methods_and_transformed_functions_are_new_whenever_they_are_made():
         return params
     """
     assert found("JT304", program) == [15, 26]
+
+
+def test_what_is_timed_for_each_choice():
+    program = """
+    def fastest(run, limits):
+        for limit in limits:
+            f = jax.jit(lambda limit=limit: run(limit))
+            jax.block_until_ready(f())
+
+    def again(run, limits):
+        for limit in limits:
+            f = jax.jit(lambda limit=3: run(limit))
+            jax.block_until_ready(f())
+    """
+    assert found("JT304", program) == [8]

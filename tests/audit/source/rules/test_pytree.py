@@ -564,3 +564,23 @@ def test_a_model_that_was_divided_and_put_together_is_followed():
         return jax.grad(loss)(params, static, x, key)
     """
     assert found("RK003", program) == [13]
+
+
+def test_a_tree_that_is_not_made_yet():
+    program = """
+    class Problem:
+        def __init__(self, points, counts):
+            self.border, self.counts = None, counts
+            self.points = self.both({"x": points})
+
+        def both(self, points):
+            if len(self.counts):
+                return jax.tree.map(lambda a, b: jnp.concatenate([a, b]), self.border, points)
+            return points
+
+    def start(points, counts):
+        return Problem(points, counts)
+    """
+    assert found("PT203", program) == []
+    written = program.replace("self.border, points", '{"y": 1}, points')
+    assert found("PT203", written) == [8]

@@ -37,12 +37,16 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     from ...source.queries.blame import given_together_at
     from ...source.queries.carries import started_at
     from ...source.queries.trees import prefix_difference
+    from ...source.values import Constant
 
     for fact in facts.events(Fact):
         call = fact.syntax
         if fact.kind != "tree map" or not isinstance(call, ast.Call):
             continue
         if any(it.arg == "is_leaf" for it in call.keywords):
+            continue
+        # Where a whole tree is `None`, it is not given or not made yet, and the code asks for that.
+        if any(isinstance(it, Constant) and it.value is None for it in fact.data["trees"]):
             continue
         first, *others = fact.data["trees"]
         differing = ((other, prefix_difference(first, other)) for other in others)

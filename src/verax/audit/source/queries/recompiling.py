@@ -12,7 +12,17 @@ from ..facts import SourceFacts
 from ..frame import Region
 from ..graph import Node
 from ..remember import walked
-from ..values import Bound, Constant, Data, Partial, Sequence, Transformed, Value, leaves
+from ..values import (
+    Bound,
+    Constant,
+    Data,
+    Function,
+    Partial,
+    Sequence,
+    Transformed,
+    Value,
+    leaves,
+)
 from .arguments import ordinary_arguments, static_arguments
 from .registration import is_certain_array
 from .repetition import (
@@ -239,6 +249,9 @@ def _depends_on(facts: SourceFacts, applied: Applied, loop: object) -> bool:
     """Whether a function needs to be another one in each turn, for what it closes over."""
     function = applied.transformed.function
     given = [*function.args, *function.keywords.values()] if isinstance(function, Partial) else []
+    if isinstance(function, Function):
+        # `lambda x, size=size: …` closes over what it has at that moment.
+        given += [*function.defaults, *function.keyword_defaults.values()]
     for fact in facts.events(Fact):
         if fact.kind == "captured" and fact.data["transformed"] is applied.transformed:
             given += [capture.value for capture in fact.data["captures"]]

@@ -50,7 +50,7 @@ def _of_statement(facts: SourceFacts, frame: Frame, statement: ast.stmt) -> Swap
     for callee in frames_by_call(facts).get(statement.value, ()):
         if callee.caller is not frame or len(callee.returns) != 1:
             continue
-        if _swaps_arguments(statement.value, callee):
+        if _swaps_arguments(statement.value, callee) or _swaps_parts(statement.value, callee):
             continue  # What goes in the other way round comes out so.
         syntax = callee.returns[0][0]
         given = _names(syntax.value) if isinstance(syntax, ast.Return) else None
@@ -73,11 +73,23 @@ def _swaps_arguments(call: ast.Call, callee: Frame) -> bool:
     )
 
 
+def _swaps_parts(call: ast.Call, callee: Frame) -> bool:
+    """Whether a tuple is given whose parts have names that the function gives to others of them."""
+    given = [_names(it) for it in (*call.args, *(it.value for it in call.keywords))]
+    taken = [_names(it.targets[0]) for it, _ in callee.steps if isinstance(it, ast.Assign)]
+    return any(
+        len(one) == len(other) and set(one) == set(other) and one != other
+        for one in given
+        for other in taken
+        if one is not None and other is not None
+    )
+
+
 def _names(value: ast.expr | None) -> list[str] | None:
-    """The names in a tuple; nothing for what is not a name."""
+    """The names in a tuple, also those of fields; nothing for what has none."""
     if not isinstance(value, ast.Tuple):
         return None
-    return [it.id if isinstance(it, ast.Name) else "" for it in value.elts]
+    return [getattr(it, "id", getattr(it, "attr", "")) for it in value.elts]
 
 
 def _swapped(taken: list[str], given: list[str]) -> tuple[str, str] | None:
