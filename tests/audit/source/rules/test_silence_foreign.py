@@ -64,3 +64,23 @@ def test_what_asks_for_the_library_at_hand_is_told_that_it_is_jax():
         return a
     """
     assert found("JT201", program) == [16]
+
+
+def test_what_another_library_is_not_told():
+    program = """
+    class Backend:
+        def __init__(self):
+            global torchlib
+            import torch
+            torchlib = torch
+
+        def ordered(self, keys, axis=-1):
+            index = torchlib.arange(keys[0].size(0))
+            for key in keys:
+                index = index[torchlib.argsort(key[index])]
+            return index
+
+    def ordered(keys, axis=-1):
+        return jnp.argsort(keys)
+    """
+    assert found("AX016", program) == [14]

@@ -23,6 +23,7 @@ _TAKERS = frozenset(
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Functions that never read such a parameter, and call what has one, without it."""
     from ...source.parameters import parameters
+    from ...source.queries.arrays import is_foreign
     from ...source.queries.reads import is_ignored
 
     own = {it.name: it for it in facts.module.syntax.body if isinstance(it, ast.FunctionDef)}
@@ -30,7 +31,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         for name in (it.arg for it in parameters(function)):
             if name not in _NAMES or not is_ignored(function, name):
                 continue
-            call = next(_without(function, name, own), None)
+            calls = _without(function, name, own)
+            call = next((it for it in calls if not is_foreign(facts, runs[0], it)), None)
             if call is not None:
                 yield RULE.finding(
                     runs[0].place(call),

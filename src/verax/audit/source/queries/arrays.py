@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Evidence
 from ..events import Call
+from ..frame import Frame
 from ..graph import Node
 from ..shapes import Shape
 from ..shapes.shape import show_shape
-from ..values import Constant, Data, Sequence, Value, nodes_of
+from ..values import Constant, Data, External, Sequence, Value, nodes_of
 
 if TYPE_CHECKING:
     from ..facts import SourceFacts
@@ -40,6 +42,17 @@ def arrays_in_words(facts: SourceFacts, values: list[Value]) -> str:
     """The arrays among some operands."""
     known = [it for it in values if isinstance(it, Data) and it.node.shape not in (None, ())]
     return " and ".join(dict.fromkeys(array_in_words(facts, it) for it in known))
+
+
+def is_foreign(facts: SourceFacts, frame: Frame, call: ast.Call) -> bool:
+    """Whether a function of another library may be called, in a file that has arrays of one."""
+    base = call.func.value if isinstance(call.func, ast.Attribute) else None
+    if base is None or not facts.module.has_other_arrays:
+        return False
+    while isinstance(base, ast.Attribute):
+        base = base.value
+    found = facts.machine.lookup(frame, base.id) if isinstance(base, ast.Name) else None
+    return not isinstance(found, External) or not found.name.startswith(("jax", "numpy"))
 
 
 def are_declared(values: list[Value]) -> bool:
