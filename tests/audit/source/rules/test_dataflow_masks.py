@@ -81,6 +81,24 @@ RIGHT = {
             y = (y - jnp.mean(y, where=mask.astype(bool))) * mask
             return y.std(), (y * mask).mean(where=mask)
         """,
+    "the share of a region in the whole": """
+        import numpy as onp
+
+        def quadrant_mask(shape):
+            ones, zeros = jnp.ones((shape[0] // 2, shape[1])), jnp.zeros((shape[0] // 2, shape[1]))
+            return jnp.stack([jnp.concatenate([ones, zeros]), jnp.concatenate([zeros, ones])])
+
+        def inner_mask(shape, pitch, width):
+            x, y = onp.meshgrid(onp.arange(shape[0]) * pitch, onp.arange(shape[1]) * pitch)
+            return (x >= width) & (y >= width) & (x < pitch - width)
+
+        def shares(flux, spec, shape):
+            mask = quadrant_mask(shape)
+            total_flux = jnp.mean(mask * flux, axis=(-2, -1))
+            monitor_mask = inner_mask(shape, spec.pitch, spec.width)
+            inside = jnp.where(monitor_mask, flux, 0.0)
+            return total_flux, inside.mean()
+        """,
     "a share of what is in a group": """
         def coverage(scores, groups, n):
             levels = jnp.arange(n) / n

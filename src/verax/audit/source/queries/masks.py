@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...words import words_of
-from ..graph import Node
+from ..graph import Node, sources
 from ..remember import remembered
 from ..text import text_of
 from ..values import Constant, Data, Value, nodes_of
@@ -104,9 +104,23 @@ def _masked(facts: SourceFacts, node: Node) -> Masked | None:
     for mask, values in pairs:
         if isinstance(mask, Data) and isinstance(values, Data):
             name = mask_name(facts, mask.node)
-            if name:
+            if name and not _may_be_a_region(mask.node):
                 return Masked(node, values.node, without_view(mask.node), name)
     return None
+
+
+_MAKERS = frozenset("zeros ones full empty eye arange linspace meshgrid tri tril triu".split())
+
+
+def _may_be_a_region(mask: Node) -> bool:
+    """Whether a mask may be the same for all data: made of sizes, by the host, or nobody knows."""
+    if without_view(mask).operation == "call":
+        return True
+    made = {it for it in mask.ancestors() if it.operation.rpartition(".")[2] in _MAKERS}
+    behind = sources([mask], through=lambda it: it not in made)
+    if any(it.operation.startswith("numpy.") for it in behind):
+        return not any(it.operation.startswith("jax.") for it in behind)
+    return bool(made) and all(it in made for it in behind if not it.inputs or it in made)
 
 
 def _is_zero(value: Value) -> bool:
