@@ -71,6 +71,30 @@ WRONG = {
 }
 
 RIGHT = {
+    "a rule whose results something else fills in": """
+        import ctypes
+        import numpy
+
+        library = numpy.ctypeslib.load_library("libfast", ".")
+
+        @jax.custom_vjp
+        def product(x, w):
+            return jnp.dot(x, w)
+
+        def forward(x, w):
+            return product(x, w), (x, w)
+
+        def backward(kept, g):
+            x, w = kept
+            out = numpy.zeros_like(x, order="C") if x.ndim > 1 else numpy.zeros_like(x, order="F")
+            library.fill(out.ctypes.data_as(ctypes.c_void_p), g.ctypes.data_as(ctypes.c_void_p))
+            return out.reshape(x.shape), out.reshape(w.shape)
+
+        product.defvjp(forward, backward)
+
+        def slope(x, w):
+            return jax.grad(product)(x, w)
+        """,
     "gradients that are divided, or of a sum": """
         def mean_step(loss, tx, params, state, parts):
             def add(carry, part):

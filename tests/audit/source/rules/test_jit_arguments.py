@@ -305,3 +305,27 @@ def test_a_random_key_is_not_static():
             return x + scale * jax.random.normal(key, x.shape)
     """
     assert found("JT105", program) == [2]
+
+
+def test_what_every_turn_makes_anew_is_not_what_was_kept():
+    program = """
+    @functools.partial(jax.jit, donate_argnames="x")
+    def scaled(x, by):
+        return x * by
+
+    def shards(devices, by):
+        kept = []
+        for device in devices:
+            part = jnp.ones(3, device=device)
+            part = scaled(part, by)
+            kept.append(part)
+        return jnp.stack(kept)
+
+    def steps(part, count, by):
+        kept = []
+        for _ in range(count):
+            part = scaled(part, by)
+            kept.append(part)
+        return jnp.stack(kept)
+    """
+    assert found("JT106", program) == [17]

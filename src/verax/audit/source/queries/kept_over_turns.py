@@ -22,7 +22,7 @@ def kept_over_turns(applied: Applied, name: str, given: Value) -> Iterator[tuple
     `seen.append(state.params)` for good. A name that every turn sets holds what the last one made.
     """
     for loop in loops_around(applied.frame, applied.syntax):
-        if not isinstance(loop, (ast.For, ast.While)):
+        if not isinstance(loop, (ast.For, ast.While)) or _starts_anew(loop, applied.syntax, name):
             continue
         for step in statements_in(loop):
             keeper, kept = _stored(step, step in loop.body)
@@ -30,6 +30,16 @@ def kept_over_turns(applied: Applied, name: str, given: Value) -> Iterator[tuple
                 continue
             if _is_read_after(body_of(applied.frame), loop, keeper):
                 yield keeper, kept
+
+
+def _starts_anew(loop: ast.For | ast.While, call: ast.AST, name: str) -> bool:
+    """Whether every turn gives a name another value before the call that is given it."""
+    for step in loop.body:
+        if any(node is call for node in walked(step)):
+            return False
+        if isinstance(step, ast.Assign) and any(text_of(it) == name for it in step.targets):
+            return True
+    return False
 
 
 def _stored(step: ast.AST, is_in_every_turn: bool) -> tuple[str, ast.expr | None]:

@@ -116,5 +116,10 @@ def _is_constant(node: Node) -> bool:
 
 
 def _is_known(behind: set[Node]) -> bool:
-    """Whether nothing on the way could know a tangent without saying so, as a closure could."""
-    return not any(it.operation == "call" or it.operation.startswith(".") for it in behind)
+    """Whether nothing on the way could know a tangent without saying so.
+
+    A closure could, and so could whatever fills an array of NumPy in place.
+    """
+    return not any(
+        it.operation == "call" or it.operation.startswith((".", "numpy.")) for it in behind
+    )

@@ -178,7 +178,7 @@ def another_function(facts: SourceFacts, applied: Applied) -> Place | None:
     function = innermost_function(transformed.function)
     if not inside or function is None:
         return None
-    inside = [it for it in inside if not _is_a_run_of_its_own(applied, it)]
+    inside = [it for it in inside if not _is_a_run_of_its_own(facts, applied, it)]
     for loop in inside:
         syntax: ast.AST = loop.details["syntax"]
         is_written_inside = any(node is function.syntax for node in walked(syntax))
@@ -205,13 +205,19 @@ def _is_left_after(loop: ast.AST, call: ast.AST) -> bool:
     return False
 
 
-def _is_a_run_of_its_own(applied: Applied, loop: Region) -> bool:
+def _is_a_run_of_its_own(facts: SourceFacts, applied: Applied, loop: Region) -> bool:
     """Whether each turn calls a function that makes the other one for a loop inside of it."""
-    body = body_of(applied.transformed.frame)
-    within = takewhile(lambda it: it is not loop, applied.region.chain())
-    own = [it.details["syntax"] for it in within if it.kind == "loop" and has_many_turns(it)]
-    parts = set(map(id, walked(body))) if own else set[int]()
-    return id(loop.details["syntax"]) not in parts and any(id(it) in parts for it in own)
+    parts = set(map(id, walked(body_of(applied.transformed.frame))))
+    if id(loop.details["syntax"]) in parts:
+        return False
+    calls = [it for it in facts.events(Applied) if it.transformed is applied.transformed]
+    own = [
+        region.details["syntax"]
+        for it in calls
+        for region in takewhile(lambda outer: outer is not loop, it.region.chain())
+        if region.kind == "loop" and has_many_turns(region)
+    ]
+    return any(id(it) in parts for it in own)
 
 
 def _is_new(function: Value, loop: Region) -> bool:
