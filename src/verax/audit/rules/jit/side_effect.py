@@ -25,6 +25,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Tracers that are stored outside, and counters that tracing moves on once."""
     from ...source.events import Mutation
     from ...source.queries.boundaries import REPEATED
+    from ...source.queries.cleaning_up import is_cleaned_up
 
     for change in facts.events(Mutation):
         if change.frame.region is None or _is_of_context(change) or _is_left_to_setter(change):
@@ -33,7 +34,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         if not regions:
             continue
         if change.value is not None and _holds_tracer(change.value):
-            if not _is_taken_back(facts, change):
+            if not _is_taken_back(facts, change) and not is_cleaned_up(facts, change, regions[-1]):
                 yield _finding(facts, change, regions[-1], is_tracer=True)
         elif _counts(change) and any(region.kind in REPEATED for region in regions):
             yield _finding(facts, change, regions[-1], is_tracer=False)

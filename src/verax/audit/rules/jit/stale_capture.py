@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ...source.captures import Capture
     from ...source.events import Fact, Mutation
     from ...source.facts import SourceFacts
-    from ...source.frame import Region
+    from ...source.frame import Frame, Region
     from ...source.values import Class, Value
 
 
@@ -185,17 +185,27 @@ def _is_for_new_ones(facts: SourceFacts, method: ast.AST | None) -> bool:
 
 
 def _is_built_up(facts: SourceFacts, method: ast.FunctionDef) -> bool:
-    """Whether a constructor calls this method, or it fills in what is missing."""
+    """Whether a method is for objects that are being made, or fills in what is missing."""
     if any(
         isinstance(node, ast.Compare) and any(isinstance(op, ast.Is) for op in node.ops)
         for node in ast.walk(method)
     ):
         return True
-    for frame in facts.record.runs.get(method, ()):
+    runs = facts.record.runs.get(method, ())
+    for frame in runs:
         callers = [getattr(it.function, "name", "") for it in frame.callers()]
         if "__init__" in callers:
             return True
-    return False
+    called = [it for it in runs if it.caller is not None]
+    return method.name.startswith("_") and bool(called) and all(map(_is_of_new_object, called))
+
+
+def _is_of_new_object(frame: Frame) -> bool:
+    """Whether the caller of a method has just made the object that it is called of."""
+    from ...source.values import Instance
+
+    owner = frame.given.get("self")
+    return isinstance(owner, Instance) and owner.made_in is frame.caller
 
 
 def _attribute(change: Mutation) -> str:
