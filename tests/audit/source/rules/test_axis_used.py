@@ -190,3 +190,35 @@ def test_recursions_that_go_backwards_over_the_lanes_of_a_map():
         return lax.scan(lambda best, it: (jnp.maximum(best, it), best), jnp.zeros(5), gains)
     """
     assert found("AX005", program) == [2]
+
+
+def test_a_running_value_that_gets_another_axis():
+    program = """
+    class Moments(NamedTuple):
+        mean: jax.Array
+        count: jax.Array
+
+        def add(self, batch, axis):
+            n = batch.shape[0]
+            delta = batch.mean(axis) - self.mean
+            return Moments(self.mean + delta * n / (self.count + n), self.count + n)
+
+    def run(add):
+        moments = Moments(jnp.zeros(3), jnp.zeros(()))
+        for _ in range(10):
+            moments = add(moments)
+        return moments
+
+    def wrong():
+        return run(lambda it: it.add(jnp.ones((8, 4, 3)), 0))
+
+    def right():
+        return run(lambda it: it.add(jnp.ones((8, 4, 3)), (0, 1)))
+
+    def from_a_number():
+        total = jnp.zeros(())
+        for _ in range(10):
+            total = total + jnp.ones(3)
+        return total
+    """
+    assert found("AX020", program) == [7]

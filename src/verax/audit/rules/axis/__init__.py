@@ -23,6 +23,7 @@ from . import (
     squeeze_without_axis,
     steps_along_batch,
     total_added_to_each,
+    total_grows,
     weights_along_another_axis,
 )
 
@@ -46,5 +47,6 @@ RULES: tuple[Rule, ...] = (
     annotation_contradicted.RULE,
     divided_by_all.RULE,
     length_of_all.RULE,
+    total_grows.RULE,
     shapes_do_not_fit.RULE,
 )

@@ -1,0 +1,124 @@
+"""A running value that gets another axis from what is added to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from .._rule import Rule
+
+if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
+    from ...source.graph import Node
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Values that a loop of Python's adds to, and that have more axes after the first turn."""
+    from ...source.events import Fact
+    from ...source.queries.loops import paired_leaves, shown_shape
+    from ...source.values import Data
+
+    for fact in facts.events(Fact):
+        for before, after in fact.data["carried"].values() if fact.kind == "loop" else ():
+            for start, end in paired_leaves(before, after):
+                total = _grown(start.node, end.node)
+                made = None if total is None else _kept_axis(total, start.node) or total
+                if total is None or made is None or made.place is None:
+                    continue
+                name = facts.name_of(Data(start.node))
+                yield RULE.finding(
+                    made.place,
+                    current=f"`{name}` starts as {shown_shape(start.node.shape)}, and what is "
+                    f"added to it makes it {shown_shape(total.shape)} in the first turn: from then "
+                    "on there is one for each element of the new axis",
+                    expected="a running value keeps its shape",
+                    fix="reduce what is added over all axes that the running value does not have",
+                    evidence=(Evidence("it is added here", total.place),),
+                    engine=Engine.SOURCE,
+                )
+
+
+def _grown(before: Node, after: Node) -> Node | None:
+    """The sum of a value and something with more axes, if that is what a turn leaves."""
+    ends = after.inputs if after.operation == "join" else (after,)
+    for end in ends:
+        if end.operation not in ("+", "-") or before not in end.inputs:
+            continue
+        small, large = before.shape, end.shape
+        if isinstance(small, tuple) and isinstance(large, tuple) and 0 < len(small) < len(large):
+            return end
+    return None
+
+
+_REDUCTIONS = frozenset("mean sum var std max min average median".split())
+_ELEMENTWISE = frozenset("+ - * / ** -x".split())
+
+
+def _kept_axis(total: Node, start: Node) -> Node | None:
+    """The reduction that has left the axis which the running value does not have."""
+    pending = [it for it in total.inputs if it is not start]
+    seen = set(pending)
+    while pending:
+        node = pending.pop(0)
+        is_as_long = isinstance(node.shape, tuple) and len(node.shape) == len(total.shape)
+        if is_as_long and node.operation.rpartition(".")[2] in _REDUCTIONS:
+            return node
+        new = [it for it in node.inputs if it not in seen]
+        pending += new if node.operation in _ELEMENTWISE else []
+        seen.update(new)
+    return None
+
+
+RULE = Rule(
+    code="AX020",
+    name="total-grows",
+    title="A running value gets another axis",
+    family="axis",
+    severity=Severity.CRITICAL,
+    confidence=Confidence.LIKELY,
+    explanation="""\
+A mean that is kept up to date over batches has the shape of one thing. If what is added to it still
+has an axis of the batch, broadcasting makes it an array of one mean for each element, which fits
+the next batch as well: there is no error, and every element is compared with its own history.
+
+Reported for a value that a loop of Python's carries, to which each turn adds something with more
+axes. A scan would refuse it.""",
+    wrong="""\
+import jax.numpy as jnp
+
+
+def update(mean, batch, rate):
+    return mean + rate * (batch.mean(axis=0) - mean)
+
+
+def entry(batch):
+    mean = jnp.zeros(3)
+    for _ in range(10):
+        mean = update(mean, batch, 0.1)
+    return mean
+
+
+def inputs():
+    return (jnp.ones((5, 4, 3)),)
+""",
+    right="""\
+import jax.numpy as jnp
+
+
+def update(mean, batch, rate):
+    return mean + rate * (batch.mean(axis=(0, 1)) - mean)
+
+
+def entry(batch):
+    mean = jnp.zeros(3)
+    for _ in range(10):
+        mean = update(mean, batch, 0.1)
+    return mean
+
+
+def inputs():
+    return (jnp.ones((5, 4, 3)),)
+""",
+    source=check_source,
+)
