@@ -121,3 +121,27 @@ def test_operators_get_functions_of_a_model():
     assert found("JT204", arrays) == []
     own = arrays.replace("eqx.is_array", "lambda x: hasattr(x, 'shape')")
     assert found("JT204", own) == []
+
+
+def test_an_optimiser_gets_the_functions_of_a_model():
+    program = """
+    import equinox as eqx
+    import optax
+
+    class Net(eqx.Module):
+        weight: jax.Array
+        activation: object
+
+        def __init__(self, key):
+            self.weight = jax.random.normal(key, (3, 3))
+            self.activation = jax.nn.gelu
+
+    def start(key):
+        optimizer = optax.adam(1e-3)
+        return optimizer.init(Net(key))
+    """
+    assert found("JT204", program) == [14]
+    arrays = program.replace("init(Net(key))", "init(eqx.filter(Net(key), eqx.is_array))")
+    assert found("JT204", arrays) == []
+    plain = program.replace("optax.adam", "optax.sgd")
+    assert found("JT204", plain) == []

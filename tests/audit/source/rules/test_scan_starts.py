@@ -71,3 +71,20 @@ ROWS = """
 def test_a_scan_steps_over_the_rows_of_its_carry():
     assert found("SC001", ROWS) == [8]
     assert found("SC001", ROWS.replace(", embedded)", ", embedded.swapaxes(0, 1))")) == []
+
+
+def test_a_key_that_a_callee_adds_to_the_carry():
+    program = """
+    def step(state, force):
+        speed = state["speed"] + force
+        return {**state, "speed": speed, "effort": jnp.sum(force**2)}
+
+    def run(forces):
+        def body(state, force):
+            return step(state, force), None
+
+        return jax.lax.scan(body, {"speed": jnp.zeros(2)}, forces)
+
+    run(jnp.ones((5, 2)))
+    """
+    assert found("SC201", program) == [3]

@@ -92,6 +92,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 yield _found(call, f"`{call.text}` passes a {kind}", _FIXES[kind])
                 break
     yield from _operands(facts)
+    yield from _optimised(facts)
     for applied in facts.events(Applied):
         transformed = applied.transformed
         if transformed.kind != "jit" or transformed.is_filtered:
@@ -120,6 +121,27 @@ def _operands(facts: SourceFacts) -> Iterator[Finding]:
             yield _found(fact, f"`{fact.text}` gives `{symbol}` a {kind}", _TREE)
         elif not is_filtered and any(what == "function" for _, what in strange_leaves(operand)):
             yield _found(fact, f"`{fact.text}` gives `{symbol}` a function", _LEAF)
+
+
+# These keep an array for each leaf, and make it of the leaf.
+_WITH_MOMENTS = (
+    "adam adamw adamax adamaxw adabelief adadelta adagrad amsgrad lamb lars lion nadam nadamw "
+    "novograd radam rmsprop yogi"
+).split()
+
+
+def _optimised(facts: SourceFacts) -> Iterator[Finding]:
+    """Trees with functions among their leaves, for which an optimiser is to keep moments."""
+    from ...source.events import Fact
+    from ...source.queries.trees import strange_leaves
+
+    is_filtered = any(it.kind == "filtered" for it in facts.events(Fact))
+    for call in facts.calls(f"optax.{name}.init" for name in _WITH_MOMENTS):
+        for path, what in strange_leaves(call.args[1]) if len(call.args) > 1 else ():
+            if what == "function" and not is_filtered:
+                current = f"`{call.text}` is given a function as `{path.lstrip('.')}`"
+                yield _found(call, current, _LEAF)
+                break
 
 
 _TREE = "Go through its leaves: `jax.tree.map(lambda p, g: p - rate * g, params, grads)`."

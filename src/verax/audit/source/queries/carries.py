@@ -38,6 +38,9 @@ def structure_changed_at(facts: SourceFacts, loop: Loop) -> Place:
         added = [key for key in after.items if key not in before.items]
         for written in _added(facts, loop, after, added):
             return written.place
+        displayed = _written(after, added[0]) if added else None
+        if displayed is not None:
+            return displayed.place
     return returned_at(facts, loop) or loop.place
 
 
