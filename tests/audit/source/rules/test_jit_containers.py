@@ -145,3 +145,16 @@ def test_an_optimiser_gets_the_functions_of_a_model():
     assert found("JT204", arrays) == []
     plain = program.replace("optax.adam", "optax.sgd")
     assert found("JT204", plain) == []
+
+
+def test_a_dict_is_summed_by_its_keys():
+    program = """
+    def norm(params):
+        squares = jax.tree.map(lambda leaf: jnp.sum(leaf**2), params)
+        return sum(squares)
+
+    def main(x):
+        return norm({"w": x, "b": x})
+    """
+    assert found("JT204", program) == [3]
+    assert found("JT204", program.replace("sum(squares)", "sum(squares.values())")) == []

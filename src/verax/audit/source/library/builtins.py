@@ -111,6 +111,11 @@ def _arithmetic(
             compare_by_key(machine, site, value, keywords)
     operands = args
     if name == "builtins.sum" and args:
+        tree = args[0] if not machine.choices else None
+        if isinstance(tree, Mapping) and any(isinstance(it, str) for it in tree.items):
+            # It goes through the keys, which are words.
+            data = {"symbol": "sum", "operand": tree}
+            machine.note(Fact(site.syntax, site.frame, "operator", data))
         operands = [parts.element(machine, site, args[0]), *args[1:]]
     return machine.array(name, site, operands, is_jax=False)
 
