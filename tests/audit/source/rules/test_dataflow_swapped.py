@@ -102,6 +102,32 @@ WRONG = {
 
             return jax.lax.scan(body, start, actions)
         """,
+    "a value and what comes beside it": """
+        def make(tx):
+            def error(params, x):
+                loss = jnp.mean((x @ params) ** 2)
+                accuracy = jnp.mean(x @ params > 0)
+                return loss, accuracy
+
+            @jax.jit
+            def step(params, opt_state, x):
+                grad_fn = jax.value_and_grad(error, has_aux=True)
+                (accuracy, loss), grads = grad_fn(params, x)  # DF119
+                updates, opt_state = tx.update(grads, opt_state)
+                return optax.apply_updates(params, updates), opt_state, loss, accuracy
+
+            return step
+        """,
+    "returns of one function that do not agree": """
+        def recur(cell, obs, memory, done=None):
+            if done is None:
+                memory = cell(obs, memory)
+                logits = jnp.tanh(memory)
+                return logits, memory
+            memory = cell(obs, jnp.where(done, 0.0, memory))
+            logits = jnp.tanh(memory)
+            return memory, logits  # DF119
+        """,
 }
 
 RIGHT = {
@@ -118,6 +144,21 @@ RIGHT = {
         def swap_ends(start_node, goal_node):
             middle = (start_node + goal_node) / 2
             return divergence(other_dist=start_node, first_dist=goal_node) + middle.sum()
+        """,
+    "returns that a flag turns round": """
+        def assigned(costs, transpose):
+            rows = jnp.argmin(costs, axis=0)
+            columns = jnp.argmin(costs, axis=1)
+            if transpose:
+                return columns, rows
+            return rows, columns
+
+        def inner_and_outer(values):
+            def body(total, value):
+                return total, value
+
+            value, total = jnp.max(values), jnp.sum(values)
+            return value, total
         """,
     "edges that are turned round, as keywords say": """
         from typing import NamedTuple

@@ -55,6 +55,15 @@ WRONG = {
             total = jnp.sum(camera, axis=0)  # DF122
             return jnp.concatenate([seen, joints], axis=-1)
         """,
+    "a dict that is filled": """
+        def update(tx, params, opt_states, grads):
+            new_params, new_opt_states = {}, {}
+            for name in ("one", "two"):
+                updates, opt_state = tx.update(grads[name], opt_states[name], params[name])
+                new_params[name] = optax.apply_updates(params[name], updates)
+                new_opt_states[name] = opt_state  # DF122
+            return new_params, opt_states
+        """,
     "the second time that a name is given": """
         import equinox as eqx
 
@@ -101,6 +110,15 @@ RIGHT = {
                 seen += 1
             mean = total / seen
             return params, mean
+        """,
+    "containers that are handed on": """
+        def rows(values):
+            found, seen, kept = [], {}, []
+            for value in values:
+                found.append(jnp.sum(value))
+                seen[len(found)] = value
+                kept.append(value)
+            return jnp.stack(found), sorted(seen), lambda: kept
         """,
     "what a module keeps": """
         import flax.linen as nn

@@ -80,6 +80,18 @@ WRONG = {
                 net, _, opt_state, loss = results  # DF105
             return net, state, loss
         """,
+    "what was seen last, in the state of a runner": """
+        def make(env, params):
+            def step(runner, _):
+                env_state, last_obs, key = runner
+                key, step_key = jax.random.split(key)
+                action = jnp.tanh(last_obs @ params)
+                obs, env_state, reward = env.step(step_key, env_state, action)  # DF105
+                runner = (env_state, last_obs, key)
+                return runner, (last_obs, action, reward)
+
+            return lambda runner: jax.lax.scan(step, runner, None, length=8)
+        """,
 }
 
 RIGHT = {

@@ -15,14 +15,16 @@ if TYPE_CHECKING:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Names that get a value which nothing reads."""
     from ...source.queries.dropped import dropped_values
-    from ...source.queries.unread_values import unread_values
+    from ...source.queries.unread_values import unread_containers, unread_values
     from ...source.queries.unread_versions import unread_versions
+    from ...source.queries.versions import unthreaded
 
     found = list(unread_values(facts))
     # Where something is used in its place, that is told at that place.
     told = {it.place for it in (*dropped_values(facts), *unread_versions(facts))} if found else ()
+    kept = {it.new for it in unthreaded(facts)} if found else ()
     for it in found:
-        if it.place in told:
+        if it.place in told or it.name in kept:
             continue
         how = "only its own next value reads it" if it.is_total else "nothing reads it"
         yield RULE.finding(
@@ -30,6 +32,14 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             current=f"`{it.name}` is computed here, and {how}",
             expected=f"`{it.name}` takes part in what follows",
             fix=f"look where `{it.name}` was to be used, or remove its computation",
+            engine=Engine.SOURCE,
+        )
+    for it in unread_containers(facts):
+        yield RULE.finding(
+            it.place,
+            current=f"`{it.name}` is filled here, and nothing reads it",
+            expected=f"`{it.name}` is handed on",
+            fix=f"look where `{it.name}` was to be used, or do not fill it",
             engine=Engine.SOURCE,
         )
 

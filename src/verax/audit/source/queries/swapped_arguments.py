@@ -16,14 +16,12 @@ from ..parameters import NamedFunction, parameters, positional
 from ..remember import walked
 from ..values import Class
 from .loops import frames_by_call
-from .swapped_results import SIDES
+from .swapped_results import SIDES, TURNING
 
 if TYPE_CHECKING:
     from ..facts import SourceFacts
 
 _VERSION = re.compile(r"^(new|next|old|prev|updated)_(?=\w)")
-# A function of such a name turns things round on purpose.
-_TURNING = frozenset("reverse reversed swap swapped flip flipped mirror transpose inverse".split())
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,7 @@ def swapped_arguments(facts: SourceFacts) -> Iterator[SwappedArguments]:
     """All such calls in functions of the file."""
     told: set[ast.Call] = set()
     for function, runs in facts.functions():
-        if not _TURNING.isdisjoint(words_of(function.name)):
+        if not TURNING.isdisjoint(words_of(function.name)):
             continue
         for call in walked(function):
             if isinstance(call, ast.Call) and call not in told and _may_be_swapped(call):

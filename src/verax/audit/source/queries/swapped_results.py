@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...finding import Place
+from ...words import words_of
 from ..frame import Frame
+from ..remember import remembered, walked
+from ..text import text_of
 from .loops import frames_by_call
 
 if TYPE_CHECKING:
@@ -19,6 +22,9 @@ SIDES = frozenset(
     "left right leftmost rightmost first second low high lower upper one two row col rows cols "
     "width height min max old new source target start end real imag sin cos fwd bwd".split()
 )
+
+# What is called so turns things round on purpose.
+TURNING = frozenset("reverse reversed swap swapped flip flipped mirror transpose inverse".split())
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,8 @@ class Swapped:
 def swapped_results(facts: SourceFacts) -> Iterator[Swapped]:
     """All such assignments of a file."""
     told: set[ast.stmt] = set()
+    for function, runs in facts.functions():
+        yield from _of_returns(runs[0], function)
     for frame in facts.own_frames:
         for statement, _ in frame.steps:
             found = _of_statement(facts, frame, statement) if statement not in told else None
@@ -41,15 +49,50 @@ def swapped_results(facts: SourceFacts) -> Iterator[Swapped]:
                 yield found
 
 
+def _of_returns(frame: Frame, function: ast.AST) -> Iterator[Swapped]:
+    """Returns of one function that give the same names in another order."""
+    returns = _tuples_returned(function)
+    tests = [text_of(it.test) for it in walked(function) if isinstance(it, ast.If)]
+    if not TURNING.isdisjoint(word for it in tests for word in words_of(it)):
+        return
+    for number, (syntax, names) in enumerate(returns):
+        for first, others in returns[:number]:
+            pair = _swapped(names, others)
+            if pair is not None:
+                yield Swapped(frame.place(syntax), pair, frame.place(first))
+                return
+
+
+@remembered
+def _tuples_returned(function: ast.AST) -> list[tuple[ast.Return, list[str]]]:
+    """The returns of a function, without those inside of others, with the names in each."""
+    inner = {
+        it
+        for scope in walked(function)
+        if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)) and scope is not function
+        for it in walked(scope)
+    }
+    found: list[tuple[ast.Return, list[str]]] = []
+    for it in walked(function):
+        names = _names(it.value) if isinstance(it, ast.Return) and it not in inner else None
+        if isinstance(it, ast.Return) and names is not None:
+            found.append((it, names))
+    return found
+
+
 def _of_statement(facts: SourceFacts, frame: Frame, statement: ast.stmt) -> Swapped | None:
     if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
         return None
-    taken = _names(statement.targets[0])
-    if taken is None:
+    target = statement.targets[0]
+    if not isinstance(target, ast.Tuple):
         return None
     for callee in frames_by_call(facts).get(statement.value, ()):
-        if callee.caller is not frame or len(callee.returns) != 1:
+        is_beside = _is_differentiated(target, callee)
+        if not (is_beside or callee.caller is frame) or len(callee.returns) != 1:
             continue
+        taken = _names(target.elts[0] if is_beside else target)
+        if taken is None or len(_tuples_returned(callee.function or target)) > 1:
+            continue  # Which of several orders is the right one, its own returns tell.
         if _swaps_arguments(statement.value, callee) or _swaps_parts(statement.value, callee):
             continue  # What goes in the other way round comes out so.
         syntax = callee.returns[0][0]
@@ -58,6 +101,13 @@ def _of_statement(facts: SourceFacts, frame: Frame, statement: ast.stmt) -> Swap
         if pair is not None:
             return Swapped(frame.place(statement), pair, callee.place(syntax))
     return None
+
+
+def _is_differentiated(target: ast.Tuple, callee: Frame) -> bool:
+    """Whether results come beside a gradient: `(loss, aux), grads = value_and_grad(f)(x)`."""
+    regions = callee.region.chain() if callee.region is not None else ()
+    is_nested = len(target.elts) == 2 and isinstance(target.elts[0], ast.Tuple)
+    return is_nested and any("grad" in it.kind for it in regions)
 
 
 def _swaps_arguments(call: ast.Call, callee: Frame) -> bool:

@@ -60,6 +60,48 @@ def unread_values(facts: SourceFacts) -> Iterator[Unread]:
                 yield Unread(runs[0].place(statement), name, is_total)
 
 
+def unread_containers(facts: SourceFacts) -> Iterator[Unread]:
+    """Dicts that a function makes and fills, and that nothing reads.
+
+    A list that is filled and never read may be a record of what was there to look at.
+    """
+    for function, runs in facts.functions():
+        reads = reads_of(function)
+        for name in _made_empty(function) if reads.is_clear else ():
+            fills = [it for it in statements_in(function) if _fills(it, name)]
+            filled = sum(1 for it in fills for one in reads.lines.get(name, ()) if holds(it, one))
+            own = len(reads.lines.get(name, ()))
+            if filled and name not in reads.within and filled == own:
+                yield Unread(runs[0].place(fills[-1]), name, False)
+
+
+def _made_empty(function: NamedFunction) -> list[str]:
+    """Names that get an empty dict in a function, and nothing else."""
+    found: dict[str, bool] = {}
+    for it in statements_in(function):
+        if not isinstance(it, ast.Assign) or len(it.targets) > 1:
+            continue
+        target, value = it.targets[0], it.value
+        is_pair = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
+        targets = target.elts if isinstance(target, ast.Tuple) else [target]
+        values = value.elts if is_pair and isinstance(value, ast.Tuple) else [value] * len(targets)
+        for one, of in zip(targets, values, strict=False):
+            if isinstance(one, ast.Name):
+                found[one.id] = found.get(one.id, True) and _is_empty(of)
+    return [name for name, is_empty in found.items() if is_empty and not name.startswith("_")]
+
+
+def _is_empty(value: ast.expr) -> bool:
+    return isinstance(value, ast.Dict) and not value.keys
+
+
+def _fills(statement: ast.stmt, name: str) -> bool:
+    """Whether a statement does nothing but put something into a dict."""
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    owner = target.value if isinstance(target, ast.Subscript) else None
+    return isinstance(owner, ast.Name) and owner.id == name
+
+
 def _candidates(function: NamedFunction, frame: Frame) -> list[tuple[ast.stmt, str]]:
     """Statements that give one name a value, which nothing else needs."""
     reads = reads_of(function)

@@ -55,8 +55,7 @@ def _of_statement(
     arguments = [*call.args, *(it.value for it in call.keywords)]
     given = {it.id for it in arguments if isinstance(it, ast.Name)}
     for new in _names(statement.targets[0]):
-        match = _VERSION.match(new)
-        old = (match.group(1) or match.group(2)) if match is not None else ""
+        old = _older_name(frame, new)
         if not old or (old not in given and old not in frame.environment):
             continue
         reads = reads_of(function)
@@ -67,6 +66,15 @@ def _of_statement(
         how = _used_on(frame, reads, statement, old)
         if how:
             yield Unthreaded(frame.place(statement), old, new, how)
+
+
+def _older_name(frame: Frame, new: str) -> str:
+    """What the version before is called: `state` of `new_state`, `last_obs` of `obs`."""
+    match = _VERSION.match(new)
+    if match is not None:
+        return match.group(1) or match.group(2)
+    olds = (f"{word}_{new}" for word in ("last", "prev", "old"))
+    return next((it for it in olds if it in frame.environment), "")
 
 
 def _of_fields(frame: Frame, function: ast.AST, statement: ast.stmt) -> Iterator[Unthreaded]:
@@ -171,4 +179,17 @@ def _used_on(frame: Frame, reads: Reads, statement: ast.stmt, old: str) -> str:
         is_later = isinstance(syntax, ast.Return) and syntax.lineno > statement.lineno
         if is_later and any(isinstance(it, ast.Name) and it.id == old for it in parts):
             return "is returned"
-    return ""
+    return "is handed on" if _is_in_tuple(frame, statement, old) else ""
+
+
+def _is_in_tuple(frame: Frame, statement: ast.stmt, name: str) -> bool:
+    """Whether a name is put into a tuple that gets a name of its own after a statement."""
+    return any(
+        isinstance(it, ast.Assign)
+        and it.lineno > statement.lineno
+        and isinstance(it.value, ast.Tuple)
+        and len(it.value.elts) > 1
+        and isinstance(it.targets[0], ast.Name)
+        and any(isinstance(one, ast.Name) and one.id == name for one in it.value.elts)
+        for it, _ in frame.steps
+    )
