@@ -343,3 +343,24 @@ def test_it_is_found(program: str):
 @each_of(RIGHT)
 def test_it_is_left_alone(program: str):
     check_silent(program, "grad")
+
+
+def test_a_function_that_several_derivatives_ask_for_one_number():
+    check_found(
+        """
+        def field(params, x, t):
+            hidden = jnp.tanh(params["in"] @ jnp.stack([x, t]))
+            return params["out"] @ hidden  # GR201
+
+        def residual(params, x, t):
+            by_time = jax.grad(field, argnums=2)(params, x, t)
+            return by_time + jax.grad(field, argnums=1)(params, x, t)
+
+        def entry(params, x, t):
+            return residual(params, x, t)
+
+        def inputs():
+            return {"in": jnp.ones((4, 2)), "out": jnp.ones((1, 4))}, 0.5, 0.5
+        """,
+        "grad",
+    )

@@ -65,19 +65,21 @@ _EXPLAIN: dict[str, tuple[str, str, str]] = {
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Losses that are visibly several values, or arrays with axes, or integers."""
     from ...source.events import Applied
-    from ...source.queries.losses import made_at, returned_at
+    from ...source.queries.losses import differentiated_often, made_at, returned_at
 
-    for event in facts.events(Applied):
-        if event.transformed.kind not in ("grad", "value_and_grad"):
-            continue
+    events = [
+        it for it in facts.events(Applied) if it.transformed.kind in ("grad", "value_and_grad")
+    ]
+    shared = differentiated_often(events)
+    for event in events:
         problem = _problem(event)
         if problem is not None:
             kind, details = problem
             got, expected, fix = _EXPLAIN[kind]
             made = made_at(event)
-            returned = returned_at(facts, event) if kind == "auxiliary first" else None
+            is_own = kind == "auxiliary first" or (kind == "vector loss" and event in shared)
             yield RULE.finding(
-                returned or event.place,
+                (returned_at(facts, event) if is_own else None) or event.place,
                 current=f"`{event.transformed.kind}` differentiates {got.format(**details)}",
                 expected=expected,
                 fix=fix,

@@ -32,6 +32,24 @@ def is_several(value: Value) -> bool:
     return isinstance(value, Mapping)
 
 
+def differentiated_often(events: list[Applied]) -> set[Applied]:
+    """Derivatives of functions that are differentiated by more than one call.
+
+    What is wrong with all of them is to be mended in the function.
+    """
+    by_function: dict[ast.AST, list[Applied]] = {}
+    for event in events:
+        function = innermost_function(event.transformed.function)
+        if function is not None:
+            by_function.setdefault(function.syntax, []).append(event)
+    return {
+        event
+        for found in by_function.values()
+        if len({it.transformed.syntax for it in found}) > 1
+        for event in found
+    }
+
+
 def returned_at(facts: SourceFacts, event: Applied) -> Place | None:
     """Where a differentiated function returns its result."""
     function = innermost_function(event.transformed.function)
