@@ -14,7 +14,7 @@ from .axes import named_arguments
 from .binding import default_of, generic_arguments, positional_names
 from .calls import run_frame
 from .classes import innermost_function, leave_open, opaque_instance
-from .events import Applied, Made
+from .events import Applied, KeyUse, Made
 from .frame import Frame, Region, Site
 from .graph import Node
 from .library.options import static_names
@@ -144,6 +144,7 @@ def _run_generic(machine: Interpreter, function: Function, owner: Value | None =
     inner = Frame(
         function.frame.module, function.name, function.syntax, function.frame, None, caller
     )
+    machine.used = _used_around(function.frame)
     inner.environment = generic_arguments(machine, function, inner, None)
     if owner is not None and inner.environment:
         inner.environment[next(iter(inner.environment))] = owner
@@ -152,6 +153,12 @@ def _run_generic(machine: Interpreter, function: Function, owner: Value | None =
         some = machine.opaque("argument", Site(inner, rest), ())
         inner.environment[rest.arg] = Sequence("tuple", None, some)
     run_frame(machine, function, inner)
+
+
+def _used_around(frame: Frame) -> dict[Node, KeyUse]:
+    """The keys that a factory has used by the time it returns a function, whatever way it takes."""
+    first, *others = frame.used_at_returns or [{}]
+    return {key: use for key, use in first.items() if all(key in it for it in others)}
 
 
 def run_transformed(machine: Interpreter, module: Module) -> None:

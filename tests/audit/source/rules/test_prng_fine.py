@@ -5,6 +5,17 @@ import pytest
 from .random_keys import found
 
 FINE = {
+    "a factory that uses the key on another way than the function it gives": """
+        def make(key, n, is_fixed):
+            if is_fixed:
+                start = jax.random.normal(key, (n,))
+                return lambda x: x + start
+
+            def step(x):
+                return x + jax.random.normal(key, (n,))
+
+            return step
+    """,
     "keys that several functions make of one seed": """
         def noise(seed, n):
             return jax.random.normal(jax.random.key(seed), (n,))

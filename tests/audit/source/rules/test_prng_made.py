@@ -50,6 +50,23 @@ def test_too_few_keys_are_found(case: str):
 
 
 CONSTANT = {
+    "the default of a field": (
+        """
+        import dataclasses
+
+        @dataclasses.dataclass
+        class Sampler:
+            size: int = 3
+            key: jax.Array = dataclasses.field(default_factory=lambda: jax.random.key(0))
+
+            def draw(self):
+                return jax.random.normal(self.key, (self.size,))
+
+        def f():
+            return Sampler().draw()
+        """,
+        6,
+    ),
     "in a method that is jitted": (
         """
         class Model:

@@ -5,6 +5,17 @@ import pytest
 from .random_keys import found
 
 REPEATED = {
+    "one key beside each batch": (
+        """
+        import itertools
+
+        def train(x, batches, key):
+            for batch, key in zip(batches, itertools.repeat(key)):
+                x = x + jax.random.normal(key, batch.shape)
+            return x
+        """,
+        5,
+    ),
     "the dropout of each step of training": (
         """
         @jax.jit

@@ -5,6 +5,18 @@ import pytest
 from .random_keys import found
 
 REUSED = {
+    "a function that a factory gives after it has used the key": (
+        """
+        def make(key, n):
+            start = jax.random.normal(key, (n,))
+
+            def step(x):
+                return x + start + jax.random.normal(key, (n,))
+
+            return step
+        """,
+        5,
+    ),
     "two keys of one seed": (
         """
         def train(config, n):

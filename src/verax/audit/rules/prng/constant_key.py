@@ -108,7 +108,7 @@ def _fixed(place: Place, source: str, where: str, use: KeyUse) -> Finding:
 
 
 def _defaults(facts: SourceFacts) -> Iterator[Finding]:
-    """Keys that are made once, in the default of a parameter."""
+    """Keys in defaults of parameters and fields."""
     from ...source.queries.keys import in_defaults
     from ...source.values import Constant
 
@@ -118,10 +118,10 @@ def _defaults(facts: SourceFacts) -> Iterator[Finding]:
         if call.syntax in inside and call.args and isinstance(call.args[0], Constant):
             yield RULE.finding(
                 call.place,
-                current="a constant key is the default of a parameter: every call that gives none "
-                "draws the same numbers",
+                current="a constant key is the default of a parameter or a field: whoever gives "
+                "none draws the same numbers",
                 expected="whoever calls gives a key",
-                fix="make the parameter one without a default",
+                fix="leave the default out",
                 engine=Engine.SOURCE,
             )
 

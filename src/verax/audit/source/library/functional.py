@@ -56,6 +56,16 @@ def _operator(
     return binary(machine, site, _OPERATORS[name.removeprefix("operator.")], args[0], args[1])
 
 
+@handles("itertools.repeat")
+def _repeat(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """One thing, as often as somebody asks for it."""
+    if not args:
+        return machine.opaque(name, site, tuple(keywords.values()))
+    return Sequence("list", None, parts.copy_of(site, args[0]))
+
+
 @handles("itertools.chain")
 def _chain(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]

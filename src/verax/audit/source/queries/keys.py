@@ -241,9 +241,12 @@ def constant_in(node: Node) -> str | None:
 
 @remembered
 def in_defaults(module: ast.AST) -> set[ast.AST]:
-    """All syntax in the defaults of parameters of a module's functions."""
+    """All syntax in the defaults of parameters of a module's functions, and of fields."""
     found: set[ast.AST] = set()
     for node in statements_in(module):
+        if isinstance(node, ast.ClassDef):
+            fields = [it for it in node.body if isinstance(it, ast.AnnAssign)]
+            found.update(it for field in fields if field.value for it in walked(field.value))
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             for default in (*node.args.defaults, *node.args.kw_defaults):
                 if default is not None:
