@@ -398,6 +398,35 @@ PROGRAMS = {
                 frames = jnp.where(over, jnp.repeat(new_frame[..., None], 4, -1), frames)
                 return Seen(game, frames)
         """,
+    "teams whose rows are mixed up": """
+        TEAM = ["scout", "medic", "chief"]
+
+        def gather(tree, names):
+            return jnp.stack([tree[name] for name in names]).reshape(-1, 4)
+
+        def by_names(x, names):
+            x = x.reshape(len(names), -1, 4)
+            found = {}
+            for i, name in enumerate(names):
+                found[name] = x[i]
+            return found
+
+        def mixed_up(w, seen):
+            x = (gather({name: seen[name] for name in TEAM}, TEAM) @ w).reshape(3, -1, 4)
+            return {"chief": x[0], "medic": x[1], "scout": x[2]}  # EN022
+
+        def as_they_came(w, seen):
+            x = (gather({name: seen[name] for name in TEAM}, TEAM) @ w).reshape(3, -1, 4)
+            return {"chief": x[2], "medic": x[1], "scout": x[0]}, by_names(x, TEAM)
+
+        def sorted_both_times(w, seen):
+            x = gather({name: seen[name] for name in TEAM}, sorted(TEAM)) @ w
+            x = x.reshape(3, -1, 4)
+            return {name: x[i] for i, name in enumerate(sorted(seen_names()))}
+
+        def seen_names():
+            return dict.fromkeys(TEAM)
+        """,
     "a ring with sizes of its own": """
         class Store(NamedTuple):
             rows: jax.Array

@@ -23,6 +23,7 @@ from . import (
     rows_in_other_order,
     same_step_bootstrapped,
     sampled_beyond_filled,
+    stacked_in_other_order,
     steps_misaligned,
     truncation_as_end,
 )
@@ -49,4 +50,5 @@ RULES: tuple[Rule, ...] = (
     probability_of_another.RULE,
     rows_in_other_order.RULE,
     replayed_otherwise.RULE,
+    stacked_in_other_order.RULE,
 )

@@ -116,6 +116,10 @@ def _same_elements(
         return value
     if name.endswith("sorted"):
         machine.convert(site, "sorted", value)
+        names = _known_names(value) if not keywords else None
+        if names is not None:
+            in_order: list[Value] = [Constant(it) for it in sorted(names)]
+            return Sequence("list", in_order, None, site.frame, machine.control)
     if isinstance(value, Mapping):
         return machine.opaque(name, site, (), traced=False)
     if not args:
@@ -127,6 +131,17 @@ def _same_elements(
         parts.hashed(machine, site, element)
         return Sequence("set", None, element, site.frame, machine.control)
     return Sequence("list", None, element, site.frame, machine.control, length_of(value))
+
+
+def _known_names(value: Value) -> list[str] | None:
+    """The strings of a container, or the keys of a dict, if all of them are known."""
+    if isinstance(value, Mapping):
+        keys = list(value.items) if not value.is_open else [None]
+    else:
+        items = value.items if isinstance(value, Sequence) else None
+        keys = [getattr(it, "value", None) for it in (items if items is not None else [None])]
+    names = [it for it in keys if isinstance(it, str)]
+    return names if len(names) == len(keys) else None
 
 
 @handles("builtins.list", "builtins.tuple")
