@@ -398,6 +398,19 @@ PROGRAMS = {
                 frames = jnp.where(over, jnp.repeat(new_frame[..., None], 4, -1), frames)
                 return Seen(game, frames)
         """,
+    "sums of powers of a discount": """
+        def of_what_was(gains):
+            powers = 0.97 ** jnp.arange(gains.shape[0])
+            return (powers * gains).cumsum() / powers  # EN003
+
+        def of_what_comes(gains, gamma):
+            powers = gamma ** jnp.arange(gains.shape[0])
+            return jnp.cumsum((powers * gains)[::-1])[::-1] / powers
+
+        def moving_average(gains, growth):
+            powers = growth ** jnp.arange(gains.shape[0])
+            return jnp.cumsum(powers * gains) / powers
+        """,
     "teams whose rows are mixed up": """
         TEAM = ["scout", "medic", "chief"]
 

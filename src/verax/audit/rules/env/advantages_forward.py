@@ -122,7 +122,56 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
                 engine=Engine.SOURCE,
             )
 
+    yield from _summed_forwards(facts)
 
+
+def _summed_forwards(facts: SourceFacts) -> Iterator[Verdict]:
+    """Sums `cumsum(x * w) / w` with weights `w = gamma ** t`: of all that was, and not discounted.
+
+    Only from the last step to the first does the division leave a discount.
+    """
+    from ...source.queries.nodes import all_nodes
+    from ...source.values import Data
+
+    sums = ("jax.numpy.cumsum", "ndarray.cumsum")
+    if not any(name in facts.calls_by_name for name in sums):
+        return
+    for node in all_nodes(facts):
+        if node.operation != "/" or len(node.inputs) != 2 or node.place is None:
+            continue
+        total, weights = node.inputs
+        product = total.inputs[0] if total.operation in sums and total.inputs else None
+        if product is None or product.operation != "*" or weights not in product.inputs:
+            continue
+        if _is_discount(facts, weights):
+            yield RULE.finding(
+                node.place,
+                current="the sum runs forwards in time, and the division by "
+                f"`{facts.name_of(Data(weights))}` makes earlier steps count more and more",
+                expected="returns add up what comes after a step: the sum runs from the last step "
+                "to the first",
+                fix="`jnp.cumsum(x[::-1])[::-1]`, with the axis of time in the brackets",
+                engine=Engine.SOURCE,
+            )
+
+
+def _is_discount(facts: SourceFacts, weights: Node) -> bool:
+    """Whether weights are powers of a number below one, by its value or its name."""
+    from ...source.queries.names import names_of
+    from ...source.values import Constant, Data
+
+    if weights.operation not in ("**", "jax.numpy.power") or len(weights.operands) != 2:
+        return False
+    base, times = weights.operands
+    if not isinstance(times, Data) or times.node.operation != "jax.numpy.arange":
+        return False
+    if isinstance(base, Constant):
+        return isinstance(base.value, float) and 0.0 < base.value < 1.0
+    names = names_of(facts, base.node, weights.frame) if isinstance(base, Data) else set[str]()
+    return any(not _DISCOUNTS.isdisjoint(words_of(name)) for name in names)
+
+
+_DISCOUNTS = frozenset("gamma discount discounts".split())
 _LEARNED = frozenset("params param parameters weights opt ema".split())
 
 
@@ -194,7 +243,7 @@ at the end of the rollout. A scan without `reverse=True` adds up the past instea
 same and training merely does not work.
 
 Reported when rewards and value estimates (by their names) enter a forward scan that feeds a part
-of its carry back through a factor.""",
+of its carry back through a factor. Also for `cumsum(x * w) / w` with powers of a discount.""",
     wrong="""\
 import jax
 import jax.numpy as jnp
