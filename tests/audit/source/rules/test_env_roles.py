@@ -304,6 +304,37 @@ PROGRAMS = {
 
             return from_the_end, from_the_beginning
         """,
+    "a module that is known where it acts, and not where it learns": """
+        import equinox as eqx
+
+        class Policy(eqx.Module):
+            cell: eqx.nn.GRUCell
+
+            def initial(self):
+                return jnp.zeros(8)
+
+            def __call__(self, memory, seen, blank):
+                memory = self.cell(seen, jnp.where(blank, self.initial(), memory))
+                return memory, memory.sum()
+
+        def act(policy, game, seen, keys):
+            def turn(carry, key):
+                game, seen, began, memory = carry
+                memory, move = policy(memory, seen, began)
+                game, after, ended = game.step(move, key)
+                return (game, after, ended, memory), (seen, began, ended)
+
+            return lax.scan(turn, (game, seen, True, policy.initial()), keys)[1]
+
+        def loss(policy, seen, blank):
+            again = lambda memory, it: policy(memory, *it)
+            return lax.scan(again, policy.initial(), (seen, blank))[1].mean()  # EN021
+
+        @eqx.filter_jit
+        def learn(policy, game, seen, keys):
+            seen, began, ended = act(policy, game, seen, keys)
+            return eqx.filter_grad(loss)(policy, seen, ended)
+        """,
     "a network that learns of the next step too": """
         def choose(w, seen):
             return seen @ w

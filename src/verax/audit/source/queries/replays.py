@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from ..events import Loop
 from ..frame import Frame, Region
 from ..graph import Node
-from ..values import nodes_of
+from ..values import Instance, nodes_of
 from .nodes import all_nodes, of_all_lanes
 from .resets import without_shape
 from .rollouts import recorded, slots
@@ -85,12 +85,23 @@ def _uses(facts: SourceFacts) -> dict[Hashable, list[Use]]:
             if frame.caller is not None and frame.called_at is not None:
                 given = tuple(node for it in frame.given.values() for node in nodes_of(it))
                 found[function].append(Use(given, frame.region, frame.caller, frame.called_at))
+                for called, rest in _as_method(frame):
+                    found[called].append(Use(rest, frame.region, frame.caller, frame.called_at))
     for node in all_nodes(facts):
         is_call = node.operation == "call" or node.operation.startswith(".")
         if is_call and len(node.inputs) > 1 and node.frame is not None and node.syntax is not None:
             called = node.operation, _plain(node.inputs[0])
             found[called].append(Use(node.inputs[1:], node.region, node.frame, node.syntax))
     return found
+
+
+def _as_method(frame: Frame) -> Iterator[tuple[Hashable, tuple[Node, ...]]]:
+    """What is called if it is a method, as where the class of its object is not known."""
+    first = next(iter(frame.given.values()), None)
+    if isinstance(first, Instance):
+        name = frame.name.rpartition(".")[2]
+        rest = tuple(node for it in list(frame.given.values())[1:] for node in nodes_of(it))
+        yield ("call" if name == "__call__" else f".{name}", _plain(first.node)), rest
 
 
 def _plain(node: Node) -> Node:
