@@ -282,6 +282,15 @@ RIGHT = {
             s22, s12, s11 = extended(blocks=(matrix.s22, matrix.s12, matrix.s11), layer=layer)
             return s11, s12, s22
         """,
+    "a function that is called for the other side": """
+        def after_split(root_a, root_b, cholesky_a):
+            return jnp.linalg.solve(cholesky_a, root_a) @ root_b
+
+        def without_b(root_a, root_b):
+            cholesky_b = jnp.linalg.cholesky(root_b @ root_b.T)
+            total = after_split(root_b, root_a, cholesky_b)
+            return total + 1.0
+        """,
     "keys of attention that were turned before": """
         class Attention:
             def __call__(self, hidden, shared, positions):

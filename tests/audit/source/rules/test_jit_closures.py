@@ -328,3 +328,33 @@ def test_a_global_that_a_loop_moves_on_between_calls():
         SCALE = scale
     """
     assert found("JT103", program) == [4]
+
+
+def test_what_traced_code_sets_before_it_reads_it_is_its_own():
+    program = """
+    class Energy:
+        def __init__(self, border):
+            self.border, self.fixed = border, 1.0
+
+        def update_border(self, t):
+            self.border = jnp.sin(t)
+
+        def loosen(self, fixed):
+            self.fixed = fixed
+
+        @functools.partial(jax.jit, static_argnums=0)
+        def update(self, x, t):
+            self.update_border(t)
+            return x + self.border
+
+        @functools.partial(jax.jit, static_argnums=0)
+        def scaled(self, x):
+            return x * self.fixed
+
+    def run(x, times):
+        energy = Energy(x)
+        for t in times:
+            x = energy.scaled(energy.update(x, t))
+        return x
+    """
+    assert found("JT103", program) == [18]

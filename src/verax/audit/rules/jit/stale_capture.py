@@ -25,10 +25,36 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     from ...source.events import Fact
 
     calls = [fact for fact in facts.events(Fact) if fact.kind == "captured"]
+    own = _set_while_tracing(facts)
+    calls = [_without(it, own) for it in calls]
     yield from _changed_between_calls(facts, calls)
     for call in calls:
         yield from _changed_by_loops(facts, call)
         yield from _changed_by_methods(facts, call)
+
+
+def _without(call: Fact, own: set[tuple[Class, str]]) -> Fact:
+    """A call without what traced code sets itself: what it reads is what it has set."""
+    from ...source.events import Fact
+    from ...source.values import Instance
+
+    captures = [
+        it
+        for it in call.data["captures"]
+        if not isinstance(it.holder, Instance) or (it.holder.cls, it.read.attribute) not in own
+    ]
+    return Fact(call.syntax, call.frame, call.kind, {**call.data, "captures": captures})
+
+
+def _set_while_tracing(facts: SourceFacts) -> set[tuple[Class, str]]:
+    from ...source.events import Mutation
+    from ...source.values import Instance
+
+    return {
+        (it.target.cls, _attribute(it))
+        for it in facts.events(Mutation)
+        if it.frame.is_staged and isinstance(it.target, Instance)
+    }
 
 
 def _changed_between_calls(facts: SourceFacts, calls: list[Fact]) -> Iterator[Finding]:

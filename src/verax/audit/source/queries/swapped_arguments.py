@@ -141,9 +141,29 @@ def _swapped(names: list[str], call: ast.Call) -> tuple[str, str] | None:
             is_new = of_one != other and of_other != one
             if is_keyword and not is_new:
                 continue
-            if is_permuted or min(len(one), len(other)) > 2:
+            if (is_permuted or min(len(one), len(other)) > 2) and not _are_roles(given, one, other):
                 return other, one
     return None
+
+
+def _are_roles(given: list[tuple[str, str, bool]], one: str, other: str) -> bool:
+    """Whether more arguments have the same two words exchanged: the call is for the other side.
+
+    `split(root_b, root_a, cholesky_b)` of `split(root_a, root_b, cholesky_a)` does for `b` what
+    the function says of `a`.
+    """
+    first, second = words_of(one), words_of(other)
+    differing = [pair for pair in zip(first, second, strict=False) if pair[0] != pair[1]]
+    if len(first) != len(second) or len(differing) != 1:
+        return False
+    a, b = differing[0]
+    turned = {a: b, b: a}
+    return any(
+        parameter not in (one, other)
+        and parameter != name
+        and [turned.get(it, it) for it in words_of(parameter)] == list(words_of(name))
+        for parameter, name, _ in given
+    )
 
 
 def _has_straight(callee: _Callee, call: ast.Call, pair: tuple[str, str]) -> bool:
