@@ -11,6 +11,7 @@ from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
+    from ...source.frame import Frame
     from ...source.parameters import NamedFunction
 
 _NAMES = ("axis", "axes", "keepdims")
@@ -26,10 +27,12 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     from ...source.queries.arrays import is_foreign
     from ...source.queries.reads import is_ignored
 
+    if facts.module.has_other_arrays:
+        return  # Their functions may have no such argument.
     own = {it.name: it for it in facts.module.syntax.body if isinstance(it, ast.FunctionDef)}
     for function, runs in facts.functions():
         for name in (it.arg for it in parameters(function)):
-            if name not in _NAMES or not is_ignored(function, name):
+            if name not in _NAMES or not is_ignored(function, name) or _is_agreed(runs[0]):
                 continue
             calls = _without(function, name, own)
             call = next((it for it in calls if not is_foreign(facts, runs[0], it)), None)
@@ -44,6 +47,15 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                     engine=Engine.SOURCE,
                     confidence=Confidence.LIKELY,
                 )
+
+
+def _is_agreed(run: Frame) -> bool:
+    """Whether a method has the parameters that a class above it asks for."""
+    from ...source.values import Class, Instance
+
+    owner, name = run.given.get("self"), getattr(run.function, "name", "")
+    lineage = owner.cls.lineage() if isinstance(owner, Instance) else ()
+    return sum(isinstance(it, Class) and name in it.attributes for it in lineage) > 1
 
 
 def _without(

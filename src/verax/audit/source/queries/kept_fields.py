@@ -59,7 +59,7 @@ def _of_function(frame: Frame, function: NamedFunction) -> Iterator[Kept]:
     for record in _records(function):
         for name, statement in once.items():
             end = statement.end_lineno or statement.lineno
-            is_later = end < record.syntax.lineno and not _is_set_before(function, record)
+            is_later = end < record.syntax.lineno and not _is_set_before(function, record, name)
             old = _held(frame, record.owner, name)
             if not is_later or not record.keeps(name, old is not None):
                 continue
@@ -128,13 +128,19 @@ def _of_call(call: ast.Call, fields: dict[str, frozenset[str]]) -> Iterator[_Rec
             yield _Record(call, owners.pop(), named, frozenset())
 
 
-def _is_set_before(function: NamedFunction, record: _Record) -> bool:
-    """Whether the older record's name gets another value before a record is made from it."""
+def _is_set_before(function: ast.AST, record: _Record, field: str) -> bool:
+    """Whether the older record, or its field, gets another value before the new record is made."""
+
+    def is_set(it: ast.AST) -> bool:
+        if isinstance(it, ast.Name):
+            return it.id == record.owner
+        return isinstance(it, ast.Attribute) and _is_field(it, record.owner, field)
+
     return any(
-        isinstance(it, ast.Name)
-        and it.id == record.owner
+        isinstance(it, (ast.Name, ast.Attribute))
         and isinstance(it.ctx, ast.Store)
         and it.lineno < record.syntax.lineno
+        and is_set(it)
         for it in walked(function)
     )
 

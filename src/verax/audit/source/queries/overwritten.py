@@ -73,9 +73,28 @@ def _of_run(function: ast.AST, frame: Frame, pairs: list[StoredTwice]) -> Iterat
         if old.node.operation == "gradient":
             yield Overwritten(name, *places, "", is_gradient=True)
         elif isinstance(first.targets[0], ast.Name) and isinstance(second.targets[0], ast.Name):
-            source = _start_again(frame, name, old.node, new)
+            sources = _start_again(frame, name, old.node, new)
+            source = next((it for it in sources if not _may_act(frame, pair, it)), "")
             if source and source not in _called(second.value):
                 yield Overwritten(name, *places, source, is_gradient=False)
+
+
+def _may_act(frame: Frame, pair: StoredTwice, source: str) -> bool:
+    """Whether what computes the first value may do so for what it does to something else.
+
+    Arrays of JAX do not change; of other libraries' things nobody knows.
+    """
+    value = frame.environment.get(source)
+    if isinstance(value, Data) and value.is_array:
+        return False
+    return frame.module.has_other_arrays or source in _owners(pair.first.value)
+
+
+def _owners(expression: ast.expr) -> set[str]:
+    """The names whose methods an expression calls: `figure.add_subplot(2)`."""
+    called = [it.func for it in walked(expression) if isinstance(it, ast.Call)]
+    owners = [it.value for it in called if isinstance(it, ast.Attribute)]
+    return {it.id for it in owners if isinstance(it, ast.Name)}
 
 
 def _called(expression: ast.expr) -> set[str]:
@@ -90,15 +109,14 @@ def _part(statement: ast.Assign, value: Value, name: str) -> Value | None:
     return next((it for at, it in parts if isinstance(at, ast.Name) and at.id == name), None)
 
 
-def _start_again(frame: Frame, name: str, old: Node, new: Value | None) -> str:
-    """What a new value is computed from that an old one was computed from too, as its name."""
+def _start_again(frame: Frame, name: str, old: Node, new: Value | None) -> Iterator[str]:
+    """What a new value is computed from that an old one was computed from too, by name."""
     names = names_in(frame, name)
     made_from = set(islice(old.ancestors(), 300)) - {old}
     for node in nodes_of(new) if new is not None else ():
         for it in _operands(frame, node):
             if it in made_from and it in names:
-                return names[it]
-    return ""
+                yield names[it]
 
 
 def _operands(frame: Frame, node: Node) -> Iterator[Node]:

@@ -73,12 +73,29 @@ def surrounds(loop: Region, event: Event) -> bool:
 
 def has_many_turns(loop: Region) -> bool:
     """Whether a loop is neither short nor through things that are written down one by one."""
+    syntax = loop.details.get("syntax")
+    if isinstance(syntax, (ast.For, ast.While)) and _is_left(syntax.body):
+        return False
     iterated = loop.details.get("iterated")
     if not isinstance(iterated, Sequence):
         return True
     if isinstance(iterated.length, int) and iterated.length < FEW:
         return False
     return iterated.items is None
+
+
+def _is_left(body: list[ast.stmt]) -> bool:
+    """Whether statements leave the loop around them, unless something is raised: a second try."""
+    for statement in body:
+        if isinstance(statement, (ast.Break, ast.Return, ast.Raise)):
+            return True
+        if isinstance(statement, ast.Try) and (
+            _is_left(statement.body) or _is_left(statement.orelse)
+        ):
+            return True
+        if isinstance(statement, ast.With) and _is_left(statement.body):
+            return True
+    return False
 
 
 def loops_of(node: Node) -> list[Region]:
