@@ -105,6 +105,13 @@ RIGHT = {
             covered = (scores <= levels) * groups
             return jnp.where(jnp.mean(groups) > 0, jnp.mean(covered) / jnp.mean(groups), 0.0)
         """,
+    "a part of each picture": """
+        def through_quadrant(flux):
+            rows, columns = flux.shape[-2] // 2, flux.shape[-1] // 2
+            ones, zeros = jnp.ones((rows, columns)), jnp.zeros((rows, columns))
+            pixel_mask = jnp.block([[ones, zeros], [zeros, zeros]])
+            return jnp.mean(pixel_mask * flux, axis=(-2, -1))
+        """,
     "each row on its own, and masked": """
         def layer_norm(x, mask):
             centred = x - x.mean(axis=-1, keepdims=True)
