@@ -301,3 +301,30 @@ def test_a_loop_that_tries_again_compiles_once():
         return x
     """
     assert found("JT304", program) == [14]
+
+
+def test_a_method_that_takes_a_key_and_leaves_it_alone():
+    program = """
+    class Layer:
+        def init_state(self, shape, key):
+            return jax.random.normal(key, shape)
+
+        def init_out(self, shape, *, key=None):
+            return jnp.zeros(shape)
+
+        def init_trace(self, shape, *, key=None):
+            return jax.random.normal(key, shape)
+
+    def started(layers, shape, key):
+        for key, layer in zip(jax.random.split(key, len(layers)), layers):
+            state = layer.init_state(shape, key=key)
+            out = layer.init_out(shape, key=key)
+            yield state, out
+
+    def traced(layers, shape, key):
+        for key, layer in zip(jax.random.split(key, len(layers)), layers):
+            state = layer.init_state(shape, key=key)
+            trace = layer.init_trace(shape, key=key)
+            yield state, trace
+    """
+    assert found("RK001", program) == [20]

@@ -10,6 +10,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from ..classes import innermost_function
+from ..parameters import FunctionSyntax
+from ..remember import walked
 from ..values import Data, Value, leaves
 
 if TYPE_CHECKING:
@@ -66,6 +69,8 @@ def consumed_outside(
     if args and (method in _FIRST or (not name and _is_key(args[0]))):
         given.append(args[0])
     drawing = _drawing(site, name)
+    if drawing and _leave_keys_alone(machine, drawing):
+        drawing = ""
     if name.startswith(_SAMPLERS) or drawing:
         taken = (*args, *keywords.values())
         given += [it for it in taken if isinstance(it, Data) and it.node.is_key]
@@ -96,6 +101,21 @@ def _drawing(site: Site, name: str) -> str:
     else:
         written = called.id if isinstance(called, ast.Name) else ""
     return "" if _DRAWING.isdisjoint(written.lower().split("_")) else written
+
+
+def _leave_keys_alone(machine: Interpreter, method: str) -> bool:
+    """Whether there are classes with a method of this name, and none of these reads its key."""
+    methods = [cls.attributes[method] for cls in machine.record.classes if method in cls.attributes]
+    functions = [innermost_function(it) for it in methods]
+    return bool(functions) and not any(it is None or _reads_key(it.syntax) for it in functions)
+
+
+def _reads_key(function: FunctionSyntax) -> bool:
+    body = function.body if isinstance(function.body, list) else [function.body]
+    names = (it.id for part in body for it in walked(part) if isinstance(it, ast.Name))
+    return function.args.kwarg is not None or any(
+        name in _NAMES or name.endswith(("_key", "_rng")) for name in names
+    )
 
 
 def may_be_key(value: Data) -> bool:
