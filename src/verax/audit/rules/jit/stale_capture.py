@@ -222,7 +222,7 @@ def _is_built_up(facts: SourceFacts, method: ast.FunctionDef) -> bool:
         callers = [getattr(it.function, "name", "") for it in frame.callers()]
         if "__init__" in callers:
             return True
-    called = [it for it in runs if it.caller is not None]
+    called = [it for it in runs if it.called_at is not None]
     return method.name.startswith("_") and bool(called) and all(map(_is_of_new_object, called))
 
 
