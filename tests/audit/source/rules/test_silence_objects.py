@@ -192,7 +192,7 @@ def test_methods_of_one_decorator_that_call_each_other():
 
     class Unprepared:
         def __init__(self, points):
-            self.border = None
+            self.border = {"y": jnp.zeros(3)}
             self.whole = jax.tree.map(lambda a, b: a + b, self.border, {"x": points})
     """
     assert found("PT203", program) == [38]
