@@ -54,14 +54,6 @@ WRONG = {
             weights = jnp.linspace(0.0, 1.0, 4)
             return table.weigh(weights.astype(jnp.int32), indices)  # DF121
         """,
-    "three letters in another order": """
-        def attend(q, k, v):
-            return jax.nn.softmax(q @ k.T / q.shape[-1] ** 0.5) @ v
-
-        def layer(params, x):
-            q, k, v = (x @ params[it] for it in "qkv")
-            return attend(k, q, v)  # DF121
-        """,
     "results of an object that is called": """
         import equinox as eqx
 
@@ -172,6 +164,26 @@ RIGHT = {
             there = Graph(nodes, senders, receivers)
             back = Graph(nodes=nodes, senders=receivers, receivers=senders)
             return there, back
+        """,
+    "letters in another order, which mathematics may mean": """
+        def attend(q, k, v):
+            return jax.nn.softmax(q @ k.T / q.shape[-1] ** 0.5) @ v
+
+        def layer(params, x):
+            q, k, v = (x @ params[it] for it in "qkv")
+            return attend(k, q, v)
+        """,
+    "sides of an operator that is reflected": """
+        def power(lhs, rhs):
+            return lhs**rhs
+
+        class Vector:
+            def __init__(self, parts):
+                self.parts = parts
+
+            def __rpow__(self, rhs):
+                lhs = self.parts
+                return power(rhs, lhs)
         """,
     "a partial takes its arguments elsewhere": """
         def mixed(weight, value, other_weight):

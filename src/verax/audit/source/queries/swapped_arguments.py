@@ -130,7 +130,6 @@ def _plain(name: str) -> str:
 
 def _swapped(names: list[str], call: ast.Call) -> tuple[str, str] | None:
     given = [it for it in _given(names, call) if it[0] and it[1]]
-    is_permuted = len(given) > 2 and {it[0] for it in given} == {it[1] for it in given}
     for number, (one, of_one, is_keyword) in enumerate(given):
         for other, of_other, _ in given[number + 1 :]:
             if _plain(of_one) != other or _plain(of_other) != one or one == other:
@@ -141,7 +140,8 @@ def _swapped(names: list[str], call: ast.Call) -> tuple[str, str] | None:
             is_new = of_one != other and of_other != one
             if is_keyword and not is_new:
                 continue
-            if (is_permuted or min(len(one), len(other)) > 2) and not _are_roles(given, one, other):
+            # Short names say too little: `f(n, m)` is as often meant as not.
+            if min(len(one), len(other)) > 2 and not _are_roles(given, one, other):
                 return other, one
     return None
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 # Who takes these the other way round may mean it: the axes of a picture, two sides of something.
 SIDES = frozenset(
     "left right leftmost rightmost first second low high lower upper one two row col rows cols "
-    "width height min max old new source target start end real imag sin cos fwd bwd".split()
+    "width height min max old new source target start end real imag sin cos fwd bwd "
+    "lhs rhs".split()
 )
 
 # What is called so turns things round on purpose.
