@@ -29,13 +29,19 @@ def names_once(function: NamedFunction, names: Iterable[str]) -> bool:
     All of them have to be the function's own. `keys[0]` and `keys[1]` are different parts.
     """
     wanted = frozenset(names)
-    if not wanted <= own_names(function):
+    if not wanted <= own_names(function) | _comprehended(function):
         return False
     try:
         _Ways(wanted).block(function.body, {})
     except _TwiceError:
         return False
     return True
+
+
+def _comprehended(function: NamedFunction) -> set[str]:
+    """The variables of a function's comprehensions."""
+    targets = [it.target for it in walked(function) if isinstance(it, ast.comprehension)]
+    return {it.id for target in targets for it in walked(target) if isinstance(it, ast.Name)}
 
 
 class _Ways:

@@ -12,6 +12,7 @@ from ...words import words_of
 from ..frame import Frame
 from ..remember import remembered, walked
 from ..text import text_of
+from ..values import Data, Sequence
 from .loops import frames_by_call
 
 if TYPE_CHECKING:
@@ -59,9 +60,16 @@ def _of_returns(frame: Frame, function: ast.AST) -> Iterator[Swapped]:
     for number, (syntax, names) in enumerate(returns):
         for first, others in returns[:number]:
             pair = _swapped(names, others)
-            if pair is not None:
+            if pair is not None and _has_array(frame, syntax) and _has_array(frame, first):
                 yield Swapped(frame.place(syntax), pair, frame.place(first))
                 return
+
+
+def _has_array(frame: Frame, returned: ast.Return) -> bool:
+    """Whether an array is returned; other things change places for many good reasons."""
+    value = next((it for syntax, it in frame.returns if syntax is returned), None)
+    items = value.items if isinstance(value, Sequence) else None
+    return any(isinstance(it, Data) and (it.is_array or bool(it.traced)) for it in items or ())
 
 
 @remembered
