@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Quotients of a sum that keeps an axis and one over everything, with the same weights."""
     from ...source.queries.arrays import array_in_words
-    from ...source.queries.weighted_means import divided_by_all
+    from ...source.queries.numbers.weighted_means import divided_by_all
     from ...source.values import Data
 
     for it in divided_by_all(facts):

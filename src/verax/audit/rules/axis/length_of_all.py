@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Norms over all axes of vectors that are then compared with others."""
     from ...source.queries.arrays import array_in_words
-    from ...source.queries.lengths import divided_by_one_length
+    from ...source.queries.numbers.lengths import divided_by_one_length
     from ...source.values import Data
 
     for it in divided_by_one_length(facts):

@@ -46,7 +46,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, where both are computed from one value of at least two axes."""
     from ...source.queries.arrays import array_in_words
     from ...source.queries.nodes import all_nodes
-    from ...source.queries.standardised import centred_by_all
+    from ...source.queries.numbers.standardised import centred_by_all
     from ...source.values import Data
 
     for node, of, mean in centred_by_all(all_nodes(facts)):

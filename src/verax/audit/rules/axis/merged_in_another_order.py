@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Patterns of einops that put heads or patches together the other way round."""
-    from ...source.queries.merged_axes import reordered
+    from ...source.queries.numbers.merged_axes import reordered
 
     for it in reordered(facts):
         names, before = (f"({' '.join(group)})" for group in (it.names, it.before))

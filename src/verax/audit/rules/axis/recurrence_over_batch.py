@@ -103,7 +103,7 @@ def _backwards_over_lanes(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
     Lanes have no order, so that nobody means to go through them backwards.
     """
     from ...source.queries.arrays import array_in_words
-    from ...source.queries.loops import paired_leaves
+    from ...source.queries.loops.bodies import paired_leaves
     from ...source.values import Constant, leaves
 
     reverse = loop.options.get("reverse")

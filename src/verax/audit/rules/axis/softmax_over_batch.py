@@ -38,7 +38,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by the names that axes have where a softmax is called."""
     from ...source.axes import names_of
     from ...source.queries.arrays import array_in_words, axis_argument, calls_of
-    from ...source.queries.normalisers import is_taken_from_its_own
+    from ...source.queries.numbers.normalisers import is_taken_from_its_own
     from ...source.values import Data
 
     for call in calls_of(facts, "softmax", "log_softmax", "logsumexp"):

@@ -70,7 +70,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Squeezes without an axis of arrays whose axes are named, where a run tells their sizes."""
     from ...source.axes import names_of
     from ...source.queries.arrays import array_in_words, calls_of
-    from ...source.queries.maps import is_called_for_real
+    from ...source.queries.loops.maps import is_called_for_real
     from ...source.shapes.names import name_of
     from ...source.values import Data
 

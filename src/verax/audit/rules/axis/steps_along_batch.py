@@ -70,7 +70,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Running sums and differences along a named axis without an order."""
     from ...source.axes import names_of
     from ...source.queries.arrays import array_in_words
-    from ...source.queries.neighbours import neighbour_relations
+    from ...source.queries.numbers.neighbours import neighbour_relations
 
     for place, array, axis, what in neighbour_relations(facts):
         names = names_of(array.node.shape)

@@ -47,7 +47,7 @@ def check(facts: Facts) -> Iterator[Verdict]:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, where shapes tell what is kept and what is lost."""
     from ...source.queries.arrays import array_in_words, shape_in_words
-    from ...source.queries.totals import totals_among_elements
+    from ...source.queries.numbers.totals import totals_among_elements
     from ...source.values import Data
 
     for total, element, outer in totals_among_elements(facts):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Values that a loop of Python's adds to, and that have more axes after the first turn."""
     from ...source.events import Fact
-    from ...source.queries.loops import paired_leaves, shown_shape
+    from ...source.queries.loops.bodies import paired_leaves, shown_shape
     from ...source.values import Data
 
     for fact in facts.events(Fact):

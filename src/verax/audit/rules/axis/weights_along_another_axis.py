@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Sums of values with the weights of a softmax along another axis."""
-    from ...source.queries.weighted_sums import summed_otherwise
+    from ...source.queries.numbers.weighted_sums import summed_otherwise
 
     for it in summed_otherwise(facts):
         made, used = it.weights.place, it.sum.place
@@ -45,7 +45,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _distributions(facts: SourceFacts) -> Iterator[Finding]:
     """Chances that are drawn from along another axis than the one along which they add up."""
-    from ...source.queries.distributions import misused
+    from ...source.queries.numbers.distributions import misused
 
     for it in misused(facts):
         made, used = it.made.place, it.used.place

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Calls in which each of two arguments has the name of the other's parameter."""
-    from ...source.queries.swapped_arguments import swapped_arguments
+    from ...source.queries.lost.swapped_arguments import swapped_arguments
 
     for it in swapped_arguments(facts):
         one, other = it.names

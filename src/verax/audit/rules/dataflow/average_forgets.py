@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Averages in which parameters that were just updated weigh more than half."""
-    from ...source.queries.forgetful_averages import forgetful_averages
+    from ...source.queries.training.forgetful_averages import forgetful_averages
 
     for it in forgetful_averages(facts):
         yield RULE.finding(

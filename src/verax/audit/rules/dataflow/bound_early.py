@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Partials of a value that is updated before they are used."""
-    from ...source.queries.bound_early import bound_early
+    from ...source.queries.lost.bound_early import bound_early
 
     for it in bound_early(facts):
         yield RULE.finding(

@@ -74,7 +74,7 @@ def _mask(factor: Value) -> tuple[Node, bool] | None:
 
 def _plain(node: Node) -> Node:
     """A flag without its type, and without axes that it was given."""
-    from ...source.queries.resets import without_shape
+    from ...source.queries.episodes.resets import without_shape
 
     node = without_shape(node)
     while node.operation in _CASTS and node.inputs:

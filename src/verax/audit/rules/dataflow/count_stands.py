@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Counts that start at zero, are read in a step, and never get another value."""
-    from ...source.queries.standing_counters import standing_counters
+    from ...source.queries.training.standing_counters import standing_counters
 
     for it in standing_counters(facts):
         yield RULE.finding(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Values from which their own mean is taken, and that another's deviation divides."""
     from ...source.queries.nodes import all_nodes
-    from ...source.queries.standardised import scaled_by_another
+    from ...source.queries.numbers.standardised import scaled_by_another
     from ...source.values import Data
 
     for node, of, measured in scaled_by_another(all_nodes(facts)):

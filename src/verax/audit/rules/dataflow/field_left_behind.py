@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Fields that new records take as they are, beside others that are selected."""
-    from ...source.queries.left_behind import left_behind
+    from ...source.queries.lost.left_behind import left_behind
 
     for it in left_behind(facts):
         yield RULE.finding(

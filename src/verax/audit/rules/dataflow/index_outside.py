@@ -76,7 +76,7 @@ def _is_meant(facts: Facts, access: Access) -> bool:
 
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Accesses at a counter plus something, where the counter alone goes to the end."""
-    from ...source.queries.outside import outside
+    from ...source.queries.numbers.outside import outside
 
     for it in outside(facts):
         name = facts.name_of(it.array)
@@ -97,8 +97,8 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
 def _choices(facts: SourceFacts) -> Iterator[Finding]:
     """Numbers that choose among branches, or elements, and can be beyond the last of them."""
     from ...source.events import Fact
-    from ...source.queries.counters import indexed_axes
-    from ...source.queries.integers import Integers
+    from ...source.queries.loops.counters import indexed_axes
+    from ...source.queries.numbers.integers import Integers
     from ...source.shapes.shape import size_of
     from ...source.values import Data
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Softmaxes of logits that know nothing of the mask which comes after."""
-    from ...source.queries.masks import masked_after_softmax
+    from ...source.queries.numbers.masks import masked_after_softmax
 
     for softmax, masked in masked_after_softmax(facts):
         if masked.node.place is not None:

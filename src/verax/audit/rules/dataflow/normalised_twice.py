@@ -55,8 +55,8 @@ def _where_they_part(
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by reading."""
-    from ...source.queries.meaning import first_behind, normalised
     from ...source.queries.nodes import all_nodes, nodes_apart
+    from ...source.queries.numbers.meaning import first_behind, normalised
     from ...source.queries.sameness import Sameness
 
     same = Sameness()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Chains that clip steps for gradients, and schedules that are asked for one step only."""
-    from ...source.queries.optimiser_parts import clipped_after, rates_asked_once
+    from ...source.queries.training.optimiser_parts import clipped_after, rates_asked_once
 
     for clip, name in clipped_after(facts):
         if clip.place is not None:

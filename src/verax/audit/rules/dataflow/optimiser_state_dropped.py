@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Updates whose second result nothing reads."""
-    from ...source.queries.optimisers import dropped_states
+    from ...source.queries.training.optimisers import dropped_states
 
     for it in dropped_states(facts):
         yield RULE.finding(

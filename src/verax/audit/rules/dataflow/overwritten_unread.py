@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Names that are given a value anew, from what the unread one was made of."""
-    from ...source.queries.overwritten import overwritten_values
+    from ...source.queries.lost.overwritten import overwritten_values
 
     for it in overwritten_values(facts):
         lost = f"line {it.computed.line}"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Means over masked values, and means that are taken from values before these are masked."""
-    from ...source.queries.masks import averaged_with_padding, centred_with_padding
+    from ...source.queries.numbers.masks import averaged_with_padding, centred_with_padding
 
     for mean, masked in averaged_with_padding(facts):
         if mean.place is not None:

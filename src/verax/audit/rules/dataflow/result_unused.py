@@ -30,7 +30,7 @@ _FOR_EFFECT = frozenset(
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Statements that are such a call, inside of a function."""
-    from ...source.queries.dropped_states import dropped_versions
+    from ...source.queries.lost.dropped_states import dropped_versions
 
     for event, name in dropped_versions(facts):
         if _is_dropped(event):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Assignments with the names that a function returns, in another order."""
-    from ...source.queries.swapped_results import swapped_results
+    from ...source.queries.lost.swapped_results import swapped_results
 
     for it in swapped_results(facts):
         one, other = it.names

@@ -85,7 +85,7 @@ _FIXES = {
 
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """The same, by reading."""
-    from ...source.queries.logarithms import of_saturated
+    from ...source.queries.numbers.logarithms import of_saturated
     from ...source.values import Data
 
     for it in of_saturated(facts):

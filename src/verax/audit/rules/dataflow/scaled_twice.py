@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Means over weights that sum to one, and coefficients that a helper has applied already."""
     from ...source.queries.nodes import nodes_apart
-    from ...source.queries.scaling import averaged_weights, scaled_twice
+    from ...source.queries.numbers.scaling import averaged_weights, scaled_twice
 
     for mean, weights in averaged_weights(facts):
         if mean.place is not None:

@@ -128,7 +128,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 def _of_logarithms(facts: SourceFacts) -> Iterator[Finding]:
     """Calls of what takes probabilities on their logarithms, and the other way round."""
     from ...source.queries.handing import handed_in_at
-    from ...source.queries.meaning import first_behind, is_log_probability, is_probability
+    from ...source.queries.numbers.meaning import first_behind, is_log_probability, is_probability
     from ...source.values import Data
     from ...source.values import Value as SourceValue
 
@@ -184,7 +184,7 @@ _TAKES_LOGARITHMS = {
 
 
 def _made_by(kind: str, node: Node) -> Node | None:
-    from ...source.queries.meaning import first_behind
+    from ...source.queries.numbers.meaning import first_behind
 
     return first_behind(node, lambda it: it.operation == f"jax.nn.{kind}")
 

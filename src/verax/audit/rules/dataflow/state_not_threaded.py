@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Calls that give a new version of one of their arguments to a name that is never read."""
-    from ...source.queries.dropped_carries import dropped_carries
-    from ...source.queries.kept_fields import kept_fields
-    from ...source.queries.stale_averages import stale_averages
-    from ...source.queries.threading import dropped_once
-    from ...source.queries.versions import unthreaded
+    from ...source.queries.lost.dropped_carries import dropped_carries
+    from ...source.queries.lost.kept_fields import kept_fields
+    from ...source.queries.lost.threading import dropped_once
+    from ...source.queries.lost.versions import unthreaded
+    from ...source.queries.training.stale_averages import stale_averages
 
     told: set[Place] = set()
     for it in unthreaded(facts):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """`init` with one tree of parameters, `update` with the gradients of another one."""
-    from ...source.queries.other_trees import states_of_other_trees
+    from ...source.queries.training.other_trees import states_of_other_trees
 
     for it in states_of_other_trees(facts):
         yield RULE.finding(

@@ -81,8 +81,8 @@ _FIXES = {
 
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Logarithms of what holds zeros that the program has put there, means of empty segments."""
-    from ...source.queries.empty_segments import by_empty_segments
-    from ...source.queries.logarithms import of_zero
+    from ...source.queries.numbers.empty_segments import by_empty_segments
+    from ...source.queries.numbers.logarithms import of_zero
     from ...source.values import Data
 
     for quotient, count in by_empty_segments(facts):

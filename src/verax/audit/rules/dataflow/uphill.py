@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Chains of transformations that all keep the sign, where their updates are added."""
-    from ...source.queries.uphill import uphill
+    from ...source.queries.training.uphill import uphill
 
     for chain, applied in uphill(facts):
         yield RULE.finding(
@@ -31,7 +31,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _by_hand(facts: SourceFacts) -> Iterator[Finding]:
     """Parameters to which their gradient is added, where the loss is an error."""
-    from ...source.queries.climbing import climbs
+    from ...source.queries.gradients.climbing import climbs
 
     for it in climbs(facts):
         place = it.step.place

@@ -61,11 +61,11 @@ def _beside(own: Place | None, step: Step) -> Place | None:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by reading."""
-    from ...source.queries.dropped import dropped_values
-    from ...source.queries.overwritten_terms import overwritten_terms
-    from ...source.queries.unread_gradients import unread_gradients
-    from ...source.queries.unread_parameters import unread_parameters
-    from ...source.queries.unread_versions import unread_versions
+    from ...source.queries.gradients.unread_gradients import unread_gradients
+    from ...source.queries.lost.dropped import dropped_values
+    from ...source.queries.lost.overwritten_terms import overwritten_terms
+    from ...source.queries.lost.unread_versions import unread_versions
+    from ...source.queries.training.unread_parameters import unread_parameters
 
     elements = list(dropped_values(facts))
     known = {it.place for it in elements}

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Names that get a value which nothing reads."""
-    from ...source.queries.dropped import dropped_values
-    from ...source.queries.unread_values import unread_containers, unread_values
-    from ...source.queries.unread_versions import unread_versions
-    from ...source.queries.versions import unthreaded
+    from ...source.queries.lost.dropped import dropped_values
+    from ...source.queries.lost.unread_values import unread_containers, unread_values
+    from ...source.queries.lost.unread_versions import unread_versions
+    from ...source.queries.lost.versions import unthreaded
 
     found = list(unread_values(facts))
     # Where something is used in its place, that is told at that place.

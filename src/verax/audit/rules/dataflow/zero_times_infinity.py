@@ -68,7 +68,7 @@ def _is_mask(facts: SourceFacts, node: Node) -> bool:
 
     Of truth values themselves JAX's compiler makes a choice, which is right.
     """
-    from ...source.queries.masks import mask_name
+    from ...source.queries.numbers.masks import mask_name
     from ...source.values import Constant, Data
 
     while node.operation.rpartition(".")[2] in _KEEPING and node.inputs:

@@ -96,9 +96,9 @@ def _is_flipped(value: Value) -> bool:
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Forward scans over rewards and values that discount what was."""
     from ...source.events import Loop
-    from ...source.queries.loops import body_frame, paired_leaves
+    from ...source.queries.episodes.recurrence import trains
+    from ...source.queries.loops.bodies import body_frame, paired_leaves
     from ...source.queries.names import local_name
-    from ...source.queries.recurrence import trains
     from ...source.values import Constant
 
     for loop in facts.events(Loop):
@@ -177,7 +177,7 @@ _LEARNED = frozenset("params param parameters weights opt ema".split())
 
 def _estimates(facts: SourceFacts, loop: Loop) -> bool:
     """Whether rewards and estimates of value are scanned, in the order in which they came."""
-    from ...source.queries.loops import behind, body_frame
+    from ...source.queries.loops.bodies import behind, body_frame
     from ...source.queries.names import names_of
     from ...source.values import leaves
 

@@ -11,12 +11,12 @@ from .._rule import Rule
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...source.graph import Node
-    from ...source.queries.targets import Target
+    from ...source.queries.episodes.targets import Target
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Targets from a record with a flag for the end of an episode, which has no part in them."""
-    from ...source.queries.targets import (
+    from ...source.queries.episodes.targets import (
         ends_beside,
         estimates,
         is_called_going_on,
@@ -41,7 +41,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _discounted_at(target: Target) -> Place | None:
     """Where one discount for all steps is made, if that has a place of its own."""
-    from ...source.queries.targets import factors, is_filled
+    from ...source.queries.episodes.targets import factors, is_filled
     from ...source.values import Data
 
     made = [it.node for it in factors(target.product) if isinstance(it, Data)]
@@ -50,9 +50,9 @@ def _discounted_at(target: Target) -> Place | None:
 
 def _is_told(facts: SourceFacts, target: Target) -> bool:
     """Whether flags come in somewhere: in the estimate, or where the target is used."""
+    from ...source.queries.episodes.targets import is_called_going_on, is_end, is_filled
     from ...source.queries.names import names_of
     from ...source.queries.nodes import all_nodes, users_of
-    from ...source.queries.targets import is_called_going_on, is_end, is_filled
 
     def is_flag(node: Node) -> bool:
         if is_filled(node, target.frame):
@@ -82,7 +82,7 @@ def _is_told(facts: SourceFacts, target: Target) -> bool:
 
 def _takes_back(node: Node, target: Target) -> bool:
     """Whether another part of a sum is made from what the target estimates."""
-    from ...source.queries.targets import factors
+    from ...source.queries.episodes.targets import factors
     from ...source.values import Data
 
     estimated = [it.node for it in factors(target.product) if isinstance(it, Data)]

@@ -35,9 +35,9 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 def _continued(facts: SourceFacts) -> Iterator[tuple[Node, Node]]:
     """The values of all steps, each with the one that comes after the last of them."""
     from ...source.events import Loop
-    from ...source.queries.loops import paired_leaves
+    from ...source.queries.episodes.targets import factors, targets
+    from ...source.queries.loops.bodies import paired_leaves
     from ...source.queries.positions import is_one_row, position
-    from ...source.queries.targets import factors, targets
     from ...source.values import Constant, Data
 
     for call in facts.calls(("jax.numpy.concatenate", "jax.numpy.append")):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Targets whose estimate is multiplied by the flag, or chosen where it is set."""
-    from ...source.queries.targets import targets
+    from ...source.queries.episodes.targets import targets
 
     for it in targets(facts):
         flag, product = _keeps(facts, it.product, it.frame)
@@ -35,7 +35,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _keeps(facts: SourceFacts, product: Node, frame: Frame) -> tuple[str, Node]:
     """The flag that an estimate is kept by, and where; empty if there is none."""
-    from ...source.queries.targets import factors, is_discounted, is_end
+    from ...source.queries.episodes.targets import factors, is_discounted, is_end
     from ...source.values import Data
 
     for factor in factors(product):

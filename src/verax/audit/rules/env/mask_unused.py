@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Carried flags that decide about nothing but themselves."""
     from ...source.events import Loop
-    from ...source.queries.loops import body_frame, paired_leaves
+    from ...source.queries.loops.bodies import body_frame, paired_leaves
     from ...source.queries.names import local_name
 
     for loop in facts.events(Loop):
@@ -50,7 +50,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _unmasked(facts: SourceFacts) -> Iterator[Finding]:
     """Sums that lanes add to when they are through, in a loop that keeps a flag for that."""
-    from ...source.queries.latches import unmasked_sums
+    from ...source.queries.episodes.latches import unmasked_sums
     from ...source.values import Data
 
     for it in unmasked_sums(facts):
@@ -94,7 +94,7 @@ def _is_mask(facts: SourceFacts, after: Data, frame: Frame, name: str) -> bool:
 def _is_used(facts: SourceFacts, loop: Loop, before: Data, after: Data) -> bool:
     """Whether anything is made from a part of a carry but its own next value."""
     from ...source.graph import sources
-    from ...source.queries.loops import paired_leaves
+    from ...source.queries.loops.bodies import paired_leaves
     from ...source.queries.nodes import all_nodes
     from ...source.values import nodes_of
 

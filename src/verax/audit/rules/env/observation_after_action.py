@@ -61,7 +61,7 @@ def _is_replaced(record: Node, depth: int = 0) -> bool:
 
 def _fields(value: Value) -> dict[str, Node] | None:
     """What a transition observes, does and observes next, if a value is one."""
-    from ...source.queries.structure import parts_of
+    from ...source.queries.structures.structure import parts_of
     from ...source.values import Data, Instance, Mapping, Sequence
 
     is_record = isinstance(value, (Instance, Mapping)) or (

@@ -13,12 +13,12 @@ from .._rule import Rule
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...source.graph import Node
-    from ...source.queries.resets import Reset
+    from ...source.queries.episodes.resets import Reset
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Steps that return a state after a reset together with an observation from before it."""
-    from ...source.queries.resets import resets
+    from ...source.queries.episodes.resets import resets
 
     chosen = [it for it in resets(facts) if not it.is_reversed]
     yield from _in_replaced(facts, chosen)

@@ -12,12 +12,12 @@ from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
-    from ...source.queries.updates import Part, Update
+    from ...source.queries.episodes.updates import Part, Update
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """New states of which flags gate most parts, and let one go on."""
-    from ...source.queries.updates import updates
+    from ...source.queries.episodes.updates import updates
 
     for update in updates(facts):
         gated = [it for it in update.parts if it.is_gated]
@@ -42,7 +42,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _clocks(facts: SourceFacts) -> Iterator[Finding]:
     """Counters that make a state start anew, and do not start anew with it."""
-    from ...source.queries.clocks import held_at, running_on
+    from ...source.queries.episodes.clocks import held_at, running_on
     from ...source.values import Data
 
     for clock in running_on(facts):
@@ -96,7 +96,7 @@ def _is_of_an_episode(facts: SourceFacts, update: Update, part: Part) -> bool:
     It does if this function has made it just before, or if others make such states with another
     one in its place.
     """
-    from ...source.queries.updates import class_of, own_parts, records_in
+    from ...source.queries.episodes.updates import class_of, own_parts, records_in
     from ...source.values import Data
 
     if part.node.operation not in _GIVEN:
@@ -123,7 +123,7 @@ def _are_scaled(update: Update) -> bool:
 
 def _written_at(update: Update, part: Part) -> Place:
     """Where a part is written into the new state: at its own expression, if that is in there."""
-    from ...source.queries.updates import own_parts
+    from ...source.queries.episodes.updates import own_parts
 
     number = list(own_parts(update.state)).index(part.name)
     for node in ast.walk(update.syntax):

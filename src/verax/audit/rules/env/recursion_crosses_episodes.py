@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...source.frame import Frame
     from ...source.graph import Node
-    from ...source.queries.updates import Part
+    from ...source.queries.episodes.updates import Part
     from ...trace.facts import Facts
     from ...trace.program import Step, Value
 
@@ -137,9 +137,7 @@ def _gates(told: set[Value], value: Value, step: Step) -> bool:
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Loops that use flags of what they scan, and let a part of their carry go on regardless."""
     from ...source.events import Loop
-    from ...source.queries.loops import body_frame, paired_leaves
-    from ...source.queries.names import local_name
-    from ...source.queries.recurrence import (
+    from ...source.queries.episodes.recurrence import (
         depending,
         feedback_path,
         flags_below,
@@ -149,6 +147,8 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
         is_statistic,
         trains,
     )
+    from ...source.queries.loops.bodies import body_frame, paired_leaves
+    from ...source.queries.names import local_name
 
     for loop in facts.events(Loop):
         frame = body_frame(facts, loop)
@@ -186,8 +186,8 @@ def _histories(facts: SourceFacts) -> Iterator[Verdict]:
 
     A step that resets nothing leaves all of that to who calls it.
     """
-    from ...source.queries.resets import resets
-    from ...source.queries.updates import updates
+    from ...source.queries.episodes.resets import resets
+    from ...source.queries.episodes.updates import updates
 
     found = updates(facts)
     windows = [
@@ -241,10 +241,15 @@ def _with_unread_flags(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterator
     What stands in a tuple was put there to be used; a record may hold more than a body needs.
     """
     from ...source.graph import Node
-    from ...source.queries.loops import behind, paired_leaves
+    from ...source.queries.episodes.recurrence import (
+        depending,
+        feedback_path,
+        is_hidden,
+        is_statistic,
+    )
+    from ...source.queries.episodes.targets import is_called_going_on
+    from ...source.queries.loops.bodies import behind, paired_leaves
     from ...source.queries.names import local_name, names_of
-    from ...source.queries.recurrence import depending, feedback_path, is_hidden, is_statistic
-    from ...source.queries.targets import is_called_going_on
     from ...source.values import Sequence, leaves
 
     if not isinstance(loop.slices, Sequence) or loop.slices.type is not None:

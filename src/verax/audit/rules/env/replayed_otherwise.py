@@ -11,12 +11,12 @@ from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
-    from ...source.queries.replays import Replay
+    from ...source.queries.episodes.replays import Replay
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Calls with records of a loop that are of other steps than what was given in the loop."""
-    from ...source.queries.replays import replays
+    from ...source.queries.episodes.replays import replays
 
     found = list(replays(facts))
     # What is also called for the same step is called for the next one on purpose.
@@ -35,8 +35,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _mixed(replay: Replay, number: int) -> Finding:
     from ...source.events import Event
+    from ...source.queries.episodes.replays import AT_THE_END
     from ...source.queries.handing import handed_in_at, is_key
-    from ...source.queries.replays import AT_THE_END
 
     given, shift = replay.learning.given[number], replay.shifts[number] or 0
     name, when = _called(replay), "after" if shift > 0 else "before"
@@ -96,7 +96,7 @@ def _is_recorded(replay: Replay, node: object) -> bool:
 
 def _recorded_at(facts: SourceFacts, replay: Replay) -> Place:
     """Where the body of a loop puts together what it records."""
-    from ...source.queries.loops import body_frame, returned_at
+    from ...source.queries.loops.bodies import body_frame, returned_at
     from ...source.values import nodes_of
 
     loop = replay.loop

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Choices that keep the state where a flag is set, and take that of a reset elsewhere."""
+    from ...source.queries.episodes.resets import resets
     from ...source.queries.nodes import position_in
-    from ...source.queries.resets import resets
 
     for it in resets(facts):
         position = position_in(it.frame, it.result)

@@ -253,7 +253,7 @@ def _replaces(
     facts: SourceFacts, event: Event, flags: Node, kept: SourceValue, fresh: SourceValue
 ) -> bool:
     """Whether the flags look at what is kept, and what replaces it has nothing to do with it."""
-    from ...source.queries.loops import made_from
+    from ...source.queries.loops.bodies import made_from
     from ...source.queries.names import names_of
     from ...source.values import leaves
 

@@ -10,12 +10,12 @@ from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
-    from ...source.queries.rings import Ring
+    from ...source.queries.episodes.rings import Ring
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Buffers that are filled over and over, at a position that does not go round."""
-    from ...source.queries.rings import rings
+    from ...source.queries.episodes.rings import rings
 
     for ring in rings(facts):
         name = ring.position_name

@@ -10,14 +10,14 @@ from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
-    from ...source.queries.rows import Rows
+    from ...source.queries.episodes.rows import Rows
     from ...source.queries.sameness import Sameness
     from ...source.values import Data
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Arrays of one batch that were shuffled by several orders, or flattened in several ways."""
-    from ...source.queries.rows import EXCHANGES, FLATTENS, SHUFFLE, together
+    from ...source.queries.episodes.rows import EXCHANGES, FLATTENS, SHUFFLE, together
     from ...source.queries.sameness import Sameness
     from ...source.values import Data
 
@@ -65,7 +65,7 @@ def _data(rows: Rows) -> Data:
 
 def _differing(parts: list[Rows], sameness: Sameness) -> tuple[Rows, Rows, str] | None:
     """Two arrays from the same place whose rows were put into different orders."""
-    from ...source.queries.rows import belong_together
+    from ...source.queries.episodes.rows import belong_together
 
     shuffled = [it for it in parts if it.shuffled is not None]
     for one in shuffled:

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...source.frame import Frame
     from ...source.graph import Node
-    from ...source.queries.targets import Target
+    from ...source.queries.episodes.targets import Target
     from ...source.values import Value
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Differences `reward + discount * value - value` of one and the same value."""
+    from ...source.queries.episodes.targets import targets
     from ...source.queries.nodes import all_nodes, users_of
-    from ...source.queries.targets import targets
 
     found = list(targets(facts))
     users = users_of(all_nodes(facts)) if found else {}
@@ -46,8 +46,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _of_this_observation(facts: SourceFacts, target: Target) -> Iterator[Finding]:
     """Estimates from the observation of a transition that holds the next one as well."""
+    from ...source.queries.episodes.targets import estimates, observations_beside
     from ...source.queries.nodes import is_flag, position_in
-    from ...source.queries.targets import estimates, observations_beside
     from ...source.values import Data
 
     present, following = observations_beside(facts, target.frame, target.reward)
@@ -105,8 +105,8 @@ def _mixed(
 ) -> Node | None:
     """What is made for the observation of this step alone, and meets one for the next."""
     from ...source.graph import sources
+    from ...source.queries.episodes.recurrence import reaching
     from ...source.queries.names import names_of
-    from ...source.queries.recurrence import reaching
     from ...source.values import nodes_of
 
     if following is None:
@@ -155,8 +155,8 @@ def _compared(error: Node, total: Node) -> Node | None:
 
 
 def _bootstraps_from(target: Target, value: Node) -> bool:
+    from ...source.queries.episodes.targets import factors
     from ...source.queries.positions import position
-    from ...source.queries.targets import factors
     from ...source.values import Data
 
     nodes = [it.node for it in factors(target.product) if isinstance(it, Data)]

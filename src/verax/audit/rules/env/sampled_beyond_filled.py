@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from ...source.events import Call
     from ...source.facts import SourceFacts
     from ...source.graph import Node
-    from ...source.queries.rings import Ring
+    from ...source.queries.episodes.rings import Ring
 
 _DRAWS = ("jax.random.randint", "jax.random.choice", "jax.random.permutation")
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Draws of rows of a circular buffer that do not look at how much of it is filled."""
+    from ...source.queries.episodes.rings import rings
     from ...source.queries.nodes import all_nodes, users_of
-    from ...source.queries.rings import rings
     from ...source.values import Data
 
     known = rings(facts)

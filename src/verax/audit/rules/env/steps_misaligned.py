@@ -12,12 +12,12 @@ from .._rule import Rule
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...source.graph import Node
-    from ...source.queries.targets import Target
+    from ...source.queries.episodes.targets import Target
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Targets whose parts are cut from their arrays at different steps."""
-    from ...source.queries.targets import targets
+    from ...source.queries.episodes.targets import targets
 
     for target in targets(facts):
         for node, what in _earlier(facts, target):
@@ -38,8 +38,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _earlier(facts: SourceFacts, target: Target) -> Iterator[tuple[Node, str]]:
     """The factors of a target's estimate that are taken from earlier steps than its reward."""
+    from ...source.queries.episodes.targets import factors, is_end
     from ...source.queries.positions import position
-    from ...source.queries.targets import factors, is_end
     from ...source.values import Data
 
     own = position(target.reward, is_changed=True)
@@ -69,9 +69,9 @@ def _earlier(facts: SourceFacts, target: Target) -> Iterator[tuple[Node, str]]:
 
 def _is_of_turn_before(facts: SourceFacts, factor: Node, reward: Node) -> bool:
     """Whether a loop has recorded the flag that came into a turn with the reward of that turn."""
+    from ...source.queries.episodes.rollouts import recorded, slots
     from ...source.queries.names import names_of
     from ...source.queries.nodes import is_flag
-    from ...source.queries.rollouts import recorded, slots
 
     while factor.operation in _SAME and len(factor.inputs) == 1:
         factor = factor.inputs[0]

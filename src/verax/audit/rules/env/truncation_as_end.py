@@ -12,12 +12,12 @@ from .._rule import Rule
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...source.graph import Node
-    from ...source.queries.targets import Target
+    from ...source.queries.episodes.targets import Target
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Targets whose mask is made from both flags of a record that holds what was seen next."""
-    from ...source.queries.targets import estimates, observations_beside, targets
+    from ...source.queries.episodes.targets import estimates, observations_beside, targets
     from ...source.values import Data
 
     for target in targets(facts):
@@ -46,8 +46,8 @@ _CUT = frozenset("truncated truncation truncations timeout timeouts".split())
 
 def _mask_of_both(facts: SourceFacts, target: Target) -> Node | None:
     """The factor of a target that depends on the end of an episode and on that of time."""
+    from ...source.queries.episodes.targets import factors
     from ...source.queries.names import names_of
-    from ...source.queries.targets import factors
     from ...source.values import Data
 
     for factor in factors(target.product):

@@ -36,7 +36,7 @@ _FIX = (
 
 def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
     """Report rules whose arguments, results or shapes visibly do not fit."""
-    from ...source.queries.custom_derivatives import fitting, misfits
+    from ...source.queries.gradients.custom_derivatives import fitting, misfits
 
     for it in misfits(facts):
         yield RULE.finding(

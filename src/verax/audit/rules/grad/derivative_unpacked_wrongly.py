@@ -24,8 +24,8 @@ _GRADIENT = re.compile(r"(^|_)(g|grad|grads|gradient|gradients)$")
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Assignments of a derivative's result to several names, and uses of all of it."""
     from ...source.events import Applied
-    from ...source.queries.losses import derivative_in
-    from ...source.queries.unread_gradients import unread_tangents
+    from ...source.queries.gradients.losses import derivative_in
+    from ...source.queries.gradients.unread_gradients import unread_tangents
 
     made = {id(it.outside): derivative_in(it.transformed) for it in facts.events(Applied)}
     yield from _passed_on(facts, made)
@@ -49,7 +49,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _passed_on(facts: SourceFacts, made: dict[int, Transformed | None]) -> Iterator[Finding]:
     """Optimisers that get all that a derivative returns, and not only the gradients."""
-    from ...source.queries.losses import has_auxiliary
+    from ...source.queries.gradients.losses import has_auxiliary
 
     takers = [it for it in facts.calls_by_name if it.rpartition(".")[2] in _TAKERS]
     for call in facts.calls(takers):
@@ -75,7 +75,7 @@ def _passed_on(facts: SourceFacts, made: dict[int, Transformed | None]) -> Itera
 def _judged(
     frame: Frame, target: ast.Tuple | ast.List, derivative: Transformed
 ) -> Iterator[Finding]:
-    from ...source.queries.losses import has_auxiliary
+    from ...source.queries.gradients.losses import has_auxiliary
 
     auxiliary = has_auxiliary(derivative)
     if auxiliary is None or any(isinstance(it, ast.Starred) for it in target.elts):

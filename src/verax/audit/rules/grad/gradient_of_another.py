@@ -10,12 +10,12 @@ from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
-    from ...source.queries.applied_gradients import Misapplied
+    from ...source.queries.training.applied_gradients import Misapplied
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Gradients with respect to one argument, for an optimiser of another."""
-    from ...source.queries.applied_gradients import misapplied
+    from ...source.queries.training.applied_gradients import misapplied
 
     for it in misapplied(facts):
         given = [facts.name_of(argument) for argument in it.derivative.args]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Sums over the turns of a loop that reach an optimiser, beside a mean of the losses."""
-    from ...source.queries.accumulated import unaveraged
+    from ...source.queries.gradients.accumulated import unaveraged
 
     for it in unaveraged(facts):
         mean = it.mean.place

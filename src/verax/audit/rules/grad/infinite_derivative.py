@@ -44,8 +44,8 @@ def check(facts: Facts) -> Iterator[Verdict]:
 
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """The same, where what is cut off or compared with itself goes into such an operation."""
-    from ...source.queries.gradients import flows
-    from ...source.queries.infinite_slopes import infinite_slopes
+    from ...source.queries.gradients.flows import flows
+    from ...source.queries.gradients.infinite_slopes import infinite_slopes
     from ...source.values import Data
 
     for flow in flows(facts):

@@ -65,8 +65,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _problems(event: Applied) -> Iterator[tuple[str, str]]:
     from ...source.library.options import argument_numbers
-    from ...source.queries.flatness import is_integer
-    from ...source.queries.losses import is_given_openly
+    from ...source.queries.gradients.flatness import is_integer
+    from ...source.queries.gradients.losses import is_given_openly
     from ...source.values import Constant, Data
 
     count = len(event.args)

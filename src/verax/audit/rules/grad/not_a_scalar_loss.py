@@ -65,7 +65,7 @@ _EXPLAIN: dict[str, tuple[str, str, str]] = {
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Losses that are visibly several values, or arrays with axes, or integers."""
     from ...source.events import Applied
-    from ...source.queries.losses import differentiated_often, made_at, returned_at
+    from ...source.queries.gradients.losses import differentiated_often, made_at, returned_at
 
     events = [
         it for it in facts.events(Applied) if it.transformed.kind in ("grad", "value_and_grad")
@@ -89,9 +89,9 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 
 def _problem(event: Applied) -> tuple[str, dict[str, str]] | None:
-    from ...source.queries.flatness import is_integer
-    from ...source.queries.loops import shown_shape
-    from ...source.queries.losses import has_auxiliary, is_several
+    from ...source.queries.gradients.flatness import is_integer
+    from ...source.queries.gradients.losses import has_auxiliary, is_several
+    from ...source.queries.loops.bodies import shown_shape
     from ...source.shapes.shape import least_rank
     from ...source.values import Data, Sequence
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Updates of optimisers that are given parameters first."""
-    from ...source.queries.given_parameters import given_parameters
+    from ...source.queries.training.given_parameters import given_parameters
 
     for call, given in given_parameters(facts):
         yield RULE.finding(

@@ -34,7 +34,7 @@ def check(facts: Facts) -> Iterator[Finding]:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Loops of an unknown number of turns that a gradient comes back through."""
     from ...source.events import Loop
-    from ...source.queries.gradients import flows
+    from ...source.queries.gradients.flows import flows
     from ...source.values import Data, nodes_of
 
     loops = [

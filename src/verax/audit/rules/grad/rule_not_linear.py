@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Parts of what a rule returns that know nothing of its tangents, or of its cotangent."""
-    from ...source.queries.linear_rules import unscaled
+    from ...source.queries.gradients.linear_rules import unscaled
 
     for it in unscaled(facts):
         place = it.place

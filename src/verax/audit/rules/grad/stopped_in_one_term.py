@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Calls of a function with a side that another call of it stops."""
-    from ...source.queries.sibling_terms import unstopped
+    from ...source.queries.gradients.sibling_terms import unstopped
     from ...source.values import Data
 
     for flow, it in unstopped(facts):

@@ -39,9 +39,9 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by reading."""
-    from ...source.queries.gradients import flows
+    from ...source.queries.gradients.flows import flows
+    from ...source.queries.gradients.stopped_terms import one_sided
     from ...source.queries.nodes import nodes_apart
-    from ...source.queries.stopped_terms import one_sided
 
     for flow in flows(facts):
         lost = {it.bit: it for it in flow.without_gradient()}

@@ -39,8 +39,8 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The wrong ones, by reading."""
-    from ...source.queries.gradients import flows
-    from ...source.queries.straight_through import is_reversed, opposed, straight_through
+    from ...source.queries.gradients.flows import flows
+    from ...source.queries.gradients.straight_through import is_reversed, opposed, straight_through
     from ...source.values import Data
 
     for flow in flows(facts):

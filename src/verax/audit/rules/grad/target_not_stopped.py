@@ -47,8 +47,8 @@ def check(facts: Facts) -> Iterator[Finding]:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by reading."""
     from ...source.queries.arrays import origin
-    from ...source.queries.gradients import flows
-    from ...source.queries.loss_terms import bootstraps
+    from ...source.queries.gradients.flows import flows
+    from ...source.queries.gradients.loss_terms import bootstraps
 
     for flow in flows(facts):
         for it in bootstraps(flow):

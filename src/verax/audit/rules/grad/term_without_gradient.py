@@ -33,8 +33,8 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by reading."""
-    from ...source.queries.gradients import flows
-    from ...source.queries.stopped_terms import terms_without_gradient
+    from ...source.queries.gradients.flows import flows
+    from ...source.queries.gradients.stopped_terms import terms_without_gradient
 
     for flow in flows(facts):
         for node in terms_without_gradient(flow) if flow.is_certain else ():

@@ -11,7 +11,7 @@ from .._rule import Rule
 if TYPE_CHECKING:
     from ...finding import Place
     from ...source.facts import SourceFacts
-    from ...source.queries.loss_terms import Weighting
+    from ...source.queries.gradients.loss_terms import Weighting
     from ...trace.facts import Facts
 
 
@@ -45,8 +45,8 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by reading."""
-    from ...source.queries.gradients import flows
-    from ...source.queries.loss_terms import weightings
+    from ...source.queries.gradients.flows import flows
+    from ...source.queries.gradients.loss_terms import weightings
 
     for flow in flows(facts):
         for it in weightings(flow):

@@ -35,8 +35,8 @@ def check(facts: Facts) -> Iterator[Verdict]:
 
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Choices by a comparison with zero of what an operation in them is singular in."""
-    from ...source.queries.gradients import flows
-    from ...source.queries.late_choices import late_choices
+    from ...source.queries.gradients.flows import flows
+    from ...source.queries.gradients.late_choices import late_choices
     from ...source.values import Data
 
     for flow in flows(facts):

@@ -47,8 +47,8 @@ def check(facts: Facts) -> Iterator[Finding]:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Results of branches whose structure, shape or kind of number differs for certain."""
     from ...source.events import Fact, Loop
-    from ...source.queries.branches import odd_branch_at
-    from ...source.queries.trees import difference, types_differ
+    from ...source.queries.loops.branches import odd_branch_at
+    from ...source.queries.structures.trees import difference, types_differ
 
     for loop in facts.events(Loop):
         if loop.kind == "while_loop":
@@ -77,7 +77,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _conditions(event: Fact | Loop, condition: Value | None) -> Iterator[Finding]:
     """Conditions that are an array of several for certain."""
-    from ...source.queries.loops import shown_shape
+    from ...source.queries.loops.bodies import shown_shape
     from ...source.values import Data
 
     shape = condition.node.shape if isinstance(condition, Data) else None

@@ -57,7 +57,7 @@ _PASS = "pass what changes as an array, not as a static argument"
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Calls in loops of Python's with another shape, static argument or function each time."""
     from ...source.events import Applied
-    from ...source.queries import recompiling
+    from ...source.queries.loops import recompiling
 
     calls = [
         it

@@ -21,7 +21,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     from ...source.events import Applied
     from ...source.queries.aliases import other_names
     from ...source.queries.flow import next_use, sets
-    from ...source.queries.kept_over_turns import kept_over_turns
+    from ...source.queries.lost.kept_over_turns import kept_over_turns
     from ...source.queries.syntax import body_of, statement_around
     from ...source.text import text_of
 

@@ -83,7 +83,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Containers for arrays, and words and functions among the arguments of jitted functions."""
     from ...source.events import Applied
     from ...source.queries.arguments import ordinary_arguments
-    from ...source.queries.trees import kind_of, strange_leaves
+    from ...source.queries.structures.trees import kind_of, strange_leaves
 
     for call in facts.calls(f"jax.numpy.{name}" for name in sorted(_OF_ARRAYS | _OF_TWO)):
         for value in call.args[: 2 if call.name.rpartition(".")[2] in _OF_TWO else 1]:
@@ -106,7 +106,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 def _operands(facts: SourceFacts) -> Iterator[Finding]:
     """Trees and functions that an operator is to compute with, as if they were arrays."""
     from ...source.events import Fact
-    from ...source.queries.trees import kind_of, strange_leaves
+    from ...source.queries.structures.trees import kind_of, strange_leaves
     from ...source.values import Mapping, Sequence
 
     # What a filter of the program's own leaves of a model, functions perhaps, is not known.
@@ -133,7 +133,7 @@ _WITH_MOMENTS = (
 def _optimised(facts: SourceFacts) -> Iterator[Finding]:
     """Trees with functions among their leaves, for which an optimiser is to keep moments."""
     from ...source.events import Fact
-    from ...source.queries.trees import strange_leaves
+    from ...source.queries.structures.trees import strange_leaves
 
     is_filtered = any(it.kind == "filtered" for it in facts.events(Fact))
     for call in facts.calls(f"optax.{name}.init" for name in _WITH_MOMENTS):

@@ -58,7 +58,7 @@ def _set_while_tracing(facts: SourceFacts) -> set[tuple[Class, str]]:
 
 
 def _changed_between_calls(facts: SourceFacts, calls: list[Fact]) -> Iterator[Finding]:
-    from ...source.queries.repetition import root_of
+    from ...source.queries.loops.repetition import root_of
 
     first: dict[object, Capture] = {}
     for call in calls:
@@ -83,7 +83,7 @@ def _is_tracer(value: Value) -> bool:
 def _changed_by_loops(facts: SourceFacts, call: Fact) -> Iterator[Finding]:
     """A loop around the call changes what the function has read in its first turn."""
     from ...source.events import Mutation
-    from ...source.queries.repetition import (
+    from ...source.queries.loops.repetition import (
         in_one_loop,
         is_made_inside,
         loops_of,
@@ -243,7 +243,7 @@ def _attribute(change: Mutation) -> str:
 def _change(facts: SourceFacts, call: Fact, capture: Capture) -> Place | None:
     """Where what was read is changed, as far as it is an attribute of an object."""
     from ...source.events import Mutation
-    from ...source.queries.repetition import root_of
+    from ...source.queries.loops.repetition import root_of
 
     found: Place | None = None
     for change in facts.events(Mutation):

@@ -42,7 +42,7 @@ def check(facts: Facts) -> Iterator[Finding]:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Report constant keys inside of compiled functions and loops, and in defaults."""
     from ...source.events import KeyUse
-    from ...source.queries.keys import (
+    from ...source.queries.keys.reuse import (
         constant_in,
         is_abstract,
         loop_without_seed,
@@ -72,7 +72,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 def _streams(facts: SourceFacts) -> Iterator[Finding]:
     """Draws from streams of nnx that are made of numbers inside of what is compiled."""
     from ...source.events import KeyUse
-    from ...source.queries.keys import constant_in, made_from
+    from ...source.queries.keys.reuse import constant_in, made_from
     from ...source.values import Constant, Data
 
     streams = {
@@ -109,7 +109,7 @@ def _fixed(place: Place, source: str, where: str, use: KeyUse) -> Finding:
 
 def _defaults(facts: SourceFacts) -> Iterator[Finding]:
     """Keys in defaults of parameters and fields."""
-    from ...source.queries.keys import in_defaults
+    from ...source.queries.keys.reuse import in_defaults
     from ...source.values import Constant
 
     made = list(facts.calls(("jax.random.key",)))

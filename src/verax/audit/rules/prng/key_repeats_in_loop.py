@@ -67,9 +67,9 @@ def _inside(it: Repetition, step: object) -> Place | None:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Report keys that come from outside of a loop that uses them, or go through it unchanged."""
     from ...source.events import Loop
-    from ...source.queries.keys import LOOPS, is_stored_anew, repeated, runs_once
-    from ...source.queries.reordering import goes_through_arrays
-    from ...source.queries.turns import unadvanced
+    from ...source.queries.keys.reordering import goes_through_arrays
+    from ...source.queries.keys.reuse import LOOPS, is_stored_anew, repeated, runs_once
+    from ...source.queries.keys.turns import unadvanced
 
     for use, region in repeated(facts, LOOPS):
         own = {use.key.node, use.key.node.whole()}
@@ -88,7 +88,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _over_leaves(facts: SourceFacts) -> Iterator[Finding]:
     """Draws from one key for all leaves of a tree."""
-    from ...source.queries.leaves import drawn_for_leaves
+    from ...source.queries.keys.leaves import drawn_for_leaves
 
     for use, place in drawn_for_leaves(facts):
         name = facts.name_of(use.key)
@@ -106,7 +106,7 @@ def _over_leaves(facts: SourceFacts) -> Iterator[Finding]:
 
 def _closed_over(facts: SourceFacts, use: KeyUse, region: Region) -> Finding:
     from ...source.queries.handing import handed_in_at, is_key
-    from ...source.queries.keys import line_to_outside, name_at
+    from ...source.queries.keys.reuse import line_to_outside, name_at
 
     place = handed_in_at(use, is_key(*line_to_outside(use.key.node, region)), region)
     name = name_at(facts, use, place)
@@ -134,10 +134,10 @@ def _handed_on(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
     """Keys in a carry that the body consumes, and returns as they came."""
     from ...source.events import KeyUse
     from ...source.queries.handing import handed_back_at
-    from ...source.queries.keys import comes_from_outside
-    from ...source.queries.loops import body_frame, paired_leaves, returned_at
+    from ...source.queries.keys.reuse import comes_from_outside
+    from ...source.queries.keys.turns import chosen_from
+    from ...source.queries.loops.bodies import body_frame, paired_leaves, returned_at
     from ...source.queries.nodes import of_all_lanes
-    from ...source.queries.turns import chosen_from
 
     uses: dict[object, KeyUse] = {}
     for use in facts.events(KeyUse):

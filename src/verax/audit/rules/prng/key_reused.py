@@ -92,7 +92,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
 
 
 def _used_once(facts: SourceFacts, found: list[Finding]) -> Iterator[Verified]:
-    from ...source.queries.used_once import used_once
+    from ...source.queries.keys.used_once import used_once
 
     places = [place for it in found for place in (it.place, *(e.place for e in it.evidence))]
     for it in used_once(facts):
@@ -111,14 +111,20 @@ def _reuses(facts: SourceFacts) -> Iterator[Finding]:
     """Every use of a key after its first, on a path that the program can take."""
     from ...source.graph import Node
     from ...source.queries.handing import handed_in_at, is_key
-    from ...source.queries.keys import excluded, is_copied, is_function_of_object, parents, uses
-    from ...source.queries.reordering import moves_along
-    from ...source.queries.spare_keys import (
+    from ...source.queries.keys.reordering import moves_along
+    from ...source.queries.keys.reuse import (
+        excluded,
+        is_copied,
+        is_function_of_object,
+        parents,
+        uses,
+    )
+    from ...source.queries.keys.spare_keys import (
         drawn_and_returned,
         is_only_child,
         spare_beside,
     )
-    from ...source.queries.turns import handed_on_used
+    from ...source.queries.keys.turns import handed_on_used
 
     told: dict[Node, int] = {}
     when: dict[KeyUse, int] = {}
@@ -165,8 +171,8 @@ def _reuses(facts: SourceFacts) -> Iterator[Finding]:
 
 def _used_again(facts: SourceFacts, before: KeyUse, use: KeyUse) -> Finding:
     from ...source.queries.handing import entered, given_back_at
-    from ...source.queries.keys import name_at
-    from ...source.queries.spare_keys import spare_beside
+    from ...source.queries.keys.reuse import name_at
+    from ...source.queries.keys.spare_keys import spare_beside
 
     earlier, later = facts.places_apart(entered(before, use), entered(use, before))
     later = given_back_at(before, use) or later

@@ -64,9 +64,9 @@ def _finding(facts: Facts, it: Repetition) -> Finding:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Report keys from outside of a map that its lanes draw from."""
-    from ...source.queries.common_numbers import compare_by_same_numbers
-    from ...source.queries.keys import MAPS, repeated
-    from ...source.queries.products import meet_every_key
+    from ...source.queries.keys.common_numbers import compare_by_same_numbers
+    from ...source.queries.keys.reuse import MAPS, repeated
+    from ...source.queries.loops.products import meet_every_key
 
     told: set[Place | None] = set()
     for use, region in repeated(facts, MAPS):
@@ -84,7 +84,7 @@ def _resets_from_copies(facts: SourceFacts, told: set[Place | None]) -> Iterator
     """
     from ...source.classes import innermost_function
     from ...source.events import Applied
-    from ...source.queries.keys import are_copies
+    from ...source.queries.keys.reuse import are_copies
     from ...source.values import Data
     from ...words import words_of
 
@@ -124,7 +124,7 @@ def _copied_at(copies: Node) -> Place | None:
 
 def _shared(facts: SourceFacts, use: KeyUse, region: Region) -> Finding:
     from ...source.queries.handing import handed_in_at, is_key
-    from ...source.queries.keys import copies_behind, is_argument, line_to_outside
+    from ...source.queries.keys.reuse import copies_behind, is_argument, line_to_outside
 
     name = facts.name_of(use.key)
     copies = copies_behind(use.key.node, region) if region in use.key.node.varies else None

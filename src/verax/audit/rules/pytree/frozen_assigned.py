@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Attributes that are set on objects of frozen classes, not while these are made."""
     from ...source.events import Mutation
-    from ...source.queries.freezing import frozen_class, is_still_made, is_unlocked
+    from ...source.queries.structures.freezing import frozen_class, is_still_made, is_unlocked
     from ...source.queries.syntax import is_guarded
 
     for change in facts.events(Mutation):

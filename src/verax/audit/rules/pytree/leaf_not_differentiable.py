@@ -47,7 +47,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Derivatives with respect to trees with functions and words in them."""
     from ...source.events import Applied
     from ...source.library.options import DERIVATIVES, argument_numbers
-    from ...source.queries.trees import strange_leaves
+    from ...source.queries.structures.trees import strange_leaves
 
     for applied in facts.events(Applied):
         transformed = applied.transformed

@@ -47,7 +47,11 @@ def check(facts: Facts) -> Iterator[Finding]:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Objects with arrays in trees that are taken apart, of classes that are not registered."""
     from ...source.events import Fact
-    from ...source.queries.registration import holds_arrays, may_be_derived, opaque_objects
+    from ...source.queries.structures.registration import (
+        holds_arrays,
+        may_be_derived,
+        opaque_objects,
+    )
 
     for fact in facts.events(Fact):
         if fact.kind not in ("leaves", "tree map") or _has_own_leaves(fact.syntax):

@@ -44,7 +44,7 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
     """Classes whose own functions, one after the other, give another object."""
-    from ...source.queries.round_trips import trips, unnamed_fields
+    from ...source.queries.structures.round_trips import trips, unnamed_fields
 
     for cls, call, field in unnamed_fields(facts):
         yield RULE.finding(

@@ -37,7 +37,7 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Unpacked results of which the new state has no name, while the old one is used on."""
-    from ...source.queries.dropped_states import dropped_states
+    from ...source.queries.lost.dropped_states import dropped_states
 
     for it in dropped_states(facts):
         yield RULE.finding(

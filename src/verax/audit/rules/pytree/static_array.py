@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Fields that are annotated as arrays and marked, or registered, as static."""
     from ...source.classes import is_marked_static
-    from ...source.queries.crossing import crossing
-    from ...source.queries.registration import is_array_annotation, is_tree
-    from ...source.queries.round_trips import static_arrays
+    from ...source.queries.structures.crossing import crossing
+    from ...source.queries.structures.registration import is_array_annotation, is_tree
+    from ...source.queries.structures.round_trips import static_arrays
     from ...source.text import text_of
 
     for cls in facts.record.classes:

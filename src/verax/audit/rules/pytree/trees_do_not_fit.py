@@ -35,8 +35,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Maps over trees whose structures differ for certain."""
     from ...source.events import Fact
     from ...source.queries.blame import given_together_at
-    from ...source.queries.carries import started_at
-    from ...source.queries.trees import prefix_difference
+    from ...source.queries.loops.carries import started_at
+    from ...source.queries.structures.trees import prefix_difference
     from ...source.values import Constant
 
     for fact in facts.events(Fact):

@@ -50,8 +50,8 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Objects that cross the boundary of a transformation, of classes that are not registered."""
-    from ...source.queries.crossing import crossing
-    from ...source.queries.registration import may_be_derived, opaque_objects
+    from ...source.queries.structures.crossing import crossing
+    from ...source.queries.structures.registration import may_be_derived, opaque_objects
     from ...source.values import Class
 
     for _, what, value, place in crossing(facts):

@@ -19,7 +19,7 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Parts of a carry that nothing reads, while the body reads what they started from."""
     from ...source.events import Event, Loop
     from ...source.queries.handing import handed_in_at
-    from ...source.queries.loops import behind, paired_leaves
+    from ...source.queries.loops.bodies import behind, paired_leaves
     from ...source.values import nodes_of
 
     for loop in facts.events(Loop):
@@ -55,7 +55,7 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
 
 def _gradients(facts: SourceFacts) -> Iterator[Verdict]:
     """Gradients that move the carry, taken each time at the value that it starts from."""
-    from ...source.queries.stale_gradients import stale_gradients
+    from ...source.queries.gradients.stale_gradients import stale_gradients
 
     for event, loop, initial in stale_gradients(facts):
         yield RULE.finding(
@@ -84,7 +84,7 @@ def _is_only_result(loop: Loop, carry: Node, initial: Node) -> bool:
 
     A line search begins at one point in each iteration; its step size is what changes.
     """
-    from ...source.queries.loops import behind, paired_leaves
+    from ...source.queries.loops.bodies import behind, paired_leaves
 
     pairs = list(paired_leaves(loop.carry_in, loop.carry_out))
     new = next((after for before, after in pairs if before.node is carry), None)
@@ -96,7 +96,7 @@ def _is_only_result(loop: Loop, carry: Node, initial: Node) -> bool:
 
 def _reader(loop: Loop, carry: Node, initial: Node) -> Node | None:
     """What in the body is made from the initial value, next to what the carry becomes."""
-    from ...source.queries.loops import paired_leaves
+    from ...source.queries.loops.bodies import paired_leaves
 
     for before, after in paired_leaves(loop.carry_in, loop.carry_out):
         for node in after.node.ancestors() if before.node is carry else ():

@@ -103,7 +103,7 @@ def _is_line_of(body: Body, step: Step) -> bool:
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Bodies that compute a new carry, or a part of it, and return the old one."""
     from ...source.events import Loop
-    from ...source.queries.loops import body_frame, paired_leaves, returned_at
+    from ...source.queries.loops.bodies import body_frame, paired_leaves, returned_at
 
     for loop in facts.events(Loop):
         frame = body_frame(facts, loop) if loop.carry_in is not None else None
@@ -132,7 +132,7 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
 
 def _is_endless(loop: Loop, leaves: list[tuple[Data, Data]]) -> bool:
     """Whether all that a condition reads of the carry stays as it is."""
-    from ...source.queries.loops import behind
+    from ...source.queries.loops.bodies import behind
 
     read = behind(loop.options["condition"])
     judged = [(one, other) for one, other in leaves if one.node in read]
@@ -140,7 +140,7 @@ def _is_endless(loop: Loop, leaves: list[tuple[Data, Data]]) -> bool:
 
 
 def _endless(facts: SourceFacts, loop: Loop) -> Verdict:
-    from ...source.queries.loops import returned_at
+    from ...source.queries.loops.bodies import returned_at
 
     return RULE.finding(
         returned_at(facts, loop) or loop.place,
@@ -157,7 +157,7 @@ def _updates(
     loop: Loop, frame: Frame, stale: list[Data], all_of_it: bool
 ) -> list[tuple[str, Evidence]]:
     """What a body makes from parts of the carry that stay, and that looks like their next value."""
-    from ...source.queries.loops import assigned, behind
+    from ...source.queries.loops.bodies import assigned, behind
 
     handed_on = behind(loop.carry_out)
     found: dict[str, Evidence] = {}

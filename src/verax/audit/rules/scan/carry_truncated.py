@@ -94,7 +94,7 @@ def _start(facts: Facts, initial: Value) -> Place | None:
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Loops in which a float that is made from an integer carry is cast back to it."""
     from ...source.events import Loop
-    from ...source.queries.loops import paired_leaves
+    from ...source.queries.loops.bodies import paired_leaves
     from ...source.shapes.dtypes import is_integer
 
     for loop in facts.events(Loop):

@@ -144,7 +144,7 @@ def _structures(facts: Facts) -> str:
 def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
     """Report carries that change for certain; list those that certainly keep their structure."""
     from ...source.events import Loop
-    from ...source.queries.structure import described
+    from ...source.queries.structures.structure import described
 
     kept: dict[ast.AST, set[str]] = {}
     for loop in facts.events(Loop):
@@ -164,9 +164,9 @@ def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
 
 
 def _changes(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
-    from ...source.queries.carries import structure_changed_at
-    from ...source.queries.loops import instead_of_pair
-    from ...source.queries.structure import difference
+    from ...source.queries.loops.bodies import instead_of_pair
+    from ...source.queries.loops.carries import structure_changed_at
+    from ...source.queries.structures.structure import difference
 
     if loop.kind == "scan" and instead_of_pair(loop.returned) is not None:
         return  # What is taken for its carry is none.
@@ -195,7 +195,7 @@ def _lost(loop: Loop) -> str | None:
 
 
 def _changed_leaves(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
-    from ...source.queries.loops import paired_leaves, pairs
+    from ...source.queries.loops.bodies import paired_leaves, pairs
     from ...source.shapes.dims import differ
 
     initial = {id(inside): it for it, inside in pairs(loop.initial, loop.carry_in)}
@@ -261,7 +261,7 @@ def _is_counter(before: Data, names: set[str]) -> bool:
 def _changed_leaf(
     facts: SourceFacts, loop: Loop, before: Data, after: Data, grows: bool, narrows: bool = False
 ) -> Finding:
-    from ...source.queries.loops import body_frame, shown_shape
+    from ...source.queries.loops.bodies import body_frame, shown_shape
     from ...source.queries.names import local_name, names_of
 
     first = before.node.inputs[0] if before.node.inputs else before.node
@@ -290,7 +290,7 @@ def _changed_leaf(
 
 
 def _fix_of_first(before: Data, after: Data) -> str:
-    from ...source.queries.loops import shown_shape
+    from ...source.queries.loops.bodies import shown_shape
 
     if before.node.shape == after.node.shape or after.node.shape is None:
         return f"start from {after.node.dtype}, or cast what the body returns"

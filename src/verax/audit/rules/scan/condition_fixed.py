@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Conditions that are made of nothing that the carry holds."""
     from ...source.events import Loop
-    from ...source.queries.loops import behind
+    from ...source.queries.loops.bodies import behind
     from ...source.values import Data, nodes_of
 
     for loop in facts.events(Loop):
@@ -51,7 +51,7 @@ def _fixed_terms(
 ) -> Iterator[Finding]:
     """Comparisons in a condition that read only parts of the carry which the body hands back."""
     from ...source.graph import sources as all_sources
-    from ...source.queries.loops import paired_leaves, pairs, returned_at
+    from ...source.queries.loops.bodies import paired_leaves, pairs, returned_at
     from ...source.values import Data
 
     parts = list(pairs(loop.carry_in, loop.carry_out))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Names that every turn of a loop gives a value that starts from the same."""
-    from ...source.queries.last_turn import last_turns
+    from ...source.queries.lost.last_turn import last_turns
 
     for it in last_turns(facts):
         current = f"every turn sets `{it.name}` anew, whatever it was after the turn before"

@@ -68,8 +68,8 @@ def _is_counter(step: Step, index: Value) -> bool:
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Counters that stop at the size of one axis of an array, and index another one of it."""
     from ...source.events import Fact
-    from ...source.queries.counters import bounds, indexed_axes
-    from ...source.queries.loops import shown_shape
+    from ...source.queries.loops.bodies import shown_shape
+    from ...source.queries.loops.counters import bounds, indexed_axes
 
     known = bounds(facts)
     for fact in facts.events(Fact):
@@ -99,7 +99,7 @@ def _other_axis(array: Node, axis: int, limit: object) -> int | None:
 
     Only a size that is taken from the array itself says so: numbers may be equal by chance.
     """
-    from ...source.queries.counters import sizes_of
+    from ...source.queries.loops.counters import sizes_of
     from ...source.shapes import Size
 
     if not isinstance(limit, Size):

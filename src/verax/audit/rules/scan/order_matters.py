@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Functions whose result differs when three values are combined in another order."""
     from ...source.events import Fact
-    from ...source.queries.associativity import is_not_associative
+    from ...source.queries.loops.associativity import is_not_associative
 
     for fact in facts.events(Fact):
         if fact.kind != "associative scan":

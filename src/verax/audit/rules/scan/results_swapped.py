@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Parts that are asked of one result of a scan, and that only the other one has."""
-    from ...source.queries.scan_results import mixed_up
+    from ...source.queries.loops.scan_results import mixed_up
 
     for mixed in mixed_up(facts):
         yield RULE.finding(

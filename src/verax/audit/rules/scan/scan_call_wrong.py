@@ -62,7 +62,7 @@ def _is_open(call: ast.AST) -> bool:
 
 
 def _lengths(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
-    from ...source.queries.loops import leading_size
+    from ...source.queries.loops.bodies import leading_size
     from ...source.shapes.dims import differ
     from ...source.values import Constant, leaves
 
@@ -97,7 +97,7 @@ def _lengths(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
 
 
 def _shown(size: object) -> str:
-    from ...source.queries.loops import shown_shape
+    from ...source.queries.loops.bodies import shown_shape
 
     return shown_shape((size,)).strip("(),")  # type: ignore[arg-type]
 
@@ -110,7 +110,7 @@ def _is_nothing(value: Value | None) -> bool:
 
 def _no_pair(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
     from ...source.classes import innermost_function
-    from ...source.queries.loops import body_frame, instead_of_pair, returned_at
+    from ...source.queries.loops.bodies import body_frame, instead_of_pair, returned_at
 
     frame = body_frame(facts, loop)
     got = instead_of_pair(loop.returned)

@@ -65,7 +65,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 def _rows(facts: SourceFacts) -> Iterator[Finding]:
     """Scans that cannot run, since they step over the axis that the carry has rows for."""
     from ...source.queries.arrays import array_in_words
-    from ...source.queries.scanned_rows import scans_over_rows
+    from ...source.queries.loops.scanned_rows import scans_over_rows
 
     for loop, scanned, carry in scans_over_rows(facts):
         yield RULE.finding(

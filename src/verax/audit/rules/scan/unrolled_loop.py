@@ -70,7 +70,7 @@ def _turns(fact: Fact) -> str | None:
     """How many turns a loop over numbers or over an array has, if they are many."""
     import ast
 
-    from ...source.queries.loops import shown_shape
+    from ...source.queries.loops.bodies import shown_shape
     from ...source.shapes import Size
     from ...source.shaping import length_of
     from ...source.values import Data, Sequence
@@ -92,7 +92,7 @@ def _turns(fact: Fact) -> str | None:
 
 def _chains(old: Value, new: Value) -> bool:
     """Whether what a turn leaves is computed from what it found."""
-    from ...source.queries.loops import behind
+    from ...source.queries.loops.bodies import behind
     from ...source.values import leaves
 
     found = {leaf.node for leaf in leaves(old)}

@@ -166,7 +166,7 @@ _FIX = (
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Functions that run on one lane of a map, at any depth, and read its axis 0 as the batch."""
     from ...source.queries.arrays import shape_in_words
-    from ...source.queries.lanes import lanes_of, runs_inside_maps
+    from ...source.queries.loops.lanes import lanes_of, runs_inside_maps
     from ...source.values import Data
 
     said: set[ast.AST] = set()

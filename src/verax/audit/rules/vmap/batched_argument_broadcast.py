@@ -88,7 +88,12 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by the names of axes where a mapped function is called."""
     from ...source.axes import names_of
     from ...source.queries.arrays import array_in_words
-    from ...source.queries.maps import applied_maps, mapped_axes, shared_arguments, summed_with
+    from ...source.queries.loops.maps import (
+        applied_maps,
+        mapped_axes,
+        shared_arguments,
+        summed_with,
+    )
 
     for event in applied_maps(facts):
         over = next((name for _, _, name in mapped_axes(event) if name), "")

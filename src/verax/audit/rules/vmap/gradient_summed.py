@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Sums over an axis of gradients of what each replica took the mean of."""
-    from ...source.queries.summed_gradients import summed_gradients
+    from ...source.queries.gradients.summed_gradients import summed_gradients
 
     for found in summed_gradients(facts):
         axis = found.fact.data["axes"][0]

@@ -50,7 +50,7 @@ _FIX = (
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Calls of mapped functions whose arguments are mapped along axes of different names."""
     from ...source.queries.arrays import array_in_words
-    from ...source.queries.maps import applied_maps, mapped_axes
+    from ...source.queries.loops.maps import applied_maps, mapped_axes
 
     for event in applied_maps(facts):
         first: dict[str, str] = {}

@@ -65,7 +65,7 @@ _OF_ARGUMENTS = (
 
 def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
     """Maps that cannot work, by what is known of the function and its arguments."""
-    from ...source.queries.in_axes import axes_written_at, fits, misfits
+    from ...source.queries.loops.in_axes import axes_written_at, fits, misfits
     from ...source.values import Function, Sequence
 
     for event, reason in misfits(facts):

@@ -75,7 +75,7 @@ def _is_own_count(value: Value, varying: set[Value]) -> bool:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, where the quotient and its count can be read."""
     from ...source.events import Fact
-    from ...source.queries.replicas import own_quotient
+    from ...source.queries.training.replicas import own_quotient
     from ...source.values import Data, leaves
 
     for fact in facts.events(Fact):

@@ -50,7 +50,7 @@ _FIX = (
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Arguments of `pmap` whose leading axis is named otherwise, or has a written length."""
     from ...source.queries.arrays import array_in_words
-    from ...source.queries.maps import applied_maps, mapped_axes
+    from ...source.queries.loops.maps import applied_maps, mapped_axes
 
     for event in applied_maps(facts):
         if event.transformed.kind != "pmap":
@@ -74,7 +74,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 def _is_written(event: Applied, shape: Shape, axis: int) -> bool:
     """Whether a known call gives an axis of a length that no count of devices had a part in."""
     from ...source.library.collectives import DEVICES
-    from ...source.queries.maps import is_called_for_real
+    from ...source.queries.loops.maps import is_called_for_real
     from ...source.shapes import Size
     from ...source.shapes.dims import differ
 

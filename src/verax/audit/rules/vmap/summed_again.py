@@ -44,7 +44,7 @@ def check(facts: Facts) -> Iterator[Verdict]:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Sums along an axis of what a collective has made the same there; means, divided again."""
     from ...source.events import Fact
-    from ...source.queries.replicas import averaged_again, united_before
+    from ...source.queries.training.replicas import averaged_again, united_before
     from ...source.values import Data, leaves
 
     for fact in facts.events(Fact):

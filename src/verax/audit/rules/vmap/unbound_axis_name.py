@@ -51,7 +51,7 @@ def _fix(name: str, bound: list[str]) -> str:
 def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
     """Collectives over names that no map around them binds, where all maps are known."""
     from ...source.events import Fact
-    from ...source.queries.maps import misnamed_maps
+    from ...source.queries.loops.maps import misnamed_maps
 
     collectives = [
         fact
@@ -93,7 +93,7 @@ def _misnamed(region: Region, name: str, inside: list[Fact]) -> Finding:
 def _unbound(facts: SourceFacts, fact: Fact) -> Iterator[Finding]:
     from ...source.queries.blame import wrongly_called_at
     from ...source.queries.handing import handed_in_at
-    from ...source.queries.maps import bound_names
+    from ...source.queries.loops.maps import bound_names
     from ...source.values import Constant
 
     bound = bound_names(fact.frame)

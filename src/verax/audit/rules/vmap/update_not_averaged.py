@@ -70,7 +70,7 @@ def _update(step: Step, shared: Value, grad: Value, varying: set[Value]) -> Step
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, where the update of a mapped function can be read."""
-    from ...source.queries.replicas import own_updates
+    from ...source.queries.training.replicas import own_updates
 
     for found in own_updates(facts):
         name, axis = found.name, found.region.axis_name

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..events import Event
 from ..frame import Frame, Region
 from ..values import Value
-from .loops import calls
+from .loops.bodies import calls
 
 if TYPE_CHECKING:
     from ...finding import Place

@@ -11,7 +11,7 @@ from ..frame import Frame, Region
 from ..graph import Node
 from ..remember import walked
 from ..values import Data, Value, nodes_of
-from .loops import calls
+from .loops.bodies import calls
 
 if TYPE_CHECKING:
     from ...finding import Place

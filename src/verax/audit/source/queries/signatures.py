@@ -14,7 +14,7 @@ from ..values import (
     Transformed,
     Value,
 )
-from .trees import kind_of
+from .structures.trees import kind_of
 
 
 def cannot_take(value: Value, count: int) -> str | None:

@@ -1,0 +1,150 @@
+"""How a loop feeds its carry back into itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ....words import is_episode_end, words_of
+from ...events import Loop
+from ...frame import Frame
+from ...graph import Node
+from ...values import Data, Value, leaves
+from ..loops.bodies import behind, paired_leaves
+from ..names import names_of
+
+if TYPE_CHECKING:
+    from ...facts import SourceFacts
+
+# They let a value through whatever they are joined with.
+_SUMS = frozenset(
+    "+ - jax.numpy.add jax.numpy.subtract jax.numpy.concatenate jax.numpy.stack".split()
+)
+_PLAIN = _SUMS | {
+    *("join", "item", "field", "element", "ndarray.astype", "jax.numpy.asarray", "stack", "lane"),
+}
+_STATISTICS = frozenset("mean var std count counts stats statistics ema avg rms total".split())
+
+
+def flags_of(facts: SourceFacts, loop: Loop, frame: Frame) -> list[Node]:
+    """What a body gets of flags that say where episodes end, as far as it uses them."""
+    used = behind(loop.returned)
+    slices = {leaf.node for leaf in leaves(loop.slices)} if loop.slices is not None else set()
+    found = [node for node in slices if _is_flag(facts, node, frame)]
+    # A part of a slice, or of a closed-over array at the loop's counter.
+    for node in used:
+        if _is_given(node, slices, loop) and _is_flag(facts, node, frame):
+            found.append(node)
+    return [node for node in found if node in used]
+
+
+def _is_given(node: Node, slices: set[Node], loop: Loop) -> bool:
+    """Whether a body takes a value from its slice, or from an array outside at its turn."""
+    if node.operation not in ("field", "item") or loop.region not in node.varies:
+        return False
+    while node.operation in ("field", "item") and node not in slices and node.inputs:
+        node = node.inputs[0]
+    return node in slices or loop.region not in node.varies
+
+
+def _is_flag(facts: SourceFacts, node: Node, frame: Frame) -> bool:
+    return any(map(is_episode_end, names_of(facts, node, frame)))
+
+
+def depending(value: Value | None, sources: set[Node]) -> set[Node]:
+    """All nodes on the way from some sources to a value."""
+    return reaching(behind(value), sources)
+
+
+def reaching(nodes: set[Node], sources: set[Node]) -> set[Node]:
+    """Those of some nodes that are made from some sources, by ways among these nodes."""
+    found = set(sources)
+    grows = True
+    while grows:
+        new = {it for it in nodes if it not in found and not found.isdisjoint(it.inputs)}
+        found |= new
+        grows = bool(new)
+    return found
+
+
+def trains(loop: Loop) -> bool:
+    """Whether a loop takes gradients: what it carries are parameters."""
+    return any(
+        node.operation == "gradient" or "update" in node.operation or "optax" in node.operation
+        for node in behind(loop.carry_out)
+    )
+
+
+def feedback_path(
+    after: Node, before: Node, flags: set[Node], told: set[Node]
+) -> list[Node] | None:
+    """A way from a carry to its next value that the flags do not gate, if there is one.
+
+    A plain sum is no such way: what counts or adds up is often meant to go on. Nor are the flags,
+    which may well depend on what is carried; `told` are all values that depend on them.
+    """
+    pending: list[tuple[Node, tuple[Node, ...], bool]] = [(after, (after,), False)]
+    seen: set[tuple[Node, bool]] = set()
+    while pending:
+        node, path, changes = pending.pop()
+        if node is before:
+            if changes:
+                return list(path)
+            continue
+        if (node, changes) in seen or node in flags:
+            continue
+        seen.add((node, changes))
+        for source in node.inputs:
+            if not _is_gated(node, source, told):
+                through = changes or node.operation not in _PLAIN
+                pending.append((source, (*path, source), through))
+    return None
+
+
+def _is_gated(node: Node, source: Node, told: set[Node]) -> bool:
+    """Whether flags decide what comes of a source in an operation."""
+    if node.operation in _SUMS:
+        return False
+    if node.is_key:
+        return True  # Random numbers go on as they like.
+    return any(other in told for other in node.inputs if other is not source)
+
+
+def is_statistic(facts: SourceFacts, node: Node, frame: Frame) -> bool:
+    """Whether a part of a carry is called as what is meant to outlive an episode."""
+    words = {word for name in names_of(facts, node, frame) for word in words_of(name)}
+    return not words.isdisjoint(_STATISTICS)
+
+
+# What a network remembers, and the discounted return up to now.
+_MEMORY = frozenset(
+    "hidden hstate hstates rnn memory lstm gru recurrent ret return returns".split()
+)
+
+
+def is_hidden(facts: SourceFacts, node: Node, frame: Frame) -> bool:
+    """Whether a part of a carry is called as what only one episode should remember."""
+    words = {word for name in names_of(facts, node, frame) for word in words_of(name)}
+    return not words.isdisjoint(_MEMORY)
+
+
+def flags_inside(loop: Loop, frame: Frame) -> set[Node]:
+    """What a body itself calls the end of an episode, also as the last turn has left it."""
+    own = _called_ends(frame)
+    carried = paired_leaves(loop.carry_in, loop.carry_out)
+    own |= {before.node for before, after in carried if after.node in own}
+    # What a map stacks was a flag for each of its lanes.
+    return own | {it for node in own if node.operation == "stack" for it in node.inputs}
+
+
+def flags_below(loop: Loop, frame: Frame) -> set[Node]:
+    """What the functions and loops that a body calls know as the end of an episode."""
+    frames = {it.frame for it in behind(loop.returned) if it.frame is not None} - {frame}
+    return {node for it in frames if it.is_inside(frame) for node in _called_ends(it)}
+
+
+def _called_ends(frame: Frame) -> set[Node]:
+    return {
+        value.node
+        for name, value in frame.environment.items()
+        if is_episode_end(name) and isinstance(value, Data)
+    }

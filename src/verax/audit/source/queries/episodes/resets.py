@@ -1,0 +1,177 @@
+"""Choices between a state that goes on and one of a reset, by a flag for the end of an episode."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ....words import may_be_episode_end, words_of
+from ...events import Fact
+from ...frame import Frame
+from ...graph import Node
+from ...remember import remembered
+from ...values import Data
+from ..loops.bodies import made_from, paired_leaves
+from .targets import is_end
+
+if TYPE_CHECKING:
+    from ...facts import SourceFacts
+
+
+@dataclass(frozen=True, eq=False)
+class Reset:
+    """A choice in the call of a function that knows its flag by a name for an end."""
+
+    frame: Frame
+    flag: str
+    judged: Node
+    result: Node
+    kept: Node
+    fresh: Node
+    is_reversed: bool
+
+
+@remembered
+def resets(facts: SourceFacts) -> list[Reset]:
+    """All choices between what goes on and what a reset has made."""
+    return list(_resets(facts))
+
+
+def _resets(facts: SourceFacts) -> Iterator[Reset]:
+    """All choices of which one side was made by a function that resets, and the other was not.
+
+    Where nothing is called a reset, one side is drawn at random and knows nothing of the state that
+    the flag judges and the other side goes on from.
+    """
+    for frame, flag, first, second, result in _choices(facts):
+        judged = without_shape(flag.node)
+        frames = [it for it in frame.callers() if not isinstance(it.function, ast.Lambda)]
+        if is_fresh(first.node) is not is_fresh(second.node):
+            is_reversed = is_fresh(second.node)
+            known = [it for it in frames if is_end(facts, judged, it)]
+            known = known or [it for it in frames if _is_called_over(judged, it)]
+        else:
+            known = [it for it in frames if _is_called_over(judged, it)]
+            one, other = first.node, second.node
+            ways = ((one, other), (other, one)) if known else ()
+            drawn = [_is_drawn_anew(fresh, kept, judged) for fresh, kept in ways]
+            if drawn.count(True) != 1:
+                continue
+            is_reversed = drawn[1]
+        kept, fresh = (first, second) if is_reversed else (second, first)
+        if not known or judged in made_from([fresh.node]) or _are_of_one_reset(judged, fresh.node):
+            continue
+        name = facts.name_of(Data(judged))
+        yield Reset(known[0], name, judged, result, kept.node, fresh.node, is_reversed)
+
+
+def _choices(facts: SourceFacts) -> Iterator[tuple[Frame, Data, Data, Data, Node]]:
+    """Every choice: where, its flag, what is taken if that is set and if not, and the result."""
+    for call in facts.calls(("jax.numpy.where", "jax.lax.select")):
+        match [*call.args, call.result]:
+            case [Data() as flag, Data() as first, Data() as second, Data() as result]:
+                yield call.frame, flag, first, second, result.node
+            case _:
+                pass
+    for fact in facts.events(Fact):
+        flag = fact.data["predicate"] if fact.kind == "cond" else None
+        if not isinstance(flag, Data) or len(fact.data["results"]) != 2:
+            continue
+        first, second = (paired_leaves(it, fact.data["chosen"]) for it in fact.data["results"])
+        others = {result.node: side for side, result in second}
+        for side, result in first:
+            if result.node in others:
+                yield fact.frame, flag, side, others[result.node], result.node
+
+
+def _is_called_over(flag: Node, frame: Frame) -> bool:
+    """Whether a function gives a flag a name that may be one for an end, and none for another."""
+    names = [
+        name
+        for name, value in frame.environment.items()
+        if isinstance(value, Data) and value.node is flag
+    ]
+    return bool(names) and all(map(may_be_episode_end, names))
+
+
+def _is_drawn_anew(fresh: Node, kept: Node, flag: Node) -> bool:
+    """Whether a value is drawn without regard to the state that is judged and that is kept else."""
+    known, judged = made_from([fresh]), made_from([flag])
+    if not any(map(_is_draw, known)) or any(map(_is_draw, judged - made_from([kept]))):
+        return False
+    states = {it for it in _starts(kept) & _starts(flag) if not it.is_key}
+    return bool(states) and states.isdisjoint(known)
+
+
+def _is_draw(node: Node) -> bool:
+    name = node.operation
+    return name.startswith("jax.random.") and name.rpartition(".")[2] not in _KEYS
+
+
+_KEYS = frozenset(("split", "fold_in", "key", "PRNGKey", "clone", "wrap_key_data"))
+_GIVEN = frozenset(("parameter", "carry", "slice", "turn"))
+
+
+def _starts(node: Node) -> set[Node]:
+    """What comes into a function or a turn, of which a value is made; parts of it by themselves."""
+    found: set[Node] = set()
+    pending, seen = [node], {node}
+    while pending:
+        it = pending.pop()
+        whole = it
+        while whole.operation in ("field", "item", "lane", "primal") and whole.inputs:
+            whole = whole.inputs[0]
+        if whole.operation in _GIVEN:
+            found.add(it)
+            continue
+        new = [source for source in it.inputs if source not in seen]
+        seen.update(new)
+        pending += new
+    return found
+
+
+def _are_of_one_reset(flag: Node, fresh: Node) -> bool:
+    """Whether a reset made both in one record: the flag then tells nothing of another state."""
+    record = _record(fresh)
+    return _record(flag) is record and is_fresh(record)
+
+
+def _record(node: Node) -> Node:
+    """What a value is a part of."""
+    while node.operation in ("field", "item") and node.inputs:
+        node = node.inputs[0]
+    return node
+
+
+_RESHAPES = frozenset(("ndarray.reshape", "jax.numpy.reshape", "jax.numpy.expand_dims"))
+
+
+def without_shape(node: Node) -> Node:
+    """Flags without the axes that they were given; one of several results stays what it is."""
+    while node.inputs and (
+        node.operation in _RESHAPES or (node.operation == "item" and node.label in ("", "None"))
+    ):
+        node = node.inputs[0]
+    return node
+
+
+# What a state keeps of its start, to go back to it.
+_FIRST = frozenset("first init initial reset fresh start".split())
+
+
+def is_fresh(node: Node) -> bool:
+    """Whether a value was made in the call of a function that resets, or kept from there."""
+    for _ in range(6):
+        if node.operation in ("field", "item") and _FIRST & set(words_of(node.label)):
+            return True
+        frames = node.frame.callers() if node.frame is not None else ()
+        if node.operation.startswith(".") and "reset" in words_of(node.operation):
+            return True
+        if any("reset" in words_of(it.name.rpartition(".")[2]) for it in frames):
+            return True
+        if node.operation not in ("field", "item", "lane", "stack") or not node.inputs:
+            return False
+        node = node.inputs[0]
+    return False

@@ -1,0 +1,1 @@
+"""Where gradients flow, what stops them, and what losses are made of."""

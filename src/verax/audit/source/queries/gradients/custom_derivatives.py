@@ -1,0 +1,243 @@
+"""Derivatives written by hand, and where they do not fit their function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ....finding import Place
+from ...binding import positional_names
+from ...classes import innermost_function
+from ...events import Fact
+from ...frame import Frame
+from ...graph import sources
+from ...library.custom_rules import nondifferentiable
+from ...shapes.shape import show_shape
+from ...values import (
+    Bound,
+    Constant,
+    Data,
+    Function,
+    Partial,
+    Sequence,
+    Transformed,
+    Value,
+    nodes_of,
+)
+
+if TYPE_CHECKING:
+    from ...facts import SourceFacts
+
+_NAMES = {"fwd": "forward rule", "bwd": "backward rule", "jvp": "rule"}
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """A rule that does not fit: where, of which function, and what is wrong with it."""
+
+    place: Place
+    function: str
+    message: str
+
+
+def misfits(facts: SourceFacts) -> Iterator[Misfit]:
+    """All rules that JAX will not accept, as far as that can be read."""
+    for fact in facts.events(Fact):
+        if fact.kind == "derivative defined":
+            yield from _signatures(fact)
+        elif fact.kind == "derivative run":
+            yield from _results(facts, fact)
+        elif fact.kind == "unpacked wrongly":
+            yield from _unpacked(fact)
+
+
+def fitting(facts: SourceFacts) -> Iterator[tuple[Place, str, int]]:
+    """Functions whose `custom_vjp` rules fit: where, their names, how many cotangents there are."""
+    wrong = {it.function for it in misfits(facts)}
+    told: set[str] = set()
+    for fact in facts.events(Fact):
+        if fact.kind != "derivative run":
+            continue
+        transformed: Transformed = fact.data["transformed"]
+        function = innermost_function(transformed.function)
+        if function is None or function.name in wrong | told:
+            continue
+        forward, backward = fact.data.get("forward"), fact.data.get("backward")
+        count = len(fact.data["arguments"])
+        is_known = _count(forward) == 2 and _count(backward) == count
+        if is_known and function.frame.module is facts.module:
+            told.add(function.name)
+            yield function.frame.place(function.syntax), function.name, count
+
+
+def _count(value: Value | None) -> int:
+    is_known = isinstance(value, Sequence) and value.kind == "tuple" and value.items is not None
+    return len(value.items or ()) if is_known and isinstance(value, Sequence) else -1
+
+
+def _signatures(fact: Fact) -> Iterator[Misfit]:
+    """Rules that take another number of arguments than they are given."""
+    transformed: Transformed = fact.data["transformed"]
+    function = innermost_function(transformed.function)
+    if function is None or function.syntax.args.vararg is not None:
+        return
+    if isinstance(transformed.function, (Bound, Partial)):
+        return  # Some of its arguments are given.
+    names = positional_names(function)
+    count, static = len(names), nondifferentiable(transformed, names)
+    if static is None:
+        return
+    for name, rule in transformed.rules.items():
+        given = count if name == "fwd" else len(static) + 2
+        if not isinstance(rule, Function) or _takes(rule, given):
+            continue
+        what = {
+            "fwd": f"the {count} arguments of the function",
+            "bwd": f"{_extra(static)}residuals and the cotangent",
+            "jvp": f"{_extra(static)}primals and tangents",
+        }[name]
+        own = len(positional_names(rule))
+        yield Misfit(
+            rule.frame.place(rule.syntax),
+            function.name,
+            f"its {_NAMES[name]} takes {own} arguments, and is given {given}: {what}",
+        )
+
+
+def _extra(static: list[int]) -> str:
+    return f"{len(static)} of `nondiff_argnums`, " if static else ""
+
+
+def _takes(function: Function, count: int) -> bool:
+    arguments = function.syntax.args
+    most = len(positional_names(function))
+    least = most - len(function.defaults)
+    return arguments.vararg is not None or least <= count <= most
+
+
+def _results(facts: SourceFacts, fact: Fact) -> Iterator[Misfit]:
+    """Rules that return another number of values, or other shapes, than they should."""
+    transformed: Transformed = fact.data["transformed"]
+    function = innermost_function(transformed.function)
+    name = function.name if function is not None else "the function"
+    checks = [("fwd", "forward", "a pair: the result and the residuals")]
+    checks.append(("jvp", "tangent", "a pair: the result and its tangent"))
+    for rule, key, expected in checks:
+        value: Value | None = fact.data.get(key)
+        if value is not None and _is_no_pair(value):
+            place = return_place(facts, transformed.rules[rule])
+            message = (
+                f"its {_NAMES[rule]} returns {_described(value)}, and has to return {expected}"
+            )
+            if place is not None:
+                yield Misfit(place, name, message)
+    for rule, message in _swapped(fact):
+        place = return_place(facts, transformed.rules[rule])
+        if place is not None:
+            yield Misfit(place, name, message)
+    backward: Value | None = fact.data.get("backward")
+    if backward is not None:
+        place = return_place(facts, transformed.rules["bwd"])
+        message = _cotangents(fact.data["arguments"], backward)
+        if place is not None and message:
+            yield Misfit(place, name, message)
+
+
+def _swapped(fact: Fact) -> Iterator[tuple[str, str]]:
+    """Rules that return a pair the other way round."""
+    forward, pair = _pair(fact.data.get("forward")), _pair(fact.data.get("tangent"))
+    result: Value = fact.data["result"]
+    if forward and isinstance(result, Data) and result.is_array:
+        first, second = forward
+        if isinstance(first, Sequence) and isinstance(second, Data) and second.is_array:
+            yield "fwd", "its forward rule returns the residuals first, and then the result"
+    if pair:
+        tangents = {node for it in fact.data["tangents"] for node in nodes_of(it)}
+        first, second = (sources(nodes_of(it)) for it in pair)
+        # What is not made from anything is a constant, the derivative of which may be zero.
+        if tangents & first and second and not tangents & second:
+            yield "jvp", "its rule returns the tangent first, and then the result"
+
+
+def _pair(value: Value | None) -> list[Value]:
+    is_pair = isinstance(value, Sequence) and value.items is not None and len(value.items) == 2
+    return list(value.items or ()) if is_pair and isinstance(value, Sequence) else []
+
+
+def _is_no_pair(value: Value) -> bool:
+    if isinstance(value, Sequence):
+        return value.kind in ("tuple", "list") and value.items is not None and len(value.items) != 2
+    return isinstance(value, Data) and value.is_array and value.node.operation != "join"
+
+
+def _described(value: Value) -> str:
+    if isinstance(value, Sequence) and value.items is not None:
+        return f"{len(value.items)} values"
+    return "one array"
+
+
+def _cotangents(arguments: list[Value], backward: Value) -> str:
+    """What is wrong with the cotangents, if anything is."""
+    expected = len(arguments)
+    if isinstance(backward, Data) and backward.is_array and backward.node.operation != "join":
+        return f"its backward rule returns one array, and not a tuple of {expected} cotangents"
+    if not isinstance(backward, Sequence) or backward.items is None:
+        return ""
+    if len(backward.items) != expected:
+        return (
+            f"its backward rule returns {len(backward.items)} cotangents for "
+            f"{expected} differentiable argument{'' if expected == 1 else 's'}"
+        )
+    for number, (argument, cotangent) in enumerate(zip(arguments, backward.items, strict=True)):
+        one, other = _shape(argument), _shape(cotangent)
+        if one is None or other is None:
+            continue
+        if one != other:
+            return (
+                f"its backward rule returns a cotangent of shape {show_shape(other)} for argument "
+                f"{number}, whose shape is {show_shape(one)}"
+            )
+    return ""
+
+
+def _shape(value: Value) -> tuple[int, ...] | None:
+    """A shape in numbers; two with symbols may be the same, whatever they are called."""
+    if isinstance(value, Constant):
+        return () if isinstance(value.value, float) else None
+    shape = value.node.shape if isinstance(value, Data) else None
+    if not isinstance(shape, tuple) or not all(isinstance(it, int) for it in shape):
+        return None
+    return shape
+
+
+def return_place(facts: SourceFacts, rule: Value) -> Place | None:
+    """Where a rule returns what it was last seen to return."""
+    function = innermost_function(rule)
+    runs = facts.record.runs.get(function.syntax) if function is not None else None
+    for frame in reversed(runs or ()):
+        if len(frame.returns) == 1 and _is_rule(frame):
+            return frame.place(frame.returns[0][0])
+    return None
+
+
+def _is_rule(frame: Frame) -> bool:
+    region = frame.region
+    return region is not None and any(it.kind == "custom_rule" for it in region.chain())
+
+
+def _unpacked(fact: Fact) -> Iterator[Misfit]:
+    """Residuals, primals or tangents that are unpacked into another number of names."""
+    region = fact.frame.region
+    owner = region.details.get("rules_of") if region is not None else None
+    caller = fact.frame.caller
+    if not isinstance(owner, Transformed) or caller is None or caller.function is not None:
+        return
+    function = innermost_function(owner.function)
+    value: Sequence = fact.data["value"]
+    count = len(value.items or ())
+    yield Misfit(
+        fact.place,
+        function.name if function is not None else "the function",
+        f"{count} values are unpacked into {fact.data['targets']} names in its rule",
+    )

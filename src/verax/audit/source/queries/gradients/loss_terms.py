@@ -1,0 +1,300 @@
+"""A loss as a sum of terms, and what its terms say about each other.
+
+From the flow of gradients alone: an error that is squared has, as its parts, what is predicted and
+what it is compared with; a factor of a product passes a gradient on to the other's parameters. No
+names are looked at.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ...graph import Node
+from ...values import Constant, Data
+from ..sameness import Sameness
+from .flatness import STOP
+from .flows import Flow
+
+_REDUCTIONS = frozenset("mean sum nanmean nansum average pmean psum".split())
+# Linear in their first operand, whatever the others are.
+_LINEAR = frozenset(
+    "reshape ravel flatten squeeze expand_dims transpose swapaxes moveaxis astype asarray "
+    "float32 broadcast_to atleast_1d T mT real".split()
+)
+_CHOICES = frozenset("maximum minimum clip where max min".split())
+_MODULES = ("jax.numpy", "ndarray", "jax.lax")
+# Functions of a prediction and a target that are zero where both agree.
+_COMPARISONS = frozenset(
+    "optax.l2_loss optax.squared_error optax.huber_loss optax.losses.l2_loss "
+    "optax.losses.squared_error optax.losses.huber_loss optax.log_cosh".split()
+)
+_SAME = frozenset(("stack", "lane", "last", "join", "carry", "slice", "turn"))
+_MOST_TERMS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """A value that a sum has as a part: with which sign, and times a factor or not.
+
+    `ways` are the choices that it takes to be one, as joins and what is taken of them.
+    """
+
+    node: Node
+    sign: int
+    scaled: bool = False
+    ways: frozenset[tuple[Node, Node]] = frozenset()
+
+    def excludes(self, other: Term) -> bool:
+        """Whether two parts are of different branches, and never of one sum."""
+        taken = dict(self.ways)
+        return any(taken.get(join, way) is not way for join, way in other.ways)
+
+
+def terms(flow: Flow, start: list[Term], into_reductions: bool = True) -> list[Term]:
+    """The parts of a sum, down to what is not linear in the parameters any more."""
+    found: list[Term] = []
+    pending = list(start)
+    seen: set[tuple[Node, int, bool, frozenset[tuple[Node, Node]]]] = set()
+    while pending and len(found) < _MOST_TERMS:
+        term = pending.pop()
+        key = (term.node, term.sign, term.scaled, term.ways)
+        if key in seen:
+            continue
+        seen.add(key)
+        parts = _parts(flow, term, into_reductions)
+        if parts is None:
+            found.append(term)
+        else:
+            pending += reversed(parts)
+    return found
+
+
+def _parts(flow: Flow, term: Term, into_reductions: bool) -> list[Term] | None:
+    node, sign, scaled, ways = term.node, term.sign, term.scaled, term.ways
+    operation = node.operation
+    operands = node.operands
+    if operation in _SAME and node.inputs:
+        is_join = operation == "join"
+        return [
+            Term(it, sign, scaled, ways | {(node, it)} if is_join else ways)
+            for it in flow.sources(node)
+        ]
+    if operation in ("+", "-") and len(operands) == 2:
+        signs = (sign, -sign if operation == "-" else sign)
+        pairs = zip(operands, signs, strict=True)
+        return [Term(it.node, s, scaled, ways) for it, s in pairs if isinstance(it, Data)]
+    if operation == "-x" and node.inputs:
+        return [Term(node.inputs[0], -sign, scaled, ways)]
+    module, _, name = operation.rpartition(".")
+    if module in _MODULES and node.inputs:
+        reduced = name in _REDUCTIONS
+        if (reduced and into_reductions) or name in _LINEAR:
+            return [Term(node.inputs[0], sign, scaled, ways)]
+        if name in _CHOICES and into_reductions:
+            moving = [it for it in node.inputs if flow.gets(it)]
+            return [Term(it, sign, scaled, ways) for it in moving] or None
+    if operation == "item" and flow.gets(node) and into_reductions and node in flow.data:
+        return None if _is_one_of_several(node) else [Term(node.inputs[0], sign, scaled, ways)]
+    return _scaled(flow, term)
+
+
+def _is_one_of_several(item: Node) -> bool:
+    """Whether an item is one of the results of something outside, such as a network's heads."""
+    made_by = item.inputs[0].operation
+    is_outside = made_by == "call" or made_by.startswith(".")
+    return is_outside and item.label.isdigit() and not isinstance(item.syntax, ast.Subscript)
+
+
+def _scaled(flow: Flow, term: Term) -> list[Term] | None:
+    """The one factor of a product, or the numerator, that the parameters have part in."""
+    node = term.node
+    if len(node.operands) != 2 or node.operation not in ("*", "/"):
+        return None
+    moving = [it for it in node.operands if isinstance(it, Data) and flow.gets(it.node)]
+    if len(moving) != 1 or (node.operation == "/" and moving[0] is not node.operands[0]):
+        return None
+    fixed = node.operands[1] if moving[0] is node.operands[0] else node.operands[0]
+    number = fixed.value if isinstance(fixed, Constant) else None
+    negative = isinstance(number, (int, float)) and number < 0
+    one = number in (1, -1)
+    moved = moving[0]
+    assert isinstance(moved, Data)
+    sign = -term.sign if negative else term.sign
+    return [Term(moved.node, sign, term.scaled or not one, term.ways)]
+
+
+@dataclass(frozen=True, eq=False)
+class Error:
+    """A difference that a loss makes small: what goes into a square or an absolute value."""
+
+    parts: list[Term]
+    made: Node
+    node: Node
+
+
+def errors(flow: Flow) -> Iterator[Error]:
+    """All differences that are squared, or taken the absolute value of, on the way to a result."""
+    for node in flow.order:
+        if node not in flow.trained_through or not flow.gets(node):
+            continue
+        inside = squared(node)
+        if inside is not None:
+            yield Error([Term(inside, 1)], inside, node)
+            continue
+        call = flow.context.calls.get(node)
+        if call is not None and call.name in _COMPARISONS and len(call.args) >= 2:
+            given = [it.node if isinstance(it, Data) else None for it in call.args[:2]]
+            parts = [Term(it, s) for it, s in zip(given, (1, -1), strict=True) if it is not None]
+            yield Error(parts, node, node)
+
+
+def squared(node: Node) -> Node | None:
+    """What a node is the square or the absolute value of."""
+    operation, operands = node.operation, node.operands
+    module, _, name = operation.rpartition(".")
+    if (module in _MODULES and name in ("square", "abs", "absolute", "fabs")) or (
+        operation == "builtins.abs"
+    ):
+        return node.inputs[0] if len(node.inputs) == 1 else None
+    if len(operands) != 2 or not isinstance(operands[0], Data):
+        return None
+    first, second = operands[0].node, operands[1]
+    if operation == "**" or (module in _MODULES and name in ("power", "pow", "integer_pow")):
+        even = isinstance(second, Constant) and second.value in (2, 4)
+        return first if even else None
+    if operation in ("*", "@") or (module in _MODULES and name in ("dot", "vdot", "multiply")):
+        return first if isinstance(second, Data) and second.node is first else None
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class Bootstrap:
+    """An error whose target is a prediction of the same parameters, with its gradient."""
+
+    error: Error
+    prediction: Node
+    bootstrapped: Node
+    prediction_stopped: bool
+
+
+def bootstraps(flow: Flow) -> Iterator[Bootstrap]:
+    """Errors `prediction - (data + factor * other prediction)` whose target is trained."""
+    shapes = Sameness(blind=lambda node: not flow.gets(node), names=flow.context.name)
+    for error in errors(flow):
+        parts = terms(flow, error.parts)
+        fixed = {it.sign for it in parts if not flow.uses(it.node) and it.node in flow.data}
+        targets = [it for it in parts if it.scaled and flow.gets(it.node) and it.sign in fixed]
+        # A step along a gradient adapts the prediction's own parameters.
+        targets = [it for it in targets if it.node.operation != "gradient"]
+        for target in targets:
+            found = _prediction(flow, shapes, parts, target)
+            if found is not None:
+                yield Bootstrap(error, found[0], target.node, found[1])
+                break
+
+
+def _prediction(
+    flow: Flow, shapes: Sameness, parts: list[Term], target: Term
+) -> tuple[Node, bool] | None:
+    """The part with the other sign that no factor scales, and whether its gradient is stopped."""
+    for it in parts:
+        if it.sign != -target.sign or it.scaled or it.excludes(target):
+            continue
+        node = it.node if flow.gets(it.node) else stopped(it.node)
+        if node is None or not flow.gets(node) or flow.same.are(node, target.node):
+            continue
+        if _model(flow, shapes, node) & _model(flow, shapes, target.node):
+            return node, node is not it.node
+    return None
+
+
+def _model(flow: Flow, shapes: Sameness, node: Node) -> set[int]:
+    """By which operations on data and parameters a value comes about."""
+    return {
+        shapes.number(it)
+        for it in flow.slice([node])
+        if flow.gets(it) and it in flow.data and it.inputs and it.operation not in _SAME
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Weighting:
+    """A product whose one factor is trained by another term of the loss.
+
+    `handed` is the factor as the function that multiplies got it.
+    """
+
+    product: Node
+    factor: Node
+    error: Error
+    handed: Node
+
+
+def weightings(flow: Flow) -> Iterator[Weighting]:
+    """Products in a loss that pull at a prediction which another term fits to data."""
+    fitted: list[tuple[Error, list[Node]]] = []
+    for error in errors(flow):
+        parts = [it.node for it in terms(flow, error.parts)]
+        # The square of a prediction alone fits it to nothing; what is stopped stands for data.
+        if not all(map(flow.gets, parts)):
+            fitted.append((error, [it for it in parts if flow.gets(it)]))
+    if not fitted:
+        return
+    in_terms = {it.node for it in terms(flow, [Term(node, 1) for node in flow.results])}
+    for node in flow.order:
+        factors = _factors(node)
+        if factors is None or node not in in_terms or node not in flow.trained_through:
+            continue
+        for factor, rest in (factors, factors[::-1]):
+            error = _fitted_elsewhere(flow, node, factor, rest, fitted) if flow.gets(rest) else None
+            if error is not None:
+                yield Weighting(node, factor, error, _handed(flow, node, factor))
+                break
+
+
+def _handed(flow: Flow, product: Node, factor: Node) -> Node:
+    """The factor as the function that multiplies was given it, if it only made it ready."""
+    given = product.frame.given.values() if product.frame is not None else ()
+    behind = flow.slice([factor])
+    handed = [it.node for it in given if isinstance(it, Data) and it.node in behind]
+    handed = [it for it in handed if flow.gets(it) and it not in flow.primals]
+    return handed[0] if len(handed) == 1 else factor
+
+
+def _factors(node: Node) -> tuple[Node, Node] | None:
+    module, _, name = node.operation.rpartition(".")
+    is_product = node.operation in ("*", "@") or (
+        module in _MODULES and name in ("multiply", "dot", "vdot", "inner")
+    )
+    if not is_product or len(node.operands) != 2:
+        return None
+    first, second = node.operands
+    if not isinstance(first, Data) or not isinstance(second, Data) or first.node is second.node:
+        return None
+    return first.node, second.node
+
+
+def _fitted_elsewhere(
+    flow: Flow, product: Node, factor: Node, rest: Node, fitted: list[tuple[Error, list[Node]]]
+) -> Error | None:
+    """The error that fits what a factor is made from, outside of the product."""
+    if not flow.gets(factor) or factor not in flow.data:
+        return None
+    within, beside = flow.slice([product]), flow.slice([rest])
+    made_from = {flow.same.number(it) for it in flow.slice([factor]) if flow.gets(it)}
+    for error, predictions in fitted:
+        if error.node in within or flow.same.number(error.node) in made_from:
+            continue
+        if any(
+            it in flow.data and it not in beside and flow.same.number(it) in made_from
+            for it in predictions
+        ):
+            return error
+    return None
+
+
+def stopped(node: Node) -> Node | None:
+    """What a value is, but for its gradient that was stopped."""
+    return node.inputs[0] if node.operation == STOP and node.inputs else None

@@ -1,0 +1,87 @@
+"""What a differentiated function returns, and what its derivative is given and gives."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ....finding import Place
+from ...classes import fields_are_leaves, innermost_function
+from ...events import Applied
+from ...library.options import DERIVATIVES
+from ...values import Constant, Data, Instance, Mapping, Sequence, Transformed, Value, leaves
+
+if TYPE_CHECKING:
+    from ...facts import SourceFacts
+
+
+def has_auxiliary(transformed: Transformed) -> bool | None:
+    """Whether the function returns a pair of a loss and something else; `None` if not known."""
+    option = transformed.options.get("has_aux")
+    if option is None:
+        return False
+    return bool(option.value) if isinstance(option, Constant) else None
+
+
+def is_several(value: Value) -> bool:
+    """Whether a result is a container: several values, or none."""
+    if isinstance(value, Sequence):
+        return value.kind in ("tuple", "list", "generator")
+    if isinstance(value, Instance):
+        return fields_are_leaves(value.cls) and len(value.attributes) > 1
+    return isinstance(value, Mapping)
+
+
+def differentiated_often(events: list[Applied]) -> set[Applied]:
+    """Derivatives of functions that are differentiated by more than one call.
+
+    What is wrong with all of them is to be mended in the function.
+    """
+    by_function: dict[ast.AST, list[Applied]] = {}
+    for event in events:
+        function = innermost_function(event.transformed.function)
+        if function is not None:
+            by_function.setdefault(function.syntax, []).append(event)
+    return {
+        event
+        for found in by_function.values()
+        if len({it.transformed.syntax for it in found}) > 1
+        for event in found
+    }
+
+
+def returned_at(facts: SourceFacts, event: Applied) -> Place | None:
+    """Where a differentiated function returns its result."""
+    function = innermost_function(event.transformed.function)
+    for frame in facts.record.runs.get(function.syntax, ()) if function is not None else ():
+        for syntax, value in frame.returns:
+            if value is event.result:
+                return frame.place(syntax)
+    return None
+
+
+def made_at(event: Applied) -> Place | None:
+    """Where the result of a differentiated function comes from."""
+    result = event.result
+    if isinstance(result, Data):
+        return result.node.place
+    found = leaves(result)
+    return found[0].node.place if found else None
+
+
+def is_given_openly(event: Applied) -> bool:
+    """Whether there may be more arguments than are known: `f(*args)`."""
+    syntax = event.syntax
+    if isinstance(syntax, ast.Call) and any(isinstance(it, ast.Starred) for it in syntax.args):
+        return True
+    function = innermost_function(event.transformed.function)
+    return function is None or function.syntax.args.vararg is not None
+
+
+def derivative_in(transformed: Transformed) -> Transformed | None:
+    """The derivative that a transformed function is, be it compiled or mapped as well."""
+    while transformed.kind in ("jit", "vmap", "pmap", "checkpoint"):
+        if not isinstance(transformed.function, Transformed):
+            return None
+        transformed = transformed.function
+    return transformed if transformed.kind in DERIVATIVES else None

@@ -1,0 +1,89 @@
+"""Terms of a loss that train less than they seem to, because of where gradients are stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ...graph import Node
+from ...values import Data
+from .flows import Flow
+from .loss_terms import Error, Term, errors, squared, stopped, terms
+
+
+@dataclass(frozen=True, eq=False)
+class OneSided:
+    """Two terms that compare the same two values and stop the gradient of the same one."""
+
+    first: Node
+    second: Node
+    stopped: Node
+
+
+def one_sided(flow: Flow) -> Iterator[OneSided]:
+    """Pairs of terms that both train one side of a comparison, and neither the other."""
+    found: dict[tuple[int, int], Node] = {}
+    pairs: list[tuple[tuple[int, int], OneSided]] = []
+    for error in errors(flow):
+        for side, other in _sides(flow, error):
+            source = stopped(side)
+            if source is None or not flow.uses(source) or not flow.gets(other):
+                continue
+            sides = flow.same.number(source), flow.same.number(other)
+            earlier = found.setdefault(sides, error.made)
+            if earlier is not error.made:
+                pairs.append((sides, OneSided(earlier, error.made, source)))
+    for (one, other), pair in pairs:
+        if (other, one) not in found:
+            yield pair
+
+
+def _sides(flow: Flow, error: Error) -> Iterator[tuple[Node, Node]]:
+    parts = error.parts
+    if len(parts) == 1:
+        node = parts[0].node
+        given = [it for it in node.operands if isinstance(it, Data)]
+        if node.operation != "-" or len(given) != 2 or len(node.operands) != 2:
+            return
+        one, other = given[0].node, given[1].node
+    else:
+        one, other = parts[0].node, parts[1].node
+    yield one, other
+    yield other, one
+
+
+def terms_without_gradient(flow: Flow) -> Iterator[Node]:
+    """Squared errors, and comparisons, in terms that depend on parameters and train none."""
+    yield from _errors_stopped(flow)
+    parts = terms(flow, [Term(node, 1) for node in flow.results])
+    for term in parts if len(parts) > 1 else []:
+        if flow.uses(term.node) and not flow.gets(term.node):
+            both = (_both_stopped(flow, it) for it in flow.slice([term.node], blocked=True))
+            yield from [it for it in both if it is not None][:1]
+
+
+def _both_stopped(flow: Flow, node: Node) -> Node | None:
+    """The stop of one side of a difference whose other side is stopped as well.
+
+    Nobody stops both on purpose, in what is added to a loss: one of them was to learn.
+    """
+    if node.operation != "-" or len(node.inputs) != 2:
+        return None
+    inner = [stopped(it) for it in node.inputs]
+    is_trained = all(it is not None and flow.gets(it) for it in inner)
+    return node.inputs[1] if is_trained and inner[0] is not inner[1] else None
+
+
+def _errors_stopped(flow: Flow) -> Iterator[Node]:
+    """Squared errors in terms that depend on parameters and train none."""
+    parts = terms(flow, [Term(node, 1) for node in flow.results], into_reductions=False)
+    for term in parts if len(parts) > 1 else []:
+        if not flow.uses(term.node) or flow.gets(term.node):
+            continue
+        for node in flow.slice([term.node], blocked=True):
+            inside = squared(node)
+            error = stopped(inside) if inside is not None else None
+            # The square of anything else may be a constant on purpose, by Danskin's theorem.
+            if error is not None and error.operation == "-" and flow.uses(error):
+                yield node
+                break

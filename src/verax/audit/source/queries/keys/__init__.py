@@ -1,0 +1,1 @@
+"""Which random keys serve for what, and how often."""

@@ -1,0 +1,110 @@
+"""Where the carry of a loop gets another structure than it started with."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Hashable, Iterator
+from typing import TYPE_CHECKING
+
+from ...classes import all_fields
+from ...events import Event, Loop, Mutation
+from ...values import Constant, Instance, Mapping, Sequence, Value
+from ..structures.structure import parts_of, way_to_difference
+from .bodies import returned_at
+
+if TYPE_CHECKING:
+    from ....finding import Place
+    from ...facts import SourceFacts
+
+
+def structure_changed_at(facts: SourceFacts, loop: Loop) -> Place:
+    """Where to mend a carry that enters and leaves a loop with different structures.
+
+    What starts as `None` is missing from the start; a key that is not there is added by somebody;
+    anything else is wrong where the body, or what it calls, makes the new container.
+    """
+    before, after = loop.initial, loop.carry_out
+    if loop.carry_in is None or before is None or after is None:
+        return returned_at(facts, loop) or loop.place
+    outer: tuple[Value, Hashable] | None = None
+    for key in way_to_difference(loop.carry_in, after):
+        outer = before, key
+        before, after = parts_of(before).get(key, before), parts_of(after).get(key, after)
+    if outer is not None and isinstance(before, Constant) and before.value is None:
+        written = _written(*outer)
+        if written is not None:
+            return written.place
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        added = [key for key in after.items if key not in before.items]
+        for written in _added(facts, loop, after, added):
+            return written.place
+        displayed = _written(after, added[0]) if added else None
+        if displayed is not None:
+            return displayed.place
+    return returned_at(facts, loop) or loop.place
+
+
+def started_at(facts: SourceFacts, tree: Value) -> Place | None:
+    """Where the loop gets what it starts from, if a tree is its carry, or a part of that."""
+    for loop in facts.events(Loop):
+        if loop.carry_in is None or loop.initial is None:
+            continue
+        is_whole = loop.carry_in is tree
+        parts = [key for key, part in parts_of(loop.carry_in).items() if part is tree]
+        if is_whole or parts:
+            written = _written(loop.initial, parts[0]) if parts else None
+            return written.place if written is not None else loop.place
+    return None
+
+
+def _written(container: Value, key: Hashable) -> Event | None:
+    """The expression for a part of a container that is written with its parts."""
+    if isinstance(container, Instance):
+        syntax, frame = container.node.syntax, container.node.frame
+    elif isinstance(container, (Sequence, Mapping)):
+        syntax, frame = container.syntax, container.made_in
+    else:
+        return None
+    if syntax is None or frame is None:
+        return None
+    return Event(_expression(container, syntax, key) or syntax, frame)
+
+
+def _expression(container: Value, syntax: ast.AST, key: Hashable) -> ast.AST | None:
+    if isinstance(syntax, ast.Dict):
+        for written, value in zip(syntax.keys, syntax.values, strict=True):
+            if isinstance(written, ast.Constant) and written.value == key:
+                return value
+    if isinstance(syntax, (ast.Tuple, ast.List)) and isinstance(key, int):
+        return syntax.elts[key] if key < len(syntax.elts) else None
+    if isinstance(syntax, ast.Call):
+        return _argument(container, syntax, key)
+    return None
+
+
+def _argument(container: Value, call: ast.Call, key: Hashable) -> ast.AST | None:
+    """What a constructor is given for a field."""
+    cls = container.type if isinstance(container, Sequence) else getattr(container, "cls", None)
+    names = list(all_fields(cls)) if cls is not None else []
+    for keyword in call.keywords:
+        if keyword.arg == key:
+            return keyword.value
+    number = names.index(key) if isinstance(key, str) and key in names else len(call.args)
+    return call.args[number] if number < len(call.args) else None
+
+
+def _added(
+    facts: SourceFacts, loop: Loop, container: Mapping, keys: list[Hashable]
+) -> Iterator[Event]:
+    """Where keys come into a dict inside of a loop."""
+    for key in keys:
+        written = _written(container, key)
+        if written is not None and not isinstance(written.syntax, (ast.Call, ast.Dict)):
+            yield written
+    for change in facts.events(Mutation):
+        region = change.frame.region
+        if change.how != "item" or region is None or loop.region not in region.chain():
+            continue
+        index = change.syntax.slice if isinstance(change.syntax, ast.Subscript) else None
+        if isinstance(index, ast.Constant) and index.value in keys:
+            yield change

@@ -1,0 +1,140 @@
+"""Calls of mapped functions: what is mapped along which axis, and what all lanes share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...axes import names_of
+from ...events import Applied, Call, Event, Fact
+from ...frame import Frame, Region
+from ...graph import Node
+from ...library.options import axes_of
+from ...values import Constant, Data, Mapping, Sequence, Transformed, Value, leaves
+
+if TYPE_CHECKING:
+    from ...facts import SourceFacts
+
+_REDUCTIONS = frozenset("sum mean max min prod".split())
+
+
+def applied_maps(facts: SourceFacts) -> Iterator[Applied]:
+    """Calls of what `vmap` and `pmap` made."""
+    for event in facts.events(Applied):
+        if event.transformed.kind in ("vmap", "pmap"):
+            yield event
+
+
+def pairs_of(value: Value, axis: Value | None) -> Iterator[tuple[Data, object]]:
+    """The data of an argument, each with its entry in `in_axes`; `...` where that is not known."""
+    if isinstance(axis, Sequence) and isinstance(value, Sequence):
+        axes, items = axis.items or (), value.items or ()
+        if axes and len(axes) == len(items):
+            for one, other in zip(items, axes, strict=True):
+                yield from pairs_of(one, other)
+            return
+    if isinstance(axis, Mapping) and isinstance(value, Mapping):
+        for key, item in value.items.items():
+            yield from pairs_of(item, axis.items.get(key))
+        return
+    number = axis.value if isinstance(axis, Constant) else ...
+    for leaf in leaves(value):
+        yield leaf, number
+
+
+def mapped_axes(event: Applied) -> Iterator[tuple[Data, int, str]]:
+    """The data that is mapped: along which axis, and by which name that is known."""
+    args = list(zip(event.args, axes_of(event.transformed, len(event.args)), strict=True))
+    for value, axis in (*args, *((it, Constant(0)) for it in event.keywords.values())):
+        for leaf, number in pairs_of(value, axis):
+            if not isinstance(number, int):
+                continue
+            names = names_of(leaf.node.shape)
+            inside = -len(names) <= number < len(names)
+            yield leaf, number, names[number] if inside else ""
+
+
+def shared_arguments(event: Applied) -> Iterator[Data]:
+    """The data that every lane gets whole."""
+    for value, axis in zip(event.args, axes_of(event.transformed, len(event.args)), strict=True):
+        for leaf, number in pairs_of(value, axis):
+            if number is None:
+                yield leaf
+
+
+def summed_with(facts: SourceFacts, event: Applied, node: Node, over: str) -> Event | None:
+    """Where an argument that all lanes share is summed over the mapped axis and others at once.
+
+    Computing all pairs on purpose ends in one value a pair; a sum over the pairs together with the
+    components of each is what a forgotten `in_axes` ends in.
+    """
+    for call in facts.events(Call):
+        region = call.frame.region
+        if call.name.rpartition(".")[2] not in _REDUCTIONS or not isinstance(call.result, Data):
+            continue
+        if region is None or event.region not in region.chain() or not call.args:
+            continue
+        before = leaves(call.args[0])
+        after = names_of(call.result.node.shape)
+        for leaf in before:
+            names = names_of(leaf.node.shape)
+            is_summed = over in names and over not in after and len(names) - len(after) > 1
+            if is_summed and event.region in leaf.node.varies and leaf.node.depends_on(node):
+                return call
+    return None
+
+
+def is_called_for_real(frame: Frame) -> bool:
+    """Whether the program itself makes the call that some code runs in.
+
+    Functions are also run as somebody elsewhere might call them, inside of maps that are not known.
+    """
+    *_, outermost = frame.callers()
+    return outermost is outermost.module.frame
+
+
+def bound_names(frame: Frame) -> list[str] | None:
+    """The names that the maps around some code bind; `None` if there may be more of them."""
+    found: list[str] = []
+    is_known = is_called_for_real(frame)
+    for region in frame.region.chain() if frame.region is not None else ():
+        if region.kind == "shard_map":
+            mesh = region.details["transformed"].options.get("mesh")
+            if not isinstance(mesh, Data) or mesh.type != "jax.sharding.Mesh":
+                return None
+            if not mesh.node.label:
+                return None
+            found.extend(mesh.node.label.split())
+            is_known = True
+        if region.kind in ("vmap", "pmap"):
+            transformed: Transformed = region.details["transformed"]
+            given = transformed.options.get("axis_name")
+            if given is not None and not isinstance(given, Constant):
+                return None
+            if isinstance(region.axis_name, str):
+                found.append(region.axis_name)
+            # A pmap is outermost.
+            is_known = is_known or region.kind == "pmap"
+    return found if is_known else None
+
+
+def misnamed_maps(collectives: list[Fact]) -> Iterator[tuple[Region, str, list[Fact]]]:
+    """Maps with a name that nothing inside goes by, while several collectives go by another one.
+
+    One collective may be wrong; several, of which none is right, are given the wrong map.
+    """
+    inside: dict[Region, list[Fact]] = {}
+    for fact in collectives:
+        region = fact.frame.region
+        for it in region.chain() if region is not None else ():
+            if it.kind in ("vmap", "pmap") and isinstance(it.axis_name, str):
+                inside.setdefault(it, []).append(fact)
+    said: set[object] = set()
+    for region, facts in inside.items():
+        names = {name for fact in facts for name in fact.data["axes"]}
+        syntax = region.details["transformed"].syntax
+        if len(names) != 1 or len({it.syntax for it in facts}) < 2 or syntax in said:
+            continue
+        if all(not names.intersection(bound_names(it.frame) or names) for it in facts):
+            said.add(syntax)
+            yield region, names.pop(), facts

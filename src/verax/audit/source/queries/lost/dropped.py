@@ -1,0 +1,347 @@
+"""Values that a line assigns and that reach no output, where they were evidently meant to.
+
+Dead values are common in correct code. One is told only where the name is never read again, and
+where something says that it should have been: the value that it was made from is used later, where
+the new one would fit, or a parameter has no effect because of it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ....finding import Place
+from ....words import words_of
+from ...frame import Frame
+from ...graph import Node, sources
+from ...looping import assigned_names
+from ...parameters import NamedFunction, positional
+from ...remember import walked
+from ...values import Data, Sequence, Value, nodes_of
+from ..names import named_parts
+from ..nodes import position_in
+from ..reads import Reads, reads_of
+from .dropped_states import named_parts_of
+
+if TYPE_CHECKING:
+    from ...facts import SourceFacts
+
+_ARRAYS = ("jax.numpy", "jax.nn", "jax.lax", "ndarray")
+_UNARY = frozenset(
+    "clip tanh abs absolute exp log log1p expm1 sqrt square nan_to_num relu sigmoid gelu silu "
+    "softplus astype negative reciprocal sin cos floor round".split()
+)
+_EITHER = frozenset(("+", "*", "jax.numpy.maximum", "jax.numpy.minimum"))
+_MERGING = frozenset(("concatenate", "stack", "hstack", "vstack", "dstack", "column_stack"))
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A value that is computed and dropped.
+
+    `instead` is the name of what is used in its place, at `used_at`; else `lost` is a parameter
+    that has no effect, and `used_at` is where values are merged without it.
+    """
+
+    name: str
+    place: Place
+    instead: str = ""
+    lost: str = ""
+    used_at: Place | None = None
+
+
+def dropped_values(facts: SourceFacts) -> Iterator[Dropped]:
+    """All such values, in every run of every function."""
+    for function, runs in facts.functions():
+        yield from _unread_copies(function, runs[0])
+        candidates: set[tuple[ast.stmt, str]] | None = None
+        for frame in runs:
+            if candidates is None:
+                candidates = _unread_statements(function, frame)
+            if candidates and frame.returns and not frame.yields:
+                yield from _of_run(function, frame, candidates)
+
+
+def _unread_copies(function: NamedFunction, frame: Frame) -> Iterator[Dropped]:
+    """`moved = state.replace(force=force)` that nothing reads, while `state` is used on."""
+    for statement, _ in frame.steps:
+        call = statement.value if isinstance(statement, ast.Assign) else None
+        if not isinstance(statement, ast.Assign) or not isinstance(call, ast.Call):
+            continue
+        target, old = statement.targets[0], _copied(call)
+        if not old or not isinstance(target, ast.Name) or target.id.startswith("_"):
+            continue
+        reads = reads_of(function)
+        if target.id == old or reads.after(statement, target.id):
+            continue
+        later = [it for it in reads.lines.get(old, ()) if it.lineno > (call.end_lineno or 0)]
+        if later and not reads.around(statement):
+            first = min(later, key=lambda it: (it.lineno, it.col_offset))
+            yield Dropped(target.id, frame.place(statement), old, used_at=frame.place(first))
+
+
+def _copied(call: ast.Call) -> str:
+    """The name of a record that is copied with other fields; text is replaced by position."""
+    called = call.func
+    if not isinstance(called, ast.Attribute) or called.attr not in ("replace", "_replace"):
+        return ""
+    is_copy = bool(call.keywords) and not call.args
+    return called.value.id if is_copy and isinstance(called.value, ast.Name) else ""
+
+
+def _unread_statements(function: NamedFunction, frame: Frame) -> set[tuple[ast.stmt, str]]:
+    """Statements, each with a name that gets a value there which nothing reads."""
+    found: set[tuple[ast.stmt, str]] = set()
+    if not any(_is_computed(part) for _, value in frame.steps for part in _parts(value)):
+        return found
+    reads = reads_of(function)
+    for statement, _ in frame.steps:
+        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+            continue
+        for name in _target_names(statement.targets[0]):
+            if not name.startswith("_") and not reads.after(statement, name):
+                found.add((statement, name))
+    return found
+
+
+def _parts(value: Value) -> tuple[Value, ...]:
+    """A value, or the values of a tuple that is taken apart."""
+    if isinstance(value, Sequence) and value.items is not None:
+        return tuple(value.items)
+    return (value,)
+
+
+def _target_names(target: ast.expr) -> Iterator[str]:
+    if isinstance(target, ast.Name):
+        yield target.id
+    elif isinstance(target, ast.Tuple):
+        yield from (it.id for it in target.elts if isinstance(it, ast.Name))
+
+
+def _of_run(
+    function: NamedFunction, frame: Frame, candidates: set[tuple[ast.stmt, str]]
+) -> Iterator[Dropped]:
+    live = _live(frame)
+    reads = reads_of(function)
+    for statement, value in frame.steps:
+        if not isinstance(statement, ast.Assign):
+            continue
+        for target, part in named_parts_of(statement.targets[0], value):
+            name = target.id if isinstance(target, ast.Name) else ""
+            if (statement, name) not in candidates:
+                continue
+            if not isinstance(part, Data) or not _is_computed(part) or part.node in live:
+                continue
+            found = _replaced(frame, live, statement, name, part)
+            if not found and target is statement.targets[0]:
+                found = list(_lost(function, frame, live, reads, statement, name, part))
+            yield from found
+
+
+def _live(frame: Frame) -> set[Node]:
+    """Everything that what a function returns is made from."""
+    return sources(node for _, value in frame.returns for node in nodes_of(value))
+
+
+def _is_computed(value: Value) -> bool:
+    if not isinstance(value, Data):
+        return False
+    node = value.node
+    if node.is_key or value.traced is False or not (value.is_array or _is_of_leaves(node)):
+        return False
+    if node.dtype is not None and node.dtype.startswith(("bool", "key")):
+        return False
+    module = node.operation.rpartition(".")[0]
+    return module in _ARRAYS or node.operation in ("+", "-", "*", "/", "@", "**", "-x", "stack")
+
+
+def _is_of_leaves(node: Node) -> bool:
+    """Whether it stands for the leaves of a tree, each of them computed in the same way."""
+    return node.frame is not None and isinstance(node.frame.function, ast.Lambda)
+
+
+def _replaced(
+    frame: Frame, live: set[Node], statement: ast.stmt, name: str, value: Data
+) -> list[Dropped]:
+    """The value that this one is a version of, where it is used afterwards."""
+    names = names_in(frame, name)
+    # Of several results some are often of no use.
+    together = {it.id for it in walked(statement) if isinstance(it, ast.Name) and _is_bound(it)}
+    for source, is_clear in _versions_of(value.node):
+        if source not in names or not _fits(value.node, source) or names[source] in together:
+            continue
+        if not is_clear and not value.node.shape and not _share_words(name, names[source]):
+            continue
+        used = _used_after(frame, live, source, statement)
+        used = used or _kept_after(frame, source, statement)
+        if used is not None:
+            return [Dropped(name, frame.place(statement), names[source], used_at=used)]
+    return []
+
+
+def _is_bound(name: ast.Name) -> bool:
+    return isinstance(name.ctx, ast.Store)
+
+
+def names_in(frame: Frame, but: str) -> dict[Node, str]:
+    """What a function calls its values, and the fields of a state that it is given."""
+    found: dict[Node, str] = {}
+    # A parameter may have got another value since.
+    for key, it in (*frame.given.items(), *frame.environment.items()):
+        if isinstance(it, Data):
+            if key != but:
+                found[it.node] = key
+            for child in (it.node.children or {}).values():
+                if child.operation == "field":
+                    found.setdefault(child, f"{key}.{child.label}")
+        elif key in frame.given:
+            for field, part in named_parts(it):
+                found.setdefault(part, f"{key}.{field}")
+    return found
+
+
+def _kept_after(frame: Frame, source: Node, statement: ast.stmt) -> Place | None:
+    """Where a field is returned as it was, in a state whose other fields are new."""
+    for syntax, value in frame.returns:
+        if not isinstance(syntax, ast.Return) or syntax.lineno <= statement.lineno:
+            continue
+        nodes = nodes_of(value)
+        if source in nodes or any(_keeps(it, source) for it in nodes):
+            return frame.place(syntax)
+    return None
+
+
+def _keeps(node: Node, field: Node) -> bool:
+    """Whether a node is `state.replace(…)` with other fields than this one."""
+    call = node.syntax
+    if node.operation not in (".replace", "._replace") or not isinstance(call, ast.Call):
+        return False
+    is_owner = field.operation == "field" and field.inputs == node.inputs[:1]
+    return is_owner and field.label not in [it.arg for it in call.keywords]
+
+
+def _versions_of(node: Node) -> Iterator[tuple[Node, bool]]:
+    """What a value is made from element by element, and whether that is its only main operand.
+
+    `height * width` is a version of neither, but `scaled_x = x * scale` one of `x`.
+    """
+    pending = [(node, True)]
+    seen: set[Node] = set()
+    while pending and len(seen) < 50:
+        current, is_clear = pending.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        if current is not node:
+            yield current, is_clear
+        operands = _main_operands(current)
+        pending.extend((it, is_clear and len(operands) < 2) for it in operands)
+
+
+# One size of something is not a version of another.
+_SIZES = frozenset("dim dims size sizes num len length count shape".split())
+
+
+def _share_words(one: str, other: str) -> bool:
+    shared = set(words_of(one)).intersection(words_of(other))
+    return bool(shared) and _SIZES.isdisjoint(words_of(one))
+
+
+def _main_operands(node: Node) -> list[Node]:
+    operation, operands = node.operation, node.operands
+    module, _, name = operation.rpartition(".")
+    if operation in _EITHER:
+        both = [it.node for it in operands if isinstance(it, Data)]
+        return [it for it in both if it.shape != ()] or both
+    if operation in ("-", "/", "**") or (module in _ARRAYS and name in _UNARY):
+        first = operands[0] if operands else None
+        return [first.node] if isinstance(first, Data) else []
+    return list(node.inputs) if operation == "-x" else []
+
+
+def _fits(value: Node, source: Node) -> bool:
+    """Whether a value could stand where its source does."""
+    if source.is_key or _is_size(source):
+        return False
+    if isinstance(value.shape, tuple) and isinstance(source.shape, tuple):
+        return bool(value.shape == source.shape and value.shape)
+    return True
+
+
+def _is_size(node: Node) -> bool:
+    """Whether something is the size of an array, here or as an annotation says."""
+    while node.operation in ("item", "turn") and node.inputs:
+        node = node.inputs[0]
+    syntax = node.syntax.annotation if isinstance(node.syntax, ast.arg) else None
+    return node.operation == "static" or (isinstance(syntax, ast.Name) and syntax.id == "int")
+
+
+def _used_after(frame: Frame, live: set[Node], source: Node, statement: ast.stmt) -> Place | None:
+    """Where a value is first used after a statement by something that matters."""
+    positions = [
+        position_in(frame, node)
+        for node in live
+        if source in node.inputs and node.operation not in ("item", "field", "static", "join")
+    ]
+    return _first_after(frame, statement, positions)
+
+
+def _first_after(
+    frame: Frame, statement: ast.stmt, positions: list[ast.expr | ast.stmt | None]
+) -> Place | None:
+    end = statement.end_lineno or statement.lineno
+    later = [it for it in positions if it is not None and it.lineno > end]
+    if not later:
+        return None
+    return frame.place(min(later, key=lambda it: (it.lineno, it.col_offset)))
+
+
+def _lost(
+    function: NamedFunction,
+    frame: Frame,
+    live: set[Node],
+    reads: Reads,
+    statement: ast.stmt,
+    name: str,
+    value: Data,
+) -> Iterator[Dropped]:
+    """The parameter that only this value is made from."""
+    made_from = set(value.node.ancestors())
+    for argument in positional(function):
+        if not _is_lost(function, frame, live, reads, argument.arg, made_from):
+            continue
+        merge = _merge_after(frame, live, statement)
+        if merge is not None:
+            yield Dropped(name, frame.place(statement), lost=argument.arg, used_at=merge)
+            return
+
+
+def _is_lost(
+    function: NamedFunction,
+    frame: Frame,
+    live: set[Node],
+    reads: Reads,
+    name: str,
+    made_from: set[Node],
+) -> bool:
+    given: Value | None = frame.environment.get(name)
+    if name in ("self", "cls") or name.startswith("_") or reads.count(name) != 1:
+        return False
+    if not isinstance(given, Data) or given.node.is_key or name in assigned_names(function):
+        return False
+    return given.node in made_from and given.node not in live
+
+
+def _merge_after(frame: Frame, live: set[Node], statement: ast.stmt) -> Place | None:
+    """Where values are put together after a statement: there the lost one is missing."""
+    positions = [position_in(frame, node) for node in live if _is_merge(node)]
+    return _first_after(frame, statement, positions)
+
+
+def _is_merge(node: Node) -> bool:
+    module, _, name = node.operation.rpartition(".")
+    if module in _ARRAYS and name in _MERGING:
+        return True
+    return node.operation in ("+", "*") and len(node.inputs) >= 2

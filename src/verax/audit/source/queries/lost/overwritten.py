@@ -1,0 +1,169 @@
+"""Values that a name is given and loses again, before anybody reads them.
+
+A name that is given another value before it was read is often harmless. It is told where the new
+value starts over from what the old one was made of: the step in between has no effect then.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any, cast
+
+from ....finding import Place
+from ...frame import Frame
+from ...graph import Node
+from ...remember import remembered, walked
+from ...values import Data, Value, nodes_of
+from ..reads import reads_of
+from ..syntax import statements_in
+from .dropped import names_in
+from .dropped_states import named_parts_of
+
+if TYPE_CHECKING:
+    from ...facts import SourceFacts
+
+_PARTS = frozenset(("item", "field", "element"))
+
+
+@dataclass(frozen=True)
+class Overwritten:
+    """A name, where its value was computed, where it is replaced, and what both start from."""
+
+    name: str
+    computed: Place
+    replaced: Place
+    source: str
+    is_gradient: bool
+
+
+@dataclass(frozen=True)
+class StoredTwice:
+    """A name that a block stores to twice without reading it, and what comes after that."""
+
+    name: str
+    first: ast.Assign
+    second: ast.Assign
+    rest: list[ast.stmt]
+
+
+def overwritten_values(facts: SourceFacts) -> Iterator[Overwritten]:
+    """All of them, in each function once."""
+    for function, runs in facts.functions():
+        pairs = stored_twice(function)
+        if pairs:
+            yield from _of_run(function, runs[0], pairs)
+
+
+def _of_run(function: ast.AST, frame: Frame, pairs: list[StoredTwice]) -> Iterator[Overwritten]:
+    values = dict(frame.steps)
+    within = reads_of(function).within
+    for pair in pairs:
+        name, first, second = pair.name, pair.first, pair.second
+        if name in within or first not in values or second not in values:
+            continue
+        old, new = _part(first, values[first], name), _part(second, values[second], name)
+        if not isinstance(old, Data) or old.node.is_key or old.traced is False:
+            continue
+        if ast.dump(first.value) == ast.dump(second.value):
+            continue  # The same once more, with nothing lost.
+        places = frame.place(first), frame.place(second)
+        if old.node.operation == "gradient":
+            yield Overwritten(name, *places, "", is_gradient=True)
+        elif isinstance(first.targets[0], ast.Name) and isinstance(second.targets[0], ast.Name):
+            sources = _start_again(frame, name, old.node, new)
+            source = next((it for it in sources if not _may_act(frame, pair, it)), "")
+            if source and source not in _called(second.value):
+                yield Overwritten(name, *places, source, is_gradient=False)
+
+
+def _may_act(frame: Frame, pair: StoredTwice, source: str) -> bool:
+    """Whether what computes the first value may do so for what it does to something else.
+
+    Arrays of JAX do not change; of other libraries' things nobody knows.
+    """
+    value = frame.environment.get(source)
+    if isinstance(value, Data) and value.is_array:
+        return False
+    return frame.module.has_other_arrays or source in _owners(pair.first.value)
+
+
+def _owners(expression: ast.expr) -> set[str]:
+    """The names whose methods an expression calls: `figure.add_subplot(2)`."""
+    called = [it.func for it in walked(expression) if isinstance(it, ast.Call)]
+    owners = [it.value for it in called if isinstance(it, ast.Attribute)]
+    return {it.id for it in owners if isinstance(it, ast.Name)}
+
+
+def _called(expression: ast.expr) -> set[str]:
+    """The functions that an expression calls by a name."""
+    calls = [it.func for it in walked(expression) if isinstance(it, ast.Call)]
+    return {it.id for it in calls if isinstance(it, ast.Name)}
+
+
+def _part(statement: ast.Assign, value: Value, name: str) -> Value | None:
+    """What a statement gives to a name."""
+    parts = named_parts_of(statement.targets[0], value)
+    return next((it for at, it in parts if isinstance(at, ast.Name) and at.id == name), None)
+
+
+def _start_again(frame: Frame, name: str, old: Node, new: Value | None) -> Iterator[str]:
+    """What a new value is computed from that an old one was computed from too, by name."""
+    names = names_in(frame, name)
+    made_from = set(islice(old.ancestors(), 300)) - {old}
+    for node in nodes_of(new) if new is not None else ():
+        for it in _operands(frame, node):
+            if it in made_from and it in names:
+                yield names[it]
+
+
+def _operands(frame: Frame, node: Node) -> Iterator[Node]:
+    """What a statement computes a value from, itself or in the functions that it calls."""
+    pending = [node]
+    for current in pending:
+        if len(pending) > 100:
+            return
+        for it in _given(current):
+            yield it
+            is_elsewhere = it.frame is not frame and it.operation != "parameter"
+            if is_elsewhere or current.operation in _PARTS:
+                pending.append(it)
+
+
+def _given(node: Node) -> tuple[Node, ...]:
+    """What an operation is done to: what is called for it is a tool, whose parts are none of it."""
+    is_called = node.operation == "call" or node.operation.startswith(".")
+    return node.inputs[1:] if is_called and len(node.inputs) > 1 else node.inputs
+
+
+@remembered
+def stored_twice(function: ast.AST) -> list[StoredTwice]:
+    """All such names of a function."""
+    found: list[StoredTwice] = []
+    for owner in (function, *statements_in(function)):
+        for block in ("body", "orelse", "finalbody"):
+            statements: Any = getattr(owner, block, None)
+            if isinstance(statements, list):
+                found.extend(_in_block(cast("list[ast.stmt]", statements)))
+    return found
+
+
+def _in_block(block: list[ast.stmt]) -> Iterator[StoredTwice]:
+    unread: dict[str, ast.Assign] = {}
+    for number, statement in enumerate(block):
+        stored: set[str] = set()
+        for node in walked(statement):
+            if isinstance(node, ast.Name):
+                if isinstance(node.ctx, ast.Store):
+                    stored.add(node.id)
+                else:
+                    unread.pop(node.id, None)
+        before = {name: unread.pop(name) for name in stored if name in unread}
+        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+            continue
+        for name, first in before.items():
+            yield StoredTwice(name, first, statement, block[number + 1 :])
+        if isinstance(statement.value, (ast.Call, ast.BinOp)):
+            unread.update((name, statement) for name in stored if not name.startswith("_"))

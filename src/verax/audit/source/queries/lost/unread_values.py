@@ -1,0 +1,186 @@
+"""Values that a function computes from its data and that nothing reads, not even an accumulator.
+
+What JAX computes has no effect besides its result. So a name that gets one and that is never read,
+or only to give it its own next value, stands for work that was meant for something.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ....finding import Place
+from ....words import words_of
+from ...frame import Frame
+from ...graph import Node
+from ...parameters import NamedFunction
+from ...remember import walked
+from ...values import Data, Instance, Sequence, Value, nodes_of
+from ..reads import reads_of
+from ..syntax import handlers_around, holds, statements_in
+
+if TYPE_CHECKING:
+    from ...facts import SourceFacts
+
+_COMPUTING = ("jax.numpy.", "jax.nn.", "jax.lax.", "jax.scipy.", "ndarray.", "optax.")
+_ARITHMETIC = frozenset("+ - * / @ ** // % -x stack .apply .apply_fn".split())
+# To call it is all that a test or a measurement needs.
+_TRIALS = frozenset("test bench benchmark warm warmup profile timeit compile main demo".split())
+# These libraries write down what is computed, whoever reads it.
+_WRITING = ("numpyro.", "pyro.", "oryx.", "flax.nnx.", "jax.experimental.io_callback")
+_MAKING = frozenset(
+    "param variable sow perturb make_rng get_variable put_variable get_parameter get_state".split()
+)
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A name that gets a value for nothing; with `is_total`, only its own next value reads it."""
+
+    place: Place
+    name: str
+    is_total: bool
+
+
+def unread_values(facts: SourceFacts) -> Iterator[Unread]:
+    """All such names of functions of the file."""
+    if any(name.startswith(_WRITING) for name in facts.calls_by_name):
+        return
+    for function, runs in facts.functions():
+        if not _TRIALS.isdisjoint(words_of(function.name)):
+            continue
+        for statement, name in _candidates(function, runs[0]):
+            values = [
+                (frame, value) for frame in runs for step, value in frame.steps if step is statement
+            ]
+            if any(_is_data(frame, value) for frame, value in values):
+                is_total = reads_of(function).after(statement, name)
+                yield Unread(runs[0].place(statement), name, is_total)
+
+
+def unread_containers(facts: SourceFacts) -> Iterator[Unread]:
+    """Dicts that a function makes and fills, and that nothing reads.
+
+    A list that is filled and never read may be a record of what was there to look at.
+    """
+    for function, runs in facts.functions():
+        reads = reads_of(function)
+        for name in _made_empty(function) if reads.is_clear else ():
+            fills = [it for it in statements_in(function) if _fills(it, name)]
+            filled = sum(1 for it in fills for one in reads.lines.get(name, ()) if holds(it, one))
+            own = len(reads.lines.get(name, ()))
+            if filled and name not in reads.within and filled == own:
+                yield Unread(runs[0].place(fills[-1]), name, False)
+
+
+def _made_empty(function: NamedFunction) -> list[str]:
+    """Names that get an empty dict in a function, and nothing else."""
+    found: dict[str, bool] = {}
+    for it in statements_in(function):
+        if not isinstance(it, ast.Assign) or len(it.targets) > 1:
+            continue
+        target, value = it.targets[0], it.value
+        is_pair = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
+        targets = target.elts if isinstance(target, ast.Tuple) else [target]
+        values = value.elts if is_pair and isinstance(value, ast.Tuple) else [value] * len(targets)
+        for one, of in zip(targets, values, strict=False):
+            if isinstance(one, ast.Name):
+                found[one.id] = found.get(one.id, True) and _is_empty(of)
+    return [name for name, is_empty in found.items() if is_empty and not name.startswith("_")]
+
+
+def _is_empty(value: ast.expr) -> bool:
+    return isinstance(value, ast.Dict) and not value.keys
+
+
+def _fills(statement: ast.stmt, name: str) -> bool:
+    """Whether a statement does nothing but put something into a dict."""
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    owner = target.value if isinstance(target, ast.Subscript) else None
+    return isinstance(owner, ast.Name) and owner.id == name
+
+
+def _candidates(function: NamedFunction, frame: Frame) -> list[tuple[ast.stmt, str]]:
+    """Statements that give one name a value, which nothing else needs."""
+    reads = reads_of(function)
+    found: dict[str, ast.stmt] = {}
+    for statement, _ in frame.steps:
+        name = _target(statement)
+        if not name or name.startswith("_") or reads.needs(statement, name):
+            continue
+        if not _is_tried(frame, function, statement) and not _is_deleted(function, name):
+            found[name] = statement
+    return [(statement, name) for name, statement in found.items()]
+
+
+def _target(statement: ast.stmt) -> str:
+    """The one name that a statement gives a value which is computed."""
+    if isinstance(statement, ast.AugAssign):
+        target = statement.target
+    elif isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target = statement.targets[0] if isinstance(statement.value, _COMPUTED) else None
+    else:
+        return ""
+    return target.id if isinstance(target, ast.Name) else ""
+
+
+_COMPUTED = (ast.Call, ast.BinOp)
+
+
+def _is_tried(frame: Frame, function: NamedFunction, statement: ast.stmt) -> bool:
+    """Whether a statement may be there for its error, or for the time that it takes."""
+    if any(handlers_around(frame, statement)):
+        return True
+    return any(
+        isinstance(it, (ast.With, ast.AsyncWith)) and holds(it, statement)
+        for it in statements_in(function)
+    )
+
+
+def _is_deleted(function: NamedFunction, name: str) -> bool:
+    return any(
+        isinstance(it, ast.Name) and it.id == name and isinstance(it.ctx, ast.Del)
+        for it in walked(function)
+    )
+
+
+def _is_data(frame: Frame, value: Value) -> bool:
+    """Whether a value is certainly computed by JAX, from what a function is given."""
+    if isinstance(value, (Sequence, Instance)):
+        nodes = nodes_of(value)
+        return frame.is_staged and any(_is_computed(it) and _is_of_input(it) for it in nodes)
+    if not isinstance(value, Data) or value.node.is_key or value.traced is False:
+        return False
+    node = value.node
+    is_computed = _is_computed(node) if node.frame is frame else frame.is_staged
+    return is_computed and not _is_made(node) and _is_of_input(node)
+
+
+def _is_computed(node: Node) -> bool:
+    return node.operation.startswith(_COMPUTING) or node.operation in _ARITHMETIC
+
+
+def _is_made(node: Node) -> bool:
+    """Whether a value is one that a module keeps, whoever reads it."""
+    return node.operation.rpartition(".")[2] in _MAKING or "callback" in node.operation
+
+
+def _is_of_input(node: Node) -> bool:
+    """Whether it depends on an array that comes from elsewhere, and not on sizes alone."""
+    pending, seen = [node], {node}
+    while pending:
+        it = pending.pop()
+        if it.operation == "static":
+            continue
+        if it.operation in _INPUTS:
+            return True
+        for one in it.inputs:
+            if one not in seen:
+                seen.add(one)
+                pending.append(one)
+    return False
+
+
+_INPUTS = frozenset("parameter argument carry lane slice primal turn".split())

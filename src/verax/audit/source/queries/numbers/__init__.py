@@ -1,0 +1,1 @@
+"""What numbers mean, along which axes, and where they leave their range."""

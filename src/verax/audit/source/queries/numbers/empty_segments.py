@@ -1,0 +1,60 @@
+"""Divisions by how many elements each segment has, of which some may have none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ...graph import Node
+from ...values import Constant, Data
+from ..indices import index_parts, is_new_axis, is_whole
+from ..nodes import all_nodes, users_of
+
+if TYPE_CHECKING:
+    from ...facts import SourceFacts
+
+_SHAPED = frozenset("reshape expand_dims astype broadcast_to squeeze".split())
+_ONES = frozenset(f"jax.numpy.{it}" for it in ("ones", "ones_like"))
+_COUNTS = frozenset(("jax.numpy.bincount",))
+# They leave out what is not finite.
+_CHOICES = frozenset("where select nan_to_num isfinite isnan nanmean nansum".split())
+
+
+def by_empty_segments(facts: SourceFacts) -> Iterator[tuple[Node, Node]]:
+    """Divisions by such a count as it is, each with the count."""
+    users: dict[Node, list[Node]] | None = None
+    for node in all_nodes(facts):
+        if node.operation != "/" or len(node.operands) != 2:
+            continue
+        divisor = node.operands[1]
+        count = _count(divisor.node) if isinstance(divisor, Data) else None
+        if count is None:
+            continue
+        users = users if users is not None else users_of(all_nodes(facts))
+        if not any(it.operation.rpartition(".")[2] in _CHOICES for it in users.get(node, ())):
+            yield node, count
+
+
+def _count(node: Node) -> Node | None:
+    """The number of elements of each segment that a divisor is, in another shape perhaps."""
+    for _ in range(8):
+        if _is_count(node):
+            return node
+        name = node.operation.rpartition(".")[2]
+        parts = index_parts(node.syntax) if node.operation == "item" else []
+        is_view = bool(parts) and all(is_new_axis(it) or is_whole(it) for it in parts)
+        if not node.inputs or not (name in _SHAPED or is_view):
+            return None
+        node = node.inputs[0]
+    return None
+
+
+def _is_count(node: Node) -> bool:
+    if node.operation in _COUNTS:
+        return True
+    if node.operation != "jax.ops.segment_sum" or not node.operands:
+        return False
+    summed = node.operands[0]
+    if isinstance(summed, Constant):
+        return summed.value == 1
+    return isinstance(summed, Data) and summed.node.operation in _ONES

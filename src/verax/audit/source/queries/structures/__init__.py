@@ -1,0 +1,1 @@
+"""Trees: their classes, their structure, and what crosses boundaries as one."""

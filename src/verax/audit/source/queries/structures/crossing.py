@@ -1,0 +1,58 @@
+"""What crosses the boundaries of transformations as a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....finding import Place
+from ...classes import innermost_function
+from ...events import Applied, Event, Loop
+from ...facts import SourceFacts
+from ...library.options import DERIVATIVES, argument_numbers, axes_of
+from ...values import Constant, Value
+from ..arguments import ordinary_arguments
+
+
+def crossing(facts: SourceFacts) -> Iterator[tuple[Event, str, Value, Place]]:
+    """Each tree that enters or leaves a transformation, with how it does, in words, and where."""
+    for applied in facts.events(Applied):
+        transformed = applied.transformed
+        if transformed.is_filtered:
+            continue
+        kind = transformed.kind
+        for name, value in _entering(applied):
+            yield applied, f"passed to the `{kind}` as `{name}`", value, applied.place
+        if kind == "jit":
+            for place, value in _returned(facts, applied):
+                yield applied, "returned from the `jit`", value, place
+    for loop in facts.events(Loop):
+        for value, what in ((loop.initial, "the carry"), (loop.xs, "scanned over")):
+            if value is not None:
+                yield loop, f"{what} of the `{loop.kind}`", value, loop.place
+
+
+def _returned(facts: SourceFacts, applied: Applied) -> Iterator[tuple[Place, Value]]:
+    """What a jitted function gives, where it says so."""
+    function = innermost_function(applied.transformed.function)
+    runs = facts.record.runs.get(function.syntax, []) if function is not None else []
+    own = [frame for frame in runs if frame.region is applied.region]
+    for frame in own:
+        for syntax, value in frame.returns:
+            yield frame.place(syntax), value
+    if not own:
+        yield applied.place, applied.result
+
+
+def _entering(applied: Applied) -> Iterator[tuple[str, Value]]:
+    transformed = applied.transformed
+    if transformed.kind in ("jit", "pmap"):
+        yield from ordinary_arguments(applied)
+    elif transformed.kind == "vmap":
+        axes = axes_of(transformed, len(applied.args))
+        for number, (value, axis) in enumerate(zip(applied.args, axes, strict=True)):
+            if isinstance(axis, Constant) and axis.value is not None:
+                yield str(number), value
+    elif transformed.kind in DERIVATIVES:
+        for number in argument_numbers(transformed) or ():
+            if -len(applied.args) <= number < len(applied.args):
+                yield str(number), applied.args[number]

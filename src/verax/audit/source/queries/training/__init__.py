@@ -1,0 +1,1 @@
+"""Optimisers, what they are given, and what becomes of the parameters."""
