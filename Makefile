@@ -19,7 +19,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
 
 test: $(VENV)/.has-test ## run the tests
-	@$(PY) -m pytest -n auto --maxprocesses 4 --dist loadfile $(ARGS)
+	@$(PY) -m pytest -n auto --maxprocesses 4 --dist worksteal $(ARGS)
 
 demo: $(VENV)/.has-demo ## a program with bugs is audited, and a simulation repairs itself
 	@$(PY) examples/demo.py
