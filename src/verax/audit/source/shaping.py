@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..words import is_batch, is_sequence
 from .events import Fact
 from .graph import Node
+from .operations import COMPARISONS
 from .shapes import UNKNOWN, Mismatch, Size, dims, lookup, symbol
 from .shapes import Value as Described
 from .shapes.contraction import matmul
@@ -30,7 +31,6 @@ _NUMBERS = frozenset(
     for module in ("jax.numpy", "numpy", "math")
     for name in "pi e inf nan tau euler_gamma".split()
 )
-_COMPARISONS = frozenset(("<", "<=", ">", ">=", "==", "!="))
 # The type of what stands for a tuple of arrays: `jnp.linalg.eigh(x)`.
 SEVERAL = "tuple"
 
@@ -92,7 +92,7 @@ def of_operator(
     a, b = described(left), described(right)
     node = result.node
     if a.dtype is not None and b.dtype is not None:
-        node.dtype = "bool" if symbol in _COMPARISONS else promote(a.dtype, b.dtype)
+        node.dtype = "bool" if symbol in COMPARISONS else promote(a.dtype, b.dtype)
         if symbol == "/" and node.dtype is not None and node.dtype.startswith(("int", "uint")):
             node.dtype = "float32"
     if a.shape is None and b.shape is None:

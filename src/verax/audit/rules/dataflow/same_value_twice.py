@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Place, Severity
+from ...source.operations import SELECTIONS
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from ...source.queries.surroundings import Context
 
 _CHOICES = frozenset(f"jax.numpy.{it}" for it in ("minimum", "maximum", "fmin", "fmax"))
-_SELECTIONS = frozenset(("jax.numpy.where", "jax.lax.select"))
 # What is outside of the project, and known to give the same for the same.
 _PURE = ("jax.", "numpy.")
 _PURE_METHODS = frozenset(("apply", "apply_fn"))
@@ -29,7 +29,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     from ...source.queries.surroundings import Context
 
     nodes = all_nodes(facts)
-    yield from _written_twice([it for it in nodes if it.operation in _CHOICES | _SELECTIONS])
+    yield from _written_twice([it for it in nodes if it.operation in _CHOICES | SELECTIONS])
     choices = [it for it in nodes if it.operation in _CHOICES]
     context = Context(facts) if choices else None
     same = Sameness(names=lambda node: _pure_name(context, node))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity
+from ...source.operations import COMPARISONS
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -43,9 +44,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         )
 
 
-_COMPARISONS = frozenset("< <= > >= == !=".split())
-
-
 def _fixed_terms(
     facts: SourceFacts, loop: Loop, carried: set[Node], sources: set[Node]
 ) -> Iterator[Finding]:
@@ -62,7 +60,7 @@ def _fixed_terms(
     if not (carried & sources) - same:
         return  # Nothing that it reads changes, which is told as such.
     for term in sources if same else ():
-        read = carried & all_sources([term]) if term.operation in _COMPARISONS else None
+        read = carried & all_sources([term]) if term.operation in COMPARISONS else None
         if not read or not read <= same or term.place is None:
             continue
         yield RULE.finding(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from ....finding import Place
 from ...events import Loop
 from ...graph import Node
+from ...operations import OR, SELECTIONS
 from ...values import Constant, Data, Value, nodes_of
 from ..loops.bodies import behind, made_from, paired_leaves
 from ..nodes import of_all_lanes, of_lane
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 _BEYOND = frozenset((">=", ">", "jax.numpy.greater_equal", "jax.numpy.greater"))
 _BELOW = frozenset(("<=", "<", "jax.numpy.less_equal", "jax.numpy.less"))
-_OR = frozenset(("|", "jax.numpy.logical_or", "jax.numpy.maximum", "jax.numpy.bitwise_or"))
-_CHOICES = frozenset(("jax.numpy.where", "jax.lax.select"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,11 +112,11 @@ def _is_or_next(node: Node, counter: Node) -> bool:
 
 def _is_set_with(node: Node, flags: set[Node]) -> bool:
     """Whether a value is true wherever one of some flags is."""
-    if node.operation in _OR:
+    if node.operation in OR:
         return not flags.isdisjoint(node.inputs)
     if node.operation in _VIEWS:
         return not flags.isdisjoint(node.inputs[:1])
-    if node.operation in _CHOICES and len(node.operands) == 3:
+    if node.operation in SELECTIONS and len(node.operands) == 3:
         flag, then, _ = node.operands
         is_one = isinstance(then, Constant) and bool(then.value)
         return is_one and isinstance(flag, Data) and flag.node in flags
@@ -132,7 +131,7 @@ _VIEWS = frozenset(
 
 def _starts_anew(chosen: Node, ends: set[Node], moving: set[Node], own: Node) -> bool:
     """Whether a part is replaced, where flags are set, by what no turn before has told."""
-    if chosen.operation not in _CHOICES or len(chosen.operands) != 3:
+    if chosen.operation not in SELECTIONS or len(chosen.operands) != 3:
         return False
     flag, fresh, kept = chosen.operands
     if not isinstance(flag, Data) or flag.node not in ends:

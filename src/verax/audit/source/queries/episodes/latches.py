@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ....words import is_episode_end, is_reward
 from ...events import Loop
 from ...graph import Node
+from ...operations import AND, OR, SELECTIONS
 from ...values import Constant
 from ..loops.bodies import behind, made_from, paired_leaves
 from ..names import names_of
@@ -20,10 +21,6 @@ from ..nodes import is_flag, of_all_lanes, of_lane
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
-
-_OR = frozenset(("|", "jax.numpy.logical_or", "jax.numpy.bitwise_or", "jax.numpy.maximum"))
-_AND = frozenset(("*", "&", "jax.numpy.logical_and", "jax.numpy.bitwise_and", "jax.numpy.minimum"))
-_CHOICES = frozenset(("jax.numpy.where", "jax.lax.select"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +68,7 @@ def _ends_what_is_paid(facts: SourceFacts, latch: Node, total: Node, added: Node
 
 def _stays_set(before: Node, after: Node) -> bool:
     """Whether a part of a carry is a flag that nothing takes back."""
-    if after.operation not in _OR | _AND or len(after.inputs) != 2:
+    if after.operation not in OR | AND or len(after.inputs) != 2:
         return False
     others = [it for it in after.inputs if of_all_lanes(it) is not before]
     return len(others) == 1 and is_flag(others[0])
@@ -100,7 +97,7 @@ def _counts_always(added: Node, loop: Loop) -> bool:
     if loop.region not in added.varies or is_flag(added):
         return False
     for _ in range(6):
-        is_choice = added.operation in _CHOICES and len(added.operands) == 3
+        is_choice = added.operation in SELECTIONS and len(added.operands) == 3
         if is_choice and any(_is_zero(it) for it in added.operands[1:]):
             return False
         if added.operation == "*" and any(map(is_flag, added.inputs)):

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...graph import Node
+from ...operations import COMPARISONS
 from ...values import Constant, Data, Value
 from .flows import Flow
 
 # Their derivative is infinite at zero.
 _SINGULAR = frozenset("log log2 log10 sqrt reciprocal rsqrt cbrt".split())
-_COMPARISONS = frozenset(("<", "<=", ">", ">=", "==", "!="))
 _MODULES = ("jax.numpy", "jax.lax")
 # Beyond, zero is far from where the choice is made.
 _SMALL = 1e-2
@@ -45,7 +45,7 @@ def late_choices(flow: Flow) -> Iterator[LateChoice]:
 
 def _compared_with_zero(value: Value) -> Node | None:
     """What a condition compares with zero, or with a small number."""
-    if not isinstance(value, Data) or value.node.operation not in _COMPARISONS:
+    if not isinstance(value, Data) or value.node.operation not in COMPARISONS:
         return None
     operands = value.node.operands
     if len(operands) != 2:

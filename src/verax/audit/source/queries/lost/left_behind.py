@@ -15,6 +15,7 @@ from ....finding import Place
 from ....words import words_of
 from ...frame import Frame
 from ...graph import Node
+from ...operations import SELECTIONS
 from ...values import Class, Data, Instance, Sequence, Value
 from ..structures.structure import parts_of
 from ..syntax import statement_around
@@ -22,7 +23,6 @@ from ..syntax import statement_around
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_CHOICES = frozenset(("jax.numpy.where", "jax.lax.select"))
 _KEYS = frozenset("key keys rng rngs seed".split())
 _CHANCE = frozenset(f"jax.random.{it}" for it in ("uniform", "bernoulli", "exponential", "gumbel"))
 
@@ -55,7 +55,7 @@ def left_behind(facts: SourceFacts) -> Iterator[LeftBehind]:
 
 
 def _is_selected(node: Node) -> bool:
-    return node.operation in _CHOICES or (node.operation == "item" and len(node.inputs) == 2)
+    return node.operation in SELECTIONS or (node.operation == "item" and len(node.inputs) == 2)
 
 
 def _class(value: Value) -> Class | None:
@@ -119,7 +119,7 @@ def _accepted(
 
 
 def _chooses(node: Node, one: Node | None, other: Node | None) -> bool:
-    if node.operation not in _CHOICES or one is None or other is None or len(node.operands) != 3:
+    if node.operation not in SELECTIONS or one is None or other is None or len(node.operands) != 3:
         return False
     sides = [it.node if isinstance(it, Data) else None for it in node.operands[1:]]
     return sides == [one, other]
