@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from .axes import annotated_shape
-from .classes import all_fields, base_names, field_of
+from .classes import all_fields, base_names, field_of, is_static_field
 from .events import Fact
 from .field_types import held_object
 from .graph import Node
@@ -201,7 +201,9 @@ def _is_leaf(cls: Class, name: str) -> bool:
     if cls.leaf_names is not None:
         return name in cls.leaf_names
     field = all_fields(cls).get(name)
-    return field is not None and not isinstance(field.value, ast.Call)
+    if field is None or isinstance(field.value, ast.Call):
+        return False
+    return not is_static_field(cls, name)
 
 
 def is_property(value: Value | None) -> bool:

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from .axes import annotated_shape
-from .classes import is_abstract, is_typed_dict
+from .classes import is_abstract, is_list_of_constants, is_typed_dict
 from .graph import Node
 from .library.replacing import as_object
 from .parameters import FunctionSyntax, parameters, positional
@@ -200,7 +200,10 @@ def type_syntax(annotation: ast.expr) -> ast.expr | None:
 def _annotation(machine: Interpreter, function: Function, argument: ast.arg) -> Value | None:
     syntax = type_syntax(argument.annotation) if argument.annotation is not None else None
     if isinstance(syntax, ast.Name):
-        return machine.lookup(function.frame, syntax.id) or External(f"builtins.{syntax.id}")
-    if isinstance(syntax, ast.Attribute):
-        return machine.evaluate(function.frame, syntax)
-    return None
+        found = machine.lookup(function.frame, syntax.id) or External(f"builtins.{syntax.id}")
+    elif isinstance(syntax, ast.Attribute):
+        found = machine.evaluate(function.frame, syntax)
+    else:
+        return None
+    # Where a class only lists constants, an annotation by it means one of these.
+    return None if isinstance(found, Class) and is_list_of_constants(found) else found

@@ -165,8 +165,14 @@ def is_static_field(cls: Class, name: str) -> bool:
     for it in cls.lineage():
         syntax = it.fields.get(name) if isinstance(it, Class) else None
         if syntax is not None:
-            return is_marked_static(syntax.value)
+            return is_marked_static(syntax.value) or _is_static_type(syntax.annotation)
     return False
+
+
+def _is_static_type(annotation: ast.expr) -> bool:
+    """Whether a field's type says that it is static, as in jax_dataclasses: `Static[int]`."""
+    kind = annotation.value if isinstance(annotation, ast.Subscript) else None
+    return isinstance(kind, (ast.Name, ast.Attribute)) and text_of(kind).endswith("Static")
 
 
 def is_marked_static(value: ast.expr | None) -> bool:
@@ -205,6 +211,16 @@ def field_of(cls: Class, name: str) -> ast.AnnAssign | None:
             if name in it.attributes:
                 return None
     return None
+
+
+def is_list_of_constants(cls: Class) -> bool:
+    """Whether all that a class says is what some names stand for: there are no objects of it."""
+    body = [it for it in cls.syntax.body if not isinstance(it, (ast.Expr, ast.Pass))]
+    are_given = all(
+        isinstance(it, ast.Assign) or (isinstance(it, ast.AnnAssign) and it.value is not None)
+        for it in body
+    )
+    return bool(body) and are_given and not cls.bases and not all_fields(cls)
 
 
 def is_abstract(cls: Class) -> bool:

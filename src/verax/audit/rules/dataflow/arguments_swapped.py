@@ -70,5 +70,6 @@ def entry(params, x):
 def inputs():
     return {"mean": jnp.ones(3), "logvar": jnp.ones(3)}, jnp.ones((4, 3))
 """,
+    warns=True,
     source=check_source,
 )

@@ -195,13 +195,16 @@ def _lost(loop: Loop) -> str | None:
 
 
 def _changed_leaves(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
+    from ...source.queries.arrays import are_declared
     from ...source.queries.loops.bodies import paired_leaves, pairs
     from ...source.shapes.dims import differ
 
     initial = {id(inside): it for it, inside in pairs(loop.initial, loop.carry_in)}
     for before, after in paired_leaves(loop.carry_in, loop.carry_out):
         one, other = before.node.shape, after.node.shape
-        if isinstance(one, tuple) and isinstance(other, tuple):
+        if are_declared([before, after]):
+            pass  # It may be the annotation that is wrong.
+        elif isinstance(one, tuple) and isinstance(other, tuple):
             resized = len(one) == len(other) and any(map(differ, one, other))
             if resized or len(one) != len(other):
                 yield _changed_leaf(facts, loop, before, after, grows=resized)

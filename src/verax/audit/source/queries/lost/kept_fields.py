@@ -124,7 +124,8 @@ def _of_call(call: ast.Call, fields: dict[str, frozenset[str]]) -> Iterator[_Rec
             if isinstance(it, (ast.Name, ast.Attribute)):
                 named.setdefault(it.id if isinstance(it, ast.Name) else it.attr, it)
         owners = {it for it in map(_owner, named.values()) if it}
-        if len(owners) == 1:
+        # Of one value alone something else is made, and no new version of its owner.
+        if len(owners) == 1 and len(named) > 1:
             yield _Record(call, owners.pop(), named, frozenset())
 
 

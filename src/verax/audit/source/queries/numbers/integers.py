@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _CASTS = frozenset(("ndarray.astype", "jax.numpy.asarray", "jax.numpy.int32"))
 _CHOICES = ("jax.numpy.argmax", "jax.numpy.argmin", "ndarray.argmax", "ndarray.argmin")
+_GIVEN = frozenset("parameter argument field item carry slice turn lane counter + call".split())
 _DRAWS = ("jax.random.randint", "jax.random.categorical")
 
 
@@ -38,7 +39,9 @@ class Integers:
         while node.operation in _CASTS and len(node.inputs) == 1:
             node = node.inputs[0]
         if node.operation == "%" and len(node.operands) == 2:
-            return _constant(node.operands[1])
+            # Who computes what is divided may know that some remainders do not occur.
+            is_any = bool(node.inputs) and node.inputs[0].operation in _GIVEN
+            return _constant(node.operands[1]) if is_any else None
         call = self._made_by.get(node)
         return None if call is None else _stop_of(call)
 
