@@ -105,7 +105,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, where shapes are known by reading."""
     from ...source.events import Fact
     from ...source.queries.arrays import array_in_words, made_here, plain, shape_in_words
-    from ...source.queries.nodes import all_nodes, users_of
+    from ...source.queries.nodes import users_of
     from ...source.queries.units import is_only_averaged, unit_origin
     from ...source.shapes import Size
     from ...source.shapes.dims import show
@@ -124,7 +124,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             continue
         unit = unit_origin(column.node, outer.shorter_axis)
         if unit == "kept" and not is_same:
-            users = users_of(all_nodes(facts))
+            users = users_of(facts)
             unit = "" if is_only_averaged(fact.data["result"].node, users) else unit
         if unit == "written" or (unit == "kept" and not is_same):
             continue

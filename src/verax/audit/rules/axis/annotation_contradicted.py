@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...finding import Confidence, Engine, Finding, Severity
 from .._rule import Rule
+from ._annotations import returned_otherwise
 
 if TYPE_CHECKING:
     from ...source.events import Fact
@@ -20,26 +21,9 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
     for fact in facts.events(Fact):
         if fact.kind == "returned with other axes":
-            yield _returned(facts, fact)
+            yield returned_otherwise(RULE, facts, fact, _FIX)
         elif fact.kind == "mismatch" and are_declared(fact.data["operands"]):
             yield _used(facts, fact)
-
-
-def _returned(facts: SourceFacts, fact: Fact) -> Finding:
-    from ...source.queries.arrays import array_in_words
-    from ...source.text import text_of
-
-    annotation = fact.data["annotation"]
-    wanted, there = fact.data["problem"]
-    return RULE.finding(
-        fact.place,
-        current=f"{array_in_words(facts, fact.data['value'])} is returned, with {there} where the "
-        f"annotation says {wanted}",
-        expected=f"what the function returns is `{text_of(annotation)}`",
-        fix=_FIX,
-        evidence=(Evidence("the annotation", fact.frame.place(annotation)),),
-        engine=Engine.SOURCE,
-    )
 
 
 def _used(facts: SourceFacts, fact: Fact) -> Finding:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Evidence, Finding, Severity
+from ...finding import Engine, Finding, Severity
 from .._rule import Rule
+from ._annotations import returned_otherwise
 
 if TYPE_CHECKING:
     from ...source.events import Fact
@@ -19,26 +20,9 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
     for fact in facts.events(Fact):
         if fact.kind == "returned otherwise":
-            yield _returned(facts, fact)
+            yield returned_otherwise(RULE, facts, fact, _FIX)
         elif fact.kind == "passed otherwise":
             yield _passed(facts, fact)
-
-
-def _returned(facts: SourceFacts, fact: Fact) -> Finding:
-    from ...source.queries.arrays import array_in_words
-
-    annotation = fact.data["annotation"]
-    wanted, there = fact.data["problem"]
-    return RULE.finding(
-        fact.place,
-        current=f"{array_in_words(facts, fact.data['value'])} is returned, with {there} where the "
-        f"annotation says {wanted}",
-        expected=f"what the function returns is `{_text(annotation)}`",
-        fix="Look where the axis was reduced, kept or moved by another number than meant; or "
-        "correct the annotation.",
-        evidence=(Evidence("the annotation", fact.frame.place(annotation)),),
-        engine=Engine.SOURCE,
-    )
 
 
 def _passed(facts: SourceFacts, fact: Fact) -> Finding:
@@ -54,13 +38,10 @@ def _passed(facts: SourceFacts, fact: Fact) -> Finding:
     )
 
 
-def _text(annotation: object) -> str:
-    import ast
-
-    from ...source.text import text_of
-
-    return text_of(annotation) if isinstance(annotation, ast.AST) else ""
-
+_FIX = (
+    "Look where the axis was reduced, kept or moved by another number than meant; or correct the "
+    "annotation."
+)
 
 RULE = Rule(
     code="AX012",

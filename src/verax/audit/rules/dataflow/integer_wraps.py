@@ -61,7 +61,7 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     from ...source.queries.nodes import all_nodes, users_of
 
     found = [it for it in all_nodes(facts) if _is_unsigned_difference(it)]
-    users = users_of(all_nodes(facts)) if found else {}
+    users = users_of(facts) if found else {}
     for node in found:
         place = node.place
         if place is None or any(map(_means_it, users.get(node, ()))):

@@ -52,7 +52,7 @@ def _is_told(facts: SourceFacts, target: Target) -> bool:
     """Whether flags come in somewhere: in the estimate, or where the target is used."""
     from ...source.queries.episodes.targets import is_called_going_on, is_end, is_filled
     from ...source.queries.names import names_of
-    from ...source.queries.nodes import all_nodes, users_of
+    from ...source.queries.nodes import users_of
 
     def is_flag(node: Node) -> bool:
         if is_filled(node, target.frame):
@@ -62,7 +62,7 @@ def _is_told(facts: SourceFacts, target: Target) -> bool:
 
     if any(map(is_flag, target.total.ancestors())):
         return True
-    users = users_of(all_nodes(facts))
+    users = users_of(facts)
     pending, seen = [target.total], {target.total}
     while pending and len(seen) < 200:
         for user in users.get(pending.pop(), ()):

@@ -35,22 +35,22 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _mixed(replay: Replay, number: int) -> Finding:
     from ...source.events import Event
-    from ...source.queries.episodes.replays import AT_THE_END
     from ...source.queries.handing import handed_in_at, is_key
 
     given, shift = replay.learning.given[number], replay.shifts[number] or 0
-    name, when = _called(replay), "after" if shift > 0 else "before"
-    if shift == AT_THE_END:
+    if shift == "end":
         event = Event(replay.learning.syntax, replay.learning.frame)
         place = handed_in_at(event, is_key(given))
         what = "with them it is given what was left when the loop was through"
     else:
-        place = given.place if given.operation == "slice" else None
+        place, when = None, "after" if shift > 0 else "before"
+        if given.operation == "slice":
+            place = given.place
         what = f"one of them is of the step {when} that of the others"
     return RULE.finding(
         place or replay.learning.place,
-        current=f"`{name}` is given records of a loop that are not of one step, unlike in the loop "
-        f"itself: {what}",
+        current=f"`{_called(replay)}` is given records of a loop that are not of one step, unlike "
+        f"in the loop itself: {what}",
         expected="what is given together in the loop is given together again",
         fix="record what the loop gives to it, and give it these records",
         evidence=(Evidence("in the loop it is called here", replay.acting.place),),

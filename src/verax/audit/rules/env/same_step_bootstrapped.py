@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Differences `reward + discount * value - value` of one and the same value."""
     from ...source.queries.episodes.targets import targets
-    from ...source.queries.nodes import all_nodes, users_of
+    from ...source.queries.nodes import users_of
 
     found = list(targets(facts))
-    users = users_of(all_nodes(facts)) if found else {}
+    users = users_of(facts) if found else {}
     for it in found:
         yield from _of_this_observation(facts, it)
         for error in users.get(it.total, ()):

@@ -20,11 +20,11 @@ _DRAWS = ("jax.random.randint", "jax.random.choice", "jax.random.permutation")
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Draws of rows of a circular buffer that do not look at how much of it is filled."""
     from ...source.queries.episodes.rings import rings
-    from ...source.queries.nodes import all_nodes, users_of
+    from ...source.queries.nodes import users_of
     from ...source.values import Data
 
     known = rings(facts)
-    users = users_of(all_nodes(facts)) if known else {}
+    users = users_of(facts) if known else {}
     for call in facts.calls(_DRAWS) if known else ():
         if call.frame.module is not facts.module or not isinstance(call.result, Data):
             continue

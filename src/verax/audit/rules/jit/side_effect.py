@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from ...source.events import Call, Mutation
     from ...source.facts import SourceFacts
     from ...source.frame import Frame, Region
-    from ...source.graph import Node
-    from ...source.values import Instance, Value
+    from ...source.values import Instance
 
 # Their modules thread what is assigned to them through transformations, or do so on purpose.
 _WITH_STATE = ("flax.", "haiku.", "objax.", "equinox.nn.State")
@@ -24,8 +23,8 @@ _STORES = frozenset("append appendleft extend extendleft add put put_nowait upda
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Tracers that are stored outside, and counters that tracing moves on once."""
     from ...source.events import Mutation
-    from ...source.queries.boundaries import REPEATED
-    from ...source.queries.cleaning_up import is_cleaned_up
+    from ...source.queries.boundaries import REPEATED, holds_tracer
+    from ...source.queries.putting_back import is_put_back
 
     for change in facts.events(Mutation):
         if change.frame.region is None or _is_of_context(change) or _is_left_to_setter(change):
@@ -33,14 +32,14 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         regions = _regions(facts, change)
         if not regions:
             continue
-        if change.value is not None and _holds_tracer(change.value):
-            if not _is_taken_back(facts, change) and not is_cleaned_up(facts, change, regions[-1]):
+        if holds_tracer(change.value):
+            if not is_put_back(facts, change, regions[-1]):
                 yield _finding(facts, change, regions[-1], is_tracer=True)
         elif _counts(change) and any(region.kind in REPEATED for region in regions):
             yield _finding(facts, change, regions[-1], is_tracer=False)
     for call in facts.calls(filter(_stores, facts.calls_by_name)):
         regions = _regions_of_store(call)
-        if regions and any(_holds_tracer(value) for value in call.args[1:]):
+        if regions and any(holds_tracer(value) for value in call.args[1:]):
             yield _finding(facts, call, regions[-1], is_tracer=True)
 
 
@@ -51,73 +50,12 @@ def _is_of_context(change: Mutation) -> bool:
 
 def _is_left_to_setter(change: Mutation) -> bool:
     """Whether a property is assigned to, whose setter changes what there is to change."""
+    from ...source.queries.putting_back import part_of
     from ...source.values import Instance, Partial
 
     target = change.target
-    found = target.cls.find(_part(change)) if isinstance(target, Instance) else None
+    found = target.cls.find(part_of(change)) if isinstance(target, Instance) else None
     return isinstance(found, Partial) and "setter" in found.keywords
-
-
-def _is_taken_back(facts: SourceFacts, change: Mutation) -> bool:
-    """Whether something else is stored in its place, before the traced function ends."""
-    from ...source.events import Mutation
-
-    changes = facts.events(Mutation)
-    stored = _nodes(change.value)
-    for later in changes[changes.index(change) + 1 :]:
-        if later.target is not change.target or _part(later) != _part(change):
-            continue
-        replaces = later.frame.region is not None and not stored.isdisjoint(_nodes(later.before))
-        if replaces and not _holds_tracer(later.value) and _follows(later, change):
-            return True
-    return False
-
-
-def _part(change: Mutation) -> str:
-    """The name or key of what is changed."""
-    from ...source.text import text_of
-
-    syntax = change.syntax
-    if isinstance(syntax, ast.Attribute):
-        return syntax.attr
-    return text_of(syntax.slice) if isinstance(syntax, ast.Subscript) else change.name
-
-
-def _follows(later: Mutation, earlier: Mutation) -> bool:
-    """Whether both of two changes can happen in one call: they are not of two branches."""
-    from ...source.queries.exclusion import exclude_each_other
-
-    places: dict[Frame, ast.AST] = {}
-    syntax: ast.AST | None = earlier.syntax
-    for frame in earlier.frame.callers():
-        if syntax is not None:
-            places[frame] = syntax
-        syntax = frame.called_at
-    syntax = later.syntax
-    for frame in later.frame.callers():
-        if frame in places and syntax is not None:
-            return not exclude_each_other(frame, places[frame], syntax)
-        syntax = frame.called_at
-    return False
-
-
-def _nodes(value: Value | None) -> set[Node]:
-    """What a value is, or may be where several ways have met."""
-    from ...source.values import nodes_of
-
-    pending = [] if value is None else list(nodes_of(value))
-    found = set(pending)
-    for node in pending:
-        if node.operation == "join":
-            pending += [it for it in node.inputs if it not in found]
-            found.update(node.inputs)
-    return found
-
-
-def _holds_tracer(value: object) -> bool:
-    from ...source.values import Value, leaves
-
-    return isinstance(value, Value) and any(leaf.traced for leaf in leaves(value))
 
 
 def _regions(facts: SourceFacts, change: Mutation) -> list[Region]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..events import Applied
 from ..facts import SourceFacts
 from ..frame import Frame, Region
-from ..values import Bound, Value
+from ..values import Bound, Value, leaves
 
 # Python goes through these once, and what it has made of the code runs again and again.
 REPEATED = frozenset("jit pmap shard_map scan while_loop fori_loop map associative_scan".split())
@@ -57,3 +57,8 @@ def passed_as_it_is(facts: SourceFacts, regions: list[Region], thing: Value) -> 
         if is_given and is_taken and applied.transformed.kind == "jit":
             return applied.region
     return None
+
+
+def holds_tracer(value: Value | None) -> bool:
+    """Whether something that is traced is, or is in, a value."""
+    return value is not None and any(leaf.traced for leaf in leaves(value))

@@ -39,10 +39,11 @@ def _walk(facts: SourceFacts) -> Iterator[Node]:
                 pending.extend(node.inputs)
 
 
-def users_of(nodes: list[Node]) -> dict[Node, list[Node]]:
+@remembered
+def users_of(facts: SourceFacts) -> dict[Node, list[Node]]:
     """What is made from what, directly."""
     users: dict[Node, list[Node]] = {}
-    for node in nodes:
+    for node in all_nodes(facts):
         for source in node.inputs:
             users.setdefault(source, []).append(node)
     return users

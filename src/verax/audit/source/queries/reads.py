@@ -24,6 +24,7 @@ class Reads:
         default_factory=list[ast.For | ast.AsyncFor | ast.While]
     )
     is_clear: bool = True
+    deleted: set[str] = field(default_factory=set[str])
     # The reads of a name that only give it its own next value: `total = total + x`.
     own: set[ast.AST] = field(default_factory=set[ast.AST])
 
@@ -66,6 +67,8 @@ def reads_of(function: ast.AST) -> Reads:
         if isinstance(node, ast.Name):
             if isinstance(node.ctx, ast.Load):
                 found.lines.setdefault(node.id, []).append(node)
+            elif isinstance(node.ctx, ast.Del):
+                found.deleted.add(node.id)
         elif isinstance(node, (ast.Global, ast.Nonlocal)):
             found.within.update(node.names)
         elif isinstance(node, (ast.For, ast.AsyncFor, ast.While)):

@@ -11,7 +11,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ...events import Loop
 from ...frame import Frame, Region
@@ -24,6 +24,9 @@ from .rollouts import recorded, slots
 if TYPE_CHECKING:
     from ....finding import Place
     from ...facts import SourceFacts
+
+
+Shift: TypeAlias = int | Literal["end"] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,13 +52,14 @@ class Use:
 class Replay:
     """A call in a loop, and a later one of the same function with records of that loop.
 
-    `shifts` says of each argument how many steps later it is than it was in the loop, if known.
+    `shifts` says of each argument how many steps later it is than it was in the loop, if known;
+    "end" is what was left when the loop was through.
     """
 
     loop: Loop
     acting: Use
     learning: Use
-    shifts: tuple[int | None, ...]
+    shifts: tuple[Shift, ...]
 
 
 def replays(facts: SourceFacts) -> Iterator[Replay]:
@@ -73,7 +77,7 @@ def replays(facts: SourceFacts) -> Iterator[Replay]:
                     is_earlier = acting.is_in(loop.region) and not learning.is_in(loop.region)
                     if is_earlier and len(acting.given) == len(learning.given):
                         both = zip(learning.given, acting.given, strict=True)
-                        shifts = tuple(_shift(facts, now, then) for now, then in both)
+                        shifts: tuple[Shift, ...] = tuple(_shift(facts, *it) for it in both)
                         yield Replay(loop, acting, learning, shifts)
 
 
@@ -122,18 +126,14 @@ def _recorded_in(use: Use, loops: dict[Node, Loop]) -> set[Loop]:
     return {loops[node] for node in kept if node is not None and node in loops}
 
 
-# What is left when a loop is through, given together with records from its beginning.
-AT_THE_END = 1_000_000
-
-
-def _shift(facts: SourceFacts, now: Node, then: Node) -> int | None:
+def _shift(facts: SourceFacts, now: Node, then: Node) -> Shift:
     """How many steps a record is later than what was given in the loop."""
     given, known = of_all_lanes(without_shape(then)), slots(facts)
     record = recorded(now)
     if record is None:
         slot, left = known.get(given), _plain(now)
         is_left = slot is not None and left.operation == "last" and slot.after in _ends(left)
-        return AT_THE_END if is_left else None
+        return "end" if is_left else None
     record = of_all_lanes(record)
     if record is given:
         return 0

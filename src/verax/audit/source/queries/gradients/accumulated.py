@@ -10,7 +10,7 @@ from ...events import Applied, Call
 from ...frame import Region
 from ...graph import Node
 from ...values import nodes_of
-from ..nodes import all_nodes, users_of
+from ..nodes import users_of
 from .flows import loss_of
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def unaveraged(facts: SourceFacts) -> Iterator[Unaveraged]:
         if call.name.endswith(".update") and len(call.args) > 2
         for node in nodes_of(call.args[1])
     }
-    users = users_of(all_nodes(facts)) if updates else {}
+    users = users_of(facts) if updates else {}
     for event in events if updates else ():
         found = _unaveraged(event, updates, users)
         if found is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...events import Applied
 from ...graph import Node
 from ...values import Constant, Data, Instance, Mapping, Sequence, Value, leaves, nodes_of
-from ..nodes import all_nodes, users_of
+from ..nodes import users_of
 from .flows import Flow, flows
 from .loss_terms import Term, squared, terms
 
@@ -45,7 +45,7 @@ class Climb:
 def climbs(facts: SourceFacts) -> Iterator[Climb]:
     """Steps up the gradient of an error, with respect to a tree of parameters."""
     found = [it for it in flows(facts) if it.event.transformed.kind in _KINDS and _is_error(it)]
-    users = users_of(all_nodes(facts)) if found else {}
+    users = users_of(facts) if found else {}
     again = {node for it in facts.events(Applied) for value in it.args for node in nodes_of(value)}
     for flow in found:
         parameters = _parameters(flow.event)

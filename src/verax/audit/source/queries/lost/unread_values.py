@@ -16,7 +16,6 @@ from ....words import words_of
 from ...frame import Frame
 from ...graph import Node
 from ...parameters import NamedFunction
-from ...remember import walked
 from ...values import Data, Instance, Sequence, Value, nodes_of
 from ..reads import reads_of
 from ..syntax import handlers_around, holds, statements_in
@@ -110,7 +109,7 @@ def _candidates(function: NamedFunction, frame: Frame) -> list[tuple[ast.stmt, s
         name = _target(statement)
         if not name or name.startswith("_") or reads.needs(statement, name):
             continue
-        if not _is_tried(frame, function, statement) and not _is_deleted(function, name):
+        if name not in reads.deleted and not _is_tried(frame, function, statement):
             found[name] = statement
     return [(statement, name) for name, statement in found.items()]
 
@@ -136,13 +135,6 @@ def _is_tried(frame: Frame, function: NamedFunction, statement: ast.stmt) -> boo
     return any(
         isinstance(it, (ast.With, ast.AsyncWith)) and holds(it, statement)
         for it in statements_in(function)
-    )
-
-
-def _is_deleted(function: NamedFunction, name: str) -> bool:
-    return any(
-        isinstance(it, ast.Name) and it.id == name and isinstance(it.ctx, ast.Del)
-        for it in walked(function)
     )
 
 

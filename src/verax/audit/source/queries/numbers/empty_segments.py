@@ -30,7 +30,7 @@ def by_empty_segments(facts: SourceFacts) -> Iterator[tuple[Node, Node]]:
         count = _count(divisor.node) if isinstance(divisor, Data) else None
         if count is None:
             continue
-        users = users if users is not None else users_of(all_nodes(facts))
+        users = users if users is not None else users_of(facts)
         if not any(it.operation.rpartition(".")[2] in _CHOICES for it in users.get(node, ())):
             yield node, count
 

@@ -35,7 +35,7 @@ class Logarithm:
 def of_zero(facts: SourceFacts) -> Iterator[Logarithm]:
     """Logarithms of numbers among which the program itself puts zeros."""
     found = list(_logarithms(facts))
-    users = users_of(all_nodes(facts)) if found else {}
+    users = users_of(facts) if found else {}
     for node, operand in found:
         for origin, why in _zeros(operand):
             # The logarithm of a chance that is zero is -inf, and often meant to be.

@@ -90,7 +90,7 @@ def _all_masked(facts: SourceFacts) -> list[tuple[Masked, dict[Node, list[Node]]
     """What is masked, with what is made from what."""
     known = (_masked(facts, node) for node in all_nodes(facts))
     found = [it for it in known if it is not None]
-    users = users_of(all_nodes(facts)) if found else {}
+    users = users_of(facts) if found else {}
     return [(it, users) for it in found]
 
 

@@ -102,7 +102,7 @@ def _is_compared(frame: Frame, syntax: ast.AST) -> bool:
 def _is_chosen(facts: SourceFacts, syntax: ast.AST) -> bool:
     """Whether the element comes to something that may drop it."""
     nodes = all_nodes(facts)
-    users = users_of(nodes)
+    users = users_of(facts)
     pending = [it for it in nodes if it.syntax is syntax]
     for node in pending:
         if node.operation.rpartition(".")[2] in _CHOICES:

@@ -32,7 +32,7 @@ class ByAll:
 def divided_by_all(facts: SourceFacts) -> Iterator[ByAll]:
     """Quotients of weighted sums that keep an axis of the weights, and of all the weights."""
     found = [it for node in all_nodes(facts) for it in _by_all(node)]
-    users = users_of(all_nodes(facts)) if found else {}
+    users = users_of(facts) if found else {}
     for it in found:
         # What is added up again is a mean over all.
         if not any(user.operation in _SUMS for user in users.get(it.quotient, ())):
