@@ -83,61 +83,6 @@ def test_a_batch_of_each_agent_stays_a_batch():
     assert found("VM003", program) == []
 
 
-STEP = """
-def loss(w, x):
-    return jnp.mean((x @ w) ** 2)
-
-@functools.partial(jax.pmap, axis_name="i", in_axes=(None, 0))
-def step(w, x):
-    value, grads = jax.value_and_grad(loss)(w, x)
-    value = lax.pmean(value, "i")
-    {0}
-    return jax.tree.map(lambda p, g: p - 0.1 * g, w, grads), value
-"""
-
-
-def test_gradients_of_replicas_are_not_averaged():
-    assert found("VM004", STEP.format("pass")) == [9]
-    assert found("VM004", STEP.format("grads = lax.pmean(grads, 'i')")) == []
-    by_leaf = "grads = jax.tree.map(lambda g: lax.psum(g, 'i'), grads)"
-    assert found("VM004", STEP.format(by_leaf)) == []
-
-
-def test_gradients_go_to_an_optimizer_without_being_averaged():
-    program = """
-    import optax
-
-    optimizer = optax.adam(1e-3)
-
-    def step(params, state, x):
-        grads = jax.grad(lambda p: jnp.mean((x @ p) ** 2))(params)
-        updates, state = optimizer.update(grads, state, params)
-        return optax.apply_updates(params, updates), state
-
-    train = jax.pmap(step, axis_name="devices", in_axes=(None, None, 0))
-    """
-    assert found("VM004", program) == [8]
-    averaged = program.replace("jax.grad(", "average(jax.grad)(")
-    averaged += """
-    def average(grad):
-        def of(f):
-            return lambda p: lax.pmean(grad(f)(p), "devices")
-        return of
-    """
-    assert found("VM004", averaged) == []
-
-
-def test_several_models_side_by_side_are_not_averaged():
-    program = """
-    def step(w, x):
-        return w - 0.1 * jax.grad(lambda w: jnp.mean((x @ w) ** 2))(w)
-
-    train = jax.vmap(step)
-    population = jax.pmap(step)
-    """
-    assert found("VM004", program) == []
-
-
 def test_a_mean_that_is_divided_again():
     program = """
     def step(params, x):
@@ -259,60 +204,6 @@ def test_in_axes_of_a_bound_method_and_of_a_named_tuple():
     assert found("VM202", program) == [12, 19]
 
 
-def test_a_collective_over_another_name_than_that_of_the_pmap():
-    program = """
-    def average(tree, name):
-        return jax.tree.map(lambda leaf: lax.pmean(leaf, name), tree)
-
-    @functools.partial(jax.pmap, axis_name="devices")
-    def step(x):
-        return average({"x": x}, "batch"), average(x, "devices"), lax.axis_index("devices")
-    """
-    assert found("VM201", program) == [6]
-
-
-def test_a_helper_for_callers_that_bind_the_name():
-    program = """
-    def average(x, axis_name="i"):
-        return lax.pmean(x, axis_name)
-
-    @jax.jit
-    def step(x):
-        return jax.vmap(lambda v: average(v, "devices"), axis_name="batch")(x)
-
-    def sharded(mesh, x):
-        return jax.shard_map(average, mesh=mesh, in_specs=None, out_specs=None)(x)
-    """
-    assert found("VM201", program) == []
-
-
-@pytest.mark.parametrize(("outer", "lines"), [("i", []), ("k", [4])])
-def test_a_map_in_a_map_sees_the_names_of_both(outer: str, lines: list[int]):
-    program = f"""
-    @functools.partial(jax.pmap, axis_name="{outer}")
-    @functools.partial(jax.pmap, axis_name="j")
-    def step(x):
-        return lax.psum(x, "i") + lax.psum(x, "j")
-
-    def main(x):
-        return step(x)
-    """
-    assert found("VM201", program) == lines
-
-
-@pytest.mark.parametrize(("name", "lines"), [("devices", []), ("batch", [3])])
-def test_a_lane_asks_for_its_number_on_an_axis_around_it(name: str, lines: list[int]):
-    program = f"""
-    @functools.partial(jax.pmap, axis_name="devices")
-    def step(x):
-        return x + lax.axis_index("{name}")
-
-    def main(x):
-        return step(x)
-    """
-    assert found("VM201", program) == lines
-
-
 @pytest.mark.parametrize(
     ("call", "is_wrong"),
     [
@@ -360,34 +251,6 @@ def test_more_axes_than_parameters():
     assert found("VM202", program) == [1]
 
 
-def test_a_batch_is_spread_over_the_devices():
-    program = """
-    loss = jax.pmap(lambda w, x: (x @ w).mean(), in_axes=(None, 0))
-
-    def shard(x):
-        n = jax.local_device_count()
-        return x.reshape(n, -1, *x.shape[1:])
-
-    w = jnp.ones(3)
-    wrong = loss(w, jnp.ones((jax.local_device_count() * 4, 3)))
-    right = loss(w, shard(jnp.ones((16, 3))))
-    """
-    assert found("VM203", program) == [8]
-
-
-def test_the_axes_of_a_mesh_are_what_a_shard_map_binds():
-    program = """
-    from jax.sharding import Mesh, PartitionSpec as P
-
-    mesh = Mesh(np.array(jax.devices()), ("data",))
-
-    @functools.partial(jax.shard_map, mesh=mesh, in_specs=P("data"), out_specs=P())
-    def total(x):
-        return lax.psum(x.sum(), "batch") + lax.psum(x.sum(), "data")
-    """
-    assert found("VM201", program) == [7]
-
-
 def test_a_mean_that_is_called_the_batchs_inside_of_a_map():
     program = """
     import verax
@@ -425,85 +288,6 @@ def test_the_first_of_what_a_caller_calls_the_batch():
     )
 
 
-def test_a_shard_map_has_a_spec_for_each_argument():
-    program = """
-    import functools
-    from jax.experimental.shard_map import shard_map
-    from jax.sharding import PartitionSpec as P
-
-    def build(mesh, rest):
-        @functools.partial(shard_map, mesh=mesh, in_specs=(P(), P("data")), out_specs=P())
-        def loss(params, x, y):
-            return jax.lax.pmean(jnp.mean((x @ params - y) ** 2), "data")
-
-        def scaled(x, scale=1.0):
-            return scale * x
-
-        one = jax.shard_map(scaled, mesh=mesh, in_specs=(P("data"),), out_specs=P("data"))
-        two = jax.shard_map(scaled, mesh=mesh, in_specs=(P("data"), P()), out_specs=P("data"))
-        all_of_them = jax.shard_map(loss, mesh=mesh, in_specs=P(), out_specs=P())
-        more = jax.shard_map(loss, mesh=mesh, in_specs=(P(), *rest), out_specs=P())
-        return loss, one, two, all_of_them, more
-    """
-    assert found("VM202", program) == [6]
-    assert found("VM202", program.replace('P("data")), out', 'P("data"), P()), out')) == []
-
-
-SUMMED = {
-    "in a pmap, with a learning rate that is handed in": (
-        """
-        def loss(w, x, y):
-            return -0.5 * jnp.mean((x @ w - y) ** 2)
-
-        def sync(tree):
-            return jax.lax.psum(tree, "devices")
-
-        @functools.partial(jax.pmap, axis_name="devices", in_axes=(None, 0, 0, None))
-        def step(w, x, y, rate):
-            grads = sync(jax.grad(loss)(w, x, y))
-            return jax.tree.map(lambda p, g: p - rate * g, w, grads)
-        """,
-        [5],
-    ),
-    "a sum that each replica takes": (
-        """
-        def loss(w, x):
-            return jnp.sum((x @ w) ** 2)
-
-        @functools.partial(jax.pmap, axis_name="devices", in_axes=(None, 0))
-        def step(w, x):
-            grads = jax.lax.psum(jax.grad(loss)(w, x), "devices")
-            return w - 0.1 * grads
-        """,
-        [],
-    ),
-    "a sum that is divided in another function": (
-        """
-        def loss(w, x):
-            return jnp.mean((x @ w) ** 2)
-
-        def total(grads):
-            return jax.lax.psum(grads, "devices")
-
-        def average(grads):
-            count = jax.lax.psum(1, "devices")
-            return jax.tree.map(lambda g: g * (1 / count), total(grads))
-
-        @functools.partial(jax.pmap, axis_name="devices", in_axes=(None, 0))
-        def step(w, x):
-            return w - 0.1 * average(jax.grad(loss)(w, x))
-        """,
-        [],
-    ),
-}
-
-
-@pytest.mark.parametrize("case", SUMMED)
-def test_gradients_of_means_that_are_summed(case: str):
-    program, lines = SUMMED[case]
-    assert found("VM007", program) == lines
-
-
 def test_a_map_that_an_object_keeps_has_an_axis_for_each_argument():
     program = """
     class Simulation:
@@ -522,82 +306,6 @@ def test_a_map_that_an_object_keeps_has_an_axis_for_each_argument():
     assert found("VM202", program.replace("(0, None)", "(0, None, None)")) == []
     by_name = program.replace("params, statistics, steps", "params, *, statistics, steps")
     assert found("VM202", by_name.replace("steps=task", "statistics=task, steps=task")) == []
-
-
-SHARDED = """
-    from jax.sharding import Mesh, PartitionSpec as P
-    try:
-        from jax import shard_map
-    except ImportError:
-        from jax.experimental.shard_map import shard_map
-
-    class Trainer:
-        def __init__(self, devices, axis="data"):
-            self.mesh = Mesh(devices, (axis,))
-            self.axis = axis
-
-        def loss(self, w, x):
-            return jnp.mean((x @ w) ** 2)
-
-        def local(self, w, x):
-            loss, grads = jax.value_and_grad(self.loss)(w, x)
-            loss = jax.lax.pmean(loss, self.axis)
-            return w - 0.1 * grads, loss
-
-        def step(self, w, x):
-            specs = (P(), P(self.axis))
-            return shard_map(
-                self.local, mesh=self.mesh, in_specs=specs, out_specs=P(), check_vma=False
-            )(w, x)
-
-    def main(devices):
-        return Trainer(devices).step(jnp.ones(3), jnp.ones((8, 3)))
-"""
-
-
-def test_devices_update_their_copies_apart():
-    assert found("VM004", SHARDED) == [18]
-    own, united = "loss = jax.lax.pmean(loss,", "loss, grads = jax.lax.pmean((loss, grads),"
-    mended = SHARDED.replace(own, united)
-    assert found("VM004", mended) == []
-    # JAX sums the gradient of what all devices share, if it may watch over that.
-    assert found("VM004", SHARDED.replace(", check_vma=False", "")) == []
-
-
-def test_each_device_returns_its_own_as_that_of_all():
-    program = """
-    from functools import partial
-    from jax.sharding import PartitionSpec as P
-
-    mesh = jax.make_mesh((4,), ("rows",))
-
-    @partial(jax.shard_map, mesh=mesh, in_specs=(P(), P("rows")), out_specs=P())
-    def error(w, x):
-        return jnp.abs(x @ w).max()
-
-    @partial(jax.shard_map, mesh=mesh, in_specs=(P(), P("rows")), out_specs=(P(), P("rows")))
-    def fine(w, x):
-        y = x @ w
-        return jax.lax.pmax(y.max(), "rows") * w.sum(), y
-
-    error(jnp.ones(3), jnp.ones((8, 3)))
-    fine(jnp.ones(3), jnp.ones((8, 3)))
-    """
-    assert found("VM202", program) == [6]
-
-
-def test_specs_of_two_axes_of_devices_are_not_judged():
-    program = """
-    from jax.sharding import PartitionSpec as P
-
-    def norm(x):
-        return jax.lax.psum(jnp.sum(x**2), ("rows", "columns"))
-
-    def total(mesh, x):
-        specs = P("rows", "columns")
-        return jax.shard_map(norm, mesh=mesh, in_specs=specs, out_specs=P())(x)
-    """
-    assert found("VM202", program) == []
 
 
 def test_stacked_parameters_tell_how_many_lanes_there_are():
