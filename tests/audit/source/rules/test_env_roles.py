@@ -142,6 +142,25 @@ PROGRAMS = {
             first = Try(start, start > 9.0, jnp.zeros(4), jnp.zeros(4))
             return lax.while_loop(lambda it: ~jnp.all(it.through), body, first)
 
+        def counts_alone(start):
+            def body(carry):
+                place, through, earned = carry
+                place, gain, arrived = jax.vmap(walk)(place)
+                earned = earned + gain  # EN016
+                return place, through | arrived, earned
+
+            first = start, start > 9.0, jnp.zeros(4)
+            return lax.while_loop(lambda it: ~jnp.all(it[1]), body, first)
+
+        def counts_while_any_moves(start):
+            def body(carry):
+                place, through, earned = carry
+                place, gain, arrived = jax.vmap(walk)(place)
+                return place, through | arrived, earned + gain
+
+            first = start, start > 9.0, jnp.zeros(4)
+            return lax.while_loop(lambda it: jnp.sum(it[0]) > 0.1, body, first)
+
         def counts_until_then(start):
             def body(it):
                 place, gain, arrived = jax.vmap(walk)(it.place)

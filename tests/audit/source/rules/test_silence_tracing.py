@@ -360,3 +360,32 @@ def test_keys_of_a_list_are_taken_one_in_each_turn():
             print(jax.random.uniform(keys[0], (3,)))
     """
     assert found("RK002", program) == [16]
+
+
+def test_what_is_cleared_before_a_tracer_is_stored_is_not_put_back():
+    program = """
+    class Cache:
+        def __init__(self):
+            self.last = None
+
+    def remember(cache, x):
+        cache.last = None
+        cache.last = x * 2.0
+        return x
+
+    def remember_for_a_while(cache, x):
+        cache.last = x * 2.0
+        try:
+            return x + cache.last
+        finally:
+            cache.last = None
+
+    def run(x):
+        cache = Cache()
+        return jax.jit(lambda it: remember(cache, it))(x), cache.last
+
+    def run_for_a_while(x):
+        cache = Cache()
+        return jax.jit(lambda it: remember_for_a_while(cache, it))(x)
+    """
+    assert found("JT101", program) == [7]

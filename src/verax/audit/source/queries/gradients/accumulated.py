@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...events import Applied, Call
-from ...frame import Region
 from ...graph import Node
 from ...values import nodes_of
 from ..nodes import users_of
@@ -36,7 +35,7 @@ class Unaveraged:
 
 def unaveraged(facts: SourceFacts) -> Iterator[Unaveraged]:
     """Sums over the turns of a loop of gradients, of whose losses the mean is taken."""
-    events = [it for it in facts.events(Applied) if _is_in_loop(it)]
+    events = [it for it in facts.events(Applied) if it.transformed.kind == "value_and_grad"]
     if not events:
         return
     updates = {
@@ -50,15 +49,6 @@ def unaveraged(facts: SourceFacts) -> Iterator[Unaveraged]:
         found = _unaveraged(event, updates, users)
         if found is not None:
             yield found
-
-
-def _is_in_loop(event: Applied) -> bool:
-    around = event.region.outer
-    return event.transformed.kind == "value_and_grad" and around is not None and _loops(around)
-
-
-def _loops(region: Region) -> bool:
-    return any(it.kind in ("scan", "loop", "fori_loop", "while_loop") for it in region.chain())
 
 
 def _unaveraged(
