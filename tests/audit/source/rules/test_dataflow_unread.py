@@ -130,6 +130,23 @@ RIGHT = {
                 count = self.variable("stats", "count", jnp.zeros, ())
                 return nn.relu(x)
         """,
+    "what a method has a module keep": """
+        import flax.linen as nn
+
+        class Layer(nn.Module):
+            def note(self, h):
+                return self.sow("seen", "h", h)
+
+            @nn.compact
+            def __call__(self, x):
+                h = nn.relu(x)
+                is_kept = self.note(h)
+                return h
+
+        @jax.jit
+        def apply(params, x):
+            return Layer().apply(params, x)
+        """,
     "a model that writes down what is drawn": """
         import numpyro
         import numpyro.distributions as dist

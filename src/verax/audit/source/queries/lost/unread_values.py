@@ -156,7 +156,10 @@ def _is_computed(node: Node) -> bool:
 
 def _is_made(node: Node) -> bool:
     """Whether a value is one that a module keeps, whoever reads it."""
-    return node.operation.rpartition(".")[2] in _MAKING or "callback" in node.operation
+    name = node.operation.rpartition(".")[2]
+    if name == "call" and node.inputs:
+        name = node.inputs[0].label  # A method of which only the name is known.
+    return name in _MAKING or "callback" in node.operation
 
 
 def _is_of_input(node: Node) -> bool:
