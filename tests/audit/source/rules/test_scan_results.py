@@ -15,6 +15,36 @@ FINE = {
             new = lax.cond(done, lambda state, key: start, lambda state, key: state, state, key)
             return lax.cond(done, state, lambda x: x + 1, new, lambda x: x - 1)
         """,
+    "a switch whose operand is named": """
+        def f(turns, block):
+            return lax.switch(index=turns, branches=(lambda a: a, lambda a: a.T), operand=block)
+        """,
+    "a record of which one branch of two makes a new one": """
+        @jax.tree_util.register_dataclass
+        @dataclasses.dataclass
+        class Graph:
+            edges: jax.Array
+            count: jax.Array
+
+        def add(graph: Graph, edge):
+            def grown(graph):
+                return Graph(graph.edges.at[graph.count].set(edge), graph.count + 1), True
+
+            return lax.cond(edge[0] > edge[1], grown, lambda *_: (graph, False), graph)
+
+        def fill(graph: Graph, total, key):
+            def is_open(carry):
+                graph, total, _ = carry
+                return graph.count < total
+
+            def body(carry):
+                graph, total, key = carry
+                key, now = jax.random.split(key)
+                graph, _ = add(graph, jax.random.randint(now, (2,), 0, 5))
+                return graph, total, key
+
+            return lax.while_loop(is_open, body, (graph, total, key))
+        """,
     "a carry of fixed size": """
         def f(xs):
             def step(window, x):

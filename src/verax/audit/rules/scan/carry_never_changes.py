@@ -134,9 +134,9 @@ def _is_endless(loop: Loop, leaves: list[tuple[Data, Data]]) -> bool:
     """Whether all that a condition reads of the carry stays as it is."""
     from ...source.queries.loops.bodies import behind
 
-    read = behind(loop.options["condition"])
-    judged = [(one, other) for one, other in leaves if one.node in read]
-    return bool(judged) and all(one.node is other.node for one, other in judged)
+    read = behind(loop.options["condition"]).intersection(it.node for it in _leaves(loop.carry_in))
+    unchanged = {one.node for one, other in leaves if one.node is other.node}
+    return bool(read) and read <= unchanged
 
 
 def _endless(facts: SourceFacts, loop: Loop) -> Verdict:
@@ -174,15 +174,15 @@ def _updates(
     return list(found.items())
 
 
-def _leaves(value: SourceValue) -> list[Data]:
+def _leaves(value: SourceValue | None) -> list[Data]:
     from ...source.values import leaves
 
-    return leaves(value)
+    return [] if value is None else leaves(value)
 
 
 def _is_handed_on(loop: Loop, value: SourceValue) -> bool:
     """Whether a value is a part of what the body returns as its carry."""
-    after = {leaf.node for leaf in _leaves(loop.carry_out)} if loop.carry_out else set()
+    after = {leaf.node for leaf in _leaves(loop.carry_out)}
     own = _leaves(value)
     return bool(own) and all(leaf.node in after for leaf in own)
 

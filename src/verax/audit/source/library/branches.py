@@ -39,7 +39,7 @@ def _cond(
         false = argument(args, keywords, 2, "false_fun")
         if true is None or false is None or predicate is None:
             return machine.opaque(name, site, (*args, *keywords.values()))
-        rest = args[3:] + ([keywords["operand"]] if "operand" in keywords else [])
+        rest = _operands(args[3:], keywords)
         branches, operands = [true, false], [rest, rest]
     return _branches(machine, site, "cond", predicate, branches, operands)
 
@@ -59,6 +59,11 @@ def _is_function(value: Value) -> bool:
     return isinstance(value, (Function, Bound, Partial, Transformed))
 
 
+def _operands(given: list[Value], keywords: dict[str, Value]) -> list[Value]:
+    """What each branch is given: one operand may be named."""
+    return given + ([keywords["operand"]] if "operand" in keywords else [])
+
+
 @handles("jax.lax.switch")
 def _switch(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
@@ -67,7 +72,7 @@ def _switch(
     branches = argument(args, keywords, 1, "branches")
     if index is None or not isinstance(branches, Sequence) or branches.items is None:
         return machine.opaque(name, site, (*args, *keywords.values()))
-    rest = args[2:]
+    rest = _operands(args[2:], keywords)
     return _branches(machine, site, "switch", index, branches.items, [rest] * len(branches.items))
 
 
