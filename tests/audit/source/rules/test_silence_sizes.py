@@ -34,6 +34,14 @@ def test_a_new_axis_that_can_only_be_one():
     assert found("AX003", program) == [7]
 
 
+def test_a_size_that_pmap_takes_as_it_is():
+    program = """
+    fixed = jax.pmap(lambda key, n: jax.random.split(key, n), static_broadcasted_argnums=1)
+    mapped = jax.pmap(lambda key, n: jax.random.split(key, n))
+    """
+    assert found("JT203", program) == [2]
+
+
 def test_branches_that_give_several_arrays():
     program = """
     def decomposed(matrix):

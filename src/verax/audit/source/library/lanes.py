@@ -20,9 +20,7 @@ from ..values import (
     Value,
     mapped,
 )
-from .options import (
-    axes_of,
-)
+from .options import axes_of, static_names
 
 if TYPE_CHECKING:
     from ..frame import Site
@@ -35,11 +33,12 @@ def mapped_arguments(
     keywords: dict[str, Value],
     region: Region,
 ) -> tuple[list[Value], dict[str, Value]]:
-    """The arguments as one lane sees them."""
+    """The arguments as one lane sees them; those of `pmap` that are static as they are."""
     axes = axes_of(transformed, len(args))
+    static = static_names(transformed)
     entered = [
-        lane(value, axis, site, region, transformed.is_filtered)
-        for value, axis in zip(args, axes, strict=True)
+        value if at in static else lane(value, axis, site, region, transformed.is_filtered)
+        for at, (value, axis) in enumerate(zip(args, axes, strict=True))
     ]
     zero = Constant(0)
     return entered, {
