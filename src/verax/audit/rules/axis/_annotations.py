@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding
+from ...source.queries.arrays import array_in_words
+from ...source.text import text_of
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,9 +16,6 @@ if TYPE_CHECKING:
 
 def returned_otherwise(rule: Rule, facts: SourceFacts, fact: Fact, fix: str) -> Finding:
     """A result has other axes than its annotation says."""
-    from ...source.queries.arrays import array_in_words
-    from ...source.text import text_of
-
     annotation = fact.data["annotation"]
     wanted, there = fact.data["problem"]
     return rule.finding(

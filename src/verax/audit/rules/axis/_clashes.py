@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...finding import Evidence, Finding, Place
+from ...source.events import Fact
+from ...source.queries.arrays import arrays_in_words, made_here
+from ...source.values import Data
 from .._rule import Rule
 from ._paths import path_of
 
 if TYPE_CHECKING:
-    from ...source.events import Fact
     from ...source.facts import SourceFacts
     from ...trace.axes.axis import Clash
     from ...trace.facts import Facts
@@ -53,9 +55,6 @@ class Read:
 
 def clashes_read(facts: SourceFacts) -> Iterator[Read]:
     """Each place where names meet; one a line of code."""
-    from ...source.events import Fact
-    from ...source.queries.arrays import arrays_in_words, made_here
-
     said: set[tuple[str, int]] = set()
     for fact in facts.events(Fact):
         if fact.kind != "clash" or (fact.place.file, fact.place.line) in said:
@@ -79,8 +78,6 @@ def clashes_read(facts: SourceFacts) -> Iterator[Read]:
 
 def _reduced_elsewhere(fact: Fact, operands: list[Any]) -> Place | None:
     """Where a function reduced one operand from the other, over axes that do not fit here."""
-    from ...source.values import Data
-
     arrays = [it.node for it in operands if isinstance(it, Data)]
     for one, other in itertools.permutations(arrays, 2):
         for node in one.ancestors():

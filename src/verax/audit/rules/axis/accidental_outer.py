@@ -6,6 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.events import Fact
+from ...source.queries.arrays import array_in_words, made_here, plain, shape_in_words
+from ...source.queries.nodes import users_of
+from ...source.queries.units import is_only_averaged, unit_origin
+from ...source.shapes import Size
+from ...source.shapes.dims import show
+from ...source.values import Data
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -103,14 +110,6 @@ _FIX = (
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, where shapes are known by reading."""
-    from ...source.events import Fact
-    from ...source.queries.arrays import array_in_words, made_here, plain, shape_in_words
-    from ...source.queries.nodes import users_of
-    from ...source.queries.units import is_only_averaged, unit_origin
-    from ...source.shapes import Size
-    from ...source.shapes.dims import show
-    from ...source.values import Data
-
     for fact in facts.events(Fact):
         if fact.kind != "outer product":
             continue

@@ -6,19 +6,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Finding, Severity
+from ...source.events import Fact
+from ...source.queries.arrays import are_declared, arrays_in_words, plain
 from .._rule import Rule
 from ._annotations import returned_otherwise
 
 if TYPE_CHECKING:
-    from ...source.events import Fact
     from ...source.facts import SourceFacts
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Operations that fail if annotations are right, and results with more or fewer axes."""
-    from ...source.events import Fact
-    from ...source.queries.arrays import are_declared
-
     for fact in facts.events(Fact):
         if fact.kind == "returned with other axes":
             yield returned_otherwise(RULE, facts, fact, _FIX)
@@ -27,8 +25,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 
 def _used(facts: SourceFacts, fact: Fact) -> Finding:
-    from ...source.queries.arrays import arrays_in_words, plain
-
     reason, arrays = plain(fact.data["reason"]), arrays_in_words(facts, fact.data["operands"])
     return RULE.finding(
         fact.place,

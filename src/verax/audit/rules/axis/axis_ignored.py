@@ -7,6 +7,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.parameters import parameters
+from ...source.queries.arrays import is_foreign
+from ...source.queries.reads import is_ignored
+from ...source.remember import walked
+from ...source.values import Class, Instance
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -23,10 +28,6 @@ _TAKERS = frozenset(
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Functions that never read such a parameter, and call what has one, without it."""
-    from ...source.parameters import parameters
-    from ...source.queries.arrays import is_foreign
-    from ...source.queries.reads import is_ignored
-
     own = {it.name: it for it in facts.module.syntax.body if isinstance(it, ast.FunctionDef)}
     for function, runs in facts.functions():
         for name in (it.arg for it in parameters(function)):
@@ -49,8 +50,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _is_agreed(run: Frame) -> bool:
     """Whether a method has the parameters that a class above it asks for."""
-    from ...source.values import Class, Instance
-
     owner, name = run.given.get("self"), getattr(run.function, "name", "")
     lineage = owner.cls.lineage() if isinstance(owner, Instance) else ()
     return sum(isinstance(it, Class) and name in it.attributes for it in lineage) > 1
@@ -60,9 +59,6 @@ def _without(
     function: NamedFunction, name: str, own: dict[str, ast.FunctionDef]
 ) -> Iterator[ast.Call]:
     """The calls of what takes an argument of some name, where it is not given."""
-    from ...source.parameters import parameters
-    from ...source.remember import walked
-
     for node in walked(function):
         if not isinstance(node, ast.Call) or any(it.arg in (None, name) for it in node.keywords):
             continue

@@ -6,18 +6,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
+from ...source.events import Fact
 from .._rule import Rule
 from ._annotations import returned_otherwise
 
 if TYPE_CHECKING:
-    from ...source.events import Fact
     from ...source.facts import SourceFacts
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Results and arguments whose axes are others than the annotation says."""
-    from ...source.events import Fact
-
     for fact in facts.events(Fact):
         if fact.kind == "returned otherwise":
             yield returned_otherwise(RULE, facts, fact, _FIX)

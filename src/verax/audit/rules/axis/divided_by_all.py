@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.queries.arrays import array_in_words
+from ...source.queries.numbers.weighted_means import divided_by_all
+from ...source.values import Data
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,10 +17,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Quotients of a sum that keeps an axis and one over everything, with the same weights."""
-    from ...source.queries.arrays import array_in_words
-    from ...source.queries.numbers.weighted_means import divided_by_all
-    from ...source.values import Data
-
     for it in divided_by_all(facts):
         place, total = it.quotient.place, it.total.place
         if place is None or total is None:

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.queries.arrays import array_in_words
+from ...source.queries.numbers.lengths import divided_by_one_length
+from ...source.values import Data
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,10 +17,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Norms over all axes of vectors that are then compared with others."""
-    from ...source.queries.arrays import array_in_words
-    from ...source.queries.numbers.lengths import divided_by_one_length
-    from ...source.values import Data
-
     for it in divided_by_one_length(facts):
         place, product = it.norm.place, it.product.place
         if place is None or product is None:

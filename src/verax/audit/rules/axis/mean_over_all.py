@@ -6,6 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity
+from ...source.queries.arrays import array_in_words
+from ...source.queries.nodes import all_nodes
+from ...source.queries.numbers.standardised import centred_by_all
+from ...source.values import Data
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -44,11 +48,6 @@ def check(facts: Facts) -> Iterator[Verdict]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, where both are computed from one value of at least two axes."""
-    from ...source.queries.arrays import array_in_words
-    from ...source.queries.nodes import all_nodes
-    from ...source.queries.numbers.standardised import centred_by_all
-    from ...source.values import Data
-
     for node, of, mean in centred_by_all(all_nodes(facts)):
         if node.place is None:
             continue

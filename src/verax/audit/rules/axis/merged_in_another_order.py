@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.queries.numbers.merged_axes import reordered
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Patterns of einops that put heads or patches together the other way round."""
-    from ...source.queries.numbers.merged_axes import reordered
-
     for it in reordered(facts):
         names, before = (f"({' '.join(group)})" for group in (it.names, it.before))
         place = it.at.place

@@ -6,11 +6,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.axes import names_of
+from ...source.events import Fact, Loop
+from ...source.queries.arrays import array_in_words
+from ...source.queries.loops.bodies import paired_leaves
+from ...source.queries.nodes import stacked_over
+from ...source.values import Constant, leaves
 from ...words import is_batch, is_sequence
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
-    from ...source.events import Loop
     from ...source.facts import SourceFacts
     from ...source.graph import Node
     from ...trace.facts import Facts
@@ -69,11 +74,6 @@ _FIX = (
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Scans along an axis of independent elements, whose carry comes to have the axis of time."""
-    from ...source.axes import names_of
-    from ...source.events import Loop
-    from ...source.queries.arrays import array_in_words
-    from ...source.values import leaves
-
     for loop in facts.events(Loop):
         if loop.kind != "scan" or loop.xs is None or loop.carry_in is None:
             continue
@@ -102,10 +102,6 @@ def _backwards_over_lanes(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
 
     Lanes have no order, so that nobody means to go through them backwards.
     """
-    from ...source.queries.arrays import array_in_words
-    from ...source.queries.loops.bodies import paired_leaves
-    from ...source.values import Constant, leaves
-
     reverse = loop.options.get("reverse")
     if loop.xs is None or not isinstance(reverse, Constant) or not reverse.value:
         return
@@ -125,8 +121,6 @@ def _backwards_over_lanes(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
 
 def _is_lanes_of_turns(node: Node) -> bool:
     """Whether the first axis of an array are the lanes of a map, and the second turns of a scan."""
-    from ...source.queries.nodes import stacked_over
-
     outer = stacked_over(node)
     if outer is None or outer.kind != "vmap" or node.label:
         return False
@@ -136,10 +130,6 @@ def _is_lanes_of_turns(node: Node) -> bool:
 
 def _carries(facts: SourceFacts, loop: Loop, time: str) -> bool:
     """Whether a state with an axis of time is computed from the one before."""
-    from ...source.axes import names_of
-    from ...source.events import Fact
-    from ...source.values import leaves
-
     before = {leaf.node for leaf in leaves(loop.carry_in)} if loop.carry_in is not None else set()
     if any(time in names_of(node.shape) for node in before):
         return True

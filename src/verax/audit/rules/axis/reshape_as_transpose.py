@@ -6,6 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
+from ...source.queries.arrays import array_in_words, calls_of, plain, shape_in_words
+from ...source.shapes.dims import show
+from ...source.shapes.reshaping import moved_axis, reinterpretation
+from ...source.values import Data
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -35,11 +39,6 @@ def check(facts: Facts) -> Iterator[Verdict]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Reshapes whose new sizes are the old ones in another order."""
-    from ...source.queries.arrays import array_in_words, calls_of, plain, shape_in_words
-    from ...source.shapes.dims import show
-    from ...source.shapes.reshaping import moved_axis, reinterpretation
-    from ...source.values import Data
-
     for call in calls_of(facts, "reshape"):
         array = call.args[0] if call.args else None
         if not isinstance(array, Data) or not isinstance(call.result, Data):

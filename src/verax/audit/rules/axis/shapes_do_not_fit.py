@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
+from ...source.events import Fact
+from ...source.queries.arrays import are_declared, arrays_in_words, made_here, plain
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -33,9 +35,6 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Operations of which the shapes that are known say that they fail."""
-    from ...source.events import Fact
-    from ...source.queries.arrays import are_declared, arrays_in_words, made_here, plain
-
     for fact in facts.events(Fact):
         if fact.kind != "mismatch" or are_declared(fact.data["operands"]):
             continue  # What an annotation says may be what is wrong.

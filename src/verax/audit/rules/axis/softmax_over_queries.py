@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Finding, Severity
+from ...source.axes import names_of
+from ...source.queries.arrays import array_in_words, axis_argument, calls_of
+from ...source.values import Data
 from ...words import are_query_and_key
 from .._rule import Rule, Verdict
 
@@ -34,10 +37,6 @@ def check(facts: Facts) -> Iterator[Verdict]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by the names that axes have where a softmax is called."""
-    from ...source.axes import names_of
-    from ...source.queries.arrays import array_in_words, axis_argument, calls_of
-    from ...source.values import Data
-
     for call in calls_of(facts, "softmax", "log_softmax"):
         axes, array = axis_argument(call, 1, -1), call.args[0] if call.args else None
         if axes is None or not isinstance(array, Data):

@@ -7,6 +7,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Finding, Place, Severity
+from ...source.axes import names_of
+from ...source.queries.arrays import array_in_words, calls_of
+from ...source.queries.loops.maps import is_called_for_real
+from ...source.shapes.names import is_declared, name_of
+from ...source.values import Data
 from ...words import is_batch
 from .._rule import Rule, Verdict
 
@@ -15,7 +20,6 @@ if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...source.graph import Node
     from ...source.shapes import Dim
-    from ...source.values import Data
     from ...trace.facts import Facts
 
 
@@ -68,12 +72,6 @@ _FIX = "name the axis that is meant to go: `squeeze(axis=-1)`"
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Squeezes without an axis of arrays whose axes are named, where a run tells their sizes."""
-    from ...source.axes import names_of
-    from ...source.queries.arrays import array_in_words, calls_of
-    from ...source.queries.loops.maps import is_called_for_real
-    from ...source.shapes.names import name_of
-    from ...source.values import Data
-
     bare = [
         call
         for call in calls_of(facts, "squeeze")
@@ -132,17 +130,12 @@ def _drops_lanes(node: Node) -> bool:
 
 def _may_drop(shape: object) -> bool:
     """Whether an axis of size one goes, beside a declared batch of any size."""
-    from ...source.shapes.names import is_declared, name_of
-
     if not isinstance(shape, tuple) or 1 not in shape:
         return False
     return any(is_declared(dim) and is_batch(name_of(dim)) for dim in shape)
 
 
 def _may_go(facts: SourceFacts, call: Call, array: Data) -> Finding:
-    from ...source.axes import names_of
-    from ...source.queries.arrays import array_in_words
-
     batch = next(name for name in names_of(array.node.shape) if is_batch(name))
     return RULE.finding(
         call.place,
@@ -163,8 +156,6 @@ def _drops_both_ends(shape: object) -> bool:
 
 
 def _both_ends(facts: SourceFacts, call: Call, array: Data) -> Finding:
-    from ...source.queries.arrays import array_in_words
-
     return RULE.finding(
         call.place,
         current=f"squeeze() of {array_in_words(facts, array)} drops its leading axis, a batch of "

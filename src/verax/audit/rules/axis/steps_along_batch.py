@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Finding, Severity
+from ...source.axes import names_of
+from ...source.queries.arrays import array_in_words
+from ...source.queries.numbers.neighbours import neighbour_relations
 from ...words import is_batch, is_sequence
 from .._rule import Rule, Verdict
 
@@ -68,10 +71,6 @@ def _shifted(value: Value) -> tuple[Value, int, int] | None:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Running sums and differences along a named axis without an order."""
-    from ...source.axes import names_of
-    from ...source.queries.arrays import array_in_words
-    from ...source.queries.numbers.neighbours import neighbour_relations
-
     for place, array, axis, what in neighbour_relations(facts):
         names = names_of(array.node.shape)
         time = next((name for name in names if is_sequence(name)), None)

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.queries.arrays import array_in_words, shape_in_words
+from ...source.queries.numbers.totals import totals_among_elements
+from ...source.values import Data
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -46,10 +49,6 @@ def check(facts: Facts) -> Iterator[Verdict]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, where shapes tell what is kept and what is lost."""
-    from ...source.queries.arrays import array_in_words, shape_in_words
-    from ...source.queries.numbers.totals import totals_among_elements
-    from ...source.values import Data
-
     for total, element, outer in totals_among_elements(facts):
         if total.place is None or element.place is None or outer.place is None:
             continue

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.events import Fact
+from ...source.queries.loops.bodies import paired_leaves, shown_shape
+from ...source.values import Data
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -15,10 +18,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Values that a loop of Python's adds to, and that have more axes after the first turn."""
-    from ...source.events import Fact
-    from ...source.queries.loops.bodies import paired_leaves, shown_shape
-    from ...source.values import Data
-
     for fact in facts.events(Fact):
         for before, after in fact.data["carried"].values() if fact.kind == "loop" else ():
             for start, end in paired_leaves(before, after):

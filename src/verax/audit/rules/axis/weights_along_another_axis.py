@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.queries.numbers.distributions import misused
+from ...source.queries.numbers.weighted_sums import summed_otherwise
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,8 +16,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Sums of values with the weights of a softmax along another axis."""
-    from ...source.queries.numbers.weighted_sums import summed_otherwise
-
     for it in summed_otherwise(facts):
         made, used = it.weights.place, it.sum.place
         if made is None or used is None:
@@ -45,8 +45,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _distributions(facts: SourceFacts) -> Iterator[Finding]:
     """Chances that are drawn from along another axis than the one along which they add up."""
-    from ...source.queries.numbers.distributions import misused
-
     for it in misused(facts):
         made, used = it.made.place, it.used.place
         if made is None or used is None:

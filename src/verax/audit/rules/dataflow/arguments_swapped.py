@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.queries.lost.swapped_arguments import swapped_arguments
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Calls in which each of two arguments has the name of the other's parameter."""
-    from ...source.queries.lost.swapped_arguments import swapped_arguments
-
     for it in swapped_arguments(facts):
         one, other = it.names
         yield RULE.finding(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Finding, Severity
+from ...source.queries.training.forgetful_averages import forgetful_averages
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Averages in which parameters that were just updated weigh more than half."""
-    from ...source.queries.training.forgetful_averages import forgetful_averages
-
     for it in forgetful_averages(facts):
         yield RULE.finding(
             it.place,

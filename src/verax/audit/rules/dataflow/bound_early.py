@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.queries.lost.bound_early import bound_early
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Partials of a value that is updated before they are used."""
-    from ...source.queries.lost.bound_early import bound_early
-
     for it in bound_early(facts):
         yield RULE.finding(
             it.place,

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity
+from ...source.queries.episodes.resets import without_shape
+from ...source.values import Constant, Data
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -18,8 +20,6 @@ _CASTS = frozenset("ndarray.astype jax.numpy.asarray jax.numpy.float32 jax.numpy
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Choices by a flag of which one side is zero wherever it is taken."""
-    from ...source.values import Data
-
     for call in facts.calls(("jax.numpy.where", "jax.lax.select")):
         if len(call.args) != 3 or call.frame.module is not facts.module:
             continue
@@ -44,8 +44,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _zeroed(value: Value, flag: Node, is_set: bool) -> Node | None:
     """The product by which a value is zero where a flag is set, or where it is not."""
-    from ...source.values import Data
-
     if not isinstance(value, Data) or value.node.operation != "*":
         return None
     for factor in value.node.operands:
@@ -57,8 +55,6 @@ def _zeroed(value: Value, flag: Node, is_set: bool) -> Node | None:
 
 def _mask(factor: Value) -> tuple[Node, bool] | None:
     """The flag that a factor is made of, and whether the factor is one where that is set."""
-    from ...source.values import Constant, Data
-
     if not isinstance(factor, Data):
         return None
     node, keeps = _plain(factor.node), True
@@ -74,8 +70,6 @@ def _mask(factor: Value) -> tuple[Node, bool] | None:
 
 def _plain(node: Node) -> Node:
     """A flag without its type, and without axes that it was given."""
-    from ...source.queries.episodes.resets import without_shape
-
     node = without_shape(node)
     while node.operation in _CASTS and node.inputs:
         node = without_shape(node.inputs[0])

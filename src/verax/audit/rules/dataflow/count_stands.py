@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.queries.training.standing_counters import standing_counters
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Counts that start at zero, are read in a step, and never get another value."""
-    from ...source.queries.training.standing_counters import standing_counters
-
     for it in standing_counters(facts):
         yield RULE.finding(
             it.place,

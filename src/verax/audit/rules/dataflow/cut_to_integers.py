@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Severity
+from ...source.queries.nodes import all_nodes
+from ...source.values import Constant, Data, Sequence
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -55,8 +57,6 @@ def _written(facts: Facts, cast: Step) -> tuple[Value, Value] | None:
 
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Updates of arrays that visibly hold integers, with what visibly does not."""
-    from ...source.queries.nodes import all_nodes
-
     for node in all_nodes(facts):
         found = _cut(node) if node.operation in ("at.set", "at.add") else None
         place = node.place if found is not None else None
@@ -80,8 +80,6 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
 
 def _cut(node: Node) -> tuple[Node, str] | None:
     """The integer array and the dtype of the floats that an update writes into it."""
-    from ...source.values import Constant, Data, Sequence
-
     target, *written = node.operands
     base = target.items[0] if isinstance(target, Sequence) and target.items else None
     if not isinstance(base, Data) or not written:

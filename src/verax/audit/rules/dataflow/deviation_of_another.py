@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.queries.nodes import all_nodes
+from ...source.queries.numbers.standardised import scaled_by_another
+from ...source.values import Data
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,10 +17,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Values from which their own mean is taken, and that another's deviation divides."""
-    from ...source.queries.nodes import all_nodes
-    from ...source.queries.numbers.standardised import scaled_by_another
-    from ...source.values import Data
-
     for node, of, measured in scaled_by_another(all_nodes(facts)):
         if node.place is None or node.frame is None or node.frame.module is not facts.module:
             continue

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Finding, Severity
+from ...source.remember import walked
+from ...source.text import text_of
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -31,8 +33,6 @@ _STEPS = frozenset("decay_steps transition_steps warmup_steps transition_begin b
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Schedules of optax that get a number of epochs as it is."""
-    from ...source.text import text_of
-
     for name, positions in _SCHEDULES.items():
         for call in facts.calls((f"optax.{name}", f"optax.schedules.{name}")):
             syntax = call.syntax
@@ -58,8 +58,6 @@ _NAMES = ("id", "attr", "arg")
 
 def _has_several_steps(program: ast.Module) -> bool:
     """Whether an epoch has more than one step here; it has one if all data are one batch."""
-    from ...source.remember import walked
-    from ...source.text import text_of
     from ...words import words_of
 
     for node in walked(program):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Finding, Severity
+from ...source.queries.lost.left_behind import left_behind
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Fields that new records take as they are, beside others that are selected."""
-    from ...source.queries.lost.left_behind import left_behind
-
     for it in left_behind(facts):
         yield RULE.finding(
             it.place,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.values import leaves
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Calls of `optax.apply_updates` with the gradients of a loss."""
-    from ...source.values import leaves
-
     for call in facts.calls(("optax.apply_updates",)):
         updates = call.args[1] if len(call.args) > 1 else call.keywords.get("updates")
         found = leaves(updates) if updates is not None else []

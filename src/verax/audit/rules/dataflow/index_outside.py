@@ -6,6 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.events import Fact
+from ...source.queries.loops.counters import indexed_axes
+from ...source.queries.numbers.integers import Integers
+from ...source.queries.numbers.outside import outside
+from ...source.shapes.shape import size_of
+from ...source.values import Data
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -76,8 +82,6 @@ def _is_meant(facts: Facts, access: Access) -> bool:
 
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Accesses at a counter plus something, where the counter alone goes to the end."""
-    from ...source.queries.numbers.outside import outside
-
     for it in outside(facts):
         name = facts.name_of(it.array)
         outcome = "the write is dropped" if it.is_write else "the last element is read again"
@@ -96,12 +100,6 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
 
 def _choices(facts: SourceFacts) -> Iterator[Finding]:
     """Numbers that choose among branches, or elements, and can be beyond the last of them."""
-    from ...source.events import Fact
-    from ...source.queries.loops.counters import indexed_axes
-    from ...source.queries.numbers.integers import Integers
-    from ...source.shapes.shape import size_of
-    from ...source.values import Data
-
     chosen: list[tuple[Fact, Value | None, int, str]] = []
     for fact in facts.events(Fact):
         if fact.kind == "switch":

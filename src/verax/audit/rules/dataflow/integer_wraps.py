@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Severity
+from ...source.queries.arrays import arrays_in_words
+from ...source.queries.nodes import all_nodes, users_of
+from ...source.values import Data
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -57,9 +60,6 @@ _WORDS = {
 
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Differences of two arrays of narrow integers without a sign."""
-    from ...source.queries.arrays import arrays_in_words
-    from ...source.queries.nodes import all_nodes, users_of
-
     found = [it for it in all_nodes(facts) if _is_unsigned_difference(it)]
     users = users_of(facts) if found else {}
     for node in found:
@@ -78,8 +78,6 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
 
 
 def _is_unsigned_difference(node: Node) -> bool:
-    from ...source.values import Data
-
     if node.dtype not in ("uint8", "uint16") or node.operation not in ("-", "jax.numpy.subtract"):
         return False
     sides = [it.node for it in node.operands if isinstance(it, Data)]

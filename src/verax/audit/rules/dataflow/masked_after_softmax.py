@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.queries.numbers.masks import masked_after_softmax
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Softmaxes of logits that know nothing of the mask which comes after."""
-    from ...source.queries.numbers.masks import masked_after_softmax
-
     for softmax, masked in masked_after_softmax(facts):
         if masked.node.place is not None:
             yield RULE.finding(

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
+from ...source.queries.nodes import all_nodes, nodes_apart
+from ...source.queries.numbers.meaning import first_behind, normalised
+from ...source.queries.sameness import Sameness
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -55,10 +58,6 @@ def _where_they_part(
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by reading."""
-    from ...source.queries.nodes import all_nodes, nodes_apart
-    from ...source.queries.numbers.meaning import first_behind, normalised
-    from ...source.queries.sameness import Sameness
-
     same = Sameness()
     for node in all_nodes(facts):
         again = normalised(node)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.queries.training.optimiser_parts import clipped_after, rates_asked_once
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Chains that clip steps for gradients, and schedules that are asked for one step only."""
-    from ...source.queries.training.optimiser_parts import clipped_after, rates_asked_once
-
     for clip, name in clipped_after(facts):
         if clip.place is not None:
             yield RULE.finding(

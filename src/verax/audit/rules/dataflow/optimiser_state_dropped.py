@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
+from ...source.queries.training.optimisers import dropped_states
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Updates whose second result nothing reads."""
-    from ...source.queries.training.optimisers import dropped_states
-
     for it in dropped_states(facts):
         yield RULE.finding(
             it.call.place,

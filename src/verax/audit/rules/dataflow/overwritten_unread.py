@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.queries.lost.overwritten import overwritten_values
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Names that are given a value anew, from what the unread one was made of."""
-    from ...source.queries.lost.overwritten import overwritten_values
-
     for it in overwritten_values(facts):
         lost = f"line {it.computed.line}"
         current = f"`{it.name}` starts again from `{it.source}`: what {lost} made of it is lost"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.queries.numbers.masks import averaged_with_padding, centred_with_padding
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Means over masked values, and means that are taken from values before these are masked."""
-    from ...source.queries.numbers.masks import averaged_with_padding, centred_with_padding
-
     for mean, masked in averaged_with_padding(facts):
         if mean.place is not None:
             yield RULE.finding(

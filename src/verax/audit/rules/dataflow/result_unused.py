@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
+from ...source.queries.lost.dropped_states import dropped_versions
+from ...source.queries.syntax import call_statements, handlers_around, holds, statements_in
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -30,8 +32,6 @@ _FOR_EFFECT = frozenset(
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Statements that are such a call, inside of a function."""
-    from ...source.queries.lost.dropped_states import dropped_versions
-
     for event, name in dropped_versions(facts):
         if _is_dropped(event):
             yield _finding(event, name)
@@ -77,8 +77,6 @@ def _is_of_object(call: Call) -> bool:
 
 
 def _is_dropped(call: Event) -> bool:
-    from ...source.queries.syntax import call_statements, handlers_around, holds, statements_in
-
     frame = call.frame
     function = frame.function
     if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.queries.lost.swapped_results import swapped_results
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Assignments with the names that a function returns, in another order."""
-    from ...source.queries.lost.swapped_results import swapped_results
-
     for it in swapped_results(facts):
         one, other = it.names
         yield RULE.finding(

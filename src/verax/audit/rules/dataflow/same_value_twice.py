@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Place, Severity
 from ...source.operations import SELECTIONS
+from ...source.queries.nodes import all_nodes, nodes_apart
+from ...source.queries.sameness import Sameness
+from ...source.queries.surroundings import Context
+from ...source.values import Data
 from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...source.graph import Node
-    from ...source.queries.surroundings import Context
 
 _CHOICES = frozenset(f"jax.numpy.{it}" for it in ("minimum", "maximum", "fmin", "fmax"))
 # What is outside of the project, and known to give the same for the same.
@@ -24,10 +27,6 @@ _TRIVIAL = frozenset(("zeros", "ones", "full", "zeros_like", "ones_like", "full_
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Choices between two values that are made in the same way from the same things."""
-    from ...source.queries.nodes import all_nodes, nodes_apart
-    from ...source.queries.sameness import Sameness
-    from ...source.queries.surroundings import Context
-
     nodes = all_nodes(facts)
     yield from _written_twice([it for it in nodes if it.operation in _CHOICES | SELECTIONS])
     choices = [it for it in nodes if it.operation in _CHOICES]
@@ -86,8 +85,6 @@ def _pure_name(context: Context | None, node: Node) -> str:
 
 def _pair(choice: Node) -> tuple[Node, Node] | None:
     """The two values that are chosen from, if both are computed."""
-    from ...source.values import Data
-
     sides = [it.node for it in choice.operands if isinstance(it, Data)]
     if len(sides) != 2 or any(_is_trivial(it) for it in sides):
         return None

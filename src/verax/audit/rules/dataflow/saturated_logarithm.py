@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Severity
+from ...source.queries.numbers.logarithms import of_saturated
+from ...source.values import Data
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -85,9 +87,6 @@ _FIXES = {
 
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """The same, by reading."""
-    from ...source.queries.numbers.logarithms import of_saturated
-    from ...source.values import Data
-
     for it in of_saturated(facts):
         place = it.node.place
         if place is not None:

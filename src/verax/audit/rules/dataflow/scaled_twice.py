@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.queries.nodes import nodes_apart
+from ...source.queries.numbers.scaling import averaged_weights, scaled_twice
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,9 +16,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Means over weights that sum to one, and coefficients that a helper has applied already."""
-    from ...source.queries.nodes import nodes_apart
-    from ...source.queries.numbers.scaling import averaged_weights, scaled_twice
-
     for mean, weights in averaged_weights(facts):
         if mean.place is not None:
             yield RULE.finding(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
+from ...source.values import Constant, Data
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _added(call: Call) -> str:
     """The small number that the values of a call have more; empty if there is none."""
-    from ...source.values import Constant, Data
-
     values = call.args[0] if call.args else call.keywords.get("a")
     if not isinstance(values, Data) or values.node.operation not in ("+", "-"):
         return ""

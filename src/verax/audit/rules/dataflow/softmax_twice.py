@@ -6,6 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
+from ...source.queries.handing import handed_in_at
+from ...source.queries.numbers.meaning import first_behind, is_log_probability, is_probability
+from ...source.values import Constant, Data
+from ...source.values import Value as SourceValue
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -98,8 +102,6 @@ _TAKES_LOGITS = {
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Calls of what takes logits, on what visibly holds probabilities."""
-    from ...source.values import Data
-
     for call in facts.calls(_TAKES_LOGITS):
         position, name, kind = _TAKES_LOGITS[call.name]
         given = call.args[position] if position < len(call.args) else call.keywords.get(name)
@@ -127,11 +129,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _of_logarithms(facts: SourceFacts) -> Iterator[Finding]:
     """Calls of what takes probabilities on their logarithms, and the other way round."""
-    from ...source.queries.handing import handed_in_at
-    from ...source.queries.numbers.meaning import first_behind, is_log_probability, is_probability
-    from ...source.values import Data
-    from ...source.values import Value as SourceValue
-
     takes = [(it, False, call) for it in (_TAKES_PROBABILITIES,) for call in facts.calls(it)]
     takes += [(it, True, call) for it in (_TAKES_LOGARITHMS,) for call in facts.calls(it)]
     for table, is_log, call in takes:
@@ -184,15 +181,11 @@ _TAKES_LOGARITHMS = {
 
 
 def _made_by(kind: str, node: Node) -> Node | None:
-    from ...source.queries.numbers.meaning import first_behind
-
     return first_behind(node, lambda it: it.operation == f"jax.nn.{kind}")
 
 
 def _other_axis(call: Call, before: Node) -> bool:
     """Whether two softmaxes are visibly over different axes, one after the other."""
-    from ...source.values import Constant
-
     if not call.name.startswith("jax.nn."):
         return False
     axis = call.args[1] if len(call.args) > 1 else call.keywords.get("axis", Constant(-1))

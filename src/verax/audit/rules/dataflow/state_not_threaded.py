@@ -6,6 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
+from ...source.queries.lost.dropped_carries import dropped_carries
+from ...source.queries.lost.kept_fields import kept_fields
+from ...source.queries.lost.threading import dropped_once
+from ...source.queries.lost.versions import unthreaded
+from ...source.queries.training.stale_averages import stale_averages
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,12 +19,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Calls that give a new version of one of their arguments to a name that is never read."""
-    from ...source.queries.lost.dropped_carries import dropped_carries
-    from ...source.queries.lost.kept_fields import kept_fields
-    from ...source.queries.lost.threading import dropped_once
-    from ...source.queries.lost.versions import unthreaded
-    from ...source.queries.training.stale_averages import stale_averages
-
     told: set[Place] = set()
     for it in unthreaded(facts):
         told.add(it.place)

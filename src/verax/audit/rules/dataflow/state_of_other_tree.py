@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.queries.training.other_trees import states_of_other_trees
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """`init` with one tree of parameters, `update` with the gradients of another one."""
-    from ...source.queries.training.other_trees import states_of_other_trees
-
     for it in states_of_other_trees(facts):
         yield RULE.finding(
             it.init.place,

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Finding, Severity
+from ...source.parameters import parameters
+from ...source.queries.reads import is_ignored, reads_of
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -17,9 +19,6 @@ _NETWORKS = frozenset("params parameters net network model critic weights q vari
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Parameters of that name that a function does not read, while it reads their online kin."""
-    from ...source.parameters import parameters
-    from ...source.queries.reads import is_ignored, reads_of
-
     for function, runs in facts.functions():
         if not any(frame.returns for frame in runs) or _has_signature_of_kin(facts, function):
             continue

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Severity
+from ...source.queries.numbers.empty_segments import by_empty_segments
+from ...source.queries.numbers.logarithms import of_zero
+from ...source.values import Data
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -81,10 +84,6 @@ _FIXES = {
 
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Logarithms of what holds zeros that the program has put there, means of empty segments."""
-    from ...source.queries.numbers.empty_segments import by_empty_segments
-    from ...source.queries.numbers.logarithms import of_zero
-    from ...source.values import Data
-
     for quotient, count in by_empty_segments(facts):
         if quotient.place is not None:
             yield RULE.finding(

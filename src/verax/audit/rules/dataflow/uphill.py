@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.queries.gradients.climbing import climbs
+from ...source.queries.training.uphill import uphill
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,8 +16,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Chains of transformations that all keep the sign, where their updates are added."""
-    from ...source.queries.training.uphill import uphill
-
     for chain, applied in uphill(facts):
         yield RULE.finding(
             chain.place,
@@ -31,8 +31,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _by_hand(facts: SourceFacts) -> Iterator[Finding]:
     """Parameters to which their gradient is added, where the loss is an error."""
-    from ...source.queries.gradients.climbing import climbs
-
     for it in climbs(facts):
         place = it.step.place
         if place is not None:

@@ -6,6 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
+from ...source.queries.gradients.unread_gradients import unread_gradients
+from ...source.queries.lost.dropped import dropped_values
+from ...source.queries.lost.overwritten_terms import overwritten_terms
+from ...source.queries.lost.unread_versions import unread_versions
+from ...source.queries.training.unread_parameters import unread_parameters
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -61,12 +66,6 @@ def _beside(own: Place | None, step: Step) -> Place | None:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by reading."""
-    from ...source.queries.gradients.unread_gradients import unread_gradients
-    from ...source.queries.lost.dropped import dropped_values
-    from ...source.queries.lost.overwritten_terms import overwritten_terms
-    from ...source.queries.lost.unread_versions import unread_versions
-    from ...source.queries.training.unread_parameters import unread_parameters
-
     elements = list(dropped_values(facts))
     known = {it.place for it in elements}
     told: set[Place] = set()

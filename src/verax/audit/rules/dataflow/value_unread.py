@@ -6,6 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
+from ...source.queries.lost.dropped import dropped_values
+from ...source.queries.lost.unread_values import unread_containers, unread_values
+from ...source.queries.lost.unread_versions import unread_versions
+from ...source.queries.lost.versions import unthreaded
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,11 +18,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Names that get a value which nothing reads."""
-    from ...source.queries.lost.dropped import dropped_values
-    from ...source.queries.lost.unread_values import unread_containers, unread_values
-    from ...source.queries.lost.unread_versions import unread_versions
-    from ...source.queries.lost.versions import unthreaded
-
     found = list(unread_values(facts))
     # Where something is used in its place, that is told at that place.
     told = {it.place for it in (*dropped_values(facts), *unread_versions(facts))} if found else ()

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Finding, Place, Severity
+from ...source.remember import walked
+from ...source.text import text_of
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -25,8 +27,6 @@ _BOTH = frozenset("train training mc dropout uncertainty ensemble sample samples
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Calls that hand on a flag under a name of the opposite meaning, or evaluate by training."""
-    from ...source.remember import walked
-
     for function, runs in facts.functions():
         for call in (it for it in walked(function) if isinstance(it, ast.Call)):
             for keyword in call.keywords:
@@ -36,8 +36,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 def _of_keyword(
     frame: Frame, function: ast.AST, call: ast.Call, keyword: ast.keyword
 ) -> Iterator[Finding]:
-    from ...source.text import text_of
-
     name, value = keyword.arg or "", keyword.value
     if name not in _TRAINS and name not in _EVALUATES:
         return

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
+from ...source.queries.nodes import all_nodes
+from ...source.queries.numbers.masks import mask_name
+from ...source.values import Constant, Data, External
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -21,8 +24,6 @@ _KEEPING = frozenset("item expand_dims squeeze reshape transpose broadcast_to sw
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Products of infinity with what is zero where nothing is masked."""
-    from ...source.queries.nodes import all_nodes
-
     told: set[object] = set()
     for node in all_nodes(facts):
         if node.operation not in ("*", "jax.numpy.multiply") or node.syntax in told:
@@ -42,8 +43,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _mask_times_infinity(facts: SourceFacts, node: Node) -> Node | None:
     """What is zero or one in a product with infinity."""
-    from ...source.values import Data
-
     if len(node.operands) != 2:
         return None
     for one, other in (node.operands, node.operands[::-1]):
@@ -53,8 +52,6 @@ def _mask_times_infinity(facts: SourceFacts, node: Node) -> Node | None:
 
 
 def _is_infinite(value: Value) -> bool:
-    from ...source.values import Constant, Data, External
-
     if isinstance(value, Data) and value.node.operation == "-x" and value.node.operands:
         return _is_infinite(value.node.operands[0])
     if isinstance(value, External):
@@ -68,9 +65,6 @@ def _is_mask(facts: SourceFacts, node: Node) -> bool:
 
     Of truth values themselves JAX's compiler makes a choice, which is right.
     """
-    from ...source.queries.numbers.masks import mask_name
-    from ...source.values import Constant, Data
-
     while node.operation.rpartition(".")[2] in _KEEPING and node.inputs:
         node = node.inputs[0]
     if node.operation == "-" and len(node.operands) == 2:

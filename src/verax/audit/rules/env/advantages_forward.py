@@ -7,11 +7,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Severity
+from ...source.events import Loop
+from ...source.queries.episodes.recurrence import trains
+from ...source.queries.loops.bodies import behind, body_frame, paired_leaves
+from ...source.queries.names import local_name, names_of
+from ...source.queries.nodes import all_nodes
+from ...source.values import Constant, Data, leaves
 from ...words import is_reward, is_value_estimate, words_of
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
-    from ...source.events import Loop
     from ...source.facts import SourceFacts
     from ...source.graph import Node
     from ...trace.facts import Facts
@@ -95,12 +100,6 @@ def _is_flipped(value: Value) -> bool:
 
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Forward scans over rewards and values that discount what was."""
-    from ...source.events import Loop
-    from ...source.queries.episodes.recurrence import trains
-    from ...source.queries.loops.bodies import body_frame, paired_leaves
-    from ...source.queries.names import local_name
-    from ...source.values import Constant
-
     for loop in facts.events(Loop):
         reverse = loop.options.get("reverse", Constant(False))
         forward = isinstance(reverse, Constant) and not reverse.value
@@ -130,9 +129,6 @@ def _summed_forwards(facts: SourceFacts) -> Iterator[Verdict]:
 
     Only from the last step to the first does the division leave a discount.
     """
-    from ...source.queries.nodes import all_nodes
-    from ...source.values import Data
-
     sums = ("jax.numpy.cumsum", "ndarray.cumsum")
     if not any(name in facts.calls_by_name for name in sums):
         return
@@ -157,9 +153,6 @@ def _summed_forwards(facts: SourceFacts) -> Iterator[Verdict]:
 
 def _is_discount(facts: SourceFacts, weights: Node) -> bool:
     """Whether weights are powers of a number below one, by its value or its name."""
-    from ...source.queries.names import names_of
-    from ...source.values import Constant, Data
-
     if weights.operation not in ("**", "jax.numpy.power") or len(weights.operands) != 2:
         return False
     base, times = weights.operands
@@ -177,10 +170,6 @@ _LEARNED = frozenset("params param parameters weights opt ema".split())
 
 def _estimates(facts: SourceFacts, loop: Loop) -> bool:
     """Whether rewards and estimates of value are scanned, in the order in which they came."""
-    from ...source.queries.loops.bodies import behind, body_frame
-    from ...source.queries.names import names_of
-    from ...source.values import leaves
-
     frame = body_frame(facts, loop)
     nodes = behind(loop.xs)
     if any(map(_turns_round, nodes)):

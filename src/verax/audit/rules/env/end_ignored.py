@@ -6,6 +6,18 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Finding, Place, Severity
+from ...source.queries.episodes.targets import (
+    ends_beside,
+    estimates,
+    factors,
+    is_called_going_on,
+    is_end,
+    is_filled,
+    targets,
+)
+from ...source.queries.names import names_of
+from ...source.queries.nodes import users_of
+from ...source.values import Data
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -16,13 +28,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Targets from a record with a flag for the end of an episode, which has no part in them."""
-    from ...source.queries.episodes.targets import (
-        ends_beside,
-        estimates,
-        is_called_going_on,
-        targets,
-    )
-
     for it in targets(facts):
         flag = ends_beside(facts, it.frame, it.reward)
         place = _discounted_at(it) or it.total.place
@@ -41,18 +46,12 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _discounted_at(target: Target) -> Place | None:
     """Where one discount for all steps is made, if that has a place of its own."""
-    from ...source.queries.episodes.targets import factors, is_filled
-    from ...source.values import Data
-
     made = [it.node for it in factors(target.product) if isinstance(it, Data)]
     return next((it.place for it in made if is_filled(it, target.frame)), None)
 
 
 def _is_told(facts: SourceFacts, target: Target) -> bool:
     """Whether flags come in somewhere: in the estimate, or where the target is used."""
-    from ...source.queries.episodes.targets import is_called_going_on, is_end, is_filled
-    from ...source.queries.names import names_of
-    from ...source.queries.nodes import users_of
 
     def is_flag(node: Node) -> bool:
         if is_filled(node, target.frame):
@@ -82,9 +81,6 @@ def _is_told(facts: SourceFacts, target: Target) -> bool:
 
 def _takes_back(node: Node, target: Target) -> bool:
     """Whether another part of a sum is made from what the target estimates."""
-    from ...source.queries.episodes.targets import factors
-    from ...source.values import Data
-
     estimated = [it.node for it in factors(target.product) if isinstance(it, Data)]
     others = [it for it in node.inputs if not it.depends_on(target.total)]
     return any(other.depends_on(it) for other in others for it in estimated)

@@ -6,6 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.events import Loop
+from ...source.queries.episodes.targets import factors, targets
+from ...source.queries.loops.bodies import paired_leaves
+from ...source.queries.names import names_of
+from ...source.queries.positions import index_text, is_last, is_one_row, position
+from ...source.values import Constant, Data
 from ...words import is_observation, words_of
 from .._rule import Rule
 
@@ -34,12 +40,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _continued(facts: SourceFacts) -> Iterator[tuple[Node, Node]]:
     """The values of all steps, each with the one that comes after the last of them."""
-    from ...source.events import Loop
-    from ...source.queries.episodes.targets import factors, targets
-    from ...source.queries.loops.bodies import paired_leaves
-    from ...source.queries.positions import is_one_row, position
-    from ...source.values import Constant, Data
-
     for call in facts.calls(("jax.numpy.concatenate", "jax.numpy.append")):
         node = call.result.node if isinstance(call.result, Data) else None
         if node is not None and len(node.inputs) == 2 and is_one_row(node.inputs[1]):
@@ -61,9 +61,6 @@ def _continued(facts: SourceFacts) -> Iterator[tuple[Node, Node]]:
 
 def _seen_already(facts: SourceFacts, values: Node, last: Node) -> Node | None:
     """The last observation of a rollout, if one value is made from it and the others from all."""
-    from ...source.queries.names import names_of
-    from ...source.queries.positions import index_text, is_last
-
     inside = values.inputs[0] if values.operation == "stack" and values.inputs else values
     known: set[Node] | None = None
     for node in last.ancestors():

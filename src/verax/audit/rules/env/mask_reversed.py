@@ -6,19 +6,18 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Finding, Severity
+from ...source.queries.episodes.targets import factors, is_discounted, is_end, targets
+from ...source.values import Constant, Data
 from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...source.frame import Frame
     from ...source.graph import Node
-    from ...source.values import Data
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Targets whose estimate is multiplied by the flag, or chosen where it is set."""
-    from ...source.queries.episodes.targets import targets
-
     for it in targets(facts):
         flag, product = _keeps(facts, it.product, it.frame)
         place = product.place
@@ -35,9 +34,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _keeps(facts: SourceFacts, product: Node, frame: Frame) -> tuple[str, Node]:
     """The flag that an estimate is kept by, and where; empty if there is none."""
-    from ...source.queries.episodes.targets import factors, is_discounted, is_end
-    from ...source.values import Data
-
     for factor in factors(product):
         if not isinstance(factor, Data):
             continue
@@ -58,8 +54,6 @@ def _keeps(facts: SourceFacts, product: Node, frame: Frame) -> tuple[str, Node]:
 
 def _chosen_by(node: Node) -> Data | None:
     """The condition of `where(condition, value, 0)`."""
-    from ...source.values import Constant, Data
-
     if node.operation != "jax.numpy.where" or len(node.operands) != 3:
         return None
     flag, kept, other = node.operands

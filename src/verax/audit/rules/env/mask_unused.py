@@ -7,23 +7,25 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.events import Loop
+from ...source.graph import sources
+from ...source.queries.episodes.latches import unmasked_sums
+from ...source.queries.loops.bodies import body_frame, paired_leaves
+from ...source.queries.names import local_name, names_of
+from ...source.queries.nodes import all_nodes
+from ...source.values import Data, Sequence, nodes_of
 from ...words import is_episode_end, words_of
 from .._rule import Rule
 
 if TYPE_CHECKING:
-    from ...source.events import Loop
     from ...source.facts import SourceFacts
     from ...source.frame import Frame
     from ...source.graph import Node
-    from ...source.values import Data, Value
+    from ...source.values import Value
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Carried flags that decide about nothing but themselves."""
-    from ...source.events import Loop
-    from ...source.queries.loops.bodies import body_frame, paired_leaves
-    from ...source.queries.names import local_name
-
     for loop in facts.events(Loop):
         frame = body_frame(facts, loop) if loop.kind in ("scan", "fori_loop") else None
         if frame is None or frame.module is not facts.module:
@@ -50,9 +52,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _unmasked(facts: SourceFacts) -> Iterator[Finding]:
     """Sums that lanes add to when they are through, in a loop that keeps a flag for that."""
-    from ...source.queries.episodes.latches import unmasked_sums
-    from ...source.values import Data
-
     for it in unmasked_sums(facts):
         if it.total.place is None or it.total.place.file != facts.module.path:
             continue
@@ -76,8 +75,6 @@ _MASKS = frozenset("alive active mask valid finished ended".split())
 
 def _is_mask(facts: SourceFacts, after: Data, frame: Frame, name: str) -> bool:
     """Whether a part of a carry is called a mask, or an end, and is made from flags."""
-    from ...source.queries.names import names_of
-
     words = set(words_of(name))
     if not name.isidentifier():
         return False
@@ -93,11 +90,6 @@ def _is_mask(facts: SourceFacts, after: Data, frame: Frame, name: str) -> bool:
 
 def _is_used(facts: SourceFacts, loop: Loop, before: Data, after: Data) -> bool:
     """Whether anything is made from a part of a carry but its own next value."""
-    from ...source.graph import sources
-    from ...source.queries.loops.bodies import paired_leaves
-    from ...source.queries.nodes import all_nodes
-    from ...source.values import nodes_of
-
     own = {before.node, after.node}
     returned = nodes_of(loop.returned) if loop.returned is not None else []
     others = [node for node in returned if node is not after.node]
@@ -117,8 +109,6 @@ def _is_used(facts: SourceFacts, loop: Loop, before: Data, after: Data) -> bool:
 
 
 def _carry_outside(loop: Loop) -> Value | None:
-    from ...source.values import Sequence
-
     outside = loop.outside
     if loop.kind == "scan" and isinstance(outside, Sequence) and outside.items:
         return outside.items[0]
@@ -126,8 +116,6 @@ def _carry_outside(loop: Loop) -> Value | None:
 
 
 def _is_returned(facts: SourceFacts, node: Node) -> bool:
-    from ...source.values import nodes_of
-
     return any(node in nodes_of(value) for frame in facts.frames for _, value in frame.returns)
 
 

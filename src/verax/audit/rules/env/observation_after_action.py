@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Finding, Severity
+from ...source.graph import sources
+from ...source.queries.structures.structure import parts_of
+from ...source.values import Data, Instance, Mapping, Sequence, nodes_of
 from ...words import is_observation, words_of
 from .._rule import Rule
 
@@ -35,8 +38,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 
 def _is_given(frame: Frame, node: Node) -> bool:
-    from ...source.values import nodes_of
-
     return any(it is node for value in frame.given.values() for it in nodes_of(value))
 
 
@@ -45,7 +46,6 @@ def _is_made_from(node: Node, other: Node) -> bool:
 
     A field of a record that was replaced in part may be one that is still as it was.
     """
-    from ...source.graph import sources
 
     def is_clear(it: Node) -> bool:
         return it.operation != "field" or not _is_replaced(it.inputs[0])
@@ -61,9 +61,6 @@ def _is_replaced(record: Node, depth: int = 0) -> bool:
 
 def _fields(value: Value) -> dict[str, Node] | None:
     """What a transition observes, does and observes next, if a value is one."""
-    from ...source.queries.structures.structure import parts_of
-    from ...source.values import Data, Instance, Mapping, Sequence
-
     is_record = isinstance(value, (Instance, Mapping)) or (
         isinstance(value, Sequence) and value.type is not None
     )

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.classes import all_fields
+from ...source.queries.episodes.resets import resets
+from ...source.values import Data, Instance, Sequence, nodes_of
 from ...words import is_observation, words_of
 from .._rule import Rule
 
@@ -18,8 +21,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Steps that return a state after a reset together with an observation from before it."""
-    from ...source.queries.episodes.resets import resets
-
     chosen = [it for it in resets(facts) if not it.is_reversed]
     yield from _in_replaced(facts, chosen)
     for it in chosen:
@@ -37,8 +38,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _observations(reset: Reset, results: set[Node]) -> Iterator[tuple[ast.AST, str]]:
     """What is returned by the name of an observation, and made from the state before."""
-    from ...source.values import Data, Sequence, nodes_of
-
     for syntax, value in reset.frame.returns:
         returned = syntax.value if isinstance(syntax, ast.Return) else None
         names = returned.elts if isinstance(returned, ast.Tuple) else []
@@ -61,9 +60,6 @@ def _observations(reset: Reset, results: set[Node]) -> Iterator[tuple[ast.AST, s
 
 def _in_replaced(facts: SourceFacts, resets: list[Reset]) -> Iterator[Finding]:
     """Records of which a reset replaces a part, and whose observation stays what it was."""
-    from ...source.classes import all_fields
-    from ...source.values import Data, Instance
-
     chosen = {it.result: it for it in resets}
     names = [it for it in facts.calls_by_name if it.rpartition(".")[2] in ("replace", "_replace")]
     for call in facts.calls(names) if chosen else ():

@@ -7,6 +7,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
+from ...source.queries.episodes.clocks import held_at, running_on
+from ...source.queries.episodes.updates import class_of, own_parts, records_in, updates
+from ...source.queries.names import names_of
+from ...source.values import Data
 from ...words import is_episode_end, is_reward, words_of
 from .._rule import Rule
 
@@ -17,8 +21,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """New states of which flags gate most parts, and let one go on."""
-    from ...source.queries.episodes.updates import updates
-
     for update in updates(facts):
         gated = [it for it in update.parts if it.is_gated]
         if not gated:
@@ -42,9 +44,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _clocks(facts: SourceFacts) -> Iterator[Finding]:
     """Counters that make a state start anew, and do not start anew with it."""
-    from ...source.queries.episodes.clocks import held_at, running_on
-    from ...source.values import Data
-
     for clock in running_on(facts):
         place = held_at(clock)
         if place is None:
@@ -82,8 +81,6 @@ def _goes_on(facts: SourceFacts, update: Update, part: Part) -> bool:
         return words.isdisjoint(_LASTING) and _is_of_an_episode(facts, update, part)
     if len(part.path) != 2 or part.node.operation != "+" or words & {"total", "global", "lifetime"}:
         return False
-    from ...source.queries.names import names_of
-
     others = [it for it in part.node.inputs if it is not part.before]
     if not others:
         return bool(words & _LENGTHS)  # It counts.
@@ -96,9 +93,6 @@ def _is_of_an_episode(facts: SourceFacts, update: Update, part: Part) -> bool:
     It does if this function has made it just before, or if others make such states with another
     one in its place.
     """
-    from ...source.queries.episodes.updates import class_of, own_parts, records_in
-    from ...source.values import Data
-
     if part.node.operation not in _GIVEN:
         return True
     cls = class_of(update.state)
@@ -123,8 +117,6 @@ def _are_scaled(update: Update) -> bool:
 
 def _written_at(update: Update, part: Part) -> Place:
     """Where a part is written into the new state: at its own expression, if that is in there."""
-    from ...source.queries.episodes.updates import own_parts
-
     number = list(own_parts(update.state)).index(part.name)
     for node in ast.walk(update.syntax):
         if isinstance(node, ast.Call):

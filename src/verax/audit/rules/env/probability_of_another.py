@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.queries.names import names_of
+from ...source.queries.nodes import position_in
+from ...source.values import Data
 from ...words import words_of
 from .._rule import Rule
 
@@ -44,8 +47,6 @@ _LOG_PROBS = ("log_prob", "log_probs", "logp", "logprob", "log_pi", "action_log_
 
 def _named(frame: Frame, names: tuple[str, ...]) -> tuple[str, Node] | None:
     """What a function itself makes under one of some names."""
-    from ...source.values import Data
-
     for name in names:
         value = frame.environment.get(name)
         if isinstance(value, Data) and name not in frame.given:
@@ -55,8 +56,6 @@ def _named(frame: Frame, names: tuple[str, ...]) -> tuple[str, Node] | None:
 
 def _asks(frame: Frame, node: Node) -> bool:
     """Whether a value is what a function that gives logarithms of probabilities returns."""
-    from ...source.queries.nodes import position_in
-
     syntax = position_in(frame, node)
     if not isinstance(syntax, ast.Call) or not syntax.args:
         return False
@@ -80,8 +79,6 @@ def _drawn(action: Node) -> set[Node]:
 
 def _knows_another(facts: SourceFacts, frame: Frame, node: Node) -> bool:
     """Whether the probability is that of an action which somebody has given."""
-    from ...source.queries.names import names_of
-
     given = (it for it in node.ancestors() if it.operation in ("field", "item", "parameter"))
     names = (name for it in given for name in names_of(facts, it, frame))
     return any(not _OTHERS.isdisjoint(words_of(name)) for name in names)

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
+from ...source.queries.names import names_of
+from ...source.queries.sameness import Sameness
+from ...source.values import Data
 from ...words import words_of
 from .._rule import Rule
 
@@ -20,8 +23,6 @@ _BOUNDS = (
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Exponentials of a difference of logarithms that something bounds, as ratios are."""
-    from ...source.queries.sameness import Sameness
-
     sameness = Sameness()
     told: set[Node] = set()
     for ratio, bound in _bounded(facts):
@@ -52,8 +53,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _bounded(facts: SourceFacts) -> Iterator[tuple[Node, Place]]:
     """All exponentials of differences that are kept within bounds."""
-    from ...source.values import Data
-
     for call in facts.calls((*_BOUNDS, "ndarray.clip")):
         for value in call.args:
             node = value.node if isinstance(value, Data) else None
@@ -68,8 +67,6 @@ _EXP = "jax.numpy.exp"
 
 def _terms(ratio: Node) -> list[Node]:
     """The two parts of the difference in an exponential."""
-    from ...source.values import Data
-
     inside = ratio.inputs[0] if ratio.inputs else None
     if inside is None or inside.operation != "-" or len(inside.operands) != 2:
         return []
@@ -107,8 +104,6 @@ def _may_be_stored(facts: SourceFacts, node: Node) -> bool:
 
 def _words(facts: SourceFacts, node: Node) -> set[str]:
     """The words of a value's names; what a call is given says nothing of what comes of it."""
-    from ...source.queries.names import names_of
-
     names = names_of(facts, node, node.frame)
     return {word for name in names for word in words_of(name.rpartition(")")[2])}
 

@@ -8,14 +8,32 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Place, Severity
+from ...source.events import Loop
+from ...source.graph import Node
+from ...source.queries.episodes.recurrence import (
+    depending,
+    feedback_path,
+    flags_below,
+    flags_inside,
+    flags_of,
+    is_hidden,
+    is_statistic,
+    trains,
+)
+from ...source.queries.episodes.resets import resets
+from ...source.queries.episodes.targets import is_called_going_on
+from ...source.queries.episodes.updates import updates
+from ...source.queries.loops.bodies import behind, body_frame, paired_leaves
+from ...source.queries.names import local_name, names_of
+from ...source.queries.nodes import position_in
+from ...source.queries.positions import index_text
+from ...source.values import Sequence, leaves
 from ...words import is_episode_end, is_observation, is_reward, may_be_episode_boundary, words_of
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
-    from ...source.events import Loop
     from ...source.facts import SourceFacts
     from ...source.frame import Frame
-    from ...source.graph import Node
     from ...source.queries.episodes.updates import Part
     from ...trace.facts import Facts
     from ...trace.program import Step, Value
@@ -136,20 +154,6 @@ def _gates(told: set[Value], value: Value, step: Step) -> bool:
 
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Loops that use flags of what they scan, and let a part of their carry go on regardless."""
-    from ...source.events import Loop
-    from ...source.queries.episodes.recurrence import (
-        depending,
-        feedback_path,
-        flags_below,
-        flags_inside,
-        flags_of,
-        is_hidden,
-        is_statistic,
-        trains,
-    )
-    from ...source.queries.loops.bodies import body_frame, paired_leaves
-    from ...source.queries.names import local_name
-
     for loop in facts.events(Loop):
         frame = body_frame(facts, loop)
         if frame is None or loop.kind != "scan" or trains(loop):
@@ -186,9 +190,6 @@ def _histories(facts: SourceFacts) -> Iterator[Verdict]:
 
     A step that resets nothing leaves all of that to who calls it.
     """
-    from ...source.queries.episodes.resets import resets
-    from ...source.queries.episodes.updates import updates
-
     found = updates(facts)
     windows = [
         (update, part, part.node.place)
@@ -217,9 +218,6 @@ _WINDOWS = frozenset("frame frames stack stacked history".split())
 
 def _is_window(facts: SourceFacts, part: Part, frame: Frame) -> bool:
     """Whether a part is the last one without its oldest row, and what is seen now."""
-    from ...source.queries.names import names_of
-    from ...source.queries.positions import index_text
-
     if len(part.path) != 3 or part.node.operation != "jax.numpy.concatenate":
         return False
     _, cut, _ = part.path
@@ -240,18 +238,6 @@ def _with_unread_flags(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterator
 
     What stands in a tuple was put there to be used; a record may hold more than a body needs.
     """
-    from ...source.graph import Node
-    from ...source.queries.episodes.recurrence import (
-        depending,
-        feedback_path,
-        is_hidden,
-        is_statistic,
-    )
-    from ...source.queries.episodes.targets import is_called_going_on
-    from ...source.queries.loops.bodies import behind, paired_leaves
-    from ...source.queries.names import local_name, names_of
-    from ...source.values import Sequence, leaves
-
     if not isinstance(loop.slices, Sequence) or loop.slices.type is not None:
         return
     used = behind(loop.returned)
@@ -281,8 +267,6 @@ def _with_unread_flags(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterator
 
 def _made_at(path: list[Node], frame: Frame, loop: Loop) -> Place:
     """Where what is carried is made, also if that is in a function that the body calls."""
-    from ...source.queries.nodes import position_in
-
     first = path[0]
     is_own = first.frame is frame or (first.frame is not None and _knows_of_ends(first.frame))
     if is_own and first.operation in ("+", "-", "*") and first.place is not None:

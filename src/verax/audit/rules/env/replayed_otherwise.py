@@ -7,6 +7,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
+from ...source.events import Event
+from ...source.queries.episodes.replays import replays
+from ...source.queries.handing import handed_in_at, is_key
+from ...source.queries.loops.bodies import body_frame, returned_at
+from ...source.queries.nodes import of_all_lanes
+from ...source.text import text_of
+from ...source.values import nodes_of
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -16,8 +23,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Calls with records of a loop that are of other steps than what was given in the loop."""
-    from ...source.queries.episodes.replays import replays
-
     found = list(replays(facts))
     # What is also called for the same step is called for the next one on purpose.
     aligned = {(it.loop, it.acting.syntax) for it in found if 0 in it.shifts}
@@ -34,9 +39,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 
 def _mixed(replay: Replay, number: int) -> Finding:
-    from ...source.events import Event
-    from ...source.queries.handing import handed_in_at, is_key
-
     given, shift = replay.learning.given[number], replay.shifts[number] or 0
     if shift == "end":
         event = Event(replay.learning.syntax, replay.learning.frame)
@@ -74,8 +76,6 @@ def _later(facts: SourceFacts, replay: Replay) -> Finding:
 
 
 def _called(replay: Replay) -> str:
-    from ...source.text import text_of
-
     syntax = replay.learning.syntax
     return text_of(syntax.func) if isinstance(syntax, ast.Call) else text_of(syntax)
 
@@ -87,18 +87,12 @@ def _is_learned_from(replay: Replay) -> bool:
 
 
 def _is_recorded(replay: Replay, node: object) -> bool:
-    from ...source.queries.nodes import of_all_lanes
-    from ...source.values import nodes_of
-
     kept = nodes_of(replay.loop.stacked) if replay.loop.stacked is not None else []
     return any(of_all_lanes(it) is node or it is node for it in kept)
 
 
 def _recorded_at(facts: SourceFacts, replay: Replay) -> Place:
     """Where the body of a loop puts together what it records."""
-    from ...source.queries.loops.bodies import body_frame, returned_at
-    from ...source.values import nodes_of
-
     loop = replay.loop
     frame = body_frame(facts, loop)
     kept = set(nodes_of(loop.stacked)) if loop.stacked is not None else set[object]()

@@ -7,6 +7,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Place, Severity
+from ...source.graph import sources
+from ...source.queries.episodes.recurrence import reaching
+from ...source.queries.episodes.resets import resets, without_shape
+from ...source.queries.episodes.rollouts import recorded
+from ...source.queries.episodes.targets import factors, is_discounted, sums
+from ...source.queries.episodes.updates import own_parts, records_in
+from ...source.queries.names import names_of
+from ...source.queries.nodes import of_lane, position_in, turned_flag
+from ...source.values import Constant, Data, nodes_of
 from ...words import is_episode_end, is_reward, words_of
 from .._rule import Rule, Verdict
 
@@ -105,9 +114,6 @@ def _is_reward(facts: Facts, value: Value) -> bool:
 
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Rewards plus a discounted value of what a choice by flags has replaced."""
-    from ...source.queries.episodes.targets import is_discounted, sums
-    from ...source.queries.names import names_of
-
     replaced = _replaced(facts)
     for frame, total in sums(facts) if replaced else ():
         if not any(is_reward(name) for it in total.inputs for name in names_of(facts, it, frame)):
@@ -135,11 +141,6 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
 
 def _estimated_at(discounted: list[Node], choice: Node) -> Place | None:
     """Where a loop asks for the value of what a reset has replaced, to record it for the target."""
-    from ...source.queries.episodes.rollouts import recorded
-    from ...source.queries.episodes.targets import factors
-    from ...source.queries.nodes import position_in
-    from ...source.values import Data, nodes_of
-
     given = [it.node for product in discounted for it in factors(product) if isinstance(it, Data)]
     kept = [it for it in map(recorded, given) if it is not None]
     for node in kept if choice not in kept else ():
@@ -157,10 +158,6 @@ def _stored_at(facts: SourceFacts, total: Node, choice: Node, flags: Node) -> Pl
     A target that stops at some of the ends only, and not where time was up, needs what was there
     before the reset; one that stops at none of them has to stop.
     """
-    from ...source.queries.episodes.updates import own_parts, records_in
-    from ...source.queries.nodes import of_lane, turned_flag
-    from ...source.values import Data
-
     parts = set(flags.ancestors()) - {flags}
     if not any(of_lane(turned_flag(it)) in parts for it in total.ancestors()):
         return None
@@ -176,10 +173,6 @@ def _stored_at(facts: SourceFacts, total: Node, choice: Node, flags: Node) -> Pl
 
 def _replaced(facts: SourceFacts) -> dict[Node, Node]:
     """Results of `where(done, …, …)`, with the flags that chose."""
-    from ...source.queries.episodes.resets import resets, without_shape
-    from ...source.queries.names import names_of
-    from ...source.values import Constant, Data
-
     found = {it.result: it.judged for it in resets(facts) if not it.is_reversed}
     for call in facts.calls(("jax.numpy.where", "jax.lax.select")):
         if len(call.args) != 3:
@@ -219,9 +212,6 @@ def _reaches(node: Node, choice: Node, flags: Node, choices: set[Node]) -> bool:
 
 def _telling(node: Node, flags: Node, choices: set[Node]) -> set[Node]:
     """What a value is made from that depends on flags by another way than through the choices."""
-    from ...source.graph import sources
-    from ...source.queries.episodes.recurrence import reaching
-
     behind = sources([node], lambda it: it not in choices)
     return reaching(behind - choices, {flags}) if flags in behind else set()
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Finding, Severity
+from ...source.queries.episodes.resets import resets
+from ...source.queries.nodes import position_in
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,9 +16,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Choices that keep the state where a flag is set, and take that of a reset elsewhere."""
-    from ...source.queries.episodes.resets import resets
-    from ...source.queries.nodes import position_in
-
     for it in resets(facts):
         position = position_in(it.frame, it.result)
         if it.is_reversed and position is not None:

@@ -6,6 +6,11 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Severity
+from ...source.events import Fact
+from ...source.queries.loops.bodies import made_from
+from ...source.queries.names import names_of
+from ...source.queries.nodes import stacked_over
+from ...source.values import Data, leaves
 from ...words import is_episode_end, words_of
 from .._rule import Rule, Verdict
 
@@ -135,8 +140,6 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
 
 
 def _data(node: Node) -> SourceValue:
-    from ...source.values import Data
-
     return Data(node)
 
 
@@ -144,9 +147,6 @@ def _choices(
     facts: SourceFacts,
 ) -> Iterator[tuple[Event, Node, tuple[SourceValue, SourceValue]]]:
     """Every choice between two values, with what decides it."""
-    from ...source.events import Fact
-    from ...source.values import Data
-
     for fact in facts.events(Fact):
         if fact.kind == "cond" and isinstance(fact.data["predicate"], Data):
             results = fact.data["results"]
@@ -200,9 +200,6 @@ def _are_of_elements(facts: SourceFacts, event: Event, flags: Node, kept: Source
     """
     import ast
 
-    from ...source.queries.names import names_of
-    from ...source.values import leaves
-
     if any(map(is_episode_end, names_of(facts, flags, event.frame))):
         return True
     if any(it.operation.rpartition(".")[2] in _FAILURES for it in flags.ancestors()):
@@ -221,8 +218,6 @@ def _are_of_elements(facts: SourceFacts, event: Event, flags: Node, kept: Source
 
 def _is_of_lanes(node: Node) -> bool:
     """Whether a map has put its lanes together to make a value."""
-    from ...source.queries.nodes import stacked_over
-
     region = stacked_over(node)
     return region is not None and region.kind in ("vmap", "pmap")
 
@@ -253,10 +248,6 @@ def _replaces(
     facts: SourceFacts, event: Event, flags: Node, kept: SourceValue, fresh: SourceValue
 ) -> bool:
     """Whether the flags look at what is kept, and what replaces it has nothing to do with it."""
-    from ...source.queries.loops.bodies import made_from
-    from ...source.queries.names import names_of
-    from ...source.values import leaves
-
     own = {leaf.node for leaf in leaves(kept)}
     # What a map has put together for each lane is judged there.
     own |= {it for node in own if _is_of_lanes(node) for it in node.inputs}

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.queries.episodes.rings import rings
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Buffers that are filled over and over, at a position that does not go round."""
-    from ...source.queries.episodes.rings import rings
-
     for ring in rings(facts):
         name = ring.position_name
         moved = ring.parts.get(name)

@@ -6,21 +6,18 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.queries.episodes.rows import EXCHANGES, FLATTENS, SHUFFLE, belong_together, together
+from ...source.queries.sameness import Sameness
+from ...source.values import Data
 from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...source.queries.episodes.rows import Rows
-    from ...source.queries.sameness import Sameness
-    from ...source.values import Data
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Arrays of one batch that were shuffled by several orders, or flattened in several ways."""
-    from ...source.queries.episodes.rows import EXCHANGES, FLATTENS, SHUFFLE, together
-    from ...source.queries.sameness import Sameness
-    from ...source.values import Data
-
     sameness = Sameness()
     told: set[object] = set()
     exchanged = (
@@ -58,15 +55,11 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 
 def _data(rows: Rows) -> Data:
-    from ...source.values import Data
-
     return Data(rows.leaf)
 
 
 def _differing(parts: list[Rows], sameness: Sameness) -> tuple[Rows, Rows, str] | None:
     """Two arrays from the same place whose rows were put into different orders."""
-    from ...source.queries.episodes.rows import belong_together
-
     shuffled = [it for it in parts if it.shuffled is not None]
     for one in shuffled:
         for other in shuffled:

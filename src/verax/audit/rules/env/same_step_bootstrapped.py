@@ -7,6 +7,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Place, Severity
+from ...source.graph import sources
+from ...source.queries.episodes.recurrence import reaching
+from ...source.queries.episodes.targets import estimates, factors, observations_beside, targets
+from ...source.queries.names import names_of
+from ...source.queries.nodes import is_flag, position_in, users_of
+from ...source.queries.positions import position
+from ...source.values import Data, nodes_of
 from ...words import words_of
 from .._rule import Rule
 
@@ -20,9 +27,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Differences `reward + discount * value - value` of one and the same value."""
-    from ...source.queries.episodes.targets import targets
-    from ...source.queries.nodes import users_of
-
     found = list(targets(facts))
     users = users_of(facts) if found else {}
     for it in found:
@@ -46,10 +50,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _of_this_observation(facts: SourceFacts, target: Target) -> Iterator[Finding]:
     """Estimates from the observation of a transition that holds the next one as well."""
-    from ...source.queries.episodes.targets import estimates, observations_beside
-    from ...source.queries.nodes import is_flag, position_in
-    from ...source.values import Data
-
     present, following = observations_beside(facts, target.frame, target.reward)
     if present is None or following is None:
         return
@@ -104,11 +104,6 @@ def _mixed(
     facts: SourceFacts, target: Target, estimate: Value, present: Node, following: Node | None
 ) -> Node | None:
     """What is made for the observation of this step alone, and meets one for the next."""
-    from ...source.graph import sources
-    from ...source.queries.episodes.recurrence import reaching
-    from ...source.queries.names import names_of
-    from ...source.values import nodes_of
-
     if following is None:
         return None
     nodes = {it for it in sources(nodes_of(estimate), _is_of_data) if _is_of_data(it)}
@@ -134,8 +129,6 @@ def _mixed(
 
 def _assigned_at(frame: Frame, value: Value) -> Place | None:
     """Where a function gives a value a name."""
-    from ...source.values import Data
-
     for statement, assigned in frame.steps:
         if isinstance(assigned, Data) and isinstance(value, Data) and assigned.node is value.node:
             return frame.place(statement)
@@ -144,8 +137,6 @@ def _assigned_at(frame: Frame, value: Value) -> Place | None:
 
 def _compared(error: Node, total: Node) -> Node | None:
     """What a target is compared with."""
-    from ...source.values import Data
-
     if error.operation != "-" or len(error.operands) != 2:
         return None
     one, other = error.operands
@@ -155,10 +146,6 @@ def _compared(error: Node, total: Node) -> Node | None:
 
 
 def _bootstraps_from(target: Target, value: Node) -> bool:
-    from ...source.queries.episodes.targets import factors
-    from ...source.queries.positions import position
-    from ...source.values import Data
-
     nodes = [it.node for it in factors(target.product) if isinstance(it, Data)]
     return any(position(it) == position(value) for it in nodes)
 

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.queries.episodes.rings import rings
+from ...source.queries.nodes import users_of
+from ...source.values import Data, nodes_of
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -19,10 +22,6 @@ _DRAWS = ("jax.random.randint", "jax.random.choice", "jax.random.permutation")
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Draws of rows of a circular buffer that do not look at how much of it is filled."""
-    from ...source.queries.episodes.rings import rings
-    from ...source.queries.nodes import users_of
-    from ...source.values import Data
-
     known = rings(facts)
     users = users_of(facts) if known else {}
     for call in facts.calls(_DRAWS) if known else ():
@@ -52,8 +51,6 @@ def _is_row_of(node: Node, ring: Ring) -> bool:
 
 def _asks(call: Call, ring: Ring) -> bool:
     """Whether a draw depends on how much is filled."""
-    from ...source.values import nodes_of
-
     given = [it for value in (*call.args, *call.keywords.values()) for it in nodes_of(value)]
     return any(it.label == ring.filled for node in given for it in node.ancestors())
 

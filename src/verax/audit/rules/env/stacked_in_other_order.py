@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.graph import Node
+from ...source.values import Data, Mapping, Sequence
 from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...source.events import Call
     from ...source.facts import SourceFacts
     from ...source.frame import Frame
-    from ...source.graph import Node
     from ...source.values import Value
 
 
@@ -38,8 +39,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _order(call: Call) -> Iterator[tuple[Call, Node, list[str]]]:
     """The names of what is stacked, in order, if all of it is of one dict."""
-    from ...source.values import Data, Mapping, Sequence
-
     rows = call.args[0] if call.args else None
     if not isinstance(rows, Sequence) or not rows.items or not isinstance(call.result, Data):
         return
@@ -56,9 +55,6 @@ def _order(call: Call) -> Iterator[tuple[Call, Node, list[str]]]:
 
 def _apart(facts: SourceFacts) -> Iterator[tuple[Frame, ast.AST, Node, list[str]]]:
     """The dicts that hold all rows of an array by their numbers, with the names in this order."""
-    from ...source.graph import Node
-    from ...source.values import Mapping
-
     for frame in facts.own_frames:
         for syntax, value in (*frame.steps, *frame.returns):
             # Who gets the dict from another function has nothing to do with its order.
@@ -75,8 +71,6 @@ def _rows(value: Value) -> dict[int, Node]:
 
 
 def _named(value: Value) -> Iterator[tuple[str, Node]]:
-    from ...source.values import Data, Mapping
-
     for name, part in value.items.items() if isinstance(value, Mapping) else ():
         if isinstance(name, str) and isinstance(part, Data) and part.node.operation == "item":
             yield name, part.node

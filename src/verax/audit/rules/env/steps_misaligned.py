@@ -6,6 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.queries.episodes.rollouts import recorded, slots
+from ...source.queries.episodes.targets import factors, is_end, targets
+from ...source.queries.names import names_of
+from ...source.queries.nodes import is_flag
+from ...source.queries.positions import position
+from ...source.values import Data
 from ...words import is_episode_end
 from .._rule import Rule
 
@@ -17,8 +23,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Targets whose parts are cut from their arrays at different steps."""
-    from ...source.queries.episodes.targets import targets
-
     for target in targets(facts):
         for node, what in _earlier(facts, target):
             place = node.place
@@ -38,10 +42,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _earlier(facts: SourceFacts, target: Target) -> Iterator[tuple[Node, str]]:
     """The factors of a target's estimate that are taken from earlier steps than its reward."""
-    from ...source.queries.episodes.targets import factors, is_end
-    from ...source.queries.positions import position
-    from ...source.values import Data
-
     own = position(target.reward, is_changed=True)
     for factor in factors(target.product):
         if not isinstance(factor, Data):
@@ -69,10 +69,6 @@ def _earlier(facts: SourceFacts, target: Target) -> Iterator[tuple[Node, str]]:
 
 def _is_of_turn_before(facts: SourceFacts, factor: Node, reward: Node) -> bool:
     """Whether a loop has recorded the flag that came into a turn with the reward of that turn."""
-    from ...source.queries.episodes.rollouts import recorded, slots
-    from ...source.queries.names import names_of
-    from ...source.queries.nodes import is_flag
-
     while factor.operation in _SAME and len(factor.inputs) == 1:
         factor = factor.inputs[0]
     flag, paid = recorded(factor), recorded(reward)

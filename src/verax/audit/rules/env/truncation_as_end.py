@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.queries.episodes.targets import estimates, factors, observations_beside, targets
+from ...source.queries.names import names_of
+from ...source.values import Data
 from ...words import words_of
 from .._rule import Rule
 
@@ -17,9 +20,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Targets whose mask is made from both flags of a record that holds what was seen next."""
-    from ...source.queries.episodes.targets import estimates, observations_beside, targets
-    from ...source.values import Data
-
     for target in targets(facts):
         mask = _mask_of_both(facts, target)
         if mask is None or mask.place is None:
@@ -46,10 +46,6 @@ _CUT = frozenset("truncated truncation truncations timeout timeouts".split())
 
 def _mask_of_both(facts: SourceFacts, target: Target) -> Node | None:
     """The factor of a target that depends on the end of an episode and on that of time."""
-    from ...source.queries.episodes.targets import factors
-    from ...source.queries.names import names_of
-    from ...source.values import Data
-
     for factor in factors(target.product):
         node = factor.node if isinstance(factor, Data) else None
         if node is None or _is_an_estimate(node):

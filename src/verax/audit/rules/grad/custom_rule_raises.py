@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity, Verified
+from ...source.queries.gradients.custom_derivatives import fitting, misfits
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ _FIX = (
 
 def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
     """Report rules whose arguments, results or shapes visibly do not fit."""
-    from ...source.queries.gradients.custom_derivatives import fitting, misfits
-
     for it in misfits(facts):
         yield RULE.finding(
             it.place,

@@ -8,6 +8,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
+from ...source.events import Applied
+from ...source.queries.gradients.losses import derivative_in, has_auxiliary
+from ...source.queries.gradients.unread_gradients import unread_tangents
+from ...source.values import Constant
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -23,10 +27,6 @@ _GRADIENT = re.compile(r"(^|_)(g|grad|grads|gradient|gradients)$")
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Assignments of a derivative's result to several names, and uses of all of it."""
-    from ...source.events import Applied
-    from ...source.queries.gradients.losses import derivative_in
-    from ...source.queries.gradients.unread_gradients import unread_tangents
-
     made = {id(it.outside): derivative_in(it.transformed) for it in facts.events(Applied)}
     yield from _passed_on(facts, made)
     for frame in facts.frames:
@@ -49,8 +49,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _passed_on(facts: SourceFacts, made: dict[int, Transformed | None]) -> Iterator[Finding]:
     """Optimisers that get all that a derivative returns, and not only the gradients."""
-    from ...source.queries.gradients.losses import has_auxiliary
-
     takers = [it for it in facts.calls_by_name if it.rpartition(".")[2] in _TAKERS]
     for call in facts.calls(takers):
         name = call.name.rpartition(".")[2]
@@ -75,8 +73,6 @@ def _passed_on(facts: SourceFacts, made: dict[int, Transformed | None]) -> Itera
 def _judged(
     frame: Frame, target: ast.Tuple | ast.List, derivative: Transformed
 ) -> Iterator[Finding]:
-    from ...source.queries.gradients.losses import has_auxiliary
-
     auxiliary = has_auxiliary(derivative)
     if auxiliary is None or any(isinstance(it, ast.Starred) for it in target.elts):
         return
@@ -106,8 +102,6 @@ def _right(derivative: Transformed, auxiliary: bool) -> str:
 
 def _problem(targets: list[ast.expr], derivative: Transformed, auxiliary: bool) -> str:
     """What is wrong with the names, if anything is."""
-    from ...source.values import Constant
-
     is_pair = derivative.kind == "value_and_grad" or auxiliary
     names = [it.id if isinstance(it, ast.Name) else "" for it in targets]
     if is_pair and len(targets) != 2:

@@ -6,12 +6,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity, Verified
+from ...source.queries.gradients.flatness import STOP
+from ...source.queries.gradients.flows import Flow as FlowRead
+from ...source.queries.gradients.flows import flows
+from ...source.queries.gradients.straight_through import is_reversed, straight_through
+from ...source.queries.gradients.trained_parts import is_trained
 from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...source.graph import Node
-    from ...source.queries.gradients import flows
     from ...trace.facts import Facts
     from ...trace.gradients import Flow, Link, Parameter
 
@@ -88,11 +92,6 @@ def _verified(facts: Facts, flow: Flow) -> Iterator[Verified]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by reading: with respect to a whole argument, or to an entry of a dict."""
-    from ...source.queries.gradients.flatness import STOP
-    from ...source.queries.gradients.flows import flows
-    from ...source.queries.gradients.straight_through import is_reversed, straight_through
-    from ...source.queries.gradients.trained_parts import is_trained
-
     for flow in flows(facts):
         lost = flow.without_gradient() if flow.is_certain else []
         explained = 0
@@ -113,9 +112,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 yield finding
 
 
-def _read(flow: flows.Flow, blocker: tuple[Node, str], name: str, certain: bool) -> Finding | None:
-    from ...source.queries.gradients.flatness import STOP
-
+def _read(flow: FlowRead, blocker: tuple[Node, str], name: str, certain: bool) -> Finding | None:
     node, reason = blocker
     place = node.place
     if place is None:

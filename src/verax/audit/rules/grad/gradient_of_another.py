@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity
+from ...source.queries.training.applied_gradients import misapplied
+from ...source.values import Sequence
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -15,8 +17,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Gradients with respect to one argument, for an optimiser of another."""
-    from ...source.queries.training.applied_gradients import misapplied
-
     for it in misapplied(facts):
         given = [facts.name_of(argument) for argument in it.derivative.args]
         yield RULE.finding(
@@ -32,8 +32,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 
 def _fix(it: Misapplied) -> str:
-    from ...source.values import Sequence
-
     numbers = it.derivative.transformed.options.get("argnums")
     if isinstance(numbers, Sequence):
         return "take the gradients apart in the order of `argnums`"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.queries.gradients.accumulated import unaveraged
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Sums over the turns of a loop that reach an optimiser, beside a mean of the losses."""
-    from ...source.queries.gradients.accumulated import unaveraged
-
     for it in unaveraged(facts):
         mean = it.mean.place
         if mean is None:

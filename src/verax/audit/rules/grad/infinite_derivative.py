@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Severity
+from ...source.queries.gradients.flows import flows
+from ...source.queries.gradients.infinite_slopes import infinite_slopes
+from ...source.values import Data
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -44,10 +47,6 @@ def check(facts: Facts) -> Iterator[Verdict]:
 
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """The same, where what is cut off or compared with itself goes into such an operation."""
-    from ...source.queries.gradients.flows import flows
-    from ...source.queries.gradients.infinite_slopes import infinite_slopes
-    from ...source.values import Data
-
     for flow in flows(facts):
         for it in infinite_slopes(flow):
             place = it.operation.place

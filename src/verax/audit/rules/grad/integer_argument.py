@@ -6,10 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
+from ...source.events import Applied
+from ...source.library.options import DERIVATIVES, argument_numbers
+from ...source.queries.gradients.flatness import is_integer
+from ...source.queries.gradients.losses import is_given_openly
+from ...source.values import Constant, Data
 from .._rule import Rule
 
 if TYPE_CHECKING:
-    from ...source.events import Applied
     from ...source.facts import SourceFacts
     from ...trace.facts import Facts
 
@@ -47,9 +51,6 @@ _CHOOSE = (
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Arguments that are visibly integers, and numbers of arguments that are not there."""
-    from ...source.events import Applied
-    from ...source.library.options import DERIVATIVES
-
     for event in facts.events(Applied):
         if event.transformed.kind not in DERIVATIVES or event.transformed.is_filtered:
             continue
@@ -64,11 +65,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 
 def _problems(event: Applied) -> Iterator[tuple[str, str]]:
-    from ...source.library.options import argument_numbers
-    from ...source.queries.gradients.flatness import is_integer
-    from ...source.queries.gradients.losses import is_given_openly
-    from ...source.values import Constant, Data
-
     count = len(event.args)
     for number in argument_numbers(event.transformed) or ():
         if not -count <= number < count:

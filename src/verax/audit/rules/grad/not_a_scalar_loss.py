@@ -6,10 +6,22 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity
+from ...source.events import Applied
+from ...source.queries.gradients.flatness import is_integer
+from ...source.queries.gradients.losses import (
+    differentiated_often,
+    has_auxiliary,
+    is_several,
+    made_at,
+    returned_at,
+)
+from ...source.queries.loops.bodies import shown_shape
+from ...source.shapes.names import is_declared
+from ...source.shapes.shape import Partial, least_rank
+from ...source.values import Data, Sequence
 from .._rule import Rule
 
 if TYPE_CHECKING:
-    from ...source.events import Applied
     from ...source.facts import SourceFacts
     from ...source.shapes import Shape
     from ...trace.facts import Facts
@@ -64,9 +76,6 @@ _EXPLAIN: dict[str, tuple[str, str, str]] = {
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Losses that are visibly several values, or arrays with axes, or integers."""
-    from ...source.events import Applied
-    from ...source.queries.gradients.losses import differentiated_often, made_at, returned_at
-
     events = [
         it for it in facts.events(Applied) if it.transformed.kind in ("grad", "value_and_grad")
     ]
@@ -89,12 +98,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 
 def _problem(event: Applied) -> tuple[str, dict[str, str]] | None:
-    from ...source.queries.gradients.flatness import is_integer
-    from ...source.queries.gradients.losses import has_auxiliary, is_several
-    from ...source.queries.loops.bodies import shown_shape
-    from ...source.shapes.shape import least_rank
-    from ...source.values import Data, Sequence
-
     result, auxiliary = event.result, has_auxiliary(event.transformed)
     if auxiliary is None:
         return None
@@ -123,9 +126,6 @@ def _is_only_annotated(shape: Shape) -> bool:
 
     Functions that are written for arrays are differentiated at single numbers.
     """
-    from ...source.shapes.names import is_declared
-    from ...source.shapes.shape import Partial
-
     dims = (*shape.lead, *shape.trail) if isinstance(shape, Partial) else shape or ()
     return all(map(is_declared, dims))
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
+from ...source.queries.training.given_parameters import given_parameters
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Updates of optimisers that are given parameters first."""
-    from ...source.queries.training.given_parameters import given_parameters
-
     for call, given in given_parameters(facts):
         yield RULE.finding(
             call.place,

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity
+from ...source.events import Loop
+from ...source.queries.gradients.flows import flows
+from ...source.values import Data, nodes_of
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -33,10 +36,6 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Loops of an unknown number of turns that a gradient comes back through."""
-    from ...source.events import Loop
-    from ...source.queries.gradients.flows import flows
-    from ...source.values import Data, nodes_of
-
     loops = [
         loop
         for loop in facts.events(Loop)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Finding, Severity
+from ...source.queries.gradients.linear_rules import unscaled
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Parts of what a rule returns that know nothing of its tangents, or of its cotangent."""
-    from ...source.queries.gradients.linear_rules import unscaled
-
     for it in unscaled(facts):
         place = it.place
         if place is None:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.queries.gradients.sibling_terms import unstopped
+from ...source.values import Data
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,9 +16,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Calls of a function with a side that another call of it stops."""
-    from ...source.queries.gradients.sibling_terms import unstopped
-    from ...source.values import Data
-
     for flow, it in unstopped(facts):
         name = facts.name_of(Data(it.argument))
         yield RULE.finding(

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.queries.gradients.flows import flows
+from ...source.queries.gradients.stopped_terms import one_sided
+from ...source.queries.nodes import nodes_apart
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -39,10 +42,6 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by reading."""
-    from ...source.queries.gradients.flows import flows
-    from ...source.queries.gradients.stopped_terms import one_sided
-    from ...source.queries.nodes import nodes_apart
-
     for flow in flows(facts):
         lost = {it.bit: it for it in flow.without_gradient()}
         for pair in one_sided(flow):

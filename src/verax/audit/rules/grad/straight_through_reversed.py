@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity, Verified
+from ...source.queries.gradients.flows import flows
+from ...source.queries.gradients.straight_through import is_reversed, opposed, straight_through
+from ...source.values import Data
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -39,10 +42,6 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The wrong ones, by reading."""
-    from ...source.queries.gradients.flows import flows
-    from ...source.queries.gradients.straight_through import is_reversed, opposed, straight_through
-    from ...source.values import Data
-
     for flow in flows(facts):
         for node, term, is_gone in opposed(flow) if flow.is_certain else ():
             if node.place is not None:

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.queries.arrays import origin
+from ...source.queries.gradients.flows import flows
+from ...source.queries.gradients.loss_terms import bootstraps
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -46,10 +49,6 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by reading."""
-    from ...source.queries.arrays import origin
-    from ...source.queries.gradients.flows import flows
-    from ...source.queries.gradients.loss_terms import bootstraps
-
     for flow in flows(facts):
         for it in bootstraps(flow):
             place, target = origin(it.error.made).place, it.bootstrapped.place

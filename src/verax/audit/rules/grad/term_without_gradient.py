@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.queries.gradients.flows import flows
+from ...source.queries.gradients.stopped_terms import terms_without_gradient
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -33,9 +35,6 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by reading."""
-    from ...source.queries.gradients.flows import flows
-    from ...source.queries.gradients.stopped_terms import terms_without_gradient
-
     for flow in flows(facts):
         for node in terms_without_gradient(flow) if flow.is_certain else ():
             if node.place is not None:

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.queries.gradients.flows import flows
+from ...source.queries.gradients.loss_terms import weightings
+from ...source.queries.nodes import position_in
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -45,9 +48,6 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by reading."""
-    from ...source.queries.gradients.flows import flows
-    from ...source.queries.gradients.loss_terms import weightings
-
     for flow in flows(facts):
         for it in weightings(flow):
             place, others = _places(it)
@@ -69,8 +69,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _places(weighting: Weighting) -> tuple[Place | None, tuple[Evidence, ...]]:
     """Where to stop the gradient, and where the product is if a function gets the factor ready."""
-    from ...source.queries.nodes import position_in
-
     product, factor = weighting.product, weighting.handed
     frame = product.frame
     while frame is not None:

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Severity
+from ...source.queries.gradients.flows import flows
+from ...source.queries.gradients.late_choices import late_choices
+from ...source.values import Data
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -35,10 +38,6 @@ def check(facts: Facts) -> Iterator[Verdict]:
 
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Choices by a comparison with zero of what an operation in them is singular in."""
-    from ...source.queries.gradients.flows import flows
-    from ...source.queries.gradients.late_choices import late_choices
-    from ...source.values import Data
-
     for flow in flows(facts):
         for it in late_choices(flow):
             place = it.operation.place

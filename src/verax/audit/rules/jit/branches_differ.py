@@ -7,11 +7,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity
+from ...source.events import Fact, Loop
+from ...source.queries.loops.bodies import shown_shape
+from ...source.queries.loops.branches import odd_branch_at
+from ...source.queries.structures.trees import difference, types_differ
+from ...source.values import Data
 from ...trace.facts import Facts
 from .._rule import Rule
 
 if TYPE_CHECKING:
-    from ...source.events import Fact, Loop
     from ...source.facts import SourceFacts
     from ...source.values import Value
 
@@ -46,10 +50,6 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Results of branches whose structure, shape or kind of number differs for certain."""
-    from ...source.events import Fact, Loop
-    from ...source.queries.loops.branches import odd_branch_at
-    from ...source.queries.structures.trees import difference, types_differ
-
     for loop in facts.events(Loop):
         if loop.kind == "while_loop":
             yield from _conditions(loop, loop.options["condition"])
@@ -77,9 +77,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _conditions(event: Fact | Loop, condition: Value | None) -> Iterator[Finding]:
     """Conditions that are an array of several for certain."""
-    from ...source.queries.loops.bodies import shown_shape
-    from ...source.values import Data
-
     shape = condition.node.shape if isinstance(condition, Data) else None
     if not isinstance(condition, Data) or not isinstance(shape, tuple) or not shape:
         return

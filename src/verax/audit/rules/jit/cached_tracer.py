@@ -7,10 +7,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Place, Severity
+from ...source.classes import innermost_function
+from ...source.events import Fact
+from ...source.queries.boundaries import crossed, passed_as_it_is
+from ...source.text import text_of
+from ...source.values import Bound, Instance, leaves
 from .._rule import Rule
 
 if TYPE_CHECKING:
-    from ...source.events import Fact
     from ...source.facts import SourceFacts
     from ...source.frame import Region
     from ...source.values import Function, Value
@@ -18,10 +22,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Cached functions and properties that are called while tracing, and give what JAX makes."""
-    from ...source.classes import innermost_function
-    from ...source.events import Fact
-    from ...source.values import leaves
-
     for fact in facts.events(Fact):
         function = innermost_function(fact.data["function"]) if fact.kind == "cached" else None
         if function is None or not any(leaf.traced for leaf in leaves(fact.data["result"])):
@@ -43,9 +43,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _regions(facts: SourceFacts, fact: Fact, function: Function) -> list[Region]:
     """The transformations that the cache outlives."""
-    from ...source.queries.boundaries import crossed, passed_as_it_is
-    from ...source.values import Bound, Instance
-
     called = fact.data["function"]
     owner: Value | None = called.owner if isinstance(called, Bound) else None
     if not isinstance(owner, Instance):
@@ -58,8 +55,6 @@ def _regions(facts: SourceFacts, fact: Fact, function: Function) -> list[Region]
 
 def _place(function: Function) -> Place:
     """Where a function is said to be cached."""
-    from ...source.text import text_of
-
     syntax: ast.AST = function.syntax
     for decorator in getattr(syntax, "decorator_list", ()):
         if "cache" in text_of(decorator):

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Severity
+from ...source.events import Fact
+from ...source.values import Data
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -56,9 +58,6 @@ def _first_use(value: Value):
 
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Arrays of known size that a jitted function reads from outside."""
-    from ...source.events import Fact
-    from ...source.values import Data
-
     seen: set[object] = set()
     for fact in facts.events(Fact):
         for capture in fact.data["captures"] if fact.kind == "captured" else ():

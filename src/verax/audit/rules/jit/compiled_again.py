@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Place, Severity
+from ...source.events import Applied
+from ...source.queries.loops import recompiling
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
-    from ...source.events import Applied
     from ...source.facts import SourceFacts
     from ...trace.compilations import Recompiled
     from ...trace.facts import Facts
@@ -56,9 +57,6 @@ _PASS = "pass what changes as an array, not as a static argument"
 
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Calls in loops of Python's with another shape, static argument or function each time."""
-    from ...source.events import Applied
-    from ...source.queries.loops import recompiling
-
     calls = [
         it
         for it in facts.events(Applied)

@@ -7,10 +7,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity
+from ...source.events import Applied
+from ...source.queries.aliases import other_names
+from ...source.queries.arguments import donated_positions, ordinary_arguments
+from ...source.queries.flow import next_use, sets
+from ...source.queries.lost.kept_over_turns import kept_over_turns
+from ...source.queries.syntax import body_of, statement_around
+from ...source.text import text_of
+from ...source.values import leaves
 from .._rule import Rule
 
 if TYPE_CHECKING:
-    from ...source.events import Applied
     from ...source.facts import SourceFacts
     from ...source.graph import Node
     from ...source.values import Value
@@ -18,13 +25,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Names that are donated in a call, or hold what is, and read after it."""
-    from ...source.events import Applied
-    from ...source.queries.aliases import other_names
-    from ...source.queries.flow import next_use, sets
-    from ...source.queries.lost.kept_over_turns import kept_over_turns
-    from ...source.queries.syntax import body_of, statement_around
-    from ...source.text import text_of
-
     for applied in facts.events(Applied):
         is_decorator = applied.syntax is applied.transformed.syntax
         if applied.transformed.kind != "jit" or applied.frame.is_staged or is_decorator:
@@ -68,8 +68,6 @@ def _found(applied: Applied, name: str, text: str, alias: str, used: ast.AST) ->
 
 
 def _kept(applied: Applied, name: str, keeper: str, kept: ast.expr) -> Finding:
-    from ...source.text import text_of
-
     return RULE.finding(
         applied.frame.place(kept),
         current=f"`{keeper}` keeps `{text_of(kept)}` for after the loop, and in the next turn the "
@@ -84,9 +82,6 @@ def _kept(applied: Applied, name: str, keeper: str, kept: ast.expr) -> Finding:
 
 def _given_twice(applied: Applied) -> Iterator[Finding]:
     """An array whose memory is given away, and which the call gets a second time."""
-    from ...source.queries.arguments import donated_positions, ordinary_arguments
-    from ...source.values import leaves
-
     donated = set(donated_positions(applied.transformed).values())
     seen: dict[Node, str] = {}
     for name, value in ordinary_arguments(applied) if donated else ():
@@ -115,8 +110,6 @@ def _before_the_loop(node: Node) -> Node:
 
 def _donated(applied: Applied) -> Iterator[tuple[str, ast.Name | ast.Attribute, Value]]:
     """The donated arguments of a call that are written as names, with their values."""
-    from ...source.queries.arguments import donated_positions
-
     call = applied.syntax
     if not isinstance(call, ast.Call) or any(isinstance(it, ast.Starred) for it in call.args):
         return

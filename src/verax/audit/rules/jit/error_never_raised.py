@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.events import Fact
+from ...source.queries.boundaries import repeated
+from ...source.text import text_of
+from ...source.values import leaves
 from .._rule import Rule
 
 if TYPE_CHECKING:
-    from ...source.events import Fact
     from ...source.facts import SourceFacts
     from ...source.graph import Node
 
@@ -31,9 +34,6 @@ _RAISED_BY = {
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """`try` in traced code, with an `except` for what depends on values."""
-    from ...source.events import Fact
-    from ...source.queries.boundaries import repeated
-
     for fact in facts.events(Fact):
         region = repeated(fact.frame) if fact.kind == "try" else None
         if region is None:
@@ -58,15 +58,11 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 
 def _name(handler: ast.ExceptHandler) -> str:
-    from ...source.text import text_of
-
     return "" if handler.type is None else text_of(handler.type).rpartition(".")[2]
 
 
 def _culprit(fact: Fact, operations: tuple[str, ...]) -> Node | None:
     """An operation on tracers in the body of a `try` that is meant by its `except`."""
-    from ...source.values import leaves
-
     body: list[ast.stmt] = fact.data["body"]
     first, last = body[0].lineno, body[-1].end_lineno or 0
     values = [value for step, value in fact.frame.steps if first <= step.lineno <= last]

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity
+from ...source.queries.blame import is_outside, wrongly_called_at
+from ...source.queries.boundaries import crossed, repeated
+from ...source.values import Data, Sequence
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -45,9 +48,6 @@ _NO_DRAWS = frozenset("seed default_rng RandomState Generator Random PCG64 SeedS
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Calls inside of what runs more often than Python goes through it."""
-    from ...source.queries.blame import is_outside, wrongly_called_at
-    from ...source.queries.boundaries import repeated
-
     for call in facts.calls(name for name in facts.calls_by_name if _may_vary(name)):
         what = _what(call)
         region = repeated(call.frame) if what else None
@@ -94,9 +94,6 @@ def _what(call: Call) -> str:
 
 def _is_unseeded_or_from_outside(call: Call) -> bool:
     """Whether a generator gives other numbers each time: one that is made here, of a seed, not."""
-    from ...source.queries.boundaries import crossed
-    from ...source.values import Data
-
     generator = call.args[0] if call.args else None
     if not isinstance(generator, Data) or generator.node.frame is None:
         return False
@@ -113,9 +110,6 @@ def _is_iterator_from_outside(call: Call) -> bool:
 
     One that counts gives each trace a number of its own, and nobody minds which.
     """
-    from ...source.queries.boundaries import crossed
-    from ...source.values import Data, Sequence
-
     iterator = call.args[0] if len(call.args) == 1 else None
     if isinstance(iterator, Sequence):
         return iterator.made_in is not None and bool(crossed(call.frame, iterator.made_in))

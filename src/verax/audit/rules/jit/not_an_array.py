@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
-from ...source.events import Event
+from ...source.events import Applied, Event, Fact
+from ...source.queries.arguments import ordinary_arguments
+from ...source.queries.structures.trees import kind_of, strange_leaves
+from ...source.values import Mapping, Sequence
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -81,10 +84,6 @@ _OF_TWO = frozenset(
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Containers for arrays, and words and functions among the arguments of jitted functions."""
-    from ...source.events import Applied
-    from ...source.queries.arguments import ordinary_arguments
-    from ...source.queries.structures.trees import kind_of, strange_leaves
-
     for call in facts.calls(f"jax.numpy.{name}" for name in sorted(_OF_ARRAYS | _OF_TWO)):
         for value in call.args[: 2 if call.name.rpartition(".")[2] in _OF_TWO else 1]:
             kind = kind_of(value)
@@ -105,10 +104,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _operands(facts: SourceFacts) -> Iterator[Finding]:
     """Trees and functions that an operator is to compute with, as if they were arrays."""
-    from ...source.events import Fact
-    from ...source.queries.structures.trees import kind_of, strange_leaves
-    from ...source.values import Mapping, Sequence
-
     # What a filter of the program's own leaves of a model, functions perhaps, is not known.
     is_filtered = any(it.kind == "filtered" for it in facts.events(Fact))
     for fact in facts.events(Fact):
@@ -132,9 +127,6 @@ _WITH_MOMENTS = (
 
 def _optimised(facts: SourceFacts) -> Iterator[Finding]:
     """Trees with functions among their leaves, for which an optimiser is to keep moments."""
-    from ...source.events import Fact
-    from ...source.queries.structures.trees import strange_leaves
-
     is_filtered = any(it.kind == "filtered" for it in facts.events(Fact))
     for call in facts.calls(f"optax.{name}.init" for name in _WITH_MOMENTS):
         for path, what in strange_leaves(call.args[1]) if len(call.args) > 1 else ():

@@ -6,6 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity
+from ...source.events import Fact
+from ...source.queries.blame import is_outside, wrongly_called_at
+from ...source.queries.boundaries import repeated
+from ...source.values import leaves
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -44,8 +48,6 @@ _WRITES = frozenset(
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Tracers, or texts made from them, that are shown to somebody."""
-    from ...source.events import Fact
-
     formatted = {fact.data["text"].node for fact in facts.events(Fact) if fact.kind == "format"}
     for fact in facts.events(Fact):
         if fact.kind == "print":
@@ -60,10 +62,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 def _told(
     facts: SourceFacts, event: Event, values: list[Value], formatted: set[Node]
 ) -> Iterator[Finding]:
-    from ...source.queries.blame import is_outside, wrongly_called_at
-    from ...source.queries.boundaries import repeated
-    from ...source.values import leaves
-
     region = repeated(event.frame)
     if region is None:
         return

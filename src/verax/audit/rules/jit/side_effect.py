@@ -7,13 +7,20 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.classes import base_names
+from ...source.events import Mutation
+from ...source.queries.blame import is_outside, wrongly_called_at
+from ...source.queries.boundaries import REPEATED, crossed, holds_tracer, passed_as_it_is
+from ...source.queries.putting_back import is_put_back, part_of
+from ...source.queries.syntax import statement_around
+from ...source.text import text_of
+from ...source.values import Class, Data, Instance, Mapping, Partial, Sequence
 from .._rule import Rule
 
 if TYPE_CHECKING:
-    from ...source.events import Call, Mutation
+    from ...source.events import Call
     from ...source.facts import SourceFacts
     from ...source.frame import Frame, Region
-    from ...source.values import Instance
 
 # Their modules thread what is assigned to them through transformations, or do so on purpose.
 _WITH_STATE = ("flax.", "haiku.", "objax.", "equinox.nn.State")
@@ -22,10 +29,6 @@ _STORES = frozenset("append appendleft extend extendleft add put put_nowait upda
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Tracers that are stored outside, and counters that tracing moves on once."""
-    from ...source.events import Mutation
-    from ...source.queries.boundaries import REPEATED, holds_tracer
-    from ...source.queries.putting_back import is_put_back
-
     for change in facts.events(Mutation):
         if change.frame.region is None or _is_of_context(change) or _is_left_to_setter(change):
             continue
@@ -50,9 +53,6 @@ def _is_of_context(change: Mutation) -> bool:
 
 def _is_left_to_setter(change: Mutation) -> bool:
     """Whether a property is assigned to, whose setter changes what there is to change."""
-    from ...source.queries.putting_back import part_of
-    from ...source.values import Instance, Partial
-
     target = change.target
     found = target.cls.find(part_of(change)) if isinstance(target, Instance) else None
     return isinstance(found, Partial) and "setter" in found.keywords
@@ -60,9 +60,6 @@ def _is_left_to_setter(change: Mutation) -> bool:
 
 def _regions(facts: SourceFacts, change: Mutation) -> list[Region]:
     """The transformations between a change and where the changed thing was made."""
-    from ...source.queries.boundaries import crossed, passed_as_it_is
-    from ...source.values import Class, Data, Instance, Mapping, Sequence
-
     frame, target = change.frame, change.target
     if change.how == "global":
         return crossed(frame, frame.module.frame)
@@ -89,9 +86,6 @@ def _stores(name: str) -> bool:
 
 
 def _regions_of_store(call: Call) -> list[Region]:
-    from ...source.queries.boundaries import crossed
-    from ...source.values import Data
-
     owner = call.args[0] if call.args else None
     node = owner.node if isinstance(owner, Data) else None
     while node is not None and node.operation == "item" and node.inputs:
@@ -108,9 +102,6 @@ def _is_made(target: Instance, frame: Frame) -> bool:
 
 
 def _keeps_state(target: object) -> bool:
-    from ...source.classes import base_names
-    from ...source.values import Instance
-
     return isinstance(target, Instance) and any(
         name.startswith(_WITH_STATE) for name in base_names(target.cls)
     )
@@ -125,9 +116,6 @@ def _scope(frame: Frame, name: str) -> Frame | None:
 
 def _counts(change: Mutation) -> bool:
     """Whether the new value is made from the old one, as a counter's is."""
-    from ...source.queries.syntax import statement_around
-    from ...source.text import text_of
-
     if any(word in change.name.lower() for word in ("trace", "compil", "cache")):
         return False  # It is meant to count how often Python comes by.
     if change.frame.yields:
@@ -148,8 +136,6 @@ def _counts(change: Mutation) -> bool:
 def _finding(
     facts: SourceFacts, event: Mutation | Call, region: Region, is_tracer: bool
 ) -> Finding:
-    from ...source.queries.blame import is_outside, wrongly_called_at
-
     text, kind = event.text, region.kind
     return RULE.finding(
         wrongly_called_at(facts, event, is_outside(facts)),

@@ -7,11 +7,20 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
+from ...source.events import Fact, Made, Mutation
+from ...source.queries.loops.repetition import (
+    in_one_loop,
+    is_made_inside,
+    loops_of,
+    loops_that_reach,
+    root_of,
+    surrounds,
+)
+from ...source.values import Constant, Data, Instance, leaves
 from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...source.captures import Capture
-    from ...source.events import Fact, Mutation
     from ...source.facts import SourceFacts
     from ...source.frame import Frame, Region
     from ...source.values import Class, Value
@@ -22,8 +31,6 @@ _NOTHING = ("NoneType", None)
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Reads that find something else at a later call than at the first."""
-    from ...source.events import Fact
-
     calls = [fact for fact in facts.events(Fact) if fact.kind == "captured"]
     own = _set_while_tracing(facts)
     calls = [_without(it, own) for it in calls]
@@ -35,9 +42,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _without(call: Fact, own: set[tuple[Class, str]]) -> Fact:
     """A call without what traced code sets itself: what it reads is what it has set."""
-    from ...source.events import Fact
-    from ...source.values import Instance
-
     captures = [
         it
         for it in call.data["captures"]
@@ -47,9 +51,6 @@ def _without(call: Fact, own: set[tuple[Class, str]]) -> Fact:
 
 
 def _set_while_tracing(facts: SourceFacts) -> set[tuple[Class, str]]:
-    from ...source.events import Mutation
-    from ...source.values import Instance
-
     return {
         (it.target.cls, _attribute(it))
         for it in facts.events(Mutation)
@@ -58,8 +59,6 @@ def _set_while_tracing(facts: SourceFacts) -> set[tuple[Class, str]]:
 
 
 def _changed_between_calls(facts: SourceFacts, calls: list[Fact]) -> Iterator[Finding]:
-    from ...source.queries.loops.repetition import root_of
-
     first: dict[object, Capture] = {}
     for call in calls:
         transformed, owner = call.data["transformed"], call.data["owner"]
@@ -75,23 +74,11 @@ def _changed_between_calls(facts: SourceFacts, calls: list[Fact]) -> Iterator[Fi
 
 def _is_tracer(value: Value) -> bool:
     """Whether tracing has left a value behind, which is worse, and told of by itself."""
-    from ...source.values import leaves
-
     return any(leaf.traced for leaf in leaves(value))
 
 
 def _changed_by_loops(facts: SourceFacts, call: Fact) -> Iterator[Finding]:
     """A loop around the call changes what the function has read in its first turn."""
-    from ...source.events import Mutation
-    from ...source.queries.loops.repetition import (
-        in_one_loop,
-        is_made_inside,
-        loops_of,
-        loops_that_reach,
-        surrounds,
-    )
-    from ...source.values import Data, Instance
-
     transformed, owner = call.data["transformed"], call.data["owner"]
 
     # For another object, which is a static argument, the function is traced again.
@@ -117,8 +104,6 @@ def _changed_by_loops(facts: SourceFacts, call: Fact) -> Iterator[Finding]:
 
 def _changes(change: Mutation, capture: Capture) -> bool:
     """Whether a change is one of what was read: an attribute, an item of a dict or an array."""
-    from ...source.values import Data
-
     value, target = capture.value, change.target
     if change.frame.is_staged or target is None:
         return False
@@ -140,9 +125,6 @@ def _part_changed(change: Mutation) -> tuple[str, object] | None:
 
 def _changed_by_methods(facts: SourceFacts, call: Fact) -> Iterator[Finding]:
     """Another method changes what a jitted one has read of the object."""
-    from ...source.events import Mutation
-    from ...source.values import Instance
-
     owner = call.data["owner"]
     if not isinstance(owner, Instance) or _has_own_hash(owner.cls):
         return
@@ -165,9 +147,6 @@ def _has_own_hash(cls: Class) -> bool:
 
 def _is_filled_later(facts: SourceFacts, change: Mutation) -> bool:
     """Whether an attribute is `None` until it is set once."""
-    from ...source.events import Mutation
-    from ...source.values import Constant
-
     return any(
         isinstance(it.value, Constant) and it.value.value is None
         for it in facts.events(Mutation)
@@ -177,9 +156,6 @@ def _is_filled_later(facts: SourceFacts, change: Mutation) -> bool:
 
 def _is_later(facts: SourceFacts, change: Mutation) -> bool:
     """Whether a method changes an object that is in use: not while it is made or set up."""
-    from ...source.events import Made
-    from ...source.values import Constant, Instance
-
     frame = change.frame
     if isinstance(change.target, Instance) and change.target.made_in is frame:
         return False
@@ -199,8 +175,6 @@ def _is_later(facts: SourceFacts, change: Mutation) -> bool:
 
 def _is_for_new_ones(facts: SourceFacts, method: ast.AST | None) -> bool:
     """Whether a method is called only on objects that its callers have just made."""
-    from ...source.values import Instance
-
     runs = facts.record.runs.get(method, ()) if method is not None else ()
     called = [it for it in runs if it.caller is not None and it.called_at is not None]
     owners = [next(iter(it.given.values()), None) for it in called]
@@ -228,8 +202,6 @@ def _is_built_up(facts: SourceFacts, method: ast.FunctionDef) -> bool:
 
 def _is_of_new_object(frame: Frame) -> bool:
     """Whether the caller of a method has just made the object that it is called of."""
-    from ...source.values import Instance
-
     owner = frame.given.get("self")
     return isinstance(owner, Instance) and owner.made_in is frame.caller
 
@@ -242,9 +214,6 @@ def _attribute(change: Mutation) -> str:
 
 def _change(facts: SourceFacts, call: Fact, capture: Capture) -> Place | None:
     """Where what was read is changed, as far as it is an attribute of an object."""
-    from ...source.events import Mutation
-    from ...source.queries.loops.repetition import root_of
-
     found: Place | None = None
     for change in facts.events(Mutation):
         if change.frame.is_staged or root_of(change.frame) is not root_of(call.frame):

@@ -7,10 +7,26 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity, Verified
+from ...source.binding import all_names
+from ...source.events import Applied, Made
+from ...source.library.options import constants, free_names
+from ...source.parameters import positional
+from ...source.queries.arguments import static_arguments
+from ...source.values import (
+    Bound,
+    Constant,
+    Data,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Partial,
+    Sequence,
+)
 from .._rule import Rule
 
 if TYPE_CHECKING:
-    from ...source.events import Event, Made
+    from ...source.events import Event
     from ...source.facts import SourceFacts
     from ...source.values import Class, Value
 
@@ -19,9 +35,6 @@ _OPTIONS = ("static_argnums", "static_argnames", "donate_argnums", "donate_argna
 
 def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
     """Numbers and names without a parameter, and values without a hash."""
-    from ...source.events import Applied, Made
-    from ...source.queries.arguments import static_arguments
-
     told: set[ast.AST] = set()
     for made in facts.events(Made):
         if made.transformed.kind == "jit" and not made.transformed.is_filtered:
@@ -46,11 +59,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
 
 
 def _missing(made: Made) -> Iterator[Finding]:
-    from ...source.binding import all_names
-    from ...source.library.options import constants, free_names
-    from ...source.parameters import positional
-    from ...source.values import Bound, Function, Partial
-
     value = made.transformed.function
     function = value.function if isinstance(value, (Bound, Partial)) else value
     if not isinstance(function, Function):
@@ -80,9 +88,6 @@ def _missing(made: Made) -> Iterator[Finding]:
 
 def _named(made: Made) -> Iterator[Verified]:
     """Say so if all options are known, and name parameters."""
-    from ...source.library.options import constants
-    from ...source.values import Constant, Function, Sequence
-
     function, options = made.transformed.function, made.transformed.options
     given = {name: options[name] for name in _OPTIONS if name in options}
     is_known = all(
@@ -102,8 +107,6 @@ def _named(made: Made) -> Iterator[Verified]:
 
 
 def _unhashable(value: Value) -> str:
-    from ...source.values import Data, Instance, Mapping, Sequence
-
     if isinstance(value, Sequence):
         return f"a {value.kind}" if value.kind in ("list", "set") else ""
     if isinstance(value, Mapping):
@@ -127,8 +130,6 @@ def _unhashable(value: Value) -> str:
 
 def _has_no_hash(cls: Class) -> bool:
     """Whether it is a dataclass that compares its fields and may change."""
-    from ...source.values import Constant, External, Partial
-
     if cls.find("__hash__") is not None:
         return False
     for decorator in cls.decorators:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
 from ...source.events import Call, Conversion, Event, Test
+from ...source.queries.syntax import is_guarded
 from ...source.values import Data, Sequence, Value
 from ...trace.facts import Facts
 from .._rule import Rule
@@ -37,8 +38,6 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Tests of tracers by Python, and functions of its own that compare one by one."""
-    from ...source.queries.syntax import is_guarded
-
     for test in facts.events(Test):
         value = test.value
         if not isinstance(value, Data) or not value.traced:

@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
-from ...source.events import Event
+from ...source.events import Applied, Conversion, Event, Fact
+from ...source.queries.arguments import static_arguments
+from ...source.queries.syntax import body_of, is_guarded
+from ...source.values import Data
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -44,11 +47,6 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Tracers as keys, and as arguments of an inner function that takes them as static."""
-    from ...source.events import Applied, Conversion, Fact
-    from ...source.queries.arguments import static_arguments
-    from ...source.queries.syntax import body_of, is_guarded
-    from ...source.values import Data
-
     for conversion in facts.events(Conversion):
         if conversion.kind == "key" and not is_guarded(conversion.frame, conversion.syntax):
             what = f"`{conversion.text}` looks something up by a traced array, which has no value"

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
-from ...source.events import Event
-from ...source.values import Data
+from ...source.events import Conversion, Event, Mutation
+from ...source.queries.syntax import is_guarded
+from ...source.values import Data, leaves
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -73,10 +74,6 @@ _KINDS = {
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Conversions of tracers, and tracers that are written into arrays of NumPy."""
-    from ...source.events import Conversion, Mutation
-    from ...source.queries.syntax import is_guarded
-    from ...source.values import leaves
-
     for conversion in facts.events(Conversion):
         way = _KINDS.get(conversion.kind)
         if way is None or is_guarded(conversion.frame, conversion.syntax):

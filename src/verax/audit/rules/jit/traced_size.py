@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
-from ...source.events import Call, Event
-from ...source.values import Value
+from ...source.events import Call, Event, Fact
+from ...source.values import NONE, Value, leaves
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -120,9 +120,6 @@ _KEPT = (
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Masks and slices by tracers, sizes that are tracers, functions that count elements."""
-    from ...source.events import Fact
-    from ...source.values import NONE
-
     for fact in facts.events(Fact):
         if fact.kind == "mask":
             mask = facts.name_of(fact.data["mask"])
@@ -148,8 +145,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 
 def _is_traced(value: Value) -> bool:
-    from ...source.values import leaves
-
     return any(leaf.traced for leaf in leaves(value))
 
 
@@ -167,8 +162,6 @@ def _counts(call: Call) -> bool:
 
 
 def _found(facts: SourceFacts, event: Event, how: str, fix: str) -> Finding:
-    from ...source.values import NONE
-
     return RULE.finding(
         event.place,
         current=f"`{event.text}` {how}",

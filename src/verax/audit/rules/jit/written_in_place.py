@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
+from ...source.events import Mutation
 from ...source.graph import Node
 from ...source.values import Data
 from ...trace.facts import Facts
@@ -33,8 +34,6 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Assignments to items of what is certainly an array of JAX."""
-    from ...source.events import Mutation
-
     for change in facts.events(Mutation):
         target = change.target
         if change.how != "item" or not isinstance(target, Data) or not _is_jax_array(target):

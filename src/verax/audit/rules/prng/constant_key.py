@@ -6,10 +6,20 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Place, Severity
+from ...source.events import KeyUse
+from ...source.queries.keys.reuse import (
+    constant_in,
+    in_defaults,
+    is_abstract,
+    loop_without_seed,
+    made_from,
+    made_from_constant,
+    runs_once,
+)
+from ...source.values import Constant, Data
 from .._rule import Rule
 
 if TYPE_CHECKING:
-    from ...source.events import KeyUse
     from ...source.facts import SourceFacts
     from ...source.graph import Node
     from ...trace.facts import Facts
@@ -41,16 +51,6 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Report constant keys inside of compiled functions and loops, and in defaults."""
-    from ...source.events import KeyUse
-    from ...source.queries.keys.reuse import (
-        constant_in,
-        is_abstract,
-        loop_without_seed,
-        made_from,
-        made_from_constant,
-        runs_once,
-    )
-
     seen: set[Node] = set()
     for use in facts.events(KeyUse):
         if is_abstract(use.region):
@@ -71,10 +71,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _streams(facts: SourceFacts) -> Iterator[Finding]:
     """Draws from streams of nnx that are made of numbers inside of what is compiled."""
-    from ...source.events import KeyUse
-    from ...source.queries.keys.reuse import constant_in, made_from
-    from ...source.values import Constant, Data
-
     streams = {
         call.result.node: call
         for call in facts.calls(("flax.nnx.Rngs",))
@@ -109,9 +105,6 @@ def _fixed(place: Place, source: str, where: str, use: KeyUse) -> Finding:
 
 def _defaults(facts: SourceFacts) -> Iterator[Finding]:
     """Keys in defaults of parameters and fields."""
-    from ...source.queries.keys.reuse import in_defaults
-    from ...source.values import Constant
-
     made = list(facts.calls(("jax.random.key",)))
     inside = in_defaults(facts.module.syntax) if made else set()
     for call in made:

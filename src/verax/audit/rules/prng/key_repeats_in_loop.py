@@ -6,10 +6,25 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
+from ...source.events import KeyUse, Loop
+from ...source.queries.handing import handed_back_at, handed_in_at, is_key
+from ...source.queries.keys.leaves import drawn_for_leaves
+from ...source.queries.keys.reordering import goes_through_arrays
+from ...source.queries.keys.reuse import (
+    LOOPS,
+    comes_from_outside,
+    is_stored_anew,
+    line_to_outside,
+    name_at,
+    repeated,
+    runs_once,
+)
+from ...source.queries.keys.turns import chosen_from, unadvanced
+from ...source.queries.loops.bodies import body_frame, paired_leaves, returned_at
+from ...source.queries.nodes import of_all_lanes
 from .._rule import Rule
 
 if TYPE_CHECKING:
-    from ...source.events import KeyUse, Loop
     from ...source.facts import SourceFacts
     from ...source.frame import Region
     from ...trace.facts import Facts
@@ -66,11 +81,6 @@ def _inside(it: Repetition, step: object) -> Place | None:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Report keys that come from outside of a loop that uses them, or go through it unchanged."""
-    from ...source.events import Loop
-    from ...source.queries.keys.reordering import goes_through_arrays
-    from ...source.queries.keys.reuse import LOOPS, is_stored_anew, repeated, runs_once
-    from ...source.queries.keys.turns import unadvanced
-
     for use, region in repeated(facts, LOOPS):
         own = {use.key.node, use.key.node.whole()}
         if region.kind == "loop" and (is_stored_anew(facts, own, region) or runs_once(use, region)):
@@ -88,8 +98,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _over_leaves(facts: SourceFacts) -> Iterator[Finding]:
     """Draws from one key for all leaves of a tree."""
-    from ...source.queries.keys.leaves import drawn_for_leaves
-
     for use, place in drawn_for_leaves(facts):
         name = facts.name_of(use.key)
         yield RULE.finding(
@@ -105,9 +113,6 @@ def _over_leaves(facts: SourceFacts) -> Iterator[Finding]:
 
 
 def _closed_over(facts: SourceFacts, use: KeyUse, region: Region) -> Finding:
-    from ...source.queries.handing import handed_in_at, is_key
-    from ...source.queries.keys.reuse import line_to_outside, name_at
-
     place = handed_in_at(use, is_key(*line_to_outside(use.key.node, region)), region)
     name = name_at(facts, use, place)
     loop = "Python loop" if region.kind == "loop" else region.kind.replace("_", " ")
@@ -132,13 +137,6 @@ def _closed_over(facts: SourceFacts, use: KeyUse, region: Region) -> Finding:
 
 def _handed_on(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
     """Keys in a carry that the body consumes, and returns as they came."""
-    from ...source.events import KeyUse
-    from ...source.queries.handing import handed_back_at
-    from ...source.queries.keys.reuse import comes_from_outside
-    from ...source.queries.keys.turns import chosen_from
-    from ...source.queries.loops.bodies import body_frame, paired_leaves, returned_at
-    from ...source.queries.nodes import of_all_lanes
-
     uses: dict[object, KeyUse] = {}
     for use in facts.events(KeyUse):
         uses.setdefault(of_all_lanes(use.key.node), use)

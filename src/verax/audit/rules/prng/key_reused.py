@@ -6,6 +6,20 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity, Verified
+from ...source.graph import Node
+from ...source.queries.handing import entered, given_back_at, handed_in_at, is_key
+from ...source.queries.keys.reordering import moves_along
+from ...source.queries.keys.reuse import (
+    excluded,
+    is_copied,
+    is_function_of_object,
+    name_at,
+    parents,
+    uses,
+)
+from ...source.queries.keys.spare_keys import drawn_and_returned, is_only_child, spare_beside
+from ...source.queries.keys.turns import handed_on_used
+from ...source.queries.keys.used_once import used_once
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -92,8 +106,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
 
 
 def _used_once(facts: SourceFacts, found: list[Finding]) -> Iterator[Verified]:
-    from ...source.queries.keys.used_once import used_once
-
     places = [place for it in found for place in (it.place, *(e.place for e in it.evidence))]
     for it in used_once(facts):
         if any(place in it for place in places):
@@ -109,23 +121,6 @@ def _used_once(facts: SourceFacts, found: list[Finding]) -> Iterator[Verified]:
 
 def _reuses(facts: SourceFacts) -> Iterator[Finding]:
     """Every use of a key after its first, on a path that the program can take."""
-    from ...source.graph import Node
-    from ...source.queries.handing import handed_in_at, is_key
-    from ...source.queries.keys.reordering import moves_along
-    from ...source.queries.keys.reuse import (
-        excluded,
-        is_copied,
-        is_function_of_object,
-        parents,
-        uses,
-    )
-    from ...source.queries.keys.spare_keys import (
-        drawn_and_returned,
-        is_only_child,
-        spare_beside,
-    )
-    from ...source.queries.keys.turns import handed_on_used
-
     told: dict[Node, int] = {}
     when: dict[KeyUse, int] = {}
     for number, use in enumerate(uses(facts)):
@@ -170,10 +165,6 @@ def _reuses(facts: SourceFacts) -> Iterator[Finding]:
 
 
 def _used_again(facts: SourceFacts, before: KeyUse, use: KeyUse) -> Finding:
-    from ...source.queries.handing import entered, given_back_at
-    from ...source.queries.keys.reuse import name_at
-    from ...source.queries.keys.spare_keys import spare_beside
-
     earlier, later = facts.places_apart(entered(before, use), entered(use, before))
     later = given_back_at(before, use) or later
     name = name_at(facts, use, later)

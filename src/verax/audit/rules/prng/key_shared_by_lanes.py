@@ -6,6 +6,20 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
+from ...source.classes import innermost_function
+from ...source.events import Applied, Event
+from ...source.queries.handing import handed_in_at, is_key
+from ...source.queries.keys.common_numbers import compare_by_same_numbers
+from ...source.queries.keys.reuse import (
+    MAPS,
+    are_copies,
+    copies_behind,
+    is_argument,
+    line_to_outside,
+    repeated,
+)
+from ...source.queries.loops.products import meet_every_key
+from ...source.values import Data
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -64,10 +78,6 @@ def _finding(facts: Facts, it: Repetition) -> Finding:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Report keys from outside of a map that its lanes draw from."""
-    from ...source.queries.keys.common_numbers import compare_by_same_numbers
-    from ...source.queries.keys.reuse import MAPS, repeated
-    from ...source.queries.loops.products import meet_every_key
-
     told: set[Place | None] = set()
     for use, region in repeated(facts, MAPS):
         told.add(region.place)
@@ -82,10 +92,6 @@ def _resets_from_copies(facts: SourceFacts, told: set[Place | None]) -> Iterator
 
     Where one of the calls tells which function that is, its draws are `told` already.
     """
-    from ...source.classes import innermost_function
-    from ...source.events import Applied
-    from ...source.queries.keys.reuse import are_copies
-    from ...source.values import Data
     from ...words import words_of
 
     for applied in facts.events(Applied):
@@ -114,18 +120,12 @@ def _resets_from_copies(facts: SourceFacts, told: set[Place | None]) -> Iterator
 
 def _copied_at(copies: Node) -> Place | None:
     """Where somebody has copies made of a key, by however many functions."""
-    from ...source.events import Event
-    from ...source.queries.handing import handed_in_at, is_key
-
     if copies.syntax is None or copies.frame is None:
         return None
     return handed_in_at(Event(copies.syntax, copies.frame), is_key(*copies.inputs))
 
 
 def _shared(facts: SourceFacts, use: KeyUse, region: Region) -> Finding:
-    from ...source.queries.handing import handed_in_at, is_key
-    from ...source.queries.keys.reuse import copies_behind, is_argument, line_to_outside
-
     name = facts.name_of(use.key)
     copies = copies_behind(use.key.node, region) if region in use.key.node.varies else None
     if copies is not None:

@@ -6,12 +6,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity
+from ...source.events import Fact
+from ...source.shapes import Size, dims
+from ...source.shaping import length_of
+from ...source.values import Constant, Data, Sequence, leaves
 from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...source.events import Event
     from ...source.facts import SourceFacts
-    from ...source.values import Data, Value
+    from ...source.values import Value
     from ...trace.facts import Facts
 
 
@@ -39,8 +43,6 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Report indices, names and loops that need more keys than a split gives."""
-    from ...source.events import Fact
-
     for fact in facts.events(Fact):
         if fact.kind == "indexed" and fact.data["base"].node.is_key:
             yield from _picked(facts, fact, fact.data["base"], fact.data["index"])
@@ -52,9 +54,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _count(value: Value) -> object:
     """How many keys there are, if they come from a split."""
-    from ...source.shaping import length_of
-    from ...source.values import Data, Sequence, leaves
-
     keys = leaves(value)
     if isinstance(value, (Data, Sequence)) and keys and keys[0].node.is_key:
         return length_of(value)
@@ -63,8 +62,6 @@ def _count(value: Value) -> object:
 
 def _excess(needed: object, count: object) -> int:
     """By how much more is needed than there is, as far as that is certain."""
-    from ...source.shapes import Size, dims
-
     if not isinstance(needed, (int, Size)) or not isinstance(count, (int, Size)):
         return 0
     found = dims.sub(needed, count)
@@ -72,8 +69,6 @@ def _excess(needed: object, count: object) -> int:
 
 
 def _picked(facts: SourceFacts, fact: Event, keys: Data, index: Value) -> Iterator[Finding]:
-    from ...source.values import Constant, Data
-
     needed: object = None
     if isinstance(index, Constant) and type(index.value) is int and index.value >= 0:
         needed = index.value + 1
@@ -89,8 +84,6 @@ def _picked(facts: SourceFacts, fact: Event, keys: Data, index: Value) -> Iterat
 
 
 def _less_one(size: object) -> object:
-    from ...source.shapes import dims
-
     return dims.sub(size, 1)  # type: ignore[arg-type]
 
 
@@ -109,8 +102,6 @@ def _unpacked(facts: SourceFacts, fact: Event) -> Iterator[Finding]:
 
 
 def _zipped(facts: SourceFacts, call: Event, args: list[Value]) -> Iterator[Finding]:
-    from ...source.shaping import length_of
-
     for keys in args:
         count = _count(keys)
         # `zip(keys, sizes, sizes[1:])` stops with the last of the three, as it should.
@@ -127,8 +118,6 @@ def _zipped(facts: SourceFacts, call: Event, args: list[Value]) -> Iterator[Find
 def _too_few(
     facts: SourceFacts, event: Event, keys: Value, current: str, needed: object
 ) -> Finding:
-    from ...source.values import leaves
-
     made = leaves(keys)[0].node.place
     return RULE.finding(
         event.place,

@@ -7,18 +7,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity
+from ...source.events import Applied, Call, Mutation
+from ...source.values import Bound, Data, Instance, Mapping, nodes_of
 from .._rule import Rule
 
 if TYPE_CHECKING:
-    from ...source.events import Mutation
     from ...source.facts import SourceFacts
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Attributes and items of arguments that are set, and read by nobody after."""
-    from ...source.events import Applied, Mutation
-    from ...source.values import Bound, Instance, Mapping
-
     yield from _lost_updates(facts)
     changes = [it for it in facts.events(Mutation) if it.how in ("attribute", "item")]
     for applied in facts.events(Applied):
@@ -56,9 +54,6 @@ _CHANGES = {
 
 def _lost_updates(facts: SourceFacts) -> Iterator[Finding]:
     """Objects of flax that a method changes, under a transformation that knows only copies."""
-    from ...source.events import Applied, Call
-    from ...source.values import Data, nodes_of
-
     calls = [it for it in facts.events(Call) if it.name in _CHANGES]
     for applied in facts.events(Applied) if calls else ():
         transformed = applied.transformed

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
+from ...source.events import Fact
+from ...source.values import Data
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -18,8 +20,6 @@ _REDUCES = frozenset("sum mean max min prod norm vdot size any all".split())
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Reductions without a start, whose function makes something of each leaf before it adds it."""
-    from ...source.events import Fact
-
     for fact in facts.events(Fact):
         if fact.kind == "reduced" and _is_lopsided(**fact.data):
             yield RULE.finding(
@@ -34,8 +34,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _is_lopsided(start: Value, leaf: Value, result: Value) -> bool:
     """Whether a total is added as it is to a reduction of a leaf."""
-    from ...source.values import Data
-
     if not (isinstance(start, Data) and isinstance(leaf, Data) and isinstance(result, Data)):
         return False
     given = result.node.operands

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity
+from ...source.events import Mutation
+from ...source.queries.structures.freezing import frozen_class, is_still_made, is_unlocked
+from ...source.queries.syntax import is_guarded
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,10 +17,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Attributes that are set on objects of frozen classes, not while these are made."""
-    from ...source.events import Mutation
-    from ...source.queries.structures.freezing import frozen_class, is_still_made, is_unlocked
-    from ...source.queries.syntax import is_guarded
-
     for change in facts.events(Mutation):
         if change.how != "attribute" or change.target is None:
             continue

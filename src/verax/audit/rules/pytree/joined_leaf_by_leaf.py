@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
+from ...source.events import Fact
+from ...source.remember import walked
+from ...source.values import Data, External, Function, Sequence
 from .._rule import Rule
 
 if TYPE_CHECKING:
-    from ...source.events import Fact
     from ...source.facts import SourceFacts
     from ...source.values import Value
 
@@ -21,8 +23,6 @@ _JOINS = frozenset(f"{module}.{name}" for module in ("jax.numpy", "numpy") for n
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Maps over one tree whose function wants as many arrays as there are trees."""
-    from ...source.events import Fact
-
     for fact in facts.events(Fact):
         if fact.kind != "tree map" or not _is_of_one_tree(fact):
             continue
@@ -53,9 +53,6 @@ def _is_of_one_tree(fact: Fact) -> bool:
 
 def _takes_many(function: Value) -> bool:
     """Whether a function joins all the leaves that it is given: `lambda *xs: jnp.stack(xs)`."""
-    from ...source.remember import walked
-    from ...source.values import Function
-
     vararg = function.syntax.args.vararg if isinstance(function, Function) else None
     if not isinstance(function, Function) or vararg is None or function.syntax.args.args:
         return False
@@ -75,8 +72,6 @@ def _joins_one(function: Value, tree: Value) -> bool:
 
     A concatenation of these merges two axes of an array, unless it is one of several in a list.
     """
-    from ...source.values import Data, External, Sequence
-
     name = function.name if isinstance(function, External) else ""
     if name in _STACKS:
         return True

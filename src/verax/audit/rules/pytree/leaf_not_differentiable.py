@@ -11,6 +11,9 @@ from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
+from ...source.events import Applied
+from ...source.library.options import DERIVATIVES, argument_numbers
+from ...source.queries.structures.trees import strange_leaves
 from ..jit.not_an_array import is_for_pytrees
 
 
@@ -45,10 +48,6 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Derivatives with respect to trees with functions and words in them."""
-    from ...source.events import Applied
-    from ...source.library.options import DERIVATIVES, argument_numbers
-    from ...source.queries.structures.trees import strange_leaves
-
     for applied in facts.events(Applied):
         transformed = applied.transformed
         if transformed.kind not in DERIVATIVES or transformed.is_filtered:

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Place, Severity
+from ...source.events import Fact
 from ...source.graph import Node
+from ...source.text import text_of
 from ...source.values import Constant, Data, Mapping, Value
 from ...source.values import Sequence as Tuple
 from ...trace.facts import Facts
@@ -80,9 +82,6 @@ def _unpacked(text: str, of: str = "") -> Sequence[str]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Leaves of a dict or named tuple that get the name of another one."""
-    from ...source.events import Fact
-    from ...source.text import text_of
-
     yield from _zipped(facts)
     told: set[ast.stmt] = set()
     for fact in facts.events(Fact):
@@ -111,8 +110,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _zipped(facts: SourceFacts) -> Iterator[Finding]:
     """Leaves that meet the keys of their dict in the order in which these were written."""
-    from ...source.events import Fact
-
     taken = {id(it.data["result"]): it for it in facts.events(Fact) if it.kind == "leaves"}
     for fact in facts.events(Fact) if taken else ():
         parts: list[Value] = fact.data["parts"] if fact.kind == "zip" else []

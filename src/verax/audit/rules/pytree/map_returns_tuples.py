@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.events import Fact
+from ...source.queries.syntax import statement_around
+from ...source.text import text_of
+from ...source.values import Data, Function, Mapping, Sequence
 from ...trace.facts import Facts
 from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
-    from ...source.values import Function
 
 
 def check(facts: Facts) -> Iterator[Finding]:
@@ -39,11 +42,6 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Maps of a function that returns tuples, unpacked under the names of trees."""
-    from ...source.events import Fact
-    from ...source.queries.syntax import statement_around
-    from ...source.text import text_of
-    from ...source.values import Data, Sequence
-
     yield from _taken_at_leaves(facts)
     for fact in facts.events(Fact):
         if fact.kind != "tree map":
@@ -75,9 +73,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _taken_at_leaves(facts: SourceFacts) -> Iterator[Finding]:
     """Maps that take the first of each pair, over pairs that are trees of their own."""
-    from ...source.events import Fact
-    from ...source.values import Function, Mapping, Sequence
-
     maps = [it for it in facts.events(Fact) if it.kind == "tree map"]
     made = {id(tree): fact for fact in maps for tree in fact.data["results"]}
     for fact in maps:
@@ -105,8 +100,6 @@ def _taken_at_leaves(facts: SourceFacts) -> Iterator[Finding]:
 
 
 def _is_plain_tuple(value: object) -> bool:
-    from ...source.values import Sequence
-
     return isinstance(value, Sequence) and value.kind == "tuple" and value.type is None
 
 
@@ -128,8 +121,6 @@ def _names_of_trees(text: str) -> list[str] | None:
     They do where one of them, perhaps with a word before it, is the name of a tree that is mapped
     over: `params, momentum = jax.tree.map(f, params, momentum)`.
     """
-    from ...source.text import text_of
-
     try:
         node = ast.parse(text).body[0]
     except (SyntaxError, IndexError):

@@ -7,6 +7,11 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
+from ...source.classes import innermost_function
+from ...source.events import Fact
+from ...source.queries.structures.registration import holds_arrays, may_be_derived, opaque_objects
+from ...source.remember import walked
+from ...source.values import Value
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -46,13 +51,6 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Objects with arrays in trees that are taken apart, of classes that are not registered."""
-    from ...source.events import Fact
-    from ...source.queries.structures.registration import (
-        holds_arrays,
-        may_be_derived,
-        opaque_objects,
-    )
-
     for fact in facts.events(Fact):
         if fact.kind not in ("leaves", "tree map") or _has_own_leaves(fact.syntax):
             continue
@@ -81,10 +79,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _takes_apart(mapped: object, name: str, fields: Iterable[str]) -> bool:
     """Whether a mapped function knows that it is given objects, by their fields or their class."""
-    from ...source.classes import innermost_function
-    from ...source.remember import walked
-    from ...source.values import Value
-
     function = innermost_function(mapped) if isinstance(mapped, Value) else None
     known = {name, *fields}
     return function is not None and any(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity, Verified
 from ...source.parameters import FunctionSyntax
+from ...source.queries.structures.round_trips import trips, unnamed_fields
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -44,8 +45,6 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
     """Classes whose own functions, one after the other, give another object."""
-    from ...source.queries.structures.round_trips import trips, unnamed_fields
-
     for cls, call, field in unnamed_fields(facts):
         yield RULE.finding(
             cls.frame.place(call),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.queries.lost.dropped_states import dropped_states
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -37,8 +38,6 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Unpacked results of which the new state has no name, while the old one is used on."""
-    from ...source.queries.lost.dropped_states import dropped_states
-
     for it in dropped_states(facts):
         yield RULE.finding(
             it.place,

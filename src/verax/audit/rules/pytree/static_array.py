@@ -7,6 +7,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Place, Severity
+from ...source.classes import is_marked_static
+from ...source.library.options import constants
+from ...source.queries.structures.crossing import crossing
+from ...source.queries.structures.registration import is_array_annotation, is_tree
+from ...source.queries.structures.round_trips import static_arrays
+from ...source.text import text_of
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -16,12 +22,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Fields that are annotated as arrays and marked, or registered, as static."""
-    from ...source.classes import is_marked_static
-    from ...source.queries.structures.crossing import crossing
-    from ...source.queries.structures.registration import is_array_annotation, is_tree
-    from ...source.queries.structures.round_trips import static_arrays
-    from ...source.text import text_of
-
     for cls in facts.record.classes:
         if cls.frame.module is not facts.module or not is_tree(cls):
             continue
@@ -75,8 +75,6 @@ def _said_at(cls: Class, name: str) -> ast.AST | None:
 
 def _registered_as_static(cls: Class) -> list[object]:
     """The fields that `register_dataclass` was told to be no leaves."""
-    from ...source.library.options import constants
-
     fact = cls.registration
     if fact is None or fact.data["name"] != "jax.tree_util.register_dataclass":
         return []

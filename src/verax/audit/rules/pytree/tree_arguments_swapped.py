@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
+from ...source.events import Fact
+from ...source.values import Data, Function, Mapping, Sequence
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -17,8 +19,6 @@ _STRUCTURES = frozenset(("treedef", "jax.tree.structure"))
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Leaves where a structure belongs, and trees where a function belongs."""
-    from ...source.events import Fact
-
     for fact in facts.events(Fact):
         if fact.kind == "unflatten" and _leaves_first(fact.data["args"]):
             yield RULE.finding(
@@ -39,8 +39,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 
 def _leaves_first(args: list[Value]) -> bool:
-    from ...source.values import Data, Sequence
-
     if len(args) != 2:
         return False
     first, second = args
@@ -49,8 +47,6 @@ def _leaves_first(args: list[Value]) -> bool:
 
 
 def _tree_first(function: Value, trees: list[Value]) -> bool:
-    from ...source.values import Data, Function, Mapping, Sequence
-
     is_tree = isinstance(function, (Sequence, Mapping)) or (
         isinstance(function, Data) and function.is_array
     )

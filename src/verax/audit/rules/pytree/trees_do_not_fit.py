@@ -7,6 +7,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity
+from ...source.events import Fact
+from ...source.queries.blame import given_together_at
+from ...source.queries.loops.carries import started_at
+from ...source.queries.structures.trees import prefix_difference
+from ...source.values import Constant
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -33,12 +38,6 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Maps over trees whose structures differ for certain."""
-    from ...source.events import Fact
-    from ...source.queries.blame import given_together_at
-    from ...source.queries.loops.carries import started_at
-    from ...source.queries.structures.trees import prefix_difference
-    from ...source.values import Constant
-
     for fact in facts.events(Fact):
         call = fact.syntax
         if fact.kind != "tree map" or not isinstance(call, ast.Call):

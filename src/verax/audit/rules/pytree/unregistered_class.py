@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity
+from ...source.queries.structures.crossing import crossing
+from ...source.queries.structures.registration import may_be_derived, opaque_objects
+from ...source.values import Class
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -50,10 +53,6 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Objects that cross the boundary of a transformation, of classes that are not registered."""
-    from ...source.queries.structures.crossing import crossing
-    from ...source.queries.structures.registration import may_be_derived, opaque_objects
-    from ...source.values import Class
-
     for _, what, value, place in crossing(facts):
         for path, found in opaque_objects(value):
             cls = found.cls

@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity
+from ...source.classes import innermost_function
+from ...source.events import Fact, Loop
+from ...source.queries.signatures import cannot_take
+from ...source.values import Data, Sequence, nodes_of
 from .._rule import Rule
 
 if TYPE_CHECKING:
-    from ...source.events import Loop
     from ...source.facts import SourceFacts
 
 # How many arguments a loop gives to its body, and what they are.
@@ -23,9 +26,6 @@ _GIVEN = {
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Report bodies with another number of parameters, or with the counter in the wrong place."""
-    from ...source.events import Loop
-    from ...source.queries.signatures import cannot_take
-
     for loop in facts.events(Loop):
         count, what = _GIVEN.get(loop.kind, (0, ""))
         reason = cannot_take(loop.body, count) if count else None
@@ -45,9 +45,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _taken_apart(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
     """Bodies that expect another number of parts than there are."""
-    from ...source.events import Fact
-    from ...source.values import Sequence
-
     parts = (("the carry", loop.carry_in), ("a slice", loop.slices), ("the result", loop.outside))
     given = {id(it): what for what, it in parts if isinstance(it, Sequence)}
     for fact in facts.events(Fact) if given else ():
@@ -66,10 +63,6 @@ def _taken_apart(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
 
 def _branches(facts: SourceFacts) -> Iterator[Finding]:
     """Branches of conditionals that do not take the operands."""
-    from ...source.classes import innermost_function
-    from ...source.events import Fact
-    from ...source.queries.signatures import cannot_take
-
     for fact in facts.events(Fact):
         if fact.kind not in ("cond", "switch") or fact.data["given"] is None:
             continue
@@ -95,10 +88,6 @@ def _branches(facts: SourceFacts) -> Iterator[Finding]:
 
 def _swapped(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
     """Bodies that take the counter apart, as if it were the carry."""
-    from ...source.classes import innermost_function
-    from ...source.events import Fact
-    from ...source.values import Data, nodes_of
-
     counter = loop.slices
     assert isinstance(counter, Data)
     node = counter.node

@@ -7,21 +7,21 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Severity
+from ...source.events import Event, Loop
+from ...source.graph import sources
+from ...source.queries.gradients.stale_gradients import stale_gradients
+from ...source.queries.handing import handed_in_at
+from ...source.queries.loops.bodies import behind, paired_leaves
+from ...source.values import nodes_of
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
-    from ...source.events import Loop
     from ...source.facts import SourceFacts
     from ...source.graph import Node
 
 
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Parts of a carry that nothing reads, while the body reads what they started from."""
-    from ...source.events import Event, Loop
-    from ...source.queries.handing import handed_in_at
-    from ...source.queries.loops.bodies import behind, paired_leaves
-    from ...source.values import nodes_of
-
     for loop in facts.events(Loop):
         if loop.carry_in is None or loop.returned is None:
             continue
@@ -55,8 +55,6 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
 
 def _gradients(facts: SourceFacts) -> Iterator[Verdict]:
     """Gradients that move the carry, taken each time at the value that it starts from."""
-    from ...source.queries.gradients.stale_gradients import stale_gradients
-
     for event, loop, initial in stale_gradients(facts):
         yield RULE.finding(
             event.place,
@@ -71,9 +69,6 @@ def _gradients(facts: SourceFacts) -> Iterator[Verdict]:
 
 def _computed_from(loop: Loop) -> set[Node]:
     """What the results of a turn are made from; what it only records is not used for that."""
-    from ...source.graph import sources
-    from ...source.values import nodes_of
-
     carried = set(nodes_of(loop.carry_out)) if loop.carry_out is not None else set[Node]()
     returned = nodes_of(loop.returned) if loop.returned is not None else []
     return sources([it for it in returned if it.operation != "carry" or it in carried])
@@ -84,8 +79,6 @@ def _is_only_result(loop: Loop, carry: Node, initial: Node) -> bool:
 
     A line search begins at one point in each iteration; its step size is what changes.
     """
-    from ...source.queries.loops.bodies import behind, paired_leaves
-
     pairs = list(paired_leaves(loop.carry_in, loop.carry_out))
     new = next((after for before, after in pairs if before.node is carry), None)
     if new is None or initial not in behind(new):
@@ -96,8 +89,6 @@ def _is_only_result(loop: Loop, carry: Node, initial: Node) -> bool:
 
 def _reader(loop: Loop, carry: Node, initial: Node) -> Node | None:
     """What in the body is made from the initial value, next to what the carry becomes."""
-    from ...source.queries.loops.bodies import paired_leaves
-
     for before, after in paired_leaves(loop.carry_in, loop.carry_out):
         for node in after.node.ancestors() if before.node is carry else ():
             if initial in node.inputs and node.is_made_in(loop.region):

@@ -6,14 +6,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Severity, Verified
+from ...source.classes import all_fields
+from ...source.events import Loop
+from ...source.queries.loops.bodies import assigned, behind, body_frame, paired_leaves, returned_at
+from ...source.values import Data, Instance, Mapping, Sequence, leaves
 from ...words import words_of
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
-    from ...source.events import Loop
     from ...source.facts import SourceFacts
     from ...source.frame import Frame
-    from ...source.values import Data
     from ...source.values import Value as SourceValue
     from ...trace.facts import Facts
     from ...trace.program import Body, Step, Value
@@ -102,9 +104,6 @@ def _is_line_of(body: Body, step: Step) -> bool:
 
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Bodies that compute a new carry, or a part of it, and return the old one."""
-    from ...source.events import Loop
-    from ...source.queries.loops.bodies import body_frame, paired_leaves, returned_at
-
     for loop in facts.events(Loop):
         frame = body_frame(facts, loop) if loop.carry_in is not None else None
         if frame is None or len(frame.returns) != 1:
@@ -132,16 +131,12 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
 
 def _is_endless(loop: Loop, leaves: list[tuple[Data, Data]]) -> bool:
     """Whether all that a condition reads of the carry stays as it is."""
-    from ...source.queries.loops.bodies import behind
-
     read = behind(loop.options["condition"]).intersection(it.node for it in _leaves(loop.carry_in))
     unchanged = {one.node for one, other in leaves if one.node is other.node}
     return bool(read) and read <= unchanged
 
 
 def _endless(facts: SourceFacts, loop: Loop) -> Verdict:
-    from ...source.queries.loops.bodies import returned_at
-
     return RULE.finding(
         returned_at(facts, loop) or loop.place,
         current="the condition of the while_loop reads only parts of the carry that the body hands "
@@ -157,8 +152,6 @@ def _updates(
     loop: Loop, frame: Frame, stale: list[Data], all_of_it: bool
 ) -> list[tuple[str, Evidence]]:
     """What a body makes from parts of the carry that stay, and that looks like their next value."""
-    from ...source.queries.loops.bodies import assigned, behind
-
     handed_on = behind(loop.carry_out)
     found: dict[str, Evidence] = {}
     for statement, name, value in assigned(frame):
@@ -175,8 +168,6 @@ def _updates(
 
 
 def _leaves(value: SourceValue | None) -> list[Data]:
-    from ...source.values import leaves
-
     return [] if value is None else leaves(value)
 
 
@@ -189,8 +180,6 @@ def _is_handed_on(loop: Loop, value: SourceValue) -> bool:
 
 def _is_alike(carry: SourceValue | None, value: SourceValue) -> bool:
     """Whether a value is an object of the carry's class, or a dict with its keys."""
-    from ...source.values import Data, Instance, Mapping, Sequence
-
     if isinstance(carry, Sequence) and isinstance(value, Sequence):
         return carry.type is not None and carry.type is value.type
     if isinstance(carry, Instance) and isinstance(value, Instance):
@@ -204,9 +193,6 @@ def _is_alike(carry: SourceValue | None, value: SourceValue) -> bool:
 
 def _has_fields_of(carry: Data, value: SourceValue) -> bool:
     """Whether a value is of a class that has all fields which the body reads from its carry."""
-    from ...source.classes import all_fields
-    from ...source.values import Instance, Sequence
-
     cls = value.type if isinstance(value, Sequence) else None
     cls = value.cls if isinstance(value, Instance) else cls
     read = {
@@ -217,8 +203,6 @@ def _has_fields_of(carry: Data, value: SourceValue) -> bool:
 
 def _names(frame: Frame, part: Data) -> list[str]:
     """What the body calls a part of its carry."""
-    from ...source.values import Data
-
     return [
         name
         for name, value in frame.environment.items()

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Place, Severity
+from ...source.events import Loop
+from ...source.queries.loops.bodies import paired_leaves
+from ...source.shapes.dtypes import is_float, is_integer
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -93,10 +96,6 @@ def _start(facts: Facts, initial: Value) -> Place | None:
 
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Loops in which a float that is made from an integer carry is cast back to it."""
-    from ...source.events import Loop
-    from ...source.queries.loops.bodies import paired_leaves
-    from ...source.shapes.dtypes import is_integer
-
     for loop in facts.events(Loop):
         for before, after in paired_leaves(loop.carry_in, loop.carry_out):
             if not is_integer(before.node.dtype):
@@ -130,8 +129,6 @@ _SELECTIONS = frozenset(("jax.numpy.where", "jax.numpy.clip", "jax.numpy.maximum
 
 def _cast(node: Node, carry: Node) -> Node | None:
     """The cast of a broken number that depends on the carry, on the way to the next carry."""
-    from ...source.shapes.dtypes import is_float
-
     if node.operation in _SELECTIONS:
         return next((found for it in node.inputs if (found := _cast(it, carry))), None)
     if node.operation not in _CASTS or not node.inputs or not is_float(node.inputs[0].dtype):
@@ -147,8 +144,6 @@ def _breaks(node: Node, carry: Node) -> bool:
 
 
 def _is_broken(node: Node, carry: Node) -> bool:
-    from ...source.shapes.dtypes import is_float
-
     if node.operation == "/":
         return True
     if node.operation not in ("*", "+", "-", "**"):

@@ -9,13 +9,28 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...finding import Engine, Evidence, Finding, Place, Severity, Verified
+from ...source.events import Loop
+from ...source.queries.arrays import are_declared
+from ...source.queries.loops.bodies import (
+    body_frame,
+    instead_of_pair,
+    paired_leaves,
+    pairs,
+    shown_shape,
+)
+from ...source.queries.loops.carries import structure_changed_at
+from ...source.queries.names import local_name, names_of
+from ...source.queries.structures.structure import described, difference
+from ...source.shapes.dims import differ
+from ...source.shapes.dtypes import is_weak, strong
+from ...source.shapes.shape import Partial
+from ...source.values import Constant, Data
 from .._rule import Rule
 
 if TYPE_CHECKING:
-    from ...source.events import Loop
     from ...source.facts import SourceFacts
     from ...source.shapes import Shape
-    from ...source.values import Data, Value
+    from ...source.values import Value
     from ...trace.facts import Facts
 
 _MISMATCH = re.compile(
@@ -143,9 +158,6 @@ def _structures(facts: Facts) -> str:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
     """Report carries that change for certain; list those that certainly keep their structure."""
-    from ...source.events import Loop
-    from ...source.queries.structures.structure import described
-
     kept: dict[ast.AST, set[str]] = {}
     for loop in facts.events(Loop):
         found = list(_changes(facts, loop))
@@ -164,10 +176,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
 
 
 def _changes(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
-    from ...source.queries.loops.bodies import instead_of_pair
-    from ...source.queries.loops.carries import structure_changed_at
-    from ...source.queries.structures.structure import difference
-
     if loop.kind == "scan" and instead_of_pair(loop.returned) is not None:
         return  # What is taken for its carry is none.
     changed = difference(loop.carry_in, loop.carry_out) or _lost(loop)
@@ -187,18 +195,12 @@ def _changes(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
 
 def _lost(loop: Loop) -> str | None:
     """What becomes of a carry that a body without a result hands on."""
-    from ...source.values import Constant, Data
-
     nothing = isinstance(loop.carry_out, Constant) and loop.carry_out.value is None
     is_simple = loop.kind in ("fori_loop", "while_loop") and isinstance(loop.carry_in, Data)
     return "a value becomes None" if nothing and is_simple else None
 
 
 def _changed_leaves(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
-    from ...source.queries.arrays import are_declared
-    from ...source.queries.loops.bodies import paired_leaves, pairs
-    from ...source.shapes.dims import differ
-
     initial = {id(inside): it for it, inside in pairs(loop.initial, loop.carry_in)}
     for before, after in paired_leaves(loop.carry_in, loop.carry_out):
         one, other = before.node.shape, after.node.shape
@@ -220,9 +222,6 @@ def _changed_leaves(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
 
 def _ends_otherwise(one: Shape, other: Shape) -> bool:
     """Whether two shapes, of which not all axes are known, differ in their last ones."""
-    from ...source.shapes.dims import differ
-    from ...source.shapes.shape import Partial
-
     ends = [it.trail if isinstance(it, Partial) else it or () for it in (one, other)]
     pairs = zip(*map(reversed, ends), strict=False)
     return any(differ(first, second) for first, second in pairs)
@@ -230,9 +229,6 @@ def _ends_otherwise(one: Shape, other: Shape) -> bool:
 
 def _changes_dtype(before: Data, after: Data, initial: Value | None) -> bool:
     """Whether the dtype changes; a number of Python's starts as whatever it becomes."""
-    from ...source.shapes.dtypes import is_weak, strong
-    from ...source.values import Data
-
     one, other = before.node.dtype, after.node.dtype
     if one is None or other is None or is_weak(one) or not isinstance(initial, Data):
         return False
@@ -264,9 +260,6 @@ def _is_counter(before: Data, names: set[str]) -> bool:
 def _changed_leaf(
     facts: SourceFacts, loop: Loop, before: Data, after: Data, grows: bool, narrows: bool = False
 ) -> Finding:
-    from ...source.queries.loops.bodies import body_frame, shown_shape
-    from ...source.queries.names import local_name, names_of
-
     first = before.node.inputs[0] if before.node.inputs else before.node
     starts = None if first.operation in ("parameter", "argument") else first.place
     given = f"{before.node.dtype or 'an array'} {shown_shape(before.node.shape)}"
@@ -293,8 +286,6 @@ def _changed_leaf(
 
 
 def _fix_of_first(before: Data, after: Data) -> str:
-    from ...source.queries.loops.bodies import shown_shape
-
     if before.node.shape == after.node.shape or after.node.shape is None:
         return f"start from {after.node.dtype}, or cast what the body returns"
     return (

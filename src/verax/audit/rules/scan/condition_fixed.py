@@ -6,21 +6,20 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity
+from ...source.events import Loop
+from ...source.graph import sources as all_sources
 from ...source.operations import COMPARISONS
+from ...source.queries.loops.bodies import behind, paired_leaves, pairs, returned_at
+from ...source.values import Data, nodes_of
 from .._rule import Rule
 
 if TYPE_CHECKING:
-    from ...source.events import Loop
     from ...source.facts import SourceFacts
     from ...source.graph import Node
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Conditions that are made of nothing that the carry holds."""
-    from ...source.events import Loop
-    from ...source.queries.loops.bodies import behind
-    from ...source.values import Data, nodes_of
-
     for loop in facts.events(Loop):
         test = loop.options.get("condition")
         if loop.kind != "while_loop" or not isinstance(test, Data) or loop.carry_in is None:
@@ -48,10 +47,6 @@ def _fixed_terms(
     facts: SourceFacts, loop: Loop, carried: set[Node], sources: set[Node]
 ) -> Iterator[Finding]:
     """Comparisons in a condition that read only parts of the carry which the body hands back."""
-    from ...source.graph import sources as all_sources
-    from ...source.queries.loops.bodies import paired_leaves, pairs, returned_at
-    from ...source.values import Data
-
     parts = list(pairs(loop.carry_in, loop.carry_out))
     if not all(isinstance(it, Data) for it, _ in parts):
         return  # The condition may read what is not known here.

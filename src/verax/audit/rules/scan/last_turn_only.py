@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
+from ...source.queries.lost.last_turn import last_turns
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Names that every turn of a loop gives a value that starts from the same."""
-    from ...source.queries.lost.last_turn import last_turns
-
     for it in last_turns(facts):
         current = f"every turn sets `{it.name}` anew, whatever it was after the turn before"
         fix = f"combine it with the turns before: `{it.name} = {it.name} | ...`"

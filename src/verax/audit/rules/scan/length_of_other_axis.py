@@ -6,6 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Severity
+from ...source.events import Fact
+from ...source.queries.loops.bodies import shown_shape
+from ...source.queries.loops.counters import bounds, indexed_axes, sizes_of
+from ...source.shapes import Size
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -67,10 +71,6 @@ def _is_counter(step: Step, index: Value) -> bool:
 
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Counters that stop at the size of one axis of an array, and index another one of it."""
-    from ...source.events import Fact
-    from ...source.queries.loops.bodies import shown_shape
-    from ...source.queries.loops.counters import bounds, indexed_axes
-
     known = bounds(facts)
     for fact in facts.events(Fact):
         if fact.kind != "indexed":
@@ -99,9 +99,6 @@ def _other_axis(array: Node, axis: int, limit: object) -> int | None:
 
     Only a size that is taken from the array itself says so: numbers may be equal by chance.
     """
-    from ...source.queries.loops.counters import sizes_of
-    from ...source.shapes import Size
-
     if not isinstance(limit, Size):
         return None
     sizes = sizes_of(array)

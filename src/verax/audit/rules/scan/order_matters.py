@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
+from ...source.events import Fact
+from ...source.queries.loops.associativity import is_not_associative
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,9 +16,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Functions whose result differs when three values are combined in another order."""
-    from ...source.events import Fact
-    from ...source.queries.loops.associativity import is_not_associative
-
     for fact in facts.events(Fact):
         if fact.kind != "associative scan":
             continue

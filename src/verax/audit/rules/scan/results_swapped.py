@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity
+from ...source.queries.loops.scan_results import mixed_up
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Parts that are asked of one result of a scan, and that only the other one has."""
-    from ...source.queries.loops.scan_results import mixed_up
-
     for mixed in mixed_up(facts):
         yield RULE.finding(
             mixed.taken_at,

@@ -7,10 +7,20 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity
+from ...source.classes import innermost_function
+from ...source.events import Loop
+from ...source.queries.loops.bodies import (
+    body_frame,
+    instead_of_pair,
+    leading_size,
+    returned_at,
+    shown_shape,
+)
+from ...source.shapes.dims import differ
+from ...source.values import Constant, leaves
 from .._rule import Rule
 
 if TYPE_CHECKING:
-    from ...source.events import Loop
     from ...source.facts import SourceFacts
     from ...source.values import Value
     from ...trace.facts import Facts
@@ -45,8 +55,6 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Report scans whose lengths disagree, and bodies that return no pair."""
-    from ...source.events import Loop
-
     for loop in facts.events(Loop):
         if loop.kind == "scan":
             yield from _lengths(facts, loop)
@@ -62,10 +70,6 @@ def _is_open(call: ast.AST) -> bool:
 
 
 def _lengths(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
-    from ...source.queries.loops.bodies import leading_size
-    from ...source.shapes.dims import differ
-    from ...source.values import Constant, leaves
-
     sizes = [
         (f"`{facts.name_of(leaf)}`", leading_size(leaf.node))
         for leaf in leaves(loop.xs or Constant(None))
@@ -97,21 +101,14 @@ def _lengths(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
 
 
 def _shown(size: object) -> str:
-    from ...source.queries.loops.bodies import shown_shape
-
     return shown_shape((size,)).strip("(),")  # type: ignore[arg-type]
 
 
 def _is_nothing(value: Value | None) -> bool:
-    from ...source.values import Constant
-
     return value is None or (isinstance(value, Constant) and value.value is None)
 
 
 def _no_pair(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
-    from ...source.classes import innermost_function
-    from ...source.queries.loops.bodies import body_frame, instead_of_pair, returned_at
-
     frame = body_frame(facts, loop)
     got = instead_of_pair(loop.returned)
     if innermost_function(loop.body) is None or frame is None or got is None or frame.yields:

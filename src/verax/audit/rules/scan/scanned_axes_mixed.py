@@ -6,6 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
+from ...source.axes import names_of
+from ...source.events import Loop
+from ...source.queries.arrays import array_in_words
+from ...source.queries.loops.scanned_rows import scans_over_rows
+from ...source.values import leaves
 from .._rule import Rule, Verdict
 from ..axis._clashes import clashes_at
 
@@ -37,10 +42,6 @@ _FIX = (
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Scans of arrays whose leading axes have different names."""
-    from ...source.axes import names_of
-    from ...source.events import Loop
-    from ...source.queries.arrays import array_in_words
-    from ...source.values import leaves
     from ...words import is_sequence
 
     yield from _rows(facts)
@@ -64,9 +65,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _rows(facts: SourceFacts) -> Iterator[Finding]:
     """Scans that cannot run, since they step over the axis that the carry has rows for."""
-    from ...source.queries.arrays import array_in_words
-    from ...source.queries.loops.scanned_rows import scans_over_rows
-
     for loop, scanned, carry in scans_over_rows(facts):
         yield RULE.finding(
             loop.place,

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Severity
+from ...source.events import Loop
+from ...source.queries.loops.bodies import behind, body_frame, named_at, paired_leaves
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -52,9 +54,6 @@ def _reader_inside(facts: Facts, step: Step, whole: Value) -> Step | None:
 
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Scanned arrays whose slices are unused, while the body reads one place of the array."""
-    from ...source.events import Loop
-    from ...source.queries.loops.bodies import behind, body_frame, named_at, paired_leaves
-
     for loop in facts.events(Loop):
         if loop.kind not in ("scan", "map") or loop.returned is None:
             continue

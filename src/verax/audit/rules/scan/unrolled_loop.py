@@ -6,11 +6,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Severity
+from ...source.events import Fact
+from ...source.queries.loops.bodies import behind, shown_shape
+from ...source.shapes import Size
+from ...source.shaping import length_of
+from ...source.values import Data, Sequence, leaves
 from ...words import is_sequence
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
-    from ...source.events import Fact
     from ...source.facts import SourceFacts
     from ...source.values import Value
     from ...trace.facts import Facts
@@ -44,8 +48,6 @@ _SHORTEST = 16
 
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Loops of Python's in traced code that hand something on from turn to turn."""
-    from ...source.events import Fact
-
     for fact in facts.events(Fact):
         if fact.kind != "loop" or not fact.data["region"].is_staged:
             continue
@@ -70,11 +72,6 @@ def _turns(fact: Fact) -> str | None:
     """How many turns a loop over numbers or over an array has, if they are many."""
     import ast
 
-    from ...source.queries.loops.bodies import shown_shape
-    from ...source.shapes import Size
-    from ...source.shaping import length_of
-    from ...source.values import Data, Sequence
-
     iterated: Value | None = fact.data["iterated"]
     is_range = isinstance(iterated, Sequence) and iterated.kind == "range"
     is_array = isinstance(iterated, Data) and bool(iterated.traced) and iterated.is_array
@@ -92,9 +89,6 @@ def _turns(fact: Fact) -> str | None:
 
 def _chains(old: Value, new: Value) -> bool:
     """Whether what a turn leaves is computed from what it found."""
-    from ...source.queries.loops.bodies import behind
-    from ...source.values import leaves
-
     found = {leaf.node for leaf in leaves(old)}
     return any(
         leaf.traced and leaf.node not in found and not found.isdisjoint(behind(leaf))

@@ -7,6 +7,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
+from ...source.queries.arrays import shape_in_words
+from ...source.queries.handing import handed_in_at, is_key
+from ...source.queries.loops.lanes import lanes_of, runs_inside_maps
+from ...source.text import text_of
+from ...source.values import Data
 from ...words import is_batch, words_of
 from .._rule import Rule, Verdict
 
@@ -62,8 +67,6 @@ def _assumptions(
     function: ast.AST, mapped: dict[str, str], over: str
 ) -> Iterator[tuple[ast.expr | ast.stmt, str, str]]:
     """Statements that name axis 0 of a mapped parameter after the batch."""
-    from ...source.text import text_of
-
     assigned = _assigned(function)
     for node in _own_nodes(function):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
@@ -165,10 +168,6 @@ _FIX = (
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Functions that run on one lane of a map, at any depth, and read its axis 0 as the batch."""
-    from ...source.queries.arrays import shape_in_words
-    from ...source.queries.loops.lanes import lanes_of, runs_inside_maps
-    from ...source.values import Data
-
     said: set[ast.AST] = set()
     for frame in runs_inside_maps(facts):
         lanes = {name: lane for name, lane in lanes_of(frame).items() if lane.lost_batch}
@@ -199,9 +198,6 @@ _DEVIATIONS = tuple(f"{of}.{name}" for of in ("jax.numpy", "ndarray") for name i
 
 def _deviations(facts: SourceFacts) -> Iterator[Finding]:
     """Deviations of the one number that a lane has: of a batch, before it was mapped."""
-    from ...source.queries.handing import handed_in_at, is_key
-    from ...source.values import Data
-
     for call in facts.calls(_DEVIATIONS):
         array = call.args[0] if call.args else None
         around = list(call.frame.region.chain()) if call.frame.region is not None else []

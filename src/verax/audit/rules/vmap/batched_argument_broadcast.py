@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.axes import names_of
+from ...source.queries.arrays import array_in_words
+from ...source.queries.loops.maps import applied_maps, mapped_axes, shared_arguments, summed_with
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -86,15 +89,6 @@ def _meets_lane(facts: Facts, step: Step, inner: Step, over: Axis) -> bool:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by the names of axes where a mapped function is called."""
-    from ...source.axes import names_of
-    from ...source.queries.arrays import array_in_words
-    from ...source.queries.loops.maps import (
-        applied_maps,
-        mapped_axes,
-        shared_arguments,
-        summed_with,
-    )
-
     for event in applied_maps(facts):
         over = next((name for _, _, name in mapped_axes(event) if name), "")
         own = {leaf.node for leaf, _, _ in mapped_axes(event)}

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.queries.gradients.summed_gradients import summed_gradients
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Sums over an axis of gradients of what each replica took the mean of."""
-    from ...source.queries.gradients.summed_gradients import summed_gradients
-
     for found in summed_gradients(facts):
         axis = found.fact.data["axes"][0]
         yield RULE.finding(

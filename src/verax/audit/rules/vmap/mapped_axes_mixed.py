@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
+from ...source.queries.arrays import array_in_words
+from ...source.queries.loops.maps import applied_maps, mapped_axes
 from ...words import is_batch
 from .._rule import Rule, Verdict
 from ..axis._clashes import clashes_at
@@ -49,9 +51,6 @@ _FIX = (
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Calls of mapped functions whose arguments are mapped along axes of different names."""
-    from ...source.queries.arrays import array_in_words
-    from ...source.queries.loops.maps import applied_maps, mapped_axes
-
     for event in applied_maps(facts):
         first: dict[str, str] = {}
         for leaf, axis, name in mapped_axes(event):

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity, Verified
+from ...source.queries.loops.in_axes import axes_written_at, fits, misfits
+from ...source.values import Function, Sequence
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -65,9 +67,6 @@ _OF_ARGUMENTS = (
 
 def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
     """Maps that cannot work, by what is known of the function and its arguments."""
-    from ...source.queries.loops.in_axes import axes_written_at, fits, misfits
-    from ...source.values import Function, Sequence
-
     for event, reason in misfits(facts):
         expected, fix = _OF_RESULTS if "out_axes" in reason else _OF_ARGUMENTS
         if "entries" in reason and "in_axes" in reason:

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.events import Fact
+from ...source.queries.training.replicas import own_quotient
+from ...source.values import Data, leaves
 from .._rule import Rule, Verdict
 from ._replicas import differing, is_mean, named_maps
 
@@ -74,10 +77,6 @@ def _is_own_count(value: Value, varying: set[Value]) -> bool:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, where the quotient and its count can be read."""
-    from ...source.events import Fact
-    from ...source.queries.training.replicas import own_quotient
-    from ...source.values import Data, leaves
-
     for fact in facts.events(Fact):
         if fact.kind != "collective" or fact.data["name"] != "pmean":
             continue

@@ -6,6 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Finding, Severity
+from ...source.library.collectives import DEVICES
+from ...source.queries.arrays import array_in_words
+from ...source.queries.loops.maps import applied_maps, is_called_for_real, mapped_axes
+from ...source.shapes import Size
+from ...source.shapes.dims import differ
 from ...words import words_of
 from .._rule import Rule
 
@@ -49,9 +54,6 @@ _FIX = (
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Arguments of `pmap` whose leading axis is named otherwise, or has a written length."""
-    from ...source.queries.arrays import array_in_words
-    from ...source.queries.loops.maps import applied_maps, mapped_axes
-
     for event in applied_maps(facts):
         if event.transformed.kind != "pmap":
             continue
@@ -73,11 +75,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _is_written(event: Applied, shape: Shape, axis: int) -> bool:
     """Whether a known call gives an axis of a length that no count of devices had a part in."""
-    from ...source.library.collectives import DEVICES
-    from ...source.queries.loops.maps import is_called_for_real
-    from ...source.shapes import Size
-    from ...source.shapes.dims import differ
-
     if not isinstance(shape, tuple) or not -len(shape) <= axis < len(shape):
         return False
     size: Dim = shape[axis]

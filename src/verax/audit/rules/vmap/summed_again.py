@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.events import Fact
+from ...source.queries.training.replicas import averaged_again, united_before
+from ...source.values import Data, leaves
 from .._rule import Rule, Verdict
 from ._replicas import differing, is_mean, named_maps
 
@@ -43,10 +46,6 @@ def check(facts: Facts) -> Iterator[Verdict]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Sums along an axis of what a collective has made the same there; means, divided again."""
-    from ...source.events import Fact
-    from ...source.queries.training.replicas import averaged_again, united_before
-    from ...source.values import Data, leaves
-
     for fact in facts.events(Fact):
         if fact.kind != "collective" or fact.data["name"] != "psum" or not fact.data["over"]:
             continue

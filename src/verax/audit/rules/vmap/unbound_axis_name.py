@@ -9,10 +9,14 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity, Verified
+from ...source.events import Fact
+from ...source.queries.blame import wrongly_called_at
+from ...source.queries.handing import handed_in_at
+from ...source.queries.loops.maps import bound_names, misnamed_maps
+from ...source.values import Constant
 from .._rule import Rule
 
 if TYPE_CHECKING:
-    from ...source.events import Fact
     from ...source.facts import SourceFacts
     from ...source.frame import Region
     from ...trace.facts import Facts
@@ -50,9 +54,6 @@ def _fix(name: str, bound: list[str]) -> str:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
     """Collectives over names that no map around them binds, where all maps are known."""
-    from ...source.events import Fact
-    from ...source.queries.loops.maps import misnamed_maps
-
     collectives = [
         fact
         for fact in facts.events(Fact)
@@ -91,11 +92,6 @@ def _misnamed(region: Region, name: str, inside: list[Fact]) -> Finding:
 
 
 def _unbound(facts: SourceFacts, fact: Fact) -> Iterator[Finding]:
-    from ...source.queries.blame import wrongly_called_at
-    from ...source.queries.handing import handed_in_at
-    from ...source.queries.loops.maps import bound_names
-    from ...source.values import Constant
-
     bound = bound_names(fact.frame)
     for name in fact.data["axes"] if bound is not None else ():
         if bound is None or name in bound:

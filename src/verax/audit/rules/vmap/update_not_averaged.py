@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.queries.training.replicas import own_updates
 from .._rule import Rule, Verdict
 from ._replicas import differing, named_maps, shared_by, steps_inside
 
@@ -70,8 +71,6 @@ def _update(step: Step, shared: Value, grad: Value, varying: set[Value]) -> Step
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, where the update of a mapped function can be read."""
-    from ...source.queries.training.replicas import own_updates
-
     for found in own_updates(facts):
         name, axis = found.name, found.region.axis_name
         over = f" over {axis}" if axis is not None else ""
