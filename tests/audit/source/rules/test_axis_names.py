@@ -56,7 +56,7 @@ def test_names_by_a_call_of_verax():
         pooled = x.mean(axis=1)
         return (pooled * mask).sum()
     """
-    assert found("AX001", program) == [7]
+    assert found("AX001", program) == [6, 7]
 
 
 def test_a_declaration_that_contradicts_what_is_known():

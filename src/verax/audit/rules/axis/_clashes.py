@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ...finding import Evidence, Finding, Place
 from ...source.events import Fact
 from ...source.queries.arrays import arrays_in_words, made_here
-from ...source.values import Data
+from ...source.queries.placing import placed_at
 from .._rule import Rule
 from ._paths import path_of
 
@@ -28,7 +27,6 @@ _KIND_OF = {
     **dict.fromkeys("set add dynamic_update_slice".split(), "update"),
     "axes": "declared",
 }
-_REDUCTIONS = frozenset(("mean", "var", "std", "sum", "max", "min", "median"))
 _HOW = {
     "elementwise": "are combined element by element",
     "contraction": "are summed against each other in a product",
@@ -40,6 +38,14 @@ _HOW = {
     "scanned": "are scanned together",
     "carry": "are the same axis of a loop's carry",
 }
+# Meetings of axes that got there on ways of their own.
+_PLACED = frozenset(("elementwise", "contraction", "concatenation", "update", "branch"))
+_DECIDED = "here is decided which axis is left, and where"
+
+
+def _meet_later(kind: str, place: Place) -> str:
+    """How axes meet, told at the place which decides that they do."""
+    return f"{_HOW[kind]} in line {place.line}, after what is decided here"
 
 
 @dataclass(frozen=True)
@@ -63,34 +69,24 @@ def clashes_read(facts: SourceFacts) -> Iterator[Read]:
         where: str = fact.data["where"]
         kind = where if where in _HOW else _KIND_OF.get(where.rpartition(".")[2], "elementwise")
         operands = fact.data["operands"]
-        place, evidence = fact.place, made_here(facts, operands)
-        reduced = _reduced_elsewhere(fact, operands)
-        if reduced is not None:
-            place, evidence = reduced, (Evidence("they meet here", fact.place), *evidence)
-        yield Read(
-            place,
+        evidence, cause = made_here(facts, operands), placed_at(fact)
+        read = Read(
+            fact.place,
             fact.data["names"],
             _HOW[kind],
             arrays_in_words(facts, operands),
-            evidence,
+            evidence if cause is None else (Evidence(_DECIDED, cause), *evidence),
         )
-
-
-def _reduced_elsewhere(fact: Fact, operands: list[Any]) -> Place | None:
-    """Where a function reduced one operand from the other, over axes that do not fit here."""
-    arrays = [it.node for it in operands if isinstance(it, Data)]
-    for one, other in itertools.permutations(arrays, 2):
-        for node in one.ancestors():
-            name = node.operation.rpartition(".")[2]
-            if name in _REDUCTIONS and node.inputs and node.inputs[0] is other:
-                return node.place if node.frame is not fact.frame else None
-    return None
+        yield read
+        if cause is not None:
+            yield replace(read, place=cause, how=_meet_later(kind, fact.place))
 
 
 def clashes_at(
     facts: Facts, rule: Rule, kinds: set[str], expected: str, fix: str
 ) -> Iterator[Finding]:
     """A finding for each place where names of these kinds meet; one a line of code."""
+    from ...trace.axes.placing import placed_by
     from ...trace.describe import tensor_of
 
     said: set[Any] = set()
@@ -104,13 +100,21 @@ def clashes_at(
         one, other = clash.first_name, clash.second_name
         tensors = (tensor_of(facts, it.value) for it in (clash.first, clash.second))
         shapes = " and ".join(dict.fromkeys(map(str, tensors)))
-        yield rule.finding(
-            place,
-            current=f"axes {one} and {other} {_HOW[clash.where]}: {shapes}",
-            expected=expected.format(one=one, other=other),
-            fix=fix.format(one=one, other=other),
-            evidence=_both_paths(facts, clash),
-        )
+        evidence = _both_paths(facts, clash)
+        step = placed_by(facts.axes, clash) if clash.where in _PLACED else None
+        cause = facts.place(step) if step is not None and facts.is_users(step) else None
+        told = [(place, _HOW[clash.where])]
+        if cause is not None:
+            evidence = (Evidence(_DECIDED, cause), *evidence)
+            told.append((cause, _meet_later(clash.where, place)))
+        for where, how in told:
+            yield rule.finding(
+                where,
+                current=f"axes {one} and {other} {how}: {shapes}",
+                expected=expected.format(one=one, other=other),
+                fix=fix.format(one=one, other=other),
+                evidence=evidence,
+            )
 
 
 def _both_paths(facts: Facts, clash: Clash) -> Any:

@@ -66,7 +66,8 @@ RULE = Rule(
     explanation="""\
 Follows every declared axis through the program and reports where an operation pairs two of them:
 adding a `(batch, time)` array to a `(time, feat)` one, contracting time against hidden units,
-joining arrays whose other axes disagree.
+joining arrays whose other axes disagree. Where a `vmap`, a reduction or a transposition elsewhere
+put one of them there, that line is reported as well: the fix may belong there.
 
 JAX only compares sizes. Where two axes happen to have the same size, or broadcasting makes them
 fit, such an operation runs and computes something else than what was meant.

@@ -62,6 +62,8 @@ class AxisAnalysis:
     reshuffles: list[Reshuffle] = field(default_factory=list[Reshuffle])
     # The axis that a `vmap` maps or a `scan` runs over.
     over: dict[Step, Axis] = field(default_factory=dict[Step, Axis])
+    # The `vmap` or `scan` that takes an axis away, by the share of each value that its body gets.
+    entered: dict[Value, Step] = field(default_factory=dict[Value, Step])
     declared: dict[str, Axis] = field(default_factory=dict[str, Axis])
 
     # --- for rules and sections
@@ -190,6 +192,7 @@ def _scanned(analysis: AxisAnalysis, step: Step, loop: Loop) -> None:
         if scanned is not first:
             analysis.join(step, "scanned", (first, 0), (scanned, 0))
         analysis.axes[part] = analysis.of(scanned)[1:]
+        analysis.entered[part] = step
         for index in range(len(part.shape)):
             analysis.follow(part, index, scanned, index + 1)
     analysis.over[step] = over
@@ -216,6 +219,7 @@ def _map(analysis: AxisAnalysis, step: Step) -> None:
             first, _, first_axis = mapping.mapped[0]
             analysis.join(step, "mapped", (first, first_axis), (outer, axis))
         analysis.axes[inner] = (*axes[:axis], *axes[axis + 1 :])
+        analysis.entered[inner] = step
         for index in range(len(inner.shape)):
             analysis.follow(inner, index, outer, index + (index >= axis))
     analysis.over[step] = over

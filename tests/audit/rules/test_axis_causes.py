@@ -1,0 +1,58 @@
+"""Axes that meet far from where one of them was put into the other's place: both are told."""
+
+from textwrap import dedent
+
+from .claims import assert_claims
+
+AXES = """
+AXES = {"costs": "chain draw", "prices": "chain", "tolls": "draw"}
+
+def inputs():
+    return jnp.ones((4, 4)), jnp.ones(4), jnp.ones(4)
+"""
+
+
+def test_a_map_that_puts_its_lanes_in_front():
+    program = """
+    def entry(costs, prices, tolls):
+        sorted_draws = jax.vmap(jnp.sort, in_axes=1)(costs)  # AX001
+        logs = jnp.log1p(sorted_draws)
+        scaled = 2.0 * logs
+        return scaled - costs  # AX001
+    """
+    assert_claims("axis", dedent(program) + AXES)
+
+
+def test_a_mapped_function_gets_the_wrong_axis():
+    program = """
+    def weighed(row, prices):
+        worth = row * prices  # AX001
+        return worth.sum()
+
+    def entry(costs, prices, tolls):
+        return jax.vmap(weighed, in_axes=(0, None))(costs, prices).sum()  # AX001
+    """
+    assert_claims("axis", dedent(program) + AXES)
+
+
+def test_a_reduction_in_a_helper_leaves_the_wrong_axis():
+    program = """
+    def per_chain(costs):
+        return costs.mean(axis=0)  # AX001
+
+    def entry(costs, prices, tolls):
+        dearest = costs.max(axis=1)
+        gap = per_chain(costs) - prices  # AX001
+        return gap + dearest
+    """
+    assert_claims("axis", dedent(program) + AXES)
+
+
+def test_what_has_too_few_axes_is_aligned_where_it_meets():
+    program = """
+    def entry(costs, prices, tolls):
+        worst = costs.max(axis=1)
+        late = worst > prices
+        return jnp.where(late, 0.0, costs), jnp.where(late[None, :], 0.0, costs)  # AX001
+    """
+    assert_claims("axis", dedent(program) + AXES)

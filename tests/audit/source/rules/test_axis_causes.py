@@ -1,0 +1,112 @@
+"""Axes that meet far from where one of them was put into the other's place: both are told."""
+
+from textwrap import dedent
+
+from .reading import found
+
+ROLLOUT = """
+AXES = {"costs": "chain draw", "prices": "chain", "tolls": "draw"}
+
+def inputs():
+    return jnp.ones((4, 4)), jnp.ones(4), jnp.ones(4)
+"""
+
+
+def test_a_map_that_was_made_for_another_layout():
+    program = """
+    def make(score):
+        scores = jax.vmap(score, in_axes=1)
+
+        def total(costs, prices):
+            paid = jnp.sqrt(scores(costs))
+            raised = paid + 1.0
+            return raised * prices
+
+        return total
+
+    def entry(costs, prices, tolls):
+        return make(jnp.max)(costs, prices).sum()
+    """
+    assert found("AX001", dedent(program) + ROLLOUT) == [2, 7]
+
+
+def test_a_mapped_function_gets_the_wrong_axis():
+    program = """
+    def weighed(row, prices):
+        worth = row * prices
+        return worth.sum()
+
+    def entry(costs, prices, tolls):
+        mapped = jax.vmap(weighed, in_axes=(0, None))
+        return mapped(costs, prices).sum()
+    """
+    assert found("AX001", dedent(program) + ROLLOUT) == [2, 6]
+
+
+def test_a_reduction_in_a_helper_leaves_the_wrong_axis():
+    program = """
+    def per_chain(costs):
+        return costs.mean(axis=0)
+
+    def entry(costs, prices, tolls):
+        dearest = costs.max(axis=1)
+        gap = per_chain(costs) - prices
+        return gap.sum() + dearest.sum()
+    """
+    assert found("AX001", dedent(program) + ROLLOUT) == [2, 6]
+
+
+def test_a_transposition_that_is_forgotten():
+    program = """
+    def entry(costs, prices, tolls):
+        by_draw = jnp.swapaxes(costs, 0, 1)
+        logs = jnp.log1p(by_draw)
+        scaled = 2.0 * logs
+        return jnp.where(costs > 0, scaled, 0.0)
+    """
+    assert found("AX001", dedent(program) + ROLLOUT) == [2, 5]
+
+
+def test_what_has_too_few_axes_is_aligned_where_it_meets():
+    program = """
+    def entry(costs, prices, tolls):
+        worst = costs.max(axis=1)
+        late = worst > prices
+        return jnp.where(late, 0.0, costs)
+    """
+    assert found("AX001", dedent(program) + ROLLOUT) == [4]
+
+
+def test_statistics_of_a_value_that_they_are_taken_from():
+    program = """
+    def centre(costs):
+        return costs.mean(axis=1)
+
+    def entry(costs, prices, tolls):
+        mean = centre(costs)
+        return (costs - mean).sum()
+    """
+    assert found("AX001", dedent(program) + ROLLOUT) == [2, 6]
+
+
+def test_an_alignment_in_the_same_line_is_the_cause():
+    program = """
+    def entry(costs, prices, tolls):
+        worst = costs.max(axis=1)
+        late = worst > prices
+        return jnp.where(late[None, :], 0.0, costs)
+    """
+    assert found("AX001", dedent(program) + ROLLOUT) == [4]
+
+
+def test_axes_that_are_reduced_and_mapped_as_they_should():
+    program = """
+    def per_draw(costs):
+        return costs.mean(axis=0)
+
+    def entry(costs, prices, tolls):
+        columns = jax.vmap(jnp.sum, in_axes=1)(costs)
+        rows = jax.vmap(lambda row: row * tolls)(costs)
+        return (per_draw(costs) - columns * tolls) + rows.sum(axis=1) @ costs
+    """
+    assert found("AX001", dedent(program) + ROLLOUT) == []
