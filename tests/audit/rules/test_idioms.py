@@ -130,7 +130,16 @@ def reference_of_one(envs):
 PIXELS = jnp.zeros((4, 4), jnp.uint8)
 DONE = jnp.zeros((6, 3), bool)
 
+
+def counts_back_by_the_number_of_rows(signals):
+    def back(i, level):
+        return 0.9 * level + signals[:, signals.shape[0] - 1 - i]
+
+    return lax.fori_loop(0, signals.shape[0], back, jnp.zeros(signals.shape[0]))
+
+
 PROGRAMS = [
+    (counts_back_by_the_number_of_rows, (array(3, 8),), {"signals": "row time"}, "SC004"),
     (
         weights_in_other_order,
         (array(5, 5, 3), array(5, 5)),

@@ -275,7 +275,24 @@ STATE = EnvState(array(4, 2), jnp.zeros(4, jnp.int32), jax.random.split(KEY, 4))
 PROJECTIONS = {name: array(12, 12) for name in "qkv"}
 IMAGE = jnp.zeros((2, 8, 8, 3), jnp.uint8)
 
+
+def returns_written_into_an_array(rewards, dones):
+    def back(i, state):
+        total, out = state
+        t = rewards.shape[1] - 1 - i
+        total = rewards[:, t] + 0.9 * (1.0 - dones[:, t]) * total
+        return total, out.at[:, t].set(total)
+
+    start = (jnp.zeros(rewards.shape[0]), jnp.zeros_like(rewards))
+    return lax.fori_loop(0, rewards.shape[1], back, start)[1]
+
+
 PROGRAMS = [
+    (
+        returns_written_into_an_array,
+        (array(4, 9), jnp.zeros((4, 9))),
+        {"rewards": "env time", "dones": "env time"},
+    ),
     (contrastive, (array(8, 16), array(8, 16)), {"a": "batch dim", "b": "batch dim"}),
     (attention, (array(2, 8, 12), PROJECTIONS), {"x": "batch time feat"}),
     (accumulated_gradients, (array(6, 4, 3), array(3, 2)), {"x": "batch time feat"}),

@@ -342,3 +342,16 @@ def test_named_dimensions_have_the_size_of_their_axis(program, names):
     # All sizes but those of the products' own axis come from the input, and are recognised.
     known = [label for label in facts.axes.names(out) if label]
     assert len(known) == sum(size % 13 != 0 and size != 1 for size in out.shape)
+
+
+def test_a_window_that_is_weighed_by_a_kernel_is_no_clash():
+    def convolve(x, kernel, start):
+        window = jax.lax.dynamic_slice_in_dim(x, start, 3)
+        return jnp.einsum("tf,tf->f", window, kernel)
+
+    names = {"x": "time feat", "kernel": "width feat", "start": ""}
+    shapes = [jax.ShapeDtypeStruct(it, jnp.float32) for it in ((7, 5), (3, 5))]
+    traced = trace(convolve, [*shapes, jax.ShapeDtypeStruct((), jnp.int32)], {})
+    assert not Facts(traced, names, None).axes.clashes
+    whole = trace(lambda x, kernel: x * kernel, [shapes[1], shapes[1]], {})
+    assert len(Facts(whole, {"x": "time feat", "kernel": "width feat"}, None).axes.clashes) == 1

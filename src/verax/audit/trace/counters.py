@@ -30,6 +30,13 @@ def stride(
 
 def counter_behind(index: Value) -> tuple[Step, Value] | None:
     """The loop and its carry or slice that an index is, past casts and JAX's own `i + n`."""
+    index = _plain(index)
+    step = index.producer
+    return (step, index) if step is not None and isinstance(step.detail, Loop) else None
+
+
+def _plain(index: Value) -> Value:
+    """An index without the casts around it, and without what JAX does to negative ones."""
     while index.producer is not None and index.producer.kind == "operation":
         step = index.producer
         if step.primitive in ("convert_element_type", "squeeze", "reshape", "broadcast_in_dim"):
@@ -37,9 +44,16 @@ def counter_behind(index: Value) -> tuple[Step, Value] | None:
         elif step.primitive == "select_n" and len(step.inputs) == 3:
             index = step.inputs[1]  # The other case is for negative indices.
         else:
-            return None
-    step = index.producer
-    return (step, index) if step is not None and isinstance(step.detail, Loop) else None
+            break
+    return index
+
+
+def mirrored(index: Value, last: int) -> Value | None:
+    """What is counted where an index is `last - i`."""
+    step = _plain(index).producer
+    if step is None or step.primitive != "sub" or Numbers().constant(step.inputs[0]) != last:
+        return None
+    return step.inputs[1]
 
 
 def last_of(index: Value) -> int | None:

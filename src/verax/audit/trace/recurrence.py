@@ -18,7 +18,9 @@ class Feedback(StrEnum):
 
     UNCHANGED = "unchanged"
     RENEWED = "renewed"  # does not depend on it
-    ACCUMULATED = "accumulated"  # the last value, plus something that does not depend on it
+    ACCUMULATED = (
+        "accumulated"  # the last value, with something added or written that does not depend on it
+    )
     RECURRENT = "recurrent"
 
 
@@ -29,6 +31,9 @@ def trains(step: Step) -> bool:
 
 # Steps that neither change a value's size nor its part in a sum.
 _TRANSPARENT = {"convert_element_type", "copy", "reshape", "squeeze", "broadcast_in_dim"}
+
+# They write something into an array, and leave the rest of it what it was.
+_WRITES = {"dynamic_update_slice", "scatter", "scatter-add"}
 
 
 def feedback(variation: Variation, step: Step, index: int) -> Feedback:
@@ -71,6 +76,9 @@ def _is_sum(value: Value, carry: Value, reached: set[Value]) -> bool:
         dependent = [it for it in step.inputs if it in reached]
         if len(dependent) != 1:
             return False
+        if step.primitive in _WRITES and dependent[0] is step.inputs[0]:
+            value = dependent[0]
+            continue
         added = step.primitive in ("add", "add_any", "sub") and not (
             step.primitive == "sub" and dependent[0] is step.inputs[1]
         )

@@ -88,3 +88,93 @@ def test_a_key_that_a_callee_adds_to_the_carry():
     run(jnp.ones((5, 2)))
     """
     assert found("SC201", program) == [3]
+
+
+BACKGROUND = """
+    class Background(NamedTuple):
+        level: jax.Array
+        age: jax.Array
+
+    def first(frame):
+        return Background(frame, jnp.zeros(()))
+
+    def watch(frames):
+        def step(background, frame):
+            level = 0.9 * background.level + 0.1 * frame
+            return Background(level.astype(background.level.dtype), background.age + 1.0), None
+
+        return lax.scan(step, first(frames[0]), frames)
+
+    watch(jnp.ones((5, 4), jnp.uint8))
+"""
+
+
+def test_what_is_put_into_the_carry_by_another_function_is_mended_there():
+    assert found("SC301", BACKGROUND) == [6]
+    floats = BACKGROUND.replace("Background(frame,", "Background(frame.astype(jnp.float32),")
+    assert found("SC301", floats) == []
+
+
+def test_what_is_taken_and_put_into_the_carry_in_one_place_is_mended_there():
+    program = """
+        def watch(frames):
+            def step(carry, frame):
+                level, age = carry
+                return ((0.9 * level + 0.1 * frame).astype(level.dtype), age + 1), None
+
+            start = frames[0]
+            return lax.scan(
+                step,
+                (start, 0),
+                frames,
+            )
+
+        watch(jnp.ones((5, 4), jnp.uint8))
+    """
+    assert found("SC301", program) == [6]
+
+
+SEARCH = """
+    def search(cost, x):
+        def attempt(state):
+            i, step = state
+            return i + 1, 0.5 * step
+
+        start = (0, jnp.int32(1))
+        return lax.while_loop(lambda state: cost(x - state[1]) > 0, attempt, start)
+
+    search(jnp.sum, jnp.ones(3))
+"""
+
+
+def test_the_size_of_a_step_is_no_counter():
+    assert found("SC201", SEARCH) == [6]
+    assert found("SC201", SEARCH.replace("int32(1)", "float32(1)")) == []
+
+
+COARSEN = """
+    def coarsen(spins):
+        def level(i, state):
+            spins, energy = state
+            energy = energy + jnp.sum(spins)
+            return spins.reshape(-1, 2).sum(axis=1), energy
+
+        return lax.fori_loop(0, 3, level, (spins, 0.0))
+
+    def main(spins):
+        return coarsen(spins.reshape(spins.shape[0]))
+"""
+
+
+def test_half_of_a_size_is_another_size():
+    assert found("SC201", COARSEN) == [5]
+    assert found("SC201", COARSEN.replace(".reshape(-1, 2)", ".reshape(-1, 1)")) == []
+
+
+def test_numbers_that_are_chosen_from_a_list_have_a_size():
+    drawn = """
+        rng = np.random.default_rng(0)
+        jnp.zeros(7) + rng.choice([-1.0, 1.0], size=16)
+    """
+    assert found("AX201", drawn) == [2]
+    assert found("AX201", drawn.replace("size=16", "size=7")) == []

@@ -154,3 +154,10 @@ def test_derived_sizes_survive_pickling():
     assert isinstance(half, Size)
     assert substitute(half, {"n": 9}) == 4
     assert substitute(half, {"n": mul(m, 2)}) == m
+
+
+def test_a_share_differs_from_the_whole():
+    assert differ(n, floordiv(n, 2))
+    assert differ(floordiv(add(n, m), 3), add(n, m))
+    assert not differ(n, floordiv(n, m))
+    assert not differ(n, floordiv(m, 2))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.events import Fact
-from ...source.queries.loops.counters import indexed_axes
+from ...source.queries.loops.accesses import indexed_axes
 from ...source.queries.numbers.integers import Integers
 from ...source.queries.numbers.outside import outside
 from ...source.shapes.shape import size_of

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ...finding import Confidence, Engine, Evidence, Place, Severity
 from ...source.events import Loop
 from ...source.queries.loops.bodies import paired_leaves
+from ...source.queries.loops.carries import begun_at
 from ...source.shapes.dtypes import is_float, is_integer
 from .._rule import Rule, Verdict
 
@@ -103,12 +104,10 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
             cast = _cast(after.node, before.node)
             if cast is None:
                 continue
-            first = before.node.inputs[0] if before.node.inputs else before.node
-            starts = None if first.operation in ("parameter", "argument") else first.place
             here = cast.place or loop.place
             dtype = cast.inputs[0].dtype
             yield RULE.finding(
-                starts or here,
+                begun_at(loop, before) or here,
                 current=f"the carry starts as {before.node.dtype}, so that each iteration cuts "
                 f"its {dtype} update towards zero",
                 expected="a carry of the dtype that its update has",

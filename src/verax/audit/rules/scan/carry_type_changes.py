@@ -18,7 +18,7 @@ from ...source.queries.loops.bodies import (
     pairs,
     shown_shape,
 )
-from ...source.queries.loops.carries import structure_changed_at
+from ...source.queries.loops.carries import begun_at, structure_changed_at
 from ...source.queries.names import local_name, names_of
 from ...source.queries.structures.structure import described, difference
 from ...source.shapes.dims import differ
@@ -251,8 +251,13 @@ def _narrows(before: Data, after: Data) -> bool:
 _COUNTERS = frozenset("count counts counter step steps index idx cursor iteration episodes".split())
 
 
-def _is_counter(before: Data, names: set[str]) -> bool:
-    """Whether a number is called a counter: it starts as an integer because it is one."""
+def _is_counter(before: Data, after: Data, names: set[str]) -> bool:
+    """Whether a number is called a counter: it starts as an integer because it is one.
+
+    What is multiplied in each turn counts nothing: the size of a step is one that has a fraction.
+    """
+    if after.node.operation in ("*", "/", "**"):
+        return False
     words = {word for name in names for word in re.split(r"\W+", name)[-1].lower().split("_")}
     return str(before.node.dtype).lstrip("~u").startswith("int") and not words.isdisjoint(_COUNTERS)
 
@@ -260,14 +265,13 @@ def _is_counter(before: Data, names: set[str]) -> bool:
 def _changed_leaf(
     facts: SourceFacts, loop: Loop, before: Data, after: Data, grows: bool, narrows: bool = False
 ) -> Finding:
-    first = before.node.inputs[0] if before.node.inputs else before.node
-    starts = None if first.operation in ("parameter", "argument") else first.place
+    starts = begun_at(loop, before)
     given = f"{before.node.dtype or 'an array'} {shown_shape(before.node.shape)}"
     handed_on = f"{after.node.dtype or 'one'} {shown_shape(after.node.shape)}"
     body = body_frame(facts, loop)
     name = local_name(facts, body, before, after)
     names = names_of(facts, before.node, body) | names_of(facts, after.node, body)
-    narrows = narrows or _is_counter(before, names)
+    narrows = narrows or _is_counter(before, after, names)
     found = _Mismatch(name, given, handed_on, starts, after.node.place, grows)
     evidence = (
         Evidence(f"enters as {given}", starts),

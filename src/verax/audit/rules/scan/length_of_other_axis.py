@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Severity
-from ...source.events import Fact
+from ...source.queries.loops.accesses import accesses
 from ...source.queries.loops.bodies import shown_shape
-from ...source.queries.loops.counters import bounds, indexed_axes, sizes_of
+from ...source.queries.loops.counters import bounds, sizes_of, turn_of
 from ...source.shapes import Size
 from .._rule import Rule, Verdict
 
@@ -52,44 +52,49 @@ def _indexed_by_counter(step: Step) -> Iterator[tuple[Value, int]]:
         if inner.primitive == "dynamic_slice":
             array, *starts = inner.inputs
             for axis, start in enumerate(starts):
-                if _is_counter(step, start) and inner.outputs[0].shape[axis] == 1:
+                window = inner.outputs[0].shape[axis]
+                if array.shape[axis] - window + 1 != step.detail.length and _counts(step, start):
                     yield array, axis
         elif inner.primitive == "gather":
             array, indices = inner.inputs[:2]
             mapped = inner.params["dimension_numbers"].start_index_map
-            if len(mapped) == 1 and _is_counter(step, indices):
+            if len(mapped) == 1 and _counts(step, indices):
                 yield array, mapped[0]
 
 
-def _is_counter(step: Step, index: Value) -> bool:
-    """Whether an index is the number of a loop's iteration."""
-    from ...trace.counters import counter_behind, last_of
+def _counts(step: Step, index: Value) -> bool:
+    """Whether an index is the number of a loop's iteration, counted from either end."""
+    from ...trace.counters import counter_behind, last_of, mirrored
 
-    found = counter_behind(index)
-    return found is not None and found[0] is step and last_of(index) == step.detail.length - 1
+    last = step.detail.length - 1
+    for way in (index, mirrored(index, last)):
+        found = counter_behind(way) if way is not None else None
+        if way is not None and found is not None and found[0] is step and last_of(way) == last:
+            return True
+    return False
 
 
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Counters that stop at the size of one axis of an array, and index another one of it."""
     known = bounds(facts)
-    for fact in facts.events(Fact):
-        if fact.kind != "indexed":
-            continue
-        array = fact.data["base"].node
-        taken = {axis for axis, _ in indexed_axes(fact.data["index"])}
-        for axis, index in indexed_axes(fact.data["index"]):
-            bound = known.get(index)
-            other = _other_axis(array, axis, bound.limit) if bound is not None else None
+    for access in accesses(facts) if known else ():
+        taken = {axis for axis, _ in access.positions}
+        for axis, index in access.positions:
+            bound = turn_of(index, known)
+            other = _other_axis(access.array.node, axis, bound.limit) if bound else None
             if bound is None or other is None or other in taken:
                 continue  # `a[i, j]` of a square matrix: it has one size.
-            name = facts.name_of(fact.data["base"])
+            name = facts.name_of(access.array)
             yield RULE.finding(
-                bound.place,
+                bound.length_at,
                 current=f"the loop runs {shown_shape((bound.limit,)).strip('(),')} times, the size "
                 f"of axis {other} of {name}, and its counter indexes axis {axis} of it",
                 expected=f"the loop runs once for each element of axis {axis}",
                 fix=f"take the length from the axis that is indexed: `.shape[{axis}]`",
-                evidence=(Evidence("indexed here", fact.place),),
+                evidence=(
+                    Evidence("indexed here", access.event.place),
+                    Evidence("the loop is here", bound.place),
+                ),
                 engine=Engine.SOURCE,
             )
 
@@ -102,8 +107,9 @@ def _other_axis(array: Node, axis: int, limit: object) -> int | None:
     if not isinstance(limit, Size):
         return None
     sizes = sizes_of(array)
-    if axis < len(sizes) and sizes[axis] == limit:
-        return None
+    own = sizes[axis] if axis < len(sizes) else None
+    if isinstance(own, Size) and not limit.symbols.isdisjoint(own.symbols):
+        return None  # There is one more of them, or twice as many.
     return next((number for number, size in enumerate(sizes) if size == limit), None)
 
 

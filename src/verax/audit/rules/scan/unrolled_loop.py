@@ -74,8 +74,7 @@ def _turns(fact: Fact) -> str | None:
 
     iterated: Value | None = fact.data["iterated"]
     is_range = isinstance(iterated, Sequence) and iterated.kind == "range"
-    is_array = isinstance(iterated, Data) and bool(iterated.traced) and iterated.is_array
-    if iterated is None or not (is_range or is_array):
+    if iterated is None or not (is_range or _goes_through_arrays(iterated)):
         return None
     length = length_of(iterated)
     if isinstance(length, int):
@@ -85,6 +84,24 @@ def _turns(fact: Fact) -> str | None:
     if isinstance(length, Size) and isinstance(target, ast.Name) and is_sequence(target.id):
         return shown_shape((length,)).strip("(),")
     return None
+
+
+def _goes_through_arrays(iterated: Value) -> bool:
+    """Whether a loop goes through the rows of tracers, with `zip`, `enumerate` and so on or not.
+
+    An array of Python's is gone through as well, if a tracer comes along.
+    """
+    if isinstance(iterated, Data):
+        return bool(iterated.traced) and iterated.is_array
+    if not isinstance(iterated, Sequence) or iterated.items is not None or not iterated.element:
+        return False
+    rows = [it for it in leaves(iterated.element) if it.node.operation != "counter"]
+    return any(map(_is_row, rows)) and all(_is_row(it) or it.traced is False for it in rows)
+
+
+def _is_row(value: Data) -> bool:
+    """Whether something is one of the rows of a tracer, as a loop comes by them."""
+    return bool(value.traced) and value.is_array and value.node.operation == "element"
 
 
 def _chains(old: Value, new: Value) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..events import Call
 from ..shapes import lookup
+from ..shapes.semantics.creating import contents
 from ..shapes.semantics.elsewhere import DISTRIBUTIONS
 from ..shapes.shape import Shape, known
 from ..shaping import array_function, array_method, described, shape_from
@@ -135,11 +136,11 @@ def _generated(
 
 def _of_chosen(result: Data, among: Value, size: Shape) -> None:
     """The shape of what is chosen among numbers, or among the rows of an array."""
-    whole, lead = described(among), known(size)
-    rows = known(whole.shape)
+    shape, dtype = contents(described(among))
+    rows, lead = known(shape), known(size)
     if rows is not None and lead is not None:
         result.node.shape = (*lead, *rows[1:])
-        result.node.dtype = whole.dtype if rows else "int64"
+        result.node.dtype = dtype if rows else "int64"
 
 
 @handles_method("item", "tolist", "__float__", "__int__", "__bool__", "__index__", "tobytes")

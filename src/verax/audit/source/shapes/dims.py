@@ -232,7 +232,19 @@ def _differ(a: int | Size, b: int | Size) -> bool:
     difference = sub(a, b)
     if difference is None:
         return False
+    if _is_share(a, b) or _is_share(b, a):
+        return True
     factors = terms_of(difference)
     signs = {factor > 0 for factor in factors.values()}
     # A number is not "in general" different from a symbol: nothing is said of n and 0.
     return len(signs) == 1 and (type(a) is type(b) or () in factors)
+
+
+def _is_share(part: int | Size, whole: int | Size) -> bool:
+    """Whether a size is a half, a third … of another one: they are equal only if there is none."""
+    monomial, factor = part.terms[0] if isinstance(part, Size) else ((), 0)
+    name = monomial[0] if len(monomial) == 1 and factor == 1 else None
+    if not isinstance(name, Derived) or part != symbol(name) or name.operation != "//":
+        return False
+    divisor = name.operands[1]
+    return name.operands[0] == whole and type(divisor) is int and divisor > 1

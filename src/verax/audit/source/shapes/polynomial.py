@@ -25,6 +25,11 @@ class Size:
     def __hash__(self) -> int:
         return self._hash
 
+    @property
+    def symbols(self) -> frozenset[str]:
+        """The names that occur in it."""
+        return frozenset(name for monomial, _ in self.terms for name in monomial)
+
     def __repr__(self) -> str:
         return show(self)
 

@@ -100,6 +100,10 @@ class AxisAnalysis:
     ) -> Axis:
         """Two dimensions meet."""
         (first, i), (second, j) = a, b
+        names = {self.of(first)[i].label, self.of(second)[j].label} - {""}
+        weighed = step is not None and step.primitive in ("dot_general", "mul")
+        if weighed and len(names) == 2 and self._is_window(*a) != self._is_window(*b):
+            return Axis(lost=True)
         return self.meeting.join(
             step,
             where,
@@ -112,6 +116,23 @@ class AxisAnalysis:
     def follow(self, made: Value, index: int, source: Value, source_index: int) -> None:
         """Remember that a dimension continues another."""
         self.came_from.setdefault((made, index), (source, source_index))
+
+    def _is_window(self, value: Value, index: int) -> bool:
+        """Whether a dimension is a stretch of a longer one, from a position that is computed.
+
+        Its elements are told by where they are in the window: it is weighed by a kernel, the axis
+        of which has a name of its own.
+        """
+        at = (value, index)
+        for _ in range(16):
+            source = self.came_from.get(at)
+            if source is None:
+                break
+            if source[0].shape[source[1]] != value.shape[index]:
+                step = at[0].producer
+                return step is not None and step.primitive == "dynamic_slice"
+            at = source
+        return False
 
     # --- the walk
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...classes import all_fields
 from ...events import Event, Loop, Mutation
-from ...values import Constant, Instance, Mapping, Sequence, Value
+from ...values import Constant, Data, Instance, Mapping, Sequence, Value
 from ..structures.structure import parts_of, way_to_difference
 from .bodies import returned_at
 
@@ -42,6 +42,39 @@ def structure_changed_at(facts: SourceFacts, loop: Loop) -> Place:
         if displayed is not None:
             return displayed.place
     return returned_at(facts, loop) or loop.place
+
+
+# Nothing is made there: something that was there before is named or taken apart.
+_TAKEN = frozenset(("parameter", "argument", "item", "field", "element"))
+
+
+def begun_at(loop: Loop, before: Data) -> Place | None:
+    """Where a part of a loop's carry is made that it starts with.
+
+    A function that puts into the carry what its caller took from something else makes it.
+    """
+    first = before.node.inputs[0] if before.node.inputs else before.node
+    is_given = first.operation in ("parameter", "argument")
+    written = _put_in(loop.initial, loop.carry_in, before) if first.operation in _TAKEN else None
+    if written is not None and (is_given or written.frame is not first.frame):
+        return written.place
+    return None if is_given else first.place
+
+
+def _put_in(
+    initial: Value | None, inside: Value | None, leaf: Data, depth: int = 0
+) -> Event | None:
+    """The expression for a leaf in the innermost container that is written with its parts."""
+    if initial is None or inside is None or depth > 12:
+        return None
+    own = parts_of(initial)
+    for key, part in parts_of(inside).items():
+        if part is leaf:
+            return _written(initial, key)
+        found = _put_in(own.get(key), part, leaf, depth + 1)
+        if found is not None:
+            return found
+    return None
 
 
 def started_at(facts: SourceFacts, tree: Value) -> Place | None:

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ....finding import Place
-from ...events import Fact, Loop
+from ...events import Loop
+from ...frame import Frame
 from ...graph import Node
 from ...remember import remembered
+from ...shapes.dims import sub
 from ...shaping import length_of, size_symbol
 from ...values import Constant, Data, Sequence, Value, leaves
+from ..origins import written_at
+from .accesses import accesses
 from .bodies import pairs
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Bound:
     """The number that a counter stays below, and the loop that counts."""
 
     limit: Any
     place: Place
+    length: tuple[Frame, ast.expr] | None = None
+
+    @property
+    def length_at(self) -> Place:
+        """Where the program says how often the loop turns."""
+        return self.place if self.length is None else written_at(*self.length)
 
 
 @remembered
@@ -33,15 +44,41 @@ def bounds(facts: SourceFacts) -> dict[Node, Bound]:
     for loop in facts.events(Loop):
         for node, limit in _counters(loop):
             if limit is not None:
-                found[node] = Bound(limit, loop.place)
-    for fact in facts.events(Fact):
-        if fact.kind == "indexed":
-            for _, index in indexed_axes(fact.data["index"]):
-                counter, _ = counted(index)
-                bound = _of_python(counter) or _of_lane(counter)
-                if bound is not None:
-                    found[counter] = bound
+                found[node] = Bound(limit, loop.place, _length(loop, node))
+    for access in accesses(facts):
+        for _, index in access.positions:
+            counter, _ = counted(index)
+            bound = _of_python(counter) or _of_lane(counter)
+            if bound is not None:
+                found[counter] = bound
     return found
+
+
+def _length(loop: Loop, counter: Node) -> tuple[Frame, ast.expr] | None:
+    """The expression for the number of a loop's turns, and the frame that it is written in."""
+    numbers = counter.inputs[0] if counter.operation == "slice" and counter.inputs else None
+    if numbers is not None and isinstance(numbers.syntax, ast.Call) and numbers.frame is not None:
+        given = numbers.syntax.args
+        return (numbers.frame, given[0]) if len(given) == 1 else None
+    if not isinstance(loop.syntax, ast.Call):
+        return None
+    position, name = (1, "upper") if loop.kind == "fori_loop" else (3, "length")
+    named = [it.value for it in loop.syntax.keywords if it.arg == name]
+    given = [*loop.syntax.args[position : position + 1], *named]
+    return (loop.frame, given[0]) if given else None
+
+
+def turn_of(index: Node, known: dict[Node, Bound]) -> Bound | None:
+    """The bound of an index that counts the turns of a loop, forwards or from the last one back."""
+    if index in known:
+        return known[index]
+    if index.operation != "-" or len(index.operands) != 2:
+        return None
+    last, counter = index.operands
+    bound = known.get(counter.node) if isinstance(counter, Data) else None
+    if bound is None or not isinstance(last, Constant):
+        return None
+    return bound if last.value == sub(bound.limit, 1) else None
 
 
 def sizes_of(array: Node) -> list[Any]:
@@ -81,8 +118,17 @@ def _is_next(before: Data, after: Value) -> bool:
     )
 
 
+_NUMBERS = frozenset("array asarray int32 uint32 int64 int16 uint8 int8".split())
+
+
 def _is_zero(value: Value) -> bool:
-    return isinstance(value, Constant) and value.value == 0
+    """Whether something is the number 0, as Python's or as an array's: `jnp.int32(0)`."""
+    if isinstance(value, Constant):
+        return type(value.value) is int and value.value == 0
+    if not isinstance(value, Data) or value.node.shape != ():
+        return False
+    name, operands = value.node.operation.rpartition(".")[2], value.node.operands
+    return name == "zeros" or (name in _NUMBERS and bool(operands) and _is_zero(operands[0]))
 
 
 def _of_python(index: Node) -> Bound | None:
@@ -117,15 +163,3 @@ def counted(index: Node) -> tuple[Node, int]:
         shift += number if index.operation == "+" else -number
         index = index.inputs[0]
     return index, shift
-
-
-def indexed_axes(index: Value) -> Iterator[tuple[int, Node]]:
-    """The axes that single values index: `x[:, i]` indexes axis 1 by `i`."""
-    items = [index]
-    if isinstance(index, Sequence) and index.kind == "tuple":
-        items = index.items or []
-    for axis, item in enumerate(items):
-        if isinstance(item, Constant) and (item.value is None or item.value is ...):
-            return  # Axes are counted otherwise from there on.
-        if isinstance(item, Data):
-            yield axis, item.node

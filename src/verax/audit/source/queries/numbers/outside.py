@@ -18,7 +18,8 @@ from ...remember import walked
 from ...shapes.dims import Dim, add, at_least
 from ...text import text_of
 from ...values import Data, Sequence, Value
-from ..loops.counters import Bound, bounds, counted, indexed_axes, sizes_of
+from ..loops.accesses import indexed_axes
+from ..loops.counters import Bound, bounds, counted, sizes_of
 from ..nodes import all_nodes, users_of
 from ..syntax import body_of, statement_around
 

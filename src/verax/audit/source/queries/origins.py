@@ -1,0 +1,90 @@
+"""Where something was written that a name stands for."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ..frame import Frame
+from ..parameters import parameters
+
+if TYPE_CHECKING:
+    from ...finding import Place
+
+# How many names are followed: `n = size`, `size = x.shape[0]`, parameters on the way.
+_STEPS = 8
+
+
+def written_at(frame: Frame, expression: ast.expr) -> Place:
+    """Where an expression, or what the name that it is was last assigned, is written.
+
+    A parameter is followed to the call that gave it. Where several names are given to the parts of
+    one thing (`batch, time = x.shape`), who takes one of them chose it.
+    """
+    for _ in range(_STEPS):
+        if not isinstance(expression, ast.Name):
+            break
+        scope = _scope_of(frame, expression.id)
+        statement = _assignment(scope, expression.id) if scope is not None else None
+        if scope is not None and statement is not None:
+            value = getattr(statement, "value", None)
+            if _takes_apart(statement):
+                break
+            if not isinstance(value, ast.Name):
+                return scope.place(statement)
+            frame, expression = scope, value
+            continue
+        given = _argument(scope, expression.id) if scope is not None else None
+        if given is None:
+            break
+        frame, expression = given
+    return frame.place(expression)
+
+
+def _scope_of(frame: Frame, name: str) -> Frame | None:
+    """The run of the function that holds a name."""
+    scope: Frame | None = frame
+    while scope is not None and name not in scope.environment:
+        scope = scope.outer
+    # Transformations run in frames of their own, with the names of the function around.
+    while scope is not None and scope.function is None and scope.caller is not None:
+        if scope.caller.environment is not scope.environment:
+            break
+        scope = scope.caller
+    return scope
+
+
+def _assignment(scope: Frame, name: str) -> ast.stmt | None:
+    """The last statement that gave a name its value."""
+    for statement, _ in reversed(scope.steps):
+        targets = getattr(statement, "targets", None) or [getattr(statement, "target", None)]
+        for target in targets:
+            if target is not None and any(
+                isinstance(it, ast.Name) and it.id == name for it in ast.walk(target)
+            ):
+                return statement
+    return None
+
+
+def _takes_apart(statement: ast.stmt) -> bool:
+    """Whether a statement names the parts of something that is not written with its parts."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    several = any(isinstance(it, (ast.Tuple, ast.List)) for it in targets)
+    return several and not isinstance(getattr(statement, "value", None), (ast.Tuple, ast.List))
+
+
+def _argument(scope: Frame, name: str) -> tuple[Frame, ast.expr] | None:
+    """The expression that a call has for a parameter, and the frame that it is written in."""
+    call, caller, function = scope.called_at, scope.caller, scope.function
+    if caller is None or not isinstance(call, ast.Call) or name not in scope.given:
+        return None
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+        return None
+    for keyword in call.keywords:
+        if keyword.arg == name:
+            return caller, keyword.value
+    names = [it.arg for it in parameters(function)]
+    skipped = 1 if names[:1] in (["self"], ["cls"]) else 0
+    at = names.index(name) - skipped if name in names else -1
+    is_plain = not any(isinstance(it, ast.Starred) for it in call.args[: at + 1])
+    return (caller, call.args[at]) if 0 <= at < len(call.args) and is_plain else None

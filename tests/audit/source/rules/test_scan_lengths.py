@@ -1,0 +1,112 @@
+"""How long a loop is, against what it counts along; and loops that are unrolled."""
+
+from .reading import found
+
+SMOOTH = """
+    def smooth(signals, decay):
+        steps = signals.shape[0]
+
+        def back(i, state):
+            level, out = state
+            t = steps - 1 - i
+            level = decay * level + signals[:, t]
+            return level, out.at[:, t].set(level)
+
+        start = (jnp.zeros(signals.shape[0]), jnp.zeros_like(signals))
+        return lax.fori_loop(0, steps, back, start)[1]
+
+    smooth(jnp.ones((3, 8)), 0.9)
+"""
+
+
+def test_a_counter_that_goes_back_is_one_of_another_axis():
+    assert found("SC004", SMOOTH) == [2]
+    assert (
+        found("SC004", SMOOTH.replace("steps = signals.shape[0]", "steps = signals.shape[1]")) == []
+    )
+
+
+FLY = """
+    class Flight(NamedTuple):
+        position: jax.Array
+        tick: jax.Array
+
+    def fly(path, count):
+        def step(flight, _):
+            goal = lax.dynamic_index_in_dim(path, flight.tick, axis=1, keepdims=False)
+            return Flight(flight.position + 0.1 * goal, flight.tick + 1), None
+
+        start = Flight(path[:, 0], jnp.int32(0))
+        return lax.scan(step, start, length=count)
+
+    AXES = {"path": "drone time dim"}
+
+    def entry(path):
+        drones = path.shape[0]
+        return fly(path, drones)
+
+    def inputs():
+        return (jnp.ones((3, 20, 3)),)
+"""
+
+
+def test_the_length_is_followed_to_where_it_is_taken():
+    assert found("SC004", FLY) == [16]
+    assert found("SC004", FLY.replace("= path.shape[0]", "= path.shape[1]")) == []
+    assert found("SC004", FLY.replace("path, drones)", "path, count=len(path))")) == [17]
+
+
+def test_there_may_be_one_more_of_what_is_counted():
+    table = """
+        def fill(costs):
+            size = costs.shape[1]
+            table = jnp.zeros((size + 1, size))
+
+            def step(i, table):
+                return table.at[i].set(costs[0] + i)
+
+            def total(i, sums):
+                return sums + table[i].sum()
+
+            table = lax.fori_loop(0, size, step, table)
+            return lax.fori_loop(0, size, total, 0.0)
+
+        fill(jnp.ones((2, 5)))
+    """
+    assert found("SC004", table) == []
+
+
+STREAM = """
+    def adapt(level, xs, ys):
+        for x, y in zip(xs, ys):
+            level = level - 0.1 * (level * x - y)
+        return level
+
+    jax.jit(adapt)(jnp.ones(()), jnp.ones(50), jnp.ones(50))
+"""
+
+
+def test_rows_of_two_arrays_are_unrolled():
+    assert found("SC302", STREAM) == [2]
+    numbered = STREAM.replace("x, y in zip(xs, ys)", "i, x in enumerate(xs)").replace("- y", "- i")
+    assert found("SC302", numbered) == [2]
+    short = STREAM.replace("jnp.ones(50)", "jnp.ones(5)")
+    assert found("SC302", short) == []
+
+
+def test_layers_beside_their_inputs_are_no_rows():
+    layers = """
+        def apply(layers, x):
+            for w, b in layers:
+                x = jnp.tanh(x @ w + b)
+            return x
+
+        def skip(weights, biases, x):
+            for w, b in zip(weights, biases):
+                x = jnp.tanh(x @ w + b)
+            return x
+
+        jax.jit(apply)([(jnp.ones((4, 4)), jnp.ones(4))] * 20, jnp.ones(4))
+        jax.jit(skip)([jnp.ones((4, 4))] * 20, [jnp.ones(4)] * 20, jnp.ones(4))
+    """
+    assert found("SC302", layers) == []
