@@ -187,6 +187,14 @@ WRONG = {
             params, ema = net.learn(state.params, state.ema, batch)
             return State(params=params, ema=state.ema)  # DF105
         """,
+    "an update that a function from elsewhere starts again before": """
+        from schedules import shrunk
+
+        def adapted(swarm, scores):
+            width = swarm.width + 0.1 * jnp.mean(scores)
+            width = shrunk(swarm.width, 0.99)  # DF115
+            return swarm.replace(width=width)
+        """,
 }
 
 RIGHT = {

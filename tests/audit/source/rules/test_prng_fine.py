@@ -299,6 +299,12 @@ FINE = {
             *more, last = jax.random.split(b, 5)
             return [jax.random.normal(keys[i]) for i in range(n)]
         """,
+    "two draws under names of which one is taken": """
+        def act(key, logits, is_evaluation):
+            explored = jax.random.categorical(key, logits)
+            careful = jax.random.categorical(key, 10.0 * logits)
+            return jax.lax.select(is_evaluation, careful, explored)
+        """,
 }
 
 

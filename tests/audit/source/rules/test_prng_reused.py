@@ -337,6 +337,15 @@ REUSED = {
         """,
         3,
     ),
+    "two draws of which one is taken, and one is kept as well": (
+        """
+        def act(key, logits, is_evaluation):
+            explored = jax.random.categorical(key, logits)
+            careful = jax.random.categorical(key, 10.0 * logits)
+            return jax.lax.select(is_evaluation, careful, explored), explored
+        """,
+        3,
+    ),
 }
 
 

@@ -16,7 +16,7 @@ def exclude_each_other(frame: Frame, one: ast.AST, other: ast.AST) -> bool:
     `draw(key) if train else None` and `None if train else draw(key)`.
     """
     function = frame.function or frame.module.syntax
-    if any(_chooses(node, one, other) for node in _selections(function)):
+    if any(_chooses(sides, one, other) for sides in _selections(function)):
         return True
     first, second = _conditions(function, one), _conditions(function, other)
     return any(_contradict(a, b) for a in first for b in second)
@@ -26,15 +26,42 @@ _CHOICES = ("where", "select", "cond")
 
 
 @remembered
-def _selections(function: ast.AST) -> list[ast.Call]:
-    """The calls that take one of two things: `where(flag, f(key), g(key))`."""
+def _selections(function: ast.AST) -> list[tuple[set[int], set[int]]]:
+    """The syntax of the two sides of calls that take one of them: `where(flag, f(key), g(key))`."""
     calls = [it for it in walked(function) if isinstance(it, ast.Call) and len(it.args) == 3]
-    return [it for it in calls if getattr(it.func, "attr", getattr(it.func, "id", "")) in _CHOICES]
+    taking = [it for it in calls if _name_of(it) in _CHOICES]
+    values = _read_once(function) if taking else {}
+    return [(_side(it.args[1], values), _side(it.args[2], values)) for it in taking]
 
 
-def _chooses(node: ast.Call, one: ast.AST, other: ast.AST) -> bool:
+def _name_of(call: ast.Call) -> str:
+    return getattr(call.func, "attr", getattr(call.func, "id", ""))
+
+
+def _side(argument: ast.expr, values: dict[str, ast.expr]) -> set[int]:
+    """The syntax of an argument, and of what a name stands for that nothing else reads."""
+    value = values.get(argument.id) if isinstance(argument, ast.Name) else None
+    return {id(it) for part in (argument, value) if part is not None for it in walked(part)}
+
+
+def _read_once(function: ast.AST) -> dict[str, ast.expr]:
+    """The values of names that are set once and read once, so that the read is all they are for."""
+    reads: dict[str, int] = {}
+    stores: dict[str, int] = {}
+    values: dict[str, ast.expr] = {}
+    for node in walked(function):
+        if isinstance(node, ast.Name):
+            count = reads if isinstance(node.ctx, ast.Load) else stores
+            count[node.id] = count.get(node.id, 0) + 1
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            values[node.targets[0].id] = node.value
+    return {
+        name: value for name, value in values.items() if stores[name] == 1 and reads.get(name) == 1
+    }
+
+
+def _chooses(sides: tuple[set[int], set[int]], one: ast.AST, other: ast.AST) -> bool:
     """Whether a call takes one of two places."""
-    sides = [set(map(id, walked(it))) for it in node.args[1:]]
     return any(id(one) in a and id(other) in b for a, b in (sides, sides[::-1]))
 
 

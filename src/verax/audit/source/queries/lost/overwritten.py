@@ -16,7 +16,7 @@ from ....finding import Place
 from ...frame import Frame
 from ...graph import Node
 from ...remember import remembered, walked
-from ...values import Data, Value, nodes_of
+from ...values import Data, Instance, Value, nodes_of
 from ..reads import reads_of
 from ..syntax import statements_in
 from .dropped import names_in
@@ -134,8 +134,21 @@ def _operands(frame: Frame, node: Node) -> Iterator[Node]:
 
 def _given(node: Node) -> tuple[Node, ...]:
     """What an operation is done to: what is called for it is a tool, whose parts are none of it."""
-    is_called = node.operation == "call" or node.operation.startswith(".")
+    is_called = node.operation.startswith(".") or (node.operation == "call" and _calls_data(node))
     return node.inputs[1:] if is_called and len(node.inputs) > 1 else node.inputs
+
+
+def _calls_data(node: Node) -> bool:
+    """Whether what is called is a value of the program's, and no function of another module."""
+    called = node.syntax.func if isinstance(node.syntax, ast.Call) else None
+    while isinstance(called, ast.Attribute):
+        called = called.value
+    scope = node.frame
+    while scope is not None and isinstance(called, ast.Name):
+        if called.id in scope.environment:
+            return isinstance(scope.environment[called.id], (Data, Instance))
+        scope = scope.outer
+    return True
 
 
 @remembered
