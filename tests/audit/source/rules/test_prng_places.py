@@ -391,6 +391,47 @@ PROGRAMS = {
         def f(key, rate):
             return sample(key, rate)
     """,
+    "a key that is returned as it was before a loop has used it": """
+        def train(params, batches, key):
+            def one(i, carry):
+                key, noise_key = jax.random.split(carry["key"])
+                noise = jax.random.normal(noise_key, batches[0].shape)
+                return {"params": carry["params"] + batches[i] * noise, "key": key}
+
+            last = lax.fori_loop(0, 3, one, {"params": params, "key": key})
+            return (
+                last["params"],
+                key,  # RK001
+            )
+
+        def both(params, batches, key):
+            def one(carry, batch):
+                params, key = carry
+                key, noise_key = jax.random.split(key)
+                return (params + jax.random.normal(noise_key, batch.shape), key), None
+
+            key, loop_key = jax.random.split(key)
+            (params, _), _ = lax.scan(one, (params, loop_key), batches)
+            (params, key), _ = lax.scan(one, (params, key), batches)
+            return params, key
+    """,
+    "a key that was split and starts a loop, in a call of many lines": """
+        def shrink(key, x, low, high):
+            noise_key, height_key = jax.random.split(key)
+            height = jax.random.uniform(height_key)
+
+            def body(carry):
+                key, low, high = carry
+                key, sub = jax.random.split(key)
+                return key, jax.random.uniform(sub, minval=low, maxval=high), high
+
+            _, low, high = lax.while_loop(
+                lambda carry: carry[1] < height,
+                body,
+                (key, low, high),  # RK001
+            )
+            return x + low * jax.random.normal(noise_key, x.shape)
+    """,
 }
 
 

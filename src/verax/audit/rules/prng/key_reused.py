@@ -18,7 +18,7 @@ from ...source.queries.keys.reuse import (
     uses,
 )
 from ...source.queries.keys.spare_keys import drawn_and_returned, is_only_child, spare_beside
-from ...source.queries.keys.turns import handed_on_used
+from ...source.queries.keys.turns import handed_on_used, returned_used
 from ...source.queries.keys.used_once import used_once
 from .._rule import Rule
 
@@ -149,6 +149,16 @@ def _reuses(facts: SourceFacts) -> Iterator[Finding]:
             if spare
             else "hand on another child of the split than the one that is used",
             evidence=(Evidence("the use", use.place),),
+            engine=Engine.SOURCE,
+        )
+    for place, name, use in returned_used(facts):
+        yield RULE.finding(
+            place,
+            current=f"`{name}` is returned as it was before the loop that has consumed it, and "
+            "what the loop made of it is dropped: who goes on with it draws the same again",
+            expected="each key is consumed once: drawn from, or split",
+            fix=f"return the `{name}` of the loop's last carry",
+            evidence=(Evidence("the use in the loop", use.place),),
             engine=Engine.SOURCE,
         )
     for use, spare in drawn_and_returned(facts):

@@ -113,6 +113,15 @@ def entered(use: KeyUse, other: KeyUse) -> Event:
     while node.operation in _SHARES and node.inputs:
         own = node.varies - node.inputs[0].varies
         if own.isdisjoint(around) and node.syntax is not None and node.frame is not None:
-            found = Event(node.syntax, node.frame)
+            found = Event(_argument(node.syntax, node.frame, node.inputs[0]), node.frame)
         node = node.inputs[0]
     return found
+
+
+def _argument(syntax: ast.AST, frame: Frame, given: Node) -> ast.AST:
+    """What a call is given by a name, or the call itself where no name is seen to hold it."""
+    for it in walked(syntax) if isinstance(syntax, ast.Call) else ():
+        held = frame.environment.get(it.id) if isinstance(it, ast.Name) else None
+        if isinstance(held, Data) and held.node is given:
+            return it
+    return syntax

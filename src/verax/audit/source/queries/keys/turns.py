@@ -1,7 +1,8 @@
-"""Keys that one turn of a loop uses and hands to the next."""
+"""Keys that one turn of a loop uses and hands to the next, or that a loop leaves behind."""
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -9,10 +10,12 @@ from ....finding import Place
 from ...events import Fact, KeyUse, Loop
 from ...frame import Frame, Region
 from ...graph import Node
-from ...values import Data, Instance, Sequence, Value
+from ...remember import walked
+from ...values import Data, Instance, Sequence, Value, nodes_of
 from ..handing import handed_back_at
 from ..loops.bodies import body_frame, paired_leaves, returned_at
 from ..names import local_name
+from ..nodes import users_of
 from .reuse import calls, comes_from_outside, uses
 
 if TYPE_CHECKING:
@@ -55,6 +58,45 @@ def _where(use: KeyUse, frame: Frame) -> Place:
     """Where a function uses a key, be it in a function that it calls."""
     syntax = dict(calls(use)).get(frame)
     return use.place if syntax is None else frame.place(syntax)
+
+
+def returned_used(facts: SourceFacts) -> Iterator[tuple[Place, str, KeyUse]]:
+    """Keys that a loop consumed and advanced, which its function returns as they were before it.
+
+    Whoever goes on with them draws again what the loop has drawn.
+    """
+    first: dict[Node, KeyUse] = {}
+    for use in uses(facts):
+        first.setdefault(use.key.node, use)
+    for loop in facts.events(Loop) if first else ():
+        last = loop.outside
+        if loop.kind == "scan" and isinstance(last, Sequence) and last.items:
+            last = last.items[0]
+        entering = {it.node: taken.node for it, taken in paired_leaves(loop.initial, loop.carry_in)}
+        leaving = {it.node: end.node for it, end in paired_leaves(loop.carry_in, loop.carry_out)}
+        for start, end in paired_leaves(loop.initial, last):
+            taken = entering.get(start.node, start.node)
+            use, advanced = first.get(taken), leaving.get(taken, taken)
+            if use is None or advanced is taken or _is_read(facts, loop.frame, end.node):
+                continue
+            for at in _names_returned(loop.frame, start.node):
+                yield loop.frame.place(at), at.id, use
+
+
+def _is_read(facts: SourceFacts, frame: Frame, node: Node) -> bool:
+    """Whether something is made from a result, or it is returned."""
+    is_returned = any(node in nodes_of(value) for _, value in frame.returns)
+    return is_returned or node in users_of(facts)
+
+
+def _names_returned(frame: Frame, node: Node) -> Iterator[ast.Name]:
+    """Where a function returns something by its name."""
+    for statement, value in frame.returns:
+        if node in nodes_of(value):
+            for it in walked(statement):
+                held = frame.environment.get(it.id) if isinstance(it, ast.Name) else None
+                if isinstance(it, ast.Name) and isinstance(held, Data) and held.node is node:
+                    yield it
 
 
 def unadvanced(facts: SourceFacts) -> Iterator[tuple[KeyUse, Region]]:
