@@ -222,3 +222,57 @@ def test_a_running_value_that_gets_another_axis():
         return total
     """
     assert found("AX020", program) == [7]
+
+
+def test_parts_of_two_axes_that_are_put_together_without_a_transposition():
+    program = """
+    def strips(image, k):
+        h, w, c = image.shape
+        return image.reshape(h // k, w // k, k * k * c)
+
+    def patches(image, k):
+        h, w, c = image.shape
+        cells = image.reshape(h // k, k, w // k, k, c)
+        return cells.transpose(0, 2, 1, 3, 4).reshape((h // k) * (w // k), k * k * c)
+
+    def chunks(sound, k):
+        n, c = sound.shape
+        return sound.reshape(n // k, k * c), sound.T.reshape(c, k, n // k)
+    """
+    assert found("AX003", program) == [3]
+
+
+def test_a_merged_axis_is_taken_apart_in_another_order():
+    program = """
+    def scores(x):
+        envs, steps, feat = x.shape
+        flat = x.reshape(envs * steps, feat)
+        hidden = jnp.tanh(flat - flat.mean(axis=0))
+        return hidden.max(axis=-1).reshape(steps, envs)
+
+    def kept(x):
+        envs, steps, feat = x.shape
+        hidden = jnp.tanh(x.reshape(envs * steps, feat))
+        return hidden[:, 0].reshape(envs, steps).T
+
+    def shuffled(x, order):
+        envs, steps, feat = x.shape
+        flat = jnp.take(x.reshape(envs * steps, feat), jnp.argsort(order), axis=0)
+        return flat[:, 0].reshape(steps, envs)
+    """
+    assert found("AX003", program) == [5]
+
+
+def test_an_associative_scan_from_one_env_to_the_next():
+    program = """
+    from jaxtyping import Array, Float
+
+    def totals(gains: Float[Array, "env time"]):
+        wrong = lax.associative_scan(jnp.add, gains)
+        right = lax.associative_scan(jnp.add, gains, reverse=True, axis=1)
+        both = lax.associative_scan(
+            lambda a, b: (a[0] * b[0], b[0] * a[1] + b[1]), (gains.T, gains.T)
+        )
+        return wrong, right, both
+    """
+    assert found("AX006", program) == [4]

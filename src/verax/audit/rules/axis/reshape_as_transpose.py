@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
 from ...source.queries.arrays import array_in_words, calls_of, plain, shape_in_words
+from ...source.queries.numbers.merged_sizes import taken_apart
 from ...source.shapes.dims import show
-from ...source.shapes.reshaping import moved_axis, reinterpretation
+from ...source.shapes.reshaping import advanced_part, moved_axis, reinterpretation
 from ...source.values import Data
 from .._rule import Rule, Verdict
 
@@ -43,8 +44,11 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         array = call.args[0] if call.args else None
         if not isinstance(array, Data) or not isinstance(call.result, Data):
             continue
-        old, new = array.node.shape, call.result.node.shape
-        group, moved = reinterpretation(old, new), moved_axis(old, new)
+        old, new = taken_apart(array.node), call.result.node.shape
+        if not isinstance(old, tuple):
+            continue
+        group = reinterpretation(old, new)
+        moved = moved_axis(old, new) or advanced_part(old, new)
         if (group is None and moved is None) or "order" in call.keywords:
             continue
         mixed = group.old_axes if group is not None else range(len(old))
@@ -77,6 +81,9 @@ Finds a reshape whose new sizes are the old ones (or parts of them) in another o
 -1)` of one that is `(batch, time, heads * dim)`. Reshaping keeps the order of the elements in
 memory and only reads it in rows of another length; afterwards a "time step" holds steps of several
 sequences.
+
+Parts of axes are followed as well: patches of an image need `x.reshape(rows, k, cols, k, chan)` and
+a transposition, and what was merged as `(env, time)` is taken apart as `(env, time)`.
 
 A reshape that merges neighbouring axes or splits one is followed and not reported, also when a
 merged axis is split again into the same parts.""",

@@ -222,7 +222,9 @@ def _associative_scan(
     one = turned(elements, "carry", site, region)
     other = turned(elements, "carry", site, region)
     result = machine.call(site.inside(region), combine, [one, other], {})
+    axis = argument(args, keywords, 3, "axis") or Constant(0)
     data = {"combine": combine, "one": one, "other": other, "result": result}
+    data |= {"elements": elements, "axis": axis}
     machine.note(Fact(site.syntax, site.frame, "associative scan", data))
     return _settled(as_result(result, site), region, site)
 

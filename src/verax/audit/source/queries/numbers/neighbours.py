@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ....finding import Place
+from ...events import Fact
 from ...graph import Node
 from ...shapes.shape import rank
-from ...values import Data
+from ...values import Constant, Data, leaves
 from ..arrays import axis_argument, calls_of
 from ..indices import index_parts
 from ..nodes import all_nodes
@@ -29,11 +30,24 @@ def neighbour_relations(facts: SourceFacts) -> Iterator[tuple[Place, Data, int, 
         axes = axis_argument(call, position, default)
         if isinstance(array, Data) and axes is not None and len(axes) == 1:
             yield call.place, array, axes[0], f"a {name}"
+    yield from _associative_scans(facts)
     for node in all_nodes(facts):
         found = _difference(node)
         if found is not None and node.place is not None:
             array, axis = found
             yield node.place, Data(array), axis, "a difference of neighbours"
+
+
+def _associative_scans(facts: SourceFacts) -> Iterator[tuple[Place, Data, int, str]]:
+    for fact in facts.events(Fact):
+        if fact.kind != "associative scan":
+            continue
+        axis = fact.data["axis"]
+        number = axis.value if isinstance(axis, Constant) else None
+        for leaf in leaves(fact.data["elements"]):
+            count = rank(leaf.node.shape)
+            if count and isinstance(number, int) and -count <= number < count:
+                yield fact.place, leaf, number % count, "an associative scan"
 
 
 def _difference(node: Node) -> tuple[Node, int] | None:
