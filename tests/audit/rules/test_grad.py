@@ -96,6 +96,36 @@ STRAIGHT = {
 
         def entry(w, x): return jax.grad(f)(w, x)
     """,
+    "value_of_the_sample_cancels": """
+        def f(w, x):
+            soft = jax.nn.softmax(w)
+            hard = jax.nn.one_hot(jnp.argmax(soft), 3)
+            return jnp.sum((soft + hard - stop_gradient(hard)) * x)  # GR013
+
+        def entry(w, x): return jax.grad(f)(w, x)
+    """,
+    "rounded_in_part": """
+        def f(w, x):
+            signs = jnp.mean(jnp.abs(w)) * jnp.where(w > 0, 1.0, -1.0)
+            y = stop_gradient(w) - stop_gradient(signs) + signs  # GR013
+            return jnp.sum(y * x)
+
+        def entry(w, x): return jax.grad(f)(w, x)
+    """,
+    "nothing_stopped": """
+        def f(w, x):
+            y = w + (jnp.round(w) - w)  # GR013
+            return jnp.sum(y * x)
+
+        def entry(w, x): return jax.grad(f)(w, x)
+    """,
+    "uphill": """
+        def f(w, x):
+            y = stop_gradient(jnp.round(w) + w) - w  # GR013
+            return jnp.sum(y * x)
+
+        def entry(w, x): return jax.grad(f)(w, x)
+    """,
 }
 
 TARGETS = {
@@ -298,6 +328,16 @@ FINE = {
             soft = jax.nn.softmax(w)
             y = w + stop_gradient(q - w) + (stop_gradient(hard - soft) + soft)
             return jnp.sum(y * x)
+
+        def entry(w, x): return jax.grad(f)(w, x)
+    """,
+    "surrogate_slopes": """
+        def f(w, x):
+            leaky = jnp.where(w > 0, w, 0.1 * w)
+            a = stop_gradient(jnp.maximum(w, 0.0)) + leaky - stop_gradient(leaky)
+            inside = w * (jnp.abs(w) < 1.0)
+            b = stop_gradient(jnp.sign(w)) + inside - stop_gradient(inside)
+            return jnp.sum((a + b) * x)
 
         def entry(w, x): return jax.grad(f)(w, x)
     """,

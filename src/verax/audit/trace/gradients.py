@@ -59,15 +59,6 @@ class Parameter:
     name: str
 
 
-@dataclass(frozen=True, eq=False)
-class StraightThrough:
-    """`source + stop_gradient(value - source)`: has one's value and the other's gradient."""
-
-    step: Step
-    forward: Value
-    source: Value
-
-
 class Flow:
     """The flow of gradients in one differentiated function."""
 
@@ -180,30 +171,6 @@ class Flow:
             found.update(link.target for link in self.links if link.source in found)
         return frozenset(found)
 
-    def straight_through(self) -> Iterator[StraightThrough]:
-        """All places with the value of one and the gradient of another."""
-        for step in steps_of(self.body):
-            if step.primitive in ("add", "add_any", "sub") and step.outputs[0] in self.needed:
-                yield from self._straight_through(step)
-
-    def _straight_through(self, step: Step) -> Iterator[StraightThrough]:
-        pairs = [(step.inputs[0], step.inputs[1])]
-        if step.primitive != "sub":
-            pairs.append((step.inputs[1], step.inputs[0]))
-        for source, stopped in pairs:
-            stop = plain(stopped).producer
-            if stop is None or stop.primitive != "stop_gradient":
-                continue
-            inner = plain(stop.inputs[0]).producer
-            if inner is None or inner.primitive != "sub":
-                continue
-            # source + stop(forward - source), or source - stop(source - forward).
-            forward, other = inner.inputs
-            if step.primitive == "sub":
-                forward, other = other, forward
-            if self.same.are(plain(other), plain(source)):
-                yield StraightThrough(step, forward, source)
-
 
 class Gradients:
     """The flow of gradients in every differentiated function of a program."""
@@ -306,28 +273,3 @@ def reverse_loops(flow: Flow) -> Iterator[Step]:
                 for carry, final in zip(loop.carry, loop.final, strict=True)
             ):
                 yield step
-
-
-def is_reversed(flow: Flow, it: StraightThrough) -> bool:
-    """Whether a straight-through estimator takes its gradient from what has none.
-
-    The value comes from something with a gradient; the gradient from something that depends on the
-    same parameters by paths without a derivative.
-    """
-    lost = flow.uses(it.source) & ~flow.gets(it.source)
-    return bool(flow.gets(it.forward) & lost)
-
-
-def passes_through(flow: Flow, it: StraightThrough) -> bool:
-    """Whether a straight-through estimator gives a gradient to what would have none."""
-    lost = flow.uses(it.forward) & ~flow.gets(it.forward)
-    return bool(flow.gets(it.source) & lost)
-
-
-def reversed_parameters(flow: Flow) -> int:
-    """The parameters that lose their gradient in a reversed straight-through estimator."""
-    lost = 0
-    for it in flow.straight_through():
-        if is_reversed(flow, it):
-            lost |= flow.uses(it.source) & ~flow.gets(it.source)
-    return lost

@@ -9,7 +9,7 @@ from ...finding import Confidence, Engine, Evidence, Finding, Severity, Verified
 from ...source.queries.gradients.flatness import STOP
 from ...source.queries.gradients.flows import Flow as FlowRead
 from ...source.queries.gradients.flows import flows
-from ...source.queries.gradients.straight_through import is_reversed, straight_through
+from ...source.queries.gradients.straight_through import exchanged
 from ...source.queries.gradients.trained_parts import is_trained
 from .._rule import Rule
 
@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 
 def check(facts: Facts) -> Iterator[Finding | Verified]:
     """Report inputs with a gradient that is zero everywhere; else say that all are reached."""
-    from ...trace.gradients import reversed_parameters
+    from ...trace.straight_through import exchanged
 
     for flow in facts.gradients.flows:
         lost = flow.without_gradient()
-        explained = reversed_parameters(flow)
+        explained = 0
+        for it in exchanged(flow) if lost else ():
+            explained |= flow.uses(it.hard)
         groups: dict[Link, list[Parameter]] = {}
         for parameter in lost:
             blockers = flow.blockers(parameter)
@@ -95,9 +97,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     for flow in flows(facts):
         lost = flow.without_gradient() if flow.is_certain else []
         explained = 0
-        for it in straight_through(flow):
-            if is_reversed(flow, it):
-                explained |= flow.uses(it.source)
+        for it in exchanged(flow) if lost else ():
+            explained |= flow.uses(it.hard)
         everything = len(lost) == len(flow.parameters)
         for parameter in lost:
             blockers = flow.blockers(parameter.bit)

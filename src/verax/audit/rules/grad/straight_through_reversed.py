@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity, Verified
 from ...source.queries.gradients.flows import flows
-from ...source.queries.gradients.straight_through import is_reversed, opposed, straight_through
+from ...source.queries.gradients.straight_through import exchanged, opposed
 from ...source.values import Data
 from .._rule import Rule
 
@@ -18,26 +18,37 @@ if TYPE_CHECKING:
 
 def check(facts: Facts) -> Iterator[Finding | Verified]:
     """Report the wrong ones; list the right ones as verified."""
-    from ...trace.gradients import is_reversed, passes_through
+    from ...trace.straight_through import exchanged, opposed, passed_through
 
     for flow in facts.gradients.flows:
-        for it in flow.straight_through():
-            if is_reversed(flow, it):
-                yield RULE.finding(
-                    facts.place(it.step),
-                    current="this has the value of the differentiable operand and the gradient of "
-                    "the quantised one, which is zero",
-                    expected="the value of the quantised operand, and the gradient of the other",
-                    fix="exchange the two: x + stop_gradient(q - x), with q the quantised x",
-                    evidence=(Evidence("differentiated here", facts.place(flow.step)),),
-                )
-            elif passes_through(flow, it):
-                yield RULE.verified(
-                    "straight-through estimator: quantised value, gradient passed on",
-                    "x + stop_gradient(q - x) has the value of q, which has no derivative, and the "
-                    "gradient of x, which has one",
-                    facts.place(it.step),
-                )
+        for it in exchanged(flow):
+            yield RULE.finding(
+                facts.place(it.step),
+                current="this has the value of the differentiable operand and the gradient of "
+                "the quantised one, which is zero",
+                expected="the value of the quantised operand, and the gradient of the other",
+                fix="exchange the two: x + stop_gradient(q - x), with q the quantised x",
+                evidence=(Evidence("differentiated here", facts.place(flow.step)),),
+            )
+        for step, is_gone in opposed(flow):
+            yield RULE.finding(
+                facts.place(step),
+                current="a term is added and taken away, in the gradient as in the value: nothing "
+                "of it is left, and what remains has no gradient"
+                if is_gone
+                else "the value has nothing of a term, and the gradient has it with a minus: it "
+                "goes up where this should go down",
+                expected="the value of the quantised operand, and the gradient of the other",
+                fix="x + stop_gradient(q - x), with q the quantised x",
+                evidence=(Evidence("differentiated here", facts.place(flow.step)),),
+            )
+        for step in passed_through(flow):
+            yield RULE.verified(
+                "straight-through estimator: quantised value, gradient passed on",
+                "x + stop_gradient(q - x) has the value of q, which has no derivative, and the "
+                "gradient of x, which has one",
+                facts.place(step),
+            )
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
@@ -48,8 +59,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 name = facts.name_of(Data(term))
                 yield RULE.finding(
                     node.place,
-                    current=f"`{name}` is added and taken away, and stopped both times: nothing of "
-                    "its gradient is left"
+                    current=f"`{name}` is added and taken away, in the gradient as in the value: "
+                    "nothing of it is left"
                     if is_gone
                     else f"the value has nothing of `{name}`, and the gradient has it with a "
                     "minus: it goes up where this should go down",
@@ -58,8 +69,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                     evidence=(Evidence("differentiated here", flow.event.place),),
                     engine=Engine.SOURCE,
                 )
-        for it in straight_through(flow) if flow.is_certain else ():
-            if is_reversed(flow, it) and it.node.place is not None:
+        for it in exchanged(flow) if flow.is_certain else ():
+            if it.node.place is not None:
                 yield RULE.finding(
                     it.node.place,
                     current="this has the value of the differentiable operand and the gradient of "

@@ -1,0 +1,88 @@
+"""Straight-through estimators, however their sums are written."""
+
+from .claims import check_found, check_silent, each_of
+
+WRONG = {
+    "the value of a hard sample cancels": """
+        def sample(key, logits):
+            soft = jax.nn.softmax(logits + jax.random.gumbel(key, logits.shape))
+            hard = jax.nn.one_hot(soft.argmax(-1), soft.shape[-1])
+            return soft + (hard - stop_gradient(hard))  # GR013
+
+        def loss(params, key, x, y):
+            return jnp.mean((sample(key, x @ params["enc"]) @ params["dec"] - y) ** 2)
+
+        step = jax.jit(jax.value_and_grad(loss))
+        """,
+    "signs with a scale that is trained": """
+        class Layer:
+            def binary(self, w):
+                hard = jnp.mean(jnp.abs(w)) * jnp.where(w >= 0, 1.0, -1.0)
+                return hard + stop_gradient(jnp.tanh(w) - hard)  # GR013
+
+            def loss(self, w, x, y):
+                return jnp.mean((x @ self.binary(w) - y) ** 2)
+
+        def update(w, x, y):
+            return w - 0.1 * jax.grad(Layer().loss)(w, x, y)
+        """,
+    "nothing is stopped": """
+        def quantise(z, levels):
+            q = jnp.round(z * levels) / levels
+            return z + (q - z)  # GR013
+
+        def loss(w, x):
+            return jnp.sum(quantise(x @ w, 8) ** 2)
+
+        gradient = jax.grad(loss)
+        """,
+}
+
+RIGHT = {
+    "the slope of another function": """
+        def activation(x):
+            leaky = jnp.where(x > 0, x, 0.1 * x)
+            return stop_gradient(jnp.maximum(x, 0.0)) + leaky - stop_gradient(leaky)
+
+        def loss(w, x):
+            return jnp.sum(activation(x @ w))
+
+        gradient = jax.grad(loss)
+        """,
+    "a slope that is cut off outside of a window": """
+        def sign(x):
+            inside = x * (jnp.abs(x) < 1.0)
+            return inside - stop_gradient(inside) + stop_gradient(jnp.sign(x))
+
+        def loss(w, x):
+            return jnp.sum(sign(x @ w))
+
+        gradient = jax.grad(loss)
+        """,
+    "a fraction is put back": """
+        def loss(w, x):
+            place = x @ w
+            low = jnp.floor(place)
+            return jnp.sum((low + (place - low)) ** 2)
+
+        gradient = jax.grad(loss)
+        """,
+    "hard and soft, with the soft one's value taken out": """
+        def loss(params, x, y):
+            soft = jax.nn.softmax(x @ params["route"])
+            hard = jax.nn.one_hot(jnp.argmax(soft, -1), soft.shape[-1])
+            return jnp.mean((hard - stop_gradient(soft) + soft) @ params["out"] - y)
+
+        gradient = jax.grad(loss)
+        """,
+}
+
+
+@each_of(WRONG)
+def test_it_is_found(program: str):
+    check_found(program, "grad")
+
+
+@each_of(RIGHT)
+def test_it_is_left_alone(program: str):
+    check_silent(program, "grad")
