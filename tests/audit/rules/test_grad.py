@@ -70,6 +70,21 @@ BLOCKED = {
 
         def entry(*args): return jax.grad(f)(*args)
     """,
+    "cost_from_a_table": """
+        def f(w, x):
+            cells = jnp.clip(w * 4.0, 0.0, 2.0).astype(jnp.int32)  # GR011
+            return jnp.sum(jnp.diff(w) ** 2) + 0.5 * jnp.sum(x[cells])
+
+        def entry(w, x): return jax.grad(f)(w, x)
+    """,
+    "routes_by_softmax": """
+        def f(params, x):
+            chances = jax.nn.softmax(params["route"] * x)
+            which = jax.nn.one_hot(jnp.argmax(chances), 3)  # GR010
+            return jnp.sum(which * params["experts"])
+
+        def entry(w, x): return jax.grad(f)({"route": w, "experts": w}, x)
+    """,
 }
 
 STRAIGHT = {
@@ -129,6 +144,18 @@ STRAIGHT = {
 }
 
 TARGETS = {
+    "returns_by_scan": """
+        def f(params, x, r, y, done):
+            values = jnp.tanh(x @ params["w"]) @ params["v"]
+            def back(after, inp):
+                reward, value = inp
+                after = reward + 0.9 * (0.2 * value + 0.8 * after)
+                return after, after
+            _, returns = lax.scan(back, values[-1], (r[:-1], values[1:]), reverse=True)
+            return jnp.mean(jnp.square(values[:-1] - returns))  # GR014
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
     "prediction_stopped_instead": """
         def value(params, x):
             return jnp.tanh(x @ params["w"]) @ params["v"]
@@ -184,6 +211,15 @@ TARGETS = {
 }
 
 WEIGHTS = {
+    "sums_of_products": """
+        def f(params, x, r, y, done):
+            log_probs = jax.nn.log_softmax(x @ params["w"])[:, 0]
+            advantage = r - y[:, :2] @ params["v"]
+            fit = jnp.vdot(advantage, advantage)
+            return fit - jnp.einsum("t,t->", log_probs, advantage)  # GR015
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
     "advantages_by_scan": """
         def f(params, x, r, y, done):
             log_probs = jax.nn.log_softmax(x @ params["w"])[:, 0]
@@ -330,6 +366,24 @@ FINE = {
             return jnp.sum(y * x)
 
         def entry(w, x): return jax.grad(f)(w, x)
+    """,
+    "step_of_a_solver": """
+        def f(params, x, r, y, done):
+            u = jnp.tanh(x @ params["w"]) @ params["v"]
+            step = u[:-1] + 0.1 * (r[:-1] + 0.5 * u[:-1])
+            return jnp.mean((u[1:] - step) ** 2)
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
+    "support_and_samples": """
+        def f(w, key, x):
+            inside = jnp.where(jnp.all(jnp.abs(w) < 9.0), 0.0, -jnp.inf)
+            action = jax.random.categorical(key, w)
+            gain = x[action]
+            score = jax.nn.log_softmax(w)[action] * stop_gradient(gain)
+            return inside + score + gain - jnp.sum(w**2)
+
+        def entry(w, x): return jax.grad(f)(w, jax.random.key(0), x)
     """,
     "surrogate_slopes": """
         def f(w, x):

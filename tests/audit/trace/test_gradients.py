@@ -66,7 +66,7 @@ def test_what_gets_no_gradient_has_a_zero_one(program: list[tuple[str, int, int]
         if not flow.gets(result) & parameter.bit:
             assert not np.asarray(values).any()
         if parameter in flow.without_gradient():
-            assert flow.blockers(parameter)
+            assert flow.blockers(parameter.bit)
 
 
 def test_names_what_blocks() -> None:
@@ -78,7 +78,7 @@ def test_names_what_blocks() -> None:
     parameters = {name: jnp.ones(3) for name in ("free", "rounded", "stopped", "unused")}
     facts = Facts(trace(jax.grad(loss), (parameters,), {}), None, None)
     (flow,) = facts.gradients.flows
-    blocked = {it.name: [link.blocker for link in flow.blockers(it)] for it in flow.parameters}
+    blocked = {it.name: [link.blocker for link in flow.blockers(it.bit)] for it in flow.parameters}
     lost = [it.name for it in flow.without_gradient()]
     assert [name.partition("'")[2] for name in lost] == ["rounded']", "stopped']"]
     assert [blocked[name] for name in lost] == [["round"], ["stop_gradient"]]

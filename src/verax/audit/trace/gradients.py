@@ -143,16 +143,25 @@ class Flow:
             used |= self.uses(result)
         return [it for it in self.parameters if it.bit & used and not it.bit & got]
 
-    def blockers(self, parameter: Parameter) -> list[Link]:
-        """Where the gradient of a parameter is lost, on each of its paths to the results."""
-        return [
-            link
-            for link in self.links
-            if link.blocker
-            and self.gets(link.source) & parameter.bit
-            and not self.gets(link.target) & parameter.bit
-            and link.target in self.needed
-        ]
+    def blockers(self, bits: int, values: list[Value] | None = None) -> list[Link]:
+        """Where values, or the results, lose the gradient of parameters, in order of the program.
+
+        A stop beside which the gradient flows on, as in a softmax, loses nothing.
+        """
+        found: set[Link] = set()
+        pending = list(self.results if values is None else values)
+        seen = set(pending)
+        while pending:
+            value = pending.pop()
+            if self.gets(value) & bits:
+                continue
+            for link in self.back.get(value, ()):
+                if self.gets(link.source) & bits:
+                    found.add(link)
+                elif self.uses(link.source) & bits and link.source not in seen:
+                    seen.add(link.source)
+                    pending.append(link.source)
+        return [link for link in self.links if link in found]
 
     @cached_property
     def data(self) -> frozenset[Value]:

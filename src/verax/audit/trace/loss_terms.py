@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .gradients import Flow, is_inexact, plain, steps_of
-from .program import Mapping, Step, Value
+from .program import Loop, Mapping, Step, Value
 from .sameness import Sameness
 
 # Linear in their one operand, whatever the parameters of the operation.
@@ -45,15 +45,23 @@ def terms(
 ) -> list[Term]:
     """The parts of a sum, down to what is not linear in the parameters any more.
 
-    With `scalars_only`, sums over elements are not looked into. With `over_deviation`, a quotient
+    With `scalars_only`, sums over elements are not looked into, nor products of what depends on
+    parameters. With `over_deviation`, a quotient
     is taken for its numerator, as when something is normalised.
     """
     found: list[Term] = []
     pending = [Term(value, 1)]
+    seen: set[tuple[Value, int, bool]] = set()
     while pending and len(found) < _MOST_TERMS:
         term = pending.pop()
+        key = (term.value, term.sign, term.scaled)
+        if key in seen:
+            continue
+        seen.add(key)
         parts = _parts(flow, term, over_deviation)
-        if not parts or (scalars_only and any(part.value.shape for part in parts)):
+        if scalars_only and (_is_whole(flow, term.value) or any(it.value.shape for it in parts)):
+            parts = []
+        if not parts:
             found.append(term)
         else:
             pending += reversed(parts)
@@ -69,6 +77,8 @@ def _parts(flow: Flow, term: Term, over_deviation: bool) -> list[Term]:
         inside = [inner for outer, inner, _ in step.detail.results if outer is value]
         outside = [outer for outer, inner, _ in step.detail.mapped if inner is value]
         return [Term(it, sign, scaled) for it in (*inside, *outside)]
+    if isinstance(step.detail, Loop):
+        return [Term(it.source, sign, scaled) for it in flow.back.get(value, ())]
     if step.kind != "operation" or value not in flow.back:
         return []
     name, inputs = step.primitive, step.inputs
@@ -88,6 +98,14 @@ def _parts(flow: Flow, term: Term, over_deviation: bool) -> list[Term]:
     if name == "div" and (over_deviation or not flow.gets(inputs[1])):
         return [Term(inputs[0], sign * _sign_of(inputs[1]), True)]
     return []
+
+
+def _is_whole(flow: Flow, value: Value) -> bool:
+    """Whether parts of a value are no terms: factors on parameters, or what one turn carries."""
+    step = value.producer
+    if step is None or step.primitive not in ("mul", "div"):
+        return step is not None and isinstance(step.detail, Loop)
+    return all(map(flow.uses, step.inputs))
 
 
 def _is_parameter_only(flow: Flow, value: Value) -> bool:
@@ -133,8 +151,8 @@ def _is_even(step: Step) -> bool:
         return True
     if step.primitive == "integer_pow":
         return step.params["y"] % 2 == 0 and step.params["y"] > 0
-    if step.primitive == "mul":
-        return step.inputs[0] is step.inputs[1]
+    if step.primitive == "mul" or (step.primitive == "dot_general" and not step.outputs[0].shape):
+        return plain(step.inputs[0]) is plain(step.inputs[1])
     return step.primitive == "pow" and _number(step.inputs[1]) == 2.0
 
 
@@ -154,6 +172,9 @@ def bootstraps(flow: Flow) -> Iterator[Bootstrap]:
         parts = terms(flow, error.value)
         fixed = {it.sign for it in parts if not flow.uses(it.value) and it.value in flow.data}
         targets = [it for it in parts if it.scaled and flow.gets(it.value) and it.sign in fixed]
+        # A step of a solver starts from what its slope is made of.
+        whole = {(flow.same.number(it.value), it.sign) for it in parts if not it.scaled}
+        targets = [it for it in targets if (flow.same.number(it.value), it.sign) not in whole]
         found = next(
             (
                 Bootstrap(error, prediction, target.value)

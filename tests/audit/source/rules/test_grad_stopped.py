@@ -3,6 +3,32 @@
 from .claims import check_found, check_silent, each_of
 
 WRONG = {
+    "returns of a scan over the values of one call": """
+        def returns(rewards, discounts, values, trace):
+            def back(after, step):
+                reward, discount, value = step
+                after = reward + discount * ((1 - trace) * value + trace * after)
+                return after, after
+
+            return lax.scan(back, values[-1], (rewards, discounts, values), reverse=True)[1]
+
+        def loss(params, obs, rewards, discounts):
+            values = jnp.tanh(obs @ params["trunk"]) @ params["head"]
+            target = returns(rewards, discounts, values[1:], 0.9)
+            return optax.huber_loss(values[:-1], target).mean()  # GR014
+
+        gradient = jax.grad(loss)
+        """,
+    "an advantage in a sum of products": """
+        def loss(params, obs, actions, returns):
+            log_probs = jax.nn.log_softmax(obs @ params["pi"])
+            taken = jax.vmap(jnp.take)(log_probs, actions)
+            residual = returns - obs @ params["v"]
+            score = jnp.einsum("t,t->", taken, residual)  # GR015
+            return 0.5 * jnp.vdot(residual, residual) - score
+
+        gradient = jax.grad(loss)
+        """,
     "one of two views is stopped": """
         class Learner:
             def __init__(self, net):
@@ -136,6 +162,14 @@ WRONG = {
 }
 
 RIGHT = {
+    "a step of a solver in time": """
+        def loss(params, times, source):
+            u = jnp.tanh(times @ params["w"]) @ params["v"]
+            step = u[:-1] + 0.1 * (source + 0.5 * u[:-1])
+            return jnp.mean((u[1:] - step) ** 2)
+
+        gradient = jax.grad(loss)
+        """,
     "terms that stop different sides, or have data for a target": """
         def distance(one, other):
             return jnp.mean((one - other) ** 2)

@@ -31,7 +31,7 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
             explained |= flow.uses(it.hard)
         groups: dict[Link, list[Parameter]] = {}
         for parameter in lost:
-            blockers = flow.blockers(parameter)
+            blockers = flow.blockers(parameter.bit)
             if not blockers or parameter.bit & explained:
                 continue
             everything = len(lost) == len(flow.parameters)

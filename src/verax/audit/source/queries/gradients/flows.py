@@ -186,18 +186,26 @@ class Flow:
             used |= self.uses(result)
         return [it for it in self.parameters if it.bit & used and not it.bit & got]
 
-    def blockers(self, bit: int) -> list[tuple[Node, str]]:
-        """Where the gradient of a parameter is lost, on each of its paths to the results."""
-        found: list[tuple[Node, str]] = []
-        for node in self.order:
-            if self.gets(node) & bit or not self.uses(node) & bit:
+    def blockers(self, bits: int, nodes: list[Node] | None = None) -> list[tuple[Node, str]]:
+        """Where values, or the results, lose the gradient of parameters, in order of the program.
+
+        A stop beside which the gradient flows on, as in a softmax, loses nothing.
+        """
+        found: dict[Node, str] = {}
+        pending = list(self.results if nodes is None else nodes)
+        seen = set(pending)
+        while pending:
+            node = pending.pop()
+            if self.gets(node) & bits:
                 continue
-            for source in self.sources(node):
-                reason = self.blocker(source, node) if self.gets(source) & bit else None
+            for source in self.sources(node) if self.uses(node) & bits else ():
+                reason = self.blocker(source, node) if self.gets(source) & bits else None
                 if reason is not None:
-                    found.append((node, reason))
-                    break
-        return found
+                    found.setdefault(node, reason)
+                elif source not in seen:
+                    seen.add(source)
+                    pending.append(source)
+        return [(node, found[node]) for node in self.order if node in found]
 
     def name(self, node: Node) -> str:
         """What to call a parameter: `params['w']`."""

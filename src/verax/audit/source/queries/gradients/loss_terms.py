@@ -8,8 +8,8 @@ names are looked at.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 from ...graph import Node
 from ...values import Constant, Data
@@ -24,13 +24,15 @@ _LINEAR = frozenset(
     "float32 broadcast_to atleast_1d T mT real".split()
 )
 _CHOICES = frozenset("maximum minimum clip where max min".split())
+_PRODUCTS = frozenset("multiply dot vdot inner matmul tensordot".split())
 _MODULES = ("jax.numpy", "ndarray", "jax.lax")
 # Functions of a prediction and a target that are zero where both agree.
 _COMPARISONS = frozenset(
     "optax.l2_loss optax.squared_error optax.huber_loss optax.losses.l2_loss "
     "optax.losses.squared_error optax.losses.huber_loss optax.log_cosh".split()
 )
-_SAME = frozenset(("stack", "lane", "last", "join", "carry", "slice", "turn"))
+# What is the same on the other side of a boundary, in one of the turns, or in one of the branches.
+SAME = frozenset(("stack", "lane", "last", "join", "carry", "slice", "turn"))
 _MOST_TERMS = 100
 
 
@@ -38,13 +40,20 @@ _MOST_TERMS = 100
 class Term:
     """A value that a sum has as a part: with which sign, and times a factor or not.
 
-    `ways` are the choices that it takes to be one, as joins and what is taken of them.
+    `ways` are the choices that it takes to be one, as joins and what is taken of them. `taken` is
+    what was taken of it, if not the whole.
     """
 
     node: Node
     sign: int
     scaled: bool = False
     ways: frozenset[tuple[Node, Node]] = frozenset()
+    taken: Node | None = None
+
+    def part(self, node: Node, sign: int = 1, is_scaled: bool = False) -> Term:
+        """A part of it, in a sum or as a multiple."""
+        scaled = self.scaled or is_scaled
+        return Term(node, sign * self.sign, scaled, self.ways, self.taken)
 
     def excludes(self, other: Term) -> bool:
         """Whether two parts are of different branches, and never of one sum."""
@@ -52,18 +61,23 @@ class Term:
         return any(taken.get(join, way) is not way for join, way in other.ways)
 
 
-def terms(flow: Flow, start: list[Term], into_reductions: bool = True) -> list[Term]:
-    """The parts of a sum, down to what is not linear in the parameters any more."""
+def terms(
+    flow: Flow,
+    start: list[Term],
+    into_reductions: bool = True,
+    is_whole: Callable[[Node], bool] = lambda _: False,
+) -> list[Term]:
+    """The parts of a sum, down to what is not linear in the parameters any more, or is whole."""
     found: list[Term] = []
     pending = list(start)
-    seen: set[tuple[Node, int, bool, frozenset[tuple[Node, Node]]]] = set()
+    seen: set[tuple[Node, int, bool, frozenset[tuple[Node, Node]], Node | None]] = set()
     while pending and len(found) < _MOST_TERMS:
         term = pending.pop()
-        key = (term.node, term.sign, term.scaled, term.ways)
+        key = (term.node, term.sign, term.scaled, term.ways, term.taken)
         if key in seen:
             continue
         seen.add(key)
-        parts = _parts(flow, term, into_reductions)
+        parts = None if is_whole(term.node) else _parts(flow, term, into_reductions)
         if parts is None:
             found.append(term)
         else:
@@ -72,32 +86,36 @@ def terms(flow: Flow, start: list[Term], into_reductions: bool = True) -> list[T
 
 
 def _parts(flow: Flow, term: Term, into_reductions: bool) -> list[Term] | None:
-    node, sign, scaled, ways = term.node, term.sign, term.scaled, term.ways
-    operation = node.operation
-    operands = node.operands
-    if operation in _SAME and node.inputs:
-        is_join = operation == "join"
-        return [
-            Term(it, sign, scaled, ways | {(node, it)} if is_join else ways)
-            for it in flow.sources(node)
-        ]
+    node, operation, operands = term.node, term.node.operation, term.node.operands
+    if operation in SAME and node.inputs:
+        parts = [term.part(it) for it in flow.sources(node)]
+        if operation == "join":
+            return [replace(it, ways=it.ways | {(node, it.node)}) for it in parts]
+        return parts
     if operation in ("+", "-") and len(operands) == 2:
-        signs = (sign, -sign if operation == "-" else sign)
+        signs = (1, -1 if operation == "-" else 1)
         pairs = zip(operands, signs, strict=True)
-        return [Term(it.node, s, scaled, ways) for it, s in pairs if isinstance(it, Data)]
+        return [term.part(it.node, sign) for it, sign in pairs if isinstance(it, Data)]
     if operation == "-x" and node.inputs:
-        return [Term(node.inputs[0], -sign, scaled, ways)]
+        return [term.part(node.inputs[0], -1)]
     module, _, name = operation.rpartition(".")
     if module in _MODULES and node.inputs:
-        reduced = name in _REDUCTIONS
-        if (reduced and into_reductions) or name in _LINEAR:
-            return [Term(node.inputs[0], sign, scaled, ways)]
+        reduced = name in _REDUCTIONS and (into_reductions or _is_of_numbers(node.inputs[0]))
+        if reduced or name in _LINEAR:
+            return [term.part(node.inputs[0])]
         if name in _CHOICES and into_reductions:
             moving = [it for it in node.inputs if flow.gets(it)]
-            return [Term(it, sign, scaled, ways) for it in moving] or None
+            return [term.part(it) for it in moving] or None
     if operation == "item" and flow.gets(node) and into_reductions and node in flow.data:
-        return None if _is_one_of_several(node) else [Term(node.inputs[0], sign, scaled, ways)]
+        if _is_one_of_several(node):
+            return None
+        return [replace(term, node=node.inputs[0], taken=term.taken or node)]
     return _scaled(flow, term)
+
+
+def _is_of_numbers(node: Node) -> bool:
+    """Whether each lane, or turn, gives one number: terms of it are terms of the whole."""
+    return node.operation == "stack" and isinstance(node.shape, tuple) and len(node.shape) == 1
 
 
 def _is_one_of_several(item: Node) -> bool:
@@ -121,8 +139,7 @@ def _scaled(flow: Flow, term: Term) -> list[Term] | None:
     one = number in (1, -1)
     moved = moving[0]
     assert isinstance(moved, Data)
-    sign = -term.sign if negative else term.sign
-    return [Term(moved.node, sign, term.scaled or not one, term.ways)]
+    return [term.part(moved.node, -1 if negative else 1, not one)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,14 +175,15 @@ def squared(node: Node) -> Node | None:
         operation == "builtins.abs"
     ):
         return node.inputs[0] if len(node.inputs) == 1 else None
+    factors = _multiplied(node)
+    if factors is not None and factors[0] is factors[1]:
+        return factors[0]
     if len(operands) != 2 or not isinstance(operands[0], Data):
         return None
     first, second = operands[0].node, operands[1]
     if operation == "**" or (module in _MODULES and name in ("power", "pow", "integer_pow")):
         even = isinstance(second, Constant) and second.value in (2, 4)
         return first if even else None
-    if operation in ("*", "@") or (module in _MODULES and name in ("dot", "vdot", "multiply")):
-        return first if isinstance(second, Data) and second.node is first else None
     return None
 
 
@@ -188,6 +206,9 @@ def bootstraps(flow: Flow) -> Iterator[Bootstrap]:
         targets = [it for it in parts if it.scaled and flow.gets(it.node) and it.sign in fixed]
         # A step along a gradient adapts the prediction's own parameters.
         targets = [it for it in targets if it.node.operation != "gradient"]
+        # A step of a solver starts from what its slope is made of.
+        whole = [it for it in parts if not it.scaled and flow.gets(it.node)]
+        targets = [it for it in targets if not any(_is_same_part(flow, it, w) for w in whole)]
         for target in targets:
             found = _prediction(flow, shapes, parts, target)
             if found is not None:
@@ -203,11 +224,23 @@ def _prediction(
         if it.sign != -target.sign or it.scaled or it.excludes(target):
             continue
         node = it.node if flow.gets(it.node) else stopped(it.node)
-        if node is None or not flow.gets(node) or flow.same.are(node, target.node):
+        if node is None or not flow.gets(node) or _are_same(flow, it, node, target):
             continue
         if _model(flow, shapes, node) & _model(flow, shapes, target.node):
             return node, node is not it.node
     return None
+
+
+def _are_same(flow: Flow, term: Term, node: Node, target: Term) -> bool:
+    """Whether a target is the prediction itself: the same value, and the same part of it."""
+    if not flow.same.are(node, target.node):
+        return False
+    one, other = term.taken, target.taken
+    return one is None or other is None or flow.same.are(one, other)
+
+
+def _is_same_part(flow: Flow, one: Term, other: Term) -> bool:
+    return one.sign == other.sign and _are_same(flow, one, one.node, other)
 
 
 def _model(flow: Flow, shapes: Sameness, node: Node) -> set[int]:
@@ -215,7 +248,7 @@ def _model(flow: Flow, shapes: Sameness, node: Node) -> set[int]:
     return {
         shapes.number(it)
         for it in flow.slice([node])
-        if flow.gets(it) and it in flow.data and it.inputs and it.operation not in _SAME
+        if flow.gets(it) and it in flow.data and it.inputs and it.operation not in SAME
     }
 
 
@@ -264,14 +297,22 @@ def _handed(flow: Flow, product: Node, factor: Node) -> Node:
 
 
 def _factors(node: Node) -> tuple[Node, Node] | None:
+    factors = _multiplied(node)
+    return factors if factors is not None and factors[0] is not factors[1] else None
+
+
+def _multiplied(node: Node) -> tuple[Node, Node] | None:
+    """The two arrays that a node multiplies, be it element by element or in a sum of products."""
     module, _, name = node.operation.rpartition(".")
-    is_product = node.operation in ("*", "@") or (
-        module in _MODULES and name in ("multiply", "dot", "vdot", "inner")
-    )
-    if not is_product or len(node.operands) != 2:
+    operands = node.operands
+    if module in _MODULES and name == "einsum":
+        operands = operands[1:]
+    elif node.operation not in ("*", "@") and (module not in _MODULES or name not in _PRODUCTS):
         return None
-    first, second = node.operands
-    if not isinstance(first, Data) or not isinstance(second, Data) or first.node is second.node:
+    if len(operands) != 2:
+        return None
+    first, second = operands
+    if not isinstance(first, Data) or not isinstance(second, Data):
         return None
     return first.node, second.node
 

@@ -12,8 +12,11 @@ from .flows import Flow, primals
 def is_trained(flow: Flow, node: Node) -> bool:
     """Whether a parameter is an array for certain: an entry of a dict, or of a layer.
 
-    A field may be anything. What a layer takes is found where the layer is made: by a call.
+    A field may be anything, unless it is known what numbers it holds. What a layer takes is found
+    where the layer is made: by a call.
     """
+    if node.dtype is not None and node.dtype.startswith("float") and node.shape:
+        return True
     if node.operation == "field" and isinstance(node.syntax, ast.Call):
         return True
     if node.operation == "item" and node.label.startswith(("'", '"')):

@@ -1,0 +1,66 @@
+"""Terms of a loss that depend on parameters only by what has no derivative."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...graph import Node
+from ...values import Constant, Data, External, Value
+from .flatness import STOPPED
+from .flows import Flow
+from .loss_terms import SAME, Term, terms
+
+_LOSSES = frozenset(("grad", "value_and_grad"))
+# What is this large stands for what must not be, and says nothing of where to go instead.
+_FORBIDDING = 1e6
+_INFINITE = frozenset(("jax.numpy.inf", "numpy.inf", "math.inf"))
+
+
+def flat_terms(flow: Flow) -> Iterator[tuple[Node, str]]:
+    """Where such terms lose their gradient, and why, in losses of which other terms train."""
+    if flow.event.transformed.kind not in _LOSSES or not flow.is_certain:
+        return
+    start = [Term(node, 1) for node in flow.results]
+    parts = terms(flow, start, into_reductions=False, is_whole=lambda it: _is_whole(flow, it))
+    trained = 0
+    for term in parts:
+        trained |= flow.gets(term.node)
+    beside = flow.slice([it.node for it in parts if flow.gets(it.node)], blocked=True)
+    for term in parts:
+        used = flow.uses(term.node)
+        # A parameter that no term trains is told of as such.
+        if flow.gets(term.node) or not used & trained:
+            continue
+        blockers = flow.blockers(used, [term.node])
+        if not blockers or any(map(_is_meant, blockers)) or _forbids(flow, term.node):
+            continue
+        # Pieces of one function: a value at a corner, and the way from there to the point.
+        if any(node in beside for node, _ in blockers):
+            continue
+        yield blockers[-1]
+
+
+def _is_whole(flow: Flow, node: Node) -> bool:
+    """Whether parts of a value are no terms: factors on parameters, or one turn's or branch's."""
+    used = [it for it in node.operands if isinstance(it, Data) and flow.uses(it.node)]
+    is_product = node.operation in ("*", "/") and len(used) == 2
+    return is_product or (node.operation in SAME and len(flow.sources(node)) > 1)
+
+
+def _is_meant(blocker: tuple[Node, str]) -> bool:
+    """Whether a gradient is stopped in words, or has another way past something drawn."""
+    node, reason = blocker
+    return reason == STOPPED or node.operation.startswith("jax.random.")
+
+
+def _forbids(flow: Flow, term: Node) -> bool:
+    """Whether a term is there to make some values impossible."""
+    made = flow.slice([term], blocked=True)
+    return any(_is_forbidding(it) for node in made for it in node.operands)
+
+
+def _is_forbidding(value: Value) -> bool:
+    if isinstance(value, External):
+        return value.name in _INFINITE
+    number = value.value if isinstance(value, Constant) else None
+    return isinstance(number, (int, float)) and abs(number) >= _FORBIDDING

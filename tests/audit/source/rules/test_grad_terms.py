@@ -1,0 +1,92 @@
+"""Terms of losses that add to the value and not to the gradient."""
+
+from .claims import check_found, check_silent, each_of
+
+WRONG = {
+    "a cost that is looked up": """
+        def cost(plan, table):
+            cells = jnp.clip(plan * 4.0, 0.0, 31.0).astype(jnp.int32)  # GR011
+            return jnp.sum(jnp.diff(plan) ** 2) + 0.5 * jnp.sum(table[cells])
+
+        def improve(plan, table):
+            return plan - 0.1 * jax.grad(cost)(plan, table)
+        """,
+    "a count beside an error, in each lane": """
+        def loss(w, x, y):
+            prediction = jnp.tanh(x @ w)
+            wrong = jnp.mean(jnp.sign(prediction) != jnp.sign(y))  # GR011
+            return jnp.mean((prediction - y) ** 2) + 0.1 * wrong
+
+        def total(w, xs, ys):
+            return jnp.mean(jax.vmap(loss, in_axes=(None, 0, 0))(w, xs, ys))
+
+        def entry(w, xs, ys):
+            return jax.value_and_grad(total)(w, xs, ys)
+
+        def inputs():
+            return jnp.ones(3), jnp.ones((5, 4, 3)), jnp.ones((5, 4))
+        """,
+    "routes of a record, one of whose arrays is chosen by": """
+        from typing import NamedTuple
+
+        class Weights(NamedTuple):
+            route: jax.Array
+            experts: jax.Array
+
+        def loss(weights, x, y):
+            chances = jax.nn.softmax(x @ weights.route)
+            which = jax.nn.one_hot(chances.argmax(-1), 2)  # GR010
+            return jnp.mean((jnp.einsum("be,bd,ed->b", which, x, weights.experts) - y) ** 2)
+
+        def entry(weights, x, y):
+            return jax.grad(loss)(weights, x, y)
+
+        def inputs():
+            return Weights(jnp.ones((3, 2)), jnp.ones((2, 3))), jnp.ones((5, 3)), jnp.ones(5)
+        """,
+}
+
+RIGHT = {
+    "a fraction": """
+        def loss(w, x):
+            turns = x @ w
+            return jnp.mean(turns - jnp.floor(turns)) + jnp.sum(w**2)
+
+        gradient = jax.grad(loss)
+        """,
+    "a support": """
+        def negative_log_density(z):
+            inside = jnp.where(jnp.all(jnp.abs(z) < 1.0), 0.0, jnp.inf)
+            return 0.5 * jnp.sum(z**2) + inside
+
+        def leap(z, momentum):
+            return momentum - 0.1 * jax.grad(negative_log_density)(z)
+        """,
+    "the value of what is drawn, beside its score": """
+        def loss(w, key, x, table):
+            logits = x @ w
+            action = jax.random.categorical(key, logits)
+            gain = jnp.sum(table[action])
+            score = jnp.sum(jax.nn.log_softmax(logits)[jnp.arange(x.shape[0]), action])
+            return score * stop_gradient(gain) + gain
+
+        gradient = jax.grad(loss)
+        """,
+    "a term that is stopped in words": """
+        def loss(w, x):
+            y = x @ w
+            return jnp.sum(y**2) + jnp.sum(jnp.round(stop_gradient(y)))
+
+        gradient = jax.grad(loss)
+        """,
+}
+
+
+@each_of(WRONG)
+def test_it_is_found(program: str):
+    check_found(program, "grad")
+
+
+@each_of(RIGHT)
+def test_it_is_left_alone(program: str):
+    check_silent(program, "grad")
