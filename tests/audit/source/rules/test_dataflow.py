@@ -130,8 +130,8 @@ WRONG = {
             return rewards
 
         def once(apply, variables, x):
-            y, new_variables = apply(variables, x)  # DF105
-            return y, variables
+            y, new_variables = apply(variables, x)
+            return y, variables  # DF105
         """,
     "gradients are added": """
         def step(params, batch, loss):
@@ -156,8 +156,8 @@ WRONG = {
                 y, updated_stats = apply(params, stats, x)
                 return jnp.mean(y**2), updated_stats
 
-            grads, updated_stats = jax.grad(loss, has_aux=True)(params)  # DF105
-            return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads), stats
+            grads, updated_stats = jax.grad(loss, has_aux=True)(params)
+            return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads), stats  # DF105
         """,
     "a version in a tuple": """
         def clip(grads, limit):

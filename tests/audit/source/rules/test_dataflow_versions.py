@@ -126,6 +126,20 @@ WRONG = {
                 total += change
             return x, total
         """,
+    "statistics that a step makes and does not return": """
+        def step(apply, params, stats, x):
+            def loss(params):
+                y, updated_stats = apply({"params": params, **stats}, x, mutable=list(stats))
+                return jnp.sum((x - y) ** 2), updated_stats
+
+            (value, updated_stats), grads = jax.value_and_grad(loss, has_aux=True)(params)
+            params = jax.tree.map(
+                lambda p, g: p - 0.1 * g,
+                params,
+                grads,
+            )
+            return params, stats, value  # DF105
+        """,
 }
 
 RIGHT = {

@@ -27,6 +27,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             current=f"`{it.new}` is never read, and the old `{it.old}` {it.how}",
             expected=f"`{it.new}` takes the place of `{it.old}`",
             fix=f"assign it to `{it.old}`, or hand `{it.new}` on",
+            evidence=(Evidence(f"`{it.new}` is made here", it.made_at),),
             engine=Engine.SOURCE,
         )
     for kept in kept_fields(facts):

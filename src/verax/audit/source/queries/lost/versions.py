@@ -25,12 +25,13 @@ _VERSION = re.compile(r"^(?:new|next|updated)_(\w+)$|^(\w+?)_(?:new|next|updated
 
 @dataclass(frozen=True)
 class Unthreaded:
-    """A statement that makes a new version of something and drops it."""
+    """A new version of something that is made and dropped; `place` is where it belongs."""
 
     place: Place
     old: str
     new: str
     how: str
+    made_at: Place
 
 
 def unthreaded(facts: SourceFacts) -> Iterator[Unthreaded]:
@@ -63,9 +64,14 @@ def _of_statement(
             continue
         if old not in given and not _is_made_from(value, frame.environment[old]):
             continue
+        made_at = frame.place(statement)
+        returned = _returned_at(frame, reads, statement, old)
+        if returned is not None:
+            yield Unthreaded(frame.place(returned), old, new, "is returned", made_at)
+            continue
         how = _used_on(frame, reads, statement, old)
         if how:
-            yield Unthreaded(frame.place(statement), old, new, how)
+            yield Unthreaded(made_at, old, new, how, made_at)
 
 
 def _older_name(frame: Frame, new: str) -> str:
@@ -89,7 +95,8 @@ def _of_fields(frame: Frame, function: ast.AST, statement: ast.stmt) -> Iterator
                 continue
             kept = _keeps_field(function, statement, owner, new)
             if kept is not None:
-                yield Unthreaded(frame.place(kept), f"{owner}.{new}", new, "is kept")
+                made_at = frame.place(statement)
+                yield Unthreaded(frame.place(kept), f"{owner}.{new}", new, "is kept", made_at)
 
 
 _COMPUTED = (ast.Call, ast.BinOp, ast.IfExp, ast.Subscript)
@@ -164,6 +171,17 @@ def _is_handed_on(loop: ast.AST, statement: ast.stmt, name: str) -> bool:
     )
 
 
+def _returned_at(frame: Frame, reads: Reads, statement: ast.stmt, old: str) -> ast.Name | None:
+    """Where an old version is returned after its new one was made: there the new one belongs."""
+    for syntax, _ in frame.returns if not reads.around(statement) else ():
+        value = syntax.value if isinstance(syntax, ast.Return) else None
+        parts = value.elts if isinstance(value, ast.Tuple) else [value]
+        for it in parts:
+            if isinstance(it, ast.Name) and it.id == old and it.lineno > statement.lineno:
+                return it
+    return None
+
+
 def _used_on(frame: Frame, reads: Reads, statement: ast.stmt, old: str) -> str:
     """How an old version is used after its new one was made, in words."""
     loops = reads.around(statement)
@@ -173,12 +191,6 @@ def _used_on(frame: Frame, reads: Reads, statement: ast.stmt, old: str) -> str:
             return "goes into the next turn of the loop"
         given = isinstance(loops[-1], ast.For) and old in _names(loops[-1].target)
         return "is handed on" if given and _is_handed_on(loops[-1], statement, old) else ""
-    for syntax, _ in frame.returns:
-        value = syntax.value if isinstance(syntax, ast.Return) else None
-        parts = value.elts if isinstance(value, ast.Tuple) else [value]
-        is_later = isinstance(syntax, ast.Return) and syntax.lineno > statement.lineno
-        if is_later and any(isinstance(it, ast.Name) and it.id == old for it in parts):
-            return "is returned"
     return "is handed on" if _is_in_tuple(frame, statement, old) else ""
 
 
