@@ -317,7 +317,7 @@ PROGRAMS = {
             keys = jax.random.split(key, 3)
             return [jax.random.normal(keys[i]) for i in range(1, 4)]
         """,
-        [3],
+        [2],
     ),
 }
 

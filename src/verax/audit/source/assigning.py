@@ -10,7 +10,8 @@ from .events import Fact, Mutation
 from .frame import Site
 from .joining import join
 from .library.containers import adopted
-from .shaping import unpacked_shape
+from .shapes.dims import sub
+from .shaping import length_of, unpacked_shape
 from .text import text_of
 from .values import (
     Bound,
@@ -89,10 +90,12 @@ def _unpack(machine: Interpreter, frame: Frame, target: ast.Tuple | ast.List, va
         machine.note(Fact(target, frame, "unpacked wrongly", data))
     for number, inner in enumerate(targets):
         if isinstance(inner, ast.Starred):
-            bounds: list[Value] = [Constant(number), Constant(None), Constant(None)]
+            end = Constant(number - len(targets) + 1 or None)
+            bounds: list[Value] = [Constant(number), end, Constant(None)]
             rest = parts.item(machine, site, value, Sequence("slice", bounds))
             element = parts.element(machine, site, rest)
-            assign(machine, frame, inner.value, Sequence("list", None, element))
+            length = sub(length_of(value), len(targets) - 1)
+            assign(machine, frame, inner.value, Sequence("list", None, element, length=length))
         elif isinstance(value, (Data, Sequence)):
             position = number if starred is None or number < starred else number - len(targets)
             part = parts.item(machine, Site(frame, inner), value, Constant(position))

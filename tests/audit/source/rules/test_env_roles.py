@@ -23,6 +23,17 @@ PROGRAMS = {
             again = lambda old: jax.vmap(begin)(jax.random.split(key, 8))
             return lax.cond(jnp.any(gone), again, lambda old: old, worlds)  # EN001
 
+        def counted(worlds, pushes, key):
+            worlds, gone = jax.vmap(move)(worlds, pushes)
+            fresh = jax.vmap(begin)(jax.random.split(key, 8))
+            pick = lambda new, old: jnp.where(jnp.sum(gone) > 0, new, old)  # EN001
+            return jax.tree.map(pick, fresh, worlds)
+
+        def when_most_are_gone(worlds, pushes, key):
+            worlds, gone = jax.vmap(move)(worlds, pushes)
+            again = lambda old: jax.vmap(begin)(jax.random.split(key, 8))
+            return lax.cond(jnp.sum(gone) > 4, again, lambda old: old, worlds)
+
         def one_by_one(worlds, pushes, key):
             worlds, gone = jax.vmap(move)(worlds, pushes)
             fresh = jax.vmap(begin)(jax.random.split(key, 8))

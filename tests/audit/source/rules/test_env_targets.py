@@ -202,6 +202,17 @@ PROGRAMS = {
             new = policy.log_prob(batch["action"])
             return jnp.exp(new - stop_gradient(new)) * advantage
         """,
+    "a ratio of what was drawn one after the other": """
+        import numpy as np
+
+        def entry(then, now):
+            return jnp.minimum(jnp.exp(now - then), 1.0)
+
+        def inputs():
+            rng = np.random.default_rng(0)
+            drawn = lambda: jnp.asarray(rng.normal(size=(7, 2)))
+            return drawn(), drawn()
+        """,
     "probabilities of actions": """
         def collect(policy, obs, key):
             pi = policy(obs)

@@ -11,7 +11,7 @@ TOO_FEW = {
             keys = jax.random.split(key, 3)
             return jax.random.normal(keys[0]) + jax.random.normal(keys[3])
         """,
-        3,
+        2,
     ),
     "a counter, by symbols": (
         """
@@ -20,7 +20,7 @@ TOO_FEW = {
             keys = jax.random.split(key, n - 1)
             return [jax.random.normal(keys[i]) for i in range(n)]
         """,
-        4,
+        3,
     ),
     "names": (
         """
@@ -38,9 +38,71 @@ TOO_FEW = {
             keys = jax.random.split(key, len(SIZES) - 1)
             return [jax.random.normal(k, (n,)) for k, n in zip(keys, SIZES)]
         """,
-        5,
+        4,
+    ),
+    "two for each turn": (
+        """
+        def f(key, x):
+            keys = jax.random.split(key, 4)
+            for i in range(3):
+                x = x @ jax.random.normal(keys[2 * i], (4, 4)) + jax.random.normal(keys[2 * i + 1])
+            return x
+        """,
+        2,
+    ),
+    "one after the counter of a loop": (
+        """
+        def f(key, x):
+            steps = 5
+            keys = jax.random.split(key, steps)
+            start = x + jax.random.normal(keys[0], x.shape)
+            body = lambda i, x: x + jax.random.normal(keys[i + 1], x.shape)
+            return jax.lax.fori_loop(0, steps, body, start)
+        """,
+        3,
+    ),
+    "what a starred name is left": (
+        """
+        SIZES = (8, 8, 4)
+
+        def f(key):
+            first, *keys = jax.random.split(key, len(SIZES))
+            rest = [jax.random.normal(k, (n,)) for k, n in zip(keys, SIZES)]
+            return jax.random.normal(first), rest
+        """,
+        4,
     ),
 }
+
+ENOUGH = {
+    "two for each turn, and one more": """
+        def f(key, x):
+            keys = jax.random.split(key, 7)
+            for i in range(3):
+                x = x @ jax.random.normal(keys[2 * i], (4, 4)) + jax.random.normal(keys[2 * i + 1])
+            return x * jax.random.normal(keys[6])
+        """,
+    "the last of them by a counter that starts later": """
+        def f(key, x):
+            keys = jax.random.split(key, 4)
+            for i in range(1, 5):
+                x = x + jax.random.normal(keys[i - 1], x.shape)
+            return x
+        """,
+    "between two names": """
+        SIZES = (8, 8, 4)
+
+        def f(key):
+            first, *keys, last = jax.random.split(key, len(SIZES) + 2)
+            rest = [jax.random.normal(k, (n,)) for k, n in zip(keys, SIZES)]
+            return jax.random.normal(first), rest, jax.random.normal(last)
+        """,
+}
+
+
+@pytest.mark.parametrize("case", ENOUGH)
+def test_enough_keys_are_left_alone(case: str):
+    assert found(ENOUGH[case]) == []
 
 
 @pytest.mark.parametrize("case", TOO_FEW)

@@ -160,23 +160,51 @@ def _choices(
 
 
 _ANY = frozenset(("jax.numpy.any", "ndarray.any"))
+# Of flags, which are numbers then, they tell the same.
+_MOST = frozenset(
+    f"{owner}.{name}"
+    for owner in ("jax.numpy", "ndarray")
+    for name in ("sum", "max", "amax", "count_nonzero")
+)
 _SAME = frozenset(("lane", "primal", "ndarray.astype", "jax.numpy.asarray"))
+# What asks whether a number of flags is at least one, and with which number.
+_ASKING = {">": 0, "!=": 0, ">=": 1}
 
 
 def _joined_flags(facts: SourceFacts, choice: Node) -> Node | None:
     """The flags, where a choice hangs on whether any of them is set."""
     import ast
 
-    while choice.operation in _SAME and choice.inputs:
+    while choice.inputs and (choice.operation in _SAME or _asks_for_one(choice)):
         choice = choice.inputs[0]
     syntax = choice.syntax
-    if choice.operation not in _ANY or not choice.inputs or not isinstance(syntax, ast.Call):
+    if not choice.inputs or not isinstance(syntax, ast.Call):
+        return None
+    flags = choice.inputs[0]
+    if choice.operation not in _ANY and not (choice.operation in _MOST and _is_boolean(flags)):
         return None
     # `any` along one axis leaves a flag for each element of the others.
-    given = len(syntax.args) - (choice.operation == "jax.numpy.any")
-    flags = choice.inputs[0]
+    given = len(syntax.args) - choice.operation.startswith("jax.numpy.")
     is_all = given == 0 and not syntax.keywords and flags.shape != ()
     return flags if is_all else None
+
+
+def _asks_for_one(node: Node) -> bool:
+    from ...source.values import Constant
+
+    least = node.operands[-1] if len(node.operands) == 2 else None
+    if not isinstance(least, Constant) or node.operation not in _ASKING:
+        return False
+    return least.value == _ASKING[node.operation]
+
+
+def _is_boolean(node: Node) -> bool:
+    while node.operation in _SAME and node.inputs:
+        node = node.inputs[0]
+    return node.dtype == "bool" or node.operation in _COMPARISONS
+
+
+_COMPARISONS = frozenset("> < >= <= == != jax.numpy.logical_or jax.numpy.logical_and".split())
 
 
 def _is_mapped(facts: SourceFacts, event: Event) -> bool:

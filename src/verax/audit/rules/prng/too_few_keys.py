@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity
 from ...source.events import Fact
+from ...source.queries.loops.counters import bounds, highest
 from ...source.shapes import Size, dims
 from ...source.shaping import length_of
-from ...source.values import Constant, Data, Sequence, leaves
+from ...source.values import Data, Sequence, leaves
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -69,12 +70,7 @@ def _excess(needed: object, count: object) -> int:
 
 
 def _picked(facts: SourceFacts, fact: Event, keys: Data, index: Value) -> Iterator[Finding]:
-    needed: object = None
-    if isinstance(index, Constant) and type(index.value) is int and index.value >= 0:
-        needed = index.value + 1
-    elif isinstance(index, Data):
-        needed = index.limit
-    count = _count(keys)
+    needed, count = dims.add(highest(index, bounds(facts)), 1), _count(keys)
     if _excess(needed, count) > 0:
         current = (
             f"the index goes up to {_less_one(needed)}, and there are {count} keys; JAX takes the "
@@ -118,13 +114,15 @@ def _zipped(facts: SourceFacts, call: Event, args: list[Value]) -> Iterator[Find
 def _too_few(
     facts: SourceFacts, event: Event, keys: Value, current: str, needed: object
 ) -> Finding:
+    """Told where the keys are made, which is where more of them are to be asked for."""
     made = leaves(keys)[0].node.place
+    is_own = made is not None and made.file == event.place.file
     return RULE.finding(
-        event.place,
+        made if made is not None and is_own else event.place,
         current=current,
         expected=f"at least {needed} keys",
         fix=f"split into {needed} keys",
-        evidence=() if made is None else (Evidence("the keys are made here", made),),
+        evidence=(Evidence("they are used here", event.place),) if is_own else (),
         engine=Engine.SOURCE,
     )
 

@@ -120,8 +120,8 @@ def _generated(
     machine: Interpreter, site: Site, owner: Data, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     name: str = getattr(getattr(site.syntax, "func", None), "attr", "")
-    result = machine.opaque(name, site, (owner, *args), traced=False)
     full_name = f"{owner.type}.{name}"
+    result = machine.opaque(full_name, site, (owner, *args), traced=False)
     machine.note(Call(site.syntax, site.frame, full_name, [owner, *args], keywords, result))
     result.is_array = True
     position = _GENERATOR_METHODS[name]

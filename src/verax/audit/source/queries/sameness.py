@@ -14,6 +14,8 @@ _OPAQUE = frozenset(
     "call parameter argument carry slice lane turn primal join next stack last counter object "
     "gradient leaf element yield with exception".split()
 )
+# So are the numbers of generators with a state of their own.
+_DRAWN = ("numpy.random.", "random.", "secrets.")
 
 
 class Sameness:
@@ -59,6 +61,8 @@ class Sameness:
     def _name(self, node: Node) -> str | None:
         """What names the operation; `None` if nothing does."""
         operation = node.operation
+        if operation.startswith(_DRAWN):
+            return None
         if operation not in _OPAQUE and not operation.startswith("."):
             return operation
         if self._names is None:

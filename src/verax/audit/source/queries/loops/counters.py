@@ -12,8 +12,8 @@ from ...events import Loop
 from ...frame import Frame
 from ...graph import Node
 from ...remember import remembered
-from ...shapes.dims import sub
-from ...shaping import length_of, size_symbol
+from ...shapes.dims import Dim, add, mul, sub
+from ...shaping import size_symbol
 from ...values import Constant, Data, Sequence, Value, leaves
 from ..origins import written_at
 from .accesses import accesses
@@ -47,10 +47,10 @@ def bounds(facts: SourceFacts) -> dict[Node, Bound]:
                 found[node] = Bound(limit, loop.place, _length(loop, node))
     for access in accesses(facts):
         for _, index in access.positions:
-            counter, _ = counted(index)
-            bound = _of_python(counter) or _of_lane(counter)
-            if bound is not None:
-                found[counter] = bound
+            for counter in _terms(index):
+                bound = _of_python(counter) or _of_lane(counter)
+                if bound is not None:
+                    found[counter] = bound
     return found
 
 
@@ -79,6 +79,15 @@ def turn_of(index: Node, known: dict[Node, Bound]) -> Bound | None:
     if bound is None or not isinstance(last, Constant):
         return None
     return bound if last.value == sub(bound.limit, 1) else None
+
+
+def _terms(index: Node, depth: int = 4) -> Iterator[Node]:
+    """What an index is added up and multiplied from."""
+    if index.operation in ("+", "-", "*") and depth:
+        for it in index.inputs:
+            yield from _terms(it, depth - 1)
+    else:
+        yield index
 
 
 def sizes_of(array: Node) -> list[Any]:
@@ -140,7 +149,7 @@ def _of_python(index: Node) -> Bound | None:
         if isinstance(iterated, Sequence) and iterated.kind == "range":
             counter = iterated.element
             if isinstance(counter, Data) and counter.node is index.inputs[0] and region.place:
-                return Bound(length_of(iterated), region.place)
+                return Bound(counter.limit, region.place)
     return None
 
 
@@ -163,3 +172,24 @@ def counted(index: Node) -> tuple[Node, int]:
         shift += number if index.operation == "+" else -number
         index = index.inputs[0]
     return index, shift
+
+
+def highest(index: Value, counters: dict[Node, Bound]) -> Dim:
+    """The largest number that an index made of counters and constants comes to, if known."""
+    if isinstance(index, Constant):
+        return index.value if type(index.value) is int and index.value >= 0 else None
+    if not isinstance(index, Data):
+        return None
+    bound = counters.get(index.node)
+    if index.limit is not None or bound is not None:
+        return sub(bound.limit if index.limit is None and bound is not None else index.limit, 1)
+    node = index.node
+    if len(node.operands) != 2 or node.operation not in ("+", "-", "*"):
+        return None
+    first, second = node.operands
+    if node.operation == "-":
+        less = second.value if isinstance(second, Constant) else None
+        return sub(highest(first, counters), less) if type(less) is int else None
+    return (add if node.operation == "+" else mul)(
+        highest(first, counters), highest(second, counters)
+    )

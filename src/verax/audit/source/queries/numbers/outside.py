@@ -63,7 +63,9 @@ def outside(facts: SourceFacts) -> Iterator[Outside]:
 
 def _accesses(facts: SourceFacts) -> Iterator[tuple[Event, Data, Value, bool]]:
     for fact in facts.events(Fact):
-        if fact.kind == "indexed" and fact.frame.module is facts.module:
+        is_own = fact.kind == "indexed" and fact.frame.module is facts.module
+        # Of keys there are too few then, which is told as such.
+        if is_own and not fact.data["base"].node.is_key:
             yield fact, fact.data["base"], fact.data["index"], False
     for call in facts.calls(_WRITES):
         pair = call.args[0] if call.args else None
