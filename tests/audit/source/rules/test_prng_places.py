@@ -13,6 +13,46 @@ PROGRAMS = {
             keys = jax.random.split(key, 4)
             return members, row, jax.vmap(jax.random.normal)(keys)
     """,
+    "a key that a body is bound to, and lanes of a map": """
+        def body(key, i, x):
+            x = x * 0.9
+            return x + jax.random.normal(key, x.shape)  # RK002
+
+        def folded(key, i, x):
+            return x + jax.random.normal(jax.random.fold_in(key, i), x.shape)
+
+        def lane(x, key):
+            return x + jax.random.normal(key, x.shape)
+
+        def run(key, x):
+            first, second, third = jax.random.split(key, 3)
+            x = lax.fori_loop(0, 9, functools.partial(body, first), x)
+            x = lax.fori_loop(0, 9, functools.partial(folded, second), x)
+            return jax.vmap(functools.partial(lane, key=third))(x)  # RK003
+    """,
+    "a key that two functions take out of one record": """
+        def time(batch):
+            return jax.random.uniform(batch.key, batch.x.shape[:1])
+
+        def noise(batch):
+            return jax.random.normal(batch.key, batch.x.shape)  # RK001
+
+        def loss(batch):
+            t = time(batch)
+            return (noise(batch) * t[:, None] - batch.x).mean()
+    """,
+    "a key that stays what it was, in a state over many lines": """
+        def sweep(i, loop):
+            first, second, _ = jax.random.split(loop["key"], 3)
+            return {
+                "x": loop["x"] + jax.random.normal(first, (3,)),
+                "scale": loop["scale"] * jax.random.uniform(second),
+                "key": loop["key"],  # RK002
+            }
+
+        def run(key, x):
+            return lax.fori_loop(0, 9, sweep, {"x": x, "scale": 1.0, "key": key})
+    """,
     "a key that is returned, while the one split off for the draw is left": """
         def accept(state, ratio):
             key, start_key, accept_key = jax.random.split(state["key"], 3)

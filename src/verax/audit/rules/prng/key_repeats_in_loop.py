@@ -150,7 +150,7 @@ def _handed_on(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
         handed = use.key.node if is_same else after.node
         within = handed_back_at(use, handed, body_frame(facts, loop))
         yield RULE.finding(
-            within or returned_at(facts, loop) or loop.place,
+            within or returned_at(facts, loop, handed) or loop.place,
             current=f"the {kind} hands `{name}` {how}, so that every iteration draws the same "
             "numbers",
             expected="each iteration draws from a key of its own",

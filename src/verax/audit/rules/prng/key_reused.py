@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity, Verified
 from ...source.graph import Node
-from ...source.queries.handing import entered, given_back_at, handed_in_at, is_key
+from ...source.queries.handing import (
+    entered,
+    given_back_at,
+    handed_apart_at,
+    handed_in_at,
+    is_key,
+)
 from ...source.queries.keys.reordering import moves_along
 from ...source.queries.keys.reuse import (
     excluded,
@@ -175,7 +181,9 @@ def _reuses(facts: SourceFacts) -> Iterator[Finding]:
 
 
 def _used_again(facts: SourceFacts, before: KeyUse, use: KeyUse) -> Finding:
-    earlier, later = facts.places_apart(entered(before, use), entered(use, before))
+    first_event, second_event = entered(before, use), entered(use, before)
+    earlier, later = facts.places_apart(first_event, second_event)
+    later = handed_apart_at(use.key.node, first_event, second_event) or later
     later = given_back_at(before, use) or later
     name = name_at(facts, use, later)
     spare = spare_beside(before.key.node)

@@ -12,11 +12,13 @@ from ..graph import Node
 from ..remember import walked
 from ..values import Data, Value, nodes_of
 from .loops.bodies import calls
+from .written import written_at
 
 if TYPE_CHECKING:
     from ...finding import Place
 
 _SHARES = frozenset(("lane", "slice", "carry"))
+_TURNS = frozenset(("scan", "fori_loop", "while_loop"))
 
 
 def handed_in_at(
@@ -54,7 +56,9 @@ def _last_within(
         if frame is within or id(syntax) in inside:
             return number
         if region is not None and loop is None and not _is_around(frame, region):
-            return number - 1
+            # The body can make a key for its turn, but no lane of a map one for itself.
+            is_bound = chain[number - 1][0].function is None
+            return number - 2 if is_bound and region.kind in _TURNS else number - 1
     return last
 
 
@@ -84,6 +88,18 @@ def _plain(node: Node) -> Node:
     return node
 
 
+def handed_apart_at(key: Node, first: Event, second: Event) -> Place | None:
+    """Where the second of two uses of a key gets it, in the innermost call that holds them both.
+
+    `None` for one draw that is reached twice, which only its callers can tell apart.
+    """
+    others = {frame for frame, _ in calls(first)}
+    common = next((frame for frame, _ in calls(second) if frame in others), None)
+    if common is None or first.syntax is second.syntax:
+        return None
+    return handed_in_at(second, is_key(key), within=common)
+
+
 def handed_back_at(use: KeyUse, key: Node, body: Frame | None) -> Place | None:
     """Where a function that a body calls to use a key gives this key back, as in its state."""
     for frame in use.frame.callers():
@@ -91,7 +107,7 @@ def handed_back_at(use: KeyUse, key: Node, body: Frame | None) -> Place | None:
             return None
         for syntax, value in reversed(frame.returns):
             if key in nodes_of(value):
-                return frame.place(syntax)
+                return frame.place(written_at(syntax, value, key))
     return None
 
 
@@ -102,7 +118,7 @@ def given_back_at(before: KeyUse, use: KeyUse) -> Place | None:
             return None
         for syntax, value in reversed(frame.returns):
             if not isinstance(value, Data) and before.key.node in nodes_of(value):
-                return frame.place(syntax)
+                return frame.place(written_at(syntax, value, before.key.node))
     return None
 
 

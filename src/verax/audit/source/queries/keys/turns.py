@@ -35,8 +35,9 @@ def handed_on_used(facts: SourceFacts) -> Iterator[tuple[Place, str, KeyUse]]:
             used = [first.get(end) for end in chosen_from(after.node)]
             if before.node in first and used and all(used):
                 body, use = body_frame(facts, loop), next(filter(None, used))
-                place = handed_back_at(use, after.node, body) or returned_at(facts, loop)
-                yield place or loop.place, local_name(facts, body, after), use
+                place = handed_back_at(use, after.node, body)
+                place = place or returned_at(facts, loop, after.node) or loop.place
+                yield place, local_name(facts, body, after), use
     for fact in facts.events(Fact):
         if fact.kind != "loop":
             continue

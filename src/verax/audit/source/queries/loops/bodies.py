@@ -17,6 +17,7 @@ from ...shapes import Shape
 from ...shapes.shape import show_shape
 from ...shaping import size_symbol
 from ...values import Constant, Data, Instance, Mapping, Sequence, Value, nodes_of
+from ..written import written_at
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
@@ -92,10 +93,13 @@ def _runs_as_body(region: Region | None, loop: Region) -> bool:
 _AROUND_BODIES = frozenset(("checkpoint", "jit"))
 
 
-def returned_at(facts: SourceFacts, loop: Loop) -> Place | None:
-    """Where the body of a loop returns."""
+def returned_at(facts: SourceFacts, loop: Loop, part: Node | None = None) -> Place | None:
+    """Where the body of a loop returns, or where in there a part of the result is written."""
     frame = body_frame(facts, loop)
-    return frame.place(frame.returns[-1][0]) if frame is not None and frame.returns else None
+    if frame is None or not frame.returns:
+        return None
+    syntax, value = frame.returns[-1]
+    return frame.place(syntax if part is None else written_at(syntax, value, part))
 
 
 def instead_of_pair(value: Value | None) -> str | None:
