@@ -3,6 +3,99 @@
 from .claims import check_claims, each_of
 
 PROGRAMS = {
+    "a network's memory beside a world that is reset, by whatever name": """
+        def move(key, world, push):
+            world = world + push
+            done = jnp.abs(world).max(axis=-1) > 1.0
+            start = jax.random.uniform(key, world.shape)
+            return jnp.where(done[:, None], start, world), done
+
+        def think(weights, mind, seen):
+            return jnp.tanh(mind @ weights["own"] + seen @ weights["seen"])
+
+        def forgets_nothing(weights, mind, world, keys):
+            def tick(carry, key):
+                mind, world = carry
+                mind = think(weights, mind, world)  # EN002
+                world, done = move(key, world, mind @ weights["out"])
+                return (mind, world), done
+
+            return lax.scan(tick, (mind, world), keys)
+
+        def forgets(weights, mind, world, keys):
+            def tick(carry, key):
+                mind, world = carry
+                mind = think(weights, mind, world)
+                world, done = move(key, world, mind @ weights["out"])
+                return (jnp.where(done[:, None], 0.0, mind), world), done
+
+            return lax.scan(tick, (mind, world), keys)
+
+        def averages(weights, mean_of_all, world, keys):
+            def tick(carry, key):
+                average, world = carry
+                average = 0.9 * average + 0.1 * world.mean(axis=0)
+                world, done = move(key, world, (world - average) @ weights["out"])
+                return (average, world), done
+
+            return lax.scan(tick, (mean_of_all, world), keys)
+        """,
+    "one of two parts of a memory": """
+        from typing import NamedTuple
+
+        class Memory(NamedTuple):
+            hidden: jax.Array
+            cell: jax.Array
+            scale: jax.Array
+
+        def advance(weights, memory, x):
+            gate = jax.nn.sigmoid(memory.hidden @ weights + x)
+            cell = gate * memory.cell + x
+            return Memory(jnp.tanh(cell), cell, memory.scale)
+
+        def half(memory, begins):
+            hidden = jnp.where(begins[:, None], 0.0, memory.hidden)
+            return Memory(hidden, memory.cell, memory.scale)  # EN012
+
+        def all_of_it(memory, begins):
+            hidden = jnp.where(begins[:, None], 0.0, memory.hidden)
+            cell = jnp.where(begins[:, None], 0.0, memory.cell)
+            return Memory(hidden, cell, memory.scale)
+
+        def padded(memory, valid):
+            hidden = jnp.where(valid[:, None], memory.hidden, 0.0)
+            return Memory(hidden, memory.cell, memory.scale)
+
+        def run(weights, memory, xs, begins):
+            def first(memory, x):
+                return advance(weights, half(memory, x[1]), x[0]), None
+
+            def second(memory, x):
+                return advance(weights, all_of_it(memory, x[1]), x[0]), None
+
+            memory, _ = lax.scan(first, memory, (xs, begins))
+            return lax.scan(second, memory, (xs, begins))
+        """,
+    "a window that a helper moves on": """
+        def push(frames, frame):
+            return jnp.concatenate([frames[1:], frame[None]])
+
+        def keeps(state, action, key):
+            place = state["place"] + action
+            done = jnp.abs(place) > 3.0
+            place = jnp.where(done, jax.random.uniform(key), place)
+            return {
+                "place": place,
+                "frames": push(state["frames"], jnp.sin(place)),  # EN002
+            }
+
+        def clears(state, action, key):
+            place = state["place"] + action
+            done = jnp.abs(place) > 3.0
+            place = jnp.where(done, jax.random.uniform(key), place)
+            moved = push(state["frames"], jnp.sin(place))
+            return {"place": place, "frames": jnp.where(done, jnp.sin(place), moved)}
+        """,
     "the memory of a module that linen scans": """
         import flax.linen as nn
 

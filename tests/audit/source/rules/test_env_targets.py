@@ -3,6 +3,39 @@
 from .claims import check_claims, each_of
 
 PROGRAMS = {
+    "errors that stop at ends, and what adds them up": """
+        def errors(reward, done, values, last, gamma):
+            following = jnp.concatenate([values[1:], last[None]])
+            return reward + gamma * (1.0 - done) * following - values
+
+        def leaks(reward, done, values, last, weights, gamma=0.99):
+            following = jnp.concatenate([values[1:], last[None]])
+            deltas = weights * (reward + gamma * (1.0 - done) * following - values)
+
+            def back(total, t):
+                total = deltas[t] + gamma * weights[t] * total  # EN002
+                return total, total
+
+            return lax.scan(back, jnp.zeros_like(last), jnp.arange(9), reverse=True)[1]
+
+        def stops(reward, done, values, last, weights, gamma=0.99):
+            discount = gamma * (1.0 - done)
+            following = jnp.concatenate([values[1:], last[None]])
+            deltas = weights * (reward + discount * following - values)
+
+            def back(total, t):
+                total = deltas[t] + discount[t] * weights[t] * total
+                return total, total
+
+            return lax.scan(back, jnp.zeros_like(last), jnp.arange(9), reverse=True)[1]
+
+        def paid_until_the_end(reward, done, gamma=0.99):
+            def back(total, paid):
+                total = paid + gamma * total
+                return total, total
+
+            return lax.scan(back, jnp.zeros(3), reward * (1.0 - done), reverse=True)[1]
+        """,
     "a target from a tuple, with and without its flag": """
         def loss(q, batch, gamma):
             obs, action, reward, next_obs, terminal = batch

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
 from ...source.queries.episodes.clocks import held_at, running_on
+from ...source.queries.episodes.resets import is_zero
 from ...source.queries.episodes.updates import class_of, own_parts, records_in, updates
 from ...source.queries.names import names_of
 from ...source.values import Data
@@ -16,6 +17,7 @@ from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
+    from ...source.graph import Node
     from ...source.queries.episodes.updates import Part, Update
 
 
@@ -96,23 +98,30 @@ def _is_of_an_episode(facts: SourceFacts, update: Update, part: Part) -> bool:
     if part.node.operation not in _GIVEN:
         return True
     cls = class_of(update.state)
-    if cls is None or not _are_scaled(update):
+    if cls is None or not _start_at_zero(update):
         return False
     for frame in facts.frames:
         for value in (it for _, returned in frame.returns for it in records_in(returned)):
             made = own_parts(value).get(part.name) if class_of(value) is cls else None
-            if isinstance(made, Data) and made.node.operation not in _GIVEN | _EMPTY:
+            if isinstance(made, Data) and made.node.operation not in _GIVEN | _EMPTY | _LEFT:
                 return True
     return False
 
 
 _GIVEN = frozenset(("parameter", "field", "item", "carry", "slice", "lane", "argument", "turn"))
+# What comes out of a loop may be what went in.
+_LEFT = frozenset(("last", "stack", "join", "primal"))
 _EMPTY = frozenset(f"jax.numpy.{name}" for name in ("zeros", "zeros_like", "ones", "full"))
 
 
-def _are_scaled(update: Update) -> bool:
-    """Whether the parts that start anew are multiplied by a mask: memory, which starts at zero."""
-    return all(it.node.operation == "*" for it in update.parts if it.is_gated)
+def _start_at_zero(update: Update) -> bool:
+    """Whether the parts that start anew are masked, or zeros take their place: they are memory."""
+    return all(_is_masked(it.node) for it in update.parts if it.is_gated)
+
+
+def _is_masked(node: Node) -> bool:
+    is_choice = node.operation in ("jax.numpy.where", "jax.lax.select")
+    return node.operation == "*" or (is_choice and any(map(is_zero, node.operands[1:])))
 
 
 def _written_at(update: Update, part: Part) -> Place:

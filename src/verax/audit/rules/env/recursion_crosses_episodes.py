@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 from ...finding import Confidence, Engine, Evidence, Place, Severity
 from ...source.events import Loop
 from ...source.graph import Node
+from ...source.queries.episodes.errors import made_of_ends, masked_errors
 from ...source.queries.episodes.recurrence import (
     depending,
     feedback_path,
@@ -18,23 +18,21 @@ from ...source.queries.episodes.recurrence import (
     flags_of,
     is_hidden,
     is_statistic,
+    learns,
     trains,
 )
-from ...source.queries.episodes.resets import resets
 from ...source.queries.episodes.targets import is_called_going_on
-from ...source.queries.episodes.updates import updates
+from ...source.queries.episodes.windows import kept_windows
 from ...source.queries.loops.bodies import behind, body_frame, paired_leaves
 from ...source.queries.names import local_name, names_of
 from ...source.queries.nodes import position_in
-from ...source.queries.positions import index_text
 from ...source.values import Sequence, leaves
-from ...words import is_episode_end, is_observation, is_reward, may_be_episode_boundary, words_of
+from ...words import is_episode_end, is_reward, may_be_episode_boundary
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...source.frame import Frame
-    from ...source.queries.episodes.updates import Part
     from ...trace.facts import Facts
     from ...trace.program import Step, Value
 
@@ -166,7 +164,9 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
         told, known = depending(loop.returned, ends), depending(loop.returned, inside)
         for before, after in paired_leaves(loop.carry_in, loop.carry_out):
             # What an environment itself carries on past an end is its own business.
-            is_memory = is_hidden(facts, before.node, frame) and known
+            is_memory = bool(known) and (
+                is_hidden(facts, before.node, frame) or learns(loop, before, after, inside, known)
+            )
             if not ends and not is_memory:
                 continue
             flags, gated = (inside, known) if is_memory else (ends, told)
@@ -182,55 +182,33 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
                 yield _carried_on(_made_at(path, frame, loop), name, loop.place)
         if not ends:
             yield from _with_unread_flags(facts, loop, frame)
+            yield from _over_masked_errors(facts, loop, frame)
     yield from _histories(facts)
 
 
-def _histories(facts: SourceFacts) -> Iterator[Verdict]:
-    """Last observations that a state holds, and that a step moves on past the end of an episode.
-
-    A step that resets nothing leaves all of that to who calls it.
-    """
-    found = updates(facts)
-    windows = [
-        (update, part, part.node.place)
-        for update in found
-        for part in update.parts
-        if part.path and _is_window(facts, part, update.frame)
-    ]
-    if not windows:
+def _over_masked_errors(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterator[Verdict]:
+    """Recursions over errors that stop at the ends of episodes, with factors that do not."""
+    if not masked_errors(facts, loop):
         return
-    resetting = {update.frame for update in found if any(it.is_gated for it in update.parts)}
-    resetting |= {frame for it in resets(facts) for frame in it.frame.callers()}
-    for update, part, place in windows:
-        if place is not None and update.frame in resetting:
-            yield RULE.finding(
-                place,
-                current=f"`{part.name}` keeps what was seen last past the end of an episode: the "
-                "flags are known here, and have no part in it",
-                expected="where an episode ends, nothing that was seen in it is left",
-                fix="fill it anew there: `jnp.where(done, repeated, shifted)`",
-                engine=Engine.SOURCE,
-            )
+    told = depending(loop.returned, made_of_ends(facts, loop))
+    for before, after in paired_leaves(loop.carry_in, loop.carry_out):
+        path = feedback_path(after.node, before.node, set(), told)
+        if path is not None:
+            name = local_name(facts, frame, before, after)
+            yield _carried_on(_made_at(path, frame, loop), name, loop.place)
 
 
-_WINDOWS = frozenset("frame frames stack stacked history".split())
-
-
-def _is_window(facts: SourceFacts, part: Part, frame: Frame) -> bool:
-    """Whether a part is the last one without its oldest row, and what is seen now."""
-    if len(part.path) != 3 or part.node.operation != "jax.numpy.concatenate":
-        return False
-    _, cut, _ = part.path
-    if not _SHIFTED.search(index_text(cut)):
-        return False
-    new = [
-        it for source in part.node.inputs if source is not cut for it in (source, *source.inputs)
-    ]
-    names = [name for it in new for name in names_of(facts, it, frame)]
-    return any(map(is_observation, names)) or not _WINDOWS.isdisjoint(words_of(part.name))
-
-
-_SHIFTED = re.compile(r"(^|, )(1:|:-1)(,|$)")
+def _histories(facts: SourceFacts) -> Iterator[Verdict]:
+    """Last observations that a state holds, and that a step moves on past the end of an episode."""
+    for name, place in kept_windows(facts):
+        yield RULE.finding(
+            place,
+            current=f"`{name}` keeps what was seen last past the end of an episode: the flags are "
+            "known here, and have no part in it",
+            expected="where an episode ends, nothing that was seen in it is left",
+            fix="fill it anew there: `jnp.where(done, repeated, shifted)`",
+            engine=Engine.SOURCE,
+        )
 
 
 def _with_unread_flags(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterator[Verdict]:

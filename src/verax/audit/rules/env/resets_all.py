@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from ...source.events import Fact
 from ...source.queries.loops.bodies import made_from
 from ...source.queries.names import names_of
 from ...source.queries.nodes import stacked_over
-from ...source.values import Data, leaves
+from ...source.values import Constant, Data, leaves
 from ...words import is_episode_end, words_of
 from .._rule import Rule, Verdict
 
@@ -173,8 +174,6 @@ _ASKING = {">": 0, "!=": 0, ">=": 1}
 
 def _joined_flags(facts: SourceFacts, choice: Node) -> Node | None:
     """The flags, where a choice hangs on whether any of them is set."""
-    import ast
-
     while choice.inputs and (choice.operation in _SAME or _asks_for_one(choice)):
         choice = choice.inputs[0]
     syntax = choice.syntax
@@ -190,8 +189,6 @@ def _joined_flags(facts: SourceFacts, choice: Node) -> Node | None:
 
 
 def _asks_for_one(node: Node) -> bool:
-    from ...source.values import Constant
-
     least = node.operands[-1] if len(node.operands) == 2 else None
     if not isinstance(least, Constant) or node.operation not in _ASKING:
         return False
@@ -226,8 +223,6 @@ def _are_of_elements(facts: SourceFacts, event: Event, flags: Node, kept: Source
     along an axis of its own, and holds nothing but what is kept: a comparison with others has
     their axes.
     """
-    import ast
-
     if any(map(is_episode_end, names_of(facts, flags, event.frame))):
         return True
     if any(it.operation.rpartition(".")[2] in _FAILURES for it in flags.ancestors()):

@@ -127,6 +127,41 @@ def is_hidden(facts: SourceFacts, node: Node, frame: Frame) -> bool:
     return not words.isdisjoint(_MEMORY)
 
 
+_MATRIX_PRODUCTS = frozenset(
+    "@ jax.numpy.matmul jax.numpy.dot jax.numpy.einsum jax.numpy.tensordot jax.lax.dot "
+    "jax.lax.dot_general".split()
+)
+
+
+def learns(loop: Loop, before: Data, after: Data, flags: set[Node], told: set[Node]) -> bool:
+    """Whether a part of a carry is what a network remembers, of something else that is reset.
+
+    It is fed back through weights, and flags decide about another part, but not about this one.
+    """
+    if not _goes_through_weights(loop, before.node, after.node):
+        return False
+    for other, next_one in paired_leaves(loop.carry_in, loop.carry_out):
+        if other.node is before.node or next_one.node not in told or next_one.node in flags:
+            continue
+        is_kept = other.node in behind(next_one)
+        if is_kept and feedback_path(next_one.node, other.node, flags, told) is None:
+            return next_one.node.operation in _CHOICES
+    return False
+
+
+_CHOICES = frozenset(("jax.numpy.where", "jax.lax.select", "cond", "stack"))
+
+
+def _goes_through_weights(loop: Loop, before: Node, after: Node) -> bool:
+    """Whether a value is multiplied by a matrix from outside of a loop on its way to the next."""
+    way = reaching(behind(Data(after)), {before})
+    return any(
+        node.operation in _MATRIX_PRODUCTS
+        and any(loop.region not in it.varies for it in node.inputs)
+        for node in way
+    )
+
+
 def flags_inside(loop: Loop, frame: Frame) -> set[Node]:
     """What a body itself calls the end of an episode, also as the last turn has left it."""
     own = _called_ends(frame)

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ....words import may_be_episode_end, words_of
+from ....words import may_be_episode_boundary, may_be_episode_end, words_of
 from ...events import Fact
 from ...frame import Frame
 from ...graph import Node
 from ...remember import remembered
-from ...values import Data
+from ...values import Constant, Data, Value
 from ..loops.bodies import made_from, paired_leaves
 from .targets import is_end
 
@@ -67,6 +67,46 @@ def _resets(facts: SourceFacts) -> Iterator[Reset]:
             continue
         name = facts.name_of(Data(judged))
         yield Reset(known[0], name, judged, result, kept.node, fresh.node, is_reversed)
+
+
+@remembered
+def wipes(facts: SourceFacts) -> dict[Frame, set[Node]]:
+    """Flags by which functions put zeros in the place of something that they are given.
+
+    That is done to memories, where an episode ends or another one begins.
+    """
+    found: dict[Frame, set[Node]] = {}
+    for frame, flag, kept in _wiped(facts):
+        judged = without_shape(flag)
+        frames = [it for it in frame.callers() if not isinstance(it.function, ast.Lambda)]
+        is_own = any(
+            isinstance(value, Data) and value.node is judged and may_be_episode_boundary(name)
+            for name, value in (frames[0].environment.items() if frames else ())
+        )
+        if is_own and without_shape(kept).operation in _TAKEN:
+            found.setdefault(frames[0], set()).add(judged)
+    return found
+
+
+def _wiped(facts: SourceFacts) -> Iterator[tuple[Frame, Node, Node]]:
+    """Choices of zeros by a flag: where, the flag, and what is kept else."""
+    for call in facts.calls(("jax.numpy.where", "jax.lax.select")):
+        match call.args:
+            case [Data() as flag, zero, Data() as kept] if is_zero(zero):
+                yield call.frame, flag.node, kept.node
+            case _:
+                pass
+
+
+def is_zero(value: Value) -> bool:
+    """Whether a value is the number zero, or nothing but zeros."""
+    if isinstance(value, Constant):
+        return value.value == 0
+    return isinstance(value, Data) and value.node.operation in _ZEROS
+
+
+_ZEROS = frozenset(("jax.numpy.zeros", "jax.numpy.zeros_like"))
+_TAKEN = frozenset(("parameter", "field", "item", "carry", "argument", "turn", "lane"))
 
 
 def _choices(facts: SourceFacts) -> Iterator[tuple[Frame, Data, Data, Data, Node]]:

@@ -18,7 +18,7 @@ from ...graph import Node
 from ...remember import remembered
 from ...values import Class, Data, Instance, Mapping, Sequence, Value
 from .recurrence import depending
-from .resets import resets
+from .resets import resets, wipes
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
@@ -66,6 +66,8 @@ def _updates(facts: SourceFacts) -> Iterator[Update]:
     for it in resets(facts):
         if not it.is_reversed:
             ends[it.frame].add(it.judged)
+    for frame, flags in wipes(facts).items():
+        ends[frame] |= flags
     for frame in facts.own_frames:
         flags = _flags(frame) | ends.get(frame, set())
         if not flags:

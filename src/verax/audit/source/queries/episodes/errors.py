@@ -1,0 +1,97 @@
+"""Errors of single steps that know where episodes end, before a recursion adds them up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ....words import is_episode_end
+from ...events import Loop
+from ...graph import Node
+from ...values import Constant
+from ..loops.bodies import behind, paired_leaves
+from ..names import names_of
+
+if TYPE_CHECKING:
+    from ...facts import SourceFacts
+
+_SUMS = frozenset("+ - jax.numpy.add jax.numpy.subtract".split())
+_PRODUCTS = frozenset("* jax.numpy.multiply jax.numpy.where".split())
+# What turns flags into flags or into factors.
+_AS_FACTORS = frozenset(
+    "- ~x * jax.numpy.logical_not jax.numpy.where ndarray.astype jax.numpy.asarray "
+    "jax.numpy.float32 jax.lax.stop_gradient ndarray.reshape | jax.numpy.logical_or".split()
+)
+_DEPTH = 12
+
+
+def masked_errors(facts: SourceFacts, loop: Loop) -> bool:
+    """Whether a loop that runs backwards gets sums of which flags mask one term, and not another.
+
+    `reward + gamma * (1 - done) * following - value` is such a sum; rewards that are masked as a
+    whole may well stand for the end by themselves.
+    """
+    reverse = loop.options.get("reverse")
+    if not isinstance(reverse, Constant) or not reverse.value:
+        return False
+    return any(_has_masked_term(facts, loop, whole) for whole, _ in _shares(loop))
+
+
+def made_of_ends(facts: SourceFacts, loop: Loop) -> set[Node]:
+    """What a turn gets of arrays that have anything to do with the ends of episodes."""
+    return {
+        share
+        for whole, share in _shares(loop)
+        if any(_is_end(facts, loop, it) for it in whole.ancestors())
+    }
+
+
+def _shares(loop: Loop) -> Iterator[tuple[Node, Node]]:
+    """What a turn takes of arrays outside, as its slice or at its number, with these."""
+    for whole, share in paired_leaves(loop.xs, loop.slices):
+        yield whole.node, share.node
+    for node in behind(loop.returned):
+        base = node.inputs[0] if node.operation == "item" and node.inputs else None
+        if base is not None and loop.region in node.varies and loop.region not in base.varies:
+            yield base, node
+
+
+def _has_masked_term(facts: SourceFacts, loop: Loop, node: Node, depth: int = _DEPTH) -> bool:
+    if not depth:
+        return False
+    if node.operation in _SUMS:
+        terms = list(_terms(node))
+        masked = [it for it in terms if _is_masked(facts, loop, it)]
+        return 0 < len(masked) < len(terms)
+    if node.operation in _PRODUCTS:
+        return any(_has_masked_term(facts, loop, it, depth - 1) for it in node.inputs)
+    return False
+
+
+def _terms(node: Node, depth: int = _DEPTH) -> Iterator[Node]:
+    if node.operation in _SUMS and depth:
+        for it in node.inputs:
+            yield from _terms(it, depth - 1)
+    else:
+        yield node
+
+
+def _is_masked(facts: SourceFacts, loop: Loop, term: Node) -> bool:
+    """Whether a term is a product with a factor made of flags, and of nothing else but numbers."""
+    if term.operation not in _PRODUCTS or len(term.inputs) < 2:
+        return False
+    return any(_is_factor(facts, loop, it) or _is_masked(facts, loop, it) for it in term.inputs)
+
+
+def _is_factor(facts: SourceFacts, loop: Loop, node: Node) -> bool:
+    for _ in range(_DEPTH):
+        if _is_end(facts, loop, node):
+            return True
+        if node.operation not in _AS_FACTORS or len(node.inputs) != 1:
+            return False
+        node = node.inputs[0]
+    return False
+
+
+def _is_end(facts: SourceFacts, loop: Loop, node: Node) -> bool:
+    return any(map(is_episode_end, names_of(facts, node, loop.frame)))
