@@ -45,6 +45,20 @@ def clashes(function, **names: str) -> list[tuple[str, set[str]]]:
     return [(it.where, {it.first_name, it.second_name}) for it in facts.axes.clashes]
 
 
+def test_pieces_of_features_are_others_and_those_of_time_are_not():
+    def halves(x, steps):
+        mean, log_std = jnp.split(x, 2, axis=-1)
+        return mean * jnp.exp(log_std), x[:, 4:], x[:, 1:], jnp.split(steps, 2)[1], steps[:3]
+
+    names = {"x": "batch out", "steps": "time batch"}
+    given = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in ((5, 8), (6, 5))]
+    facts = Facts(trace(halves, given, {}), names, None)
+    found = [facts.axes.names(value) for value in facts.program.body.outputs]
+    pieces = [("batch", None), ("batch", None)]
+    wholes = [("batch", "out"), ("time", "batch"), ("time", "batch")]
+    assert [tuple(it) for it in found] == pieces + wholes
+
+
 @pytest.mark.parametrize(
     ("function", "names", "expected"),
     [

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ...words import is_batch, is_sequence
 from ..program import Step, Value
 
 
@@ -57,6 +58,16 @@ Axes = tuple[Axis, ...]
 def unknown(value: Value) -> Axes:
     """Axes of which nothing is known yet."""
     return tuple(Axis() for _ in value.shape)
+
+
+def piece(axis: Axis) -> Axis:
+    """What a part of an axis is: some of the steps are steps, some of the features are others.
+
+    `mean, log_std = jnp.split(out, 2)` has two axes of actions where there was one of outputs.
+    """
+    label = axis.label
+    is_kept = not label or is_sequence(label) or is_batch(label)
+    return axis if is_kept else Axis()
 
 
 @dataclass(frozen=True, eq=False)

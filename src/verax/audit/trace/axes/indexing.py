@@ -7,7 +7,7 @@ from typing import Any
 
 from ..program import Step
 from .analysis import AxisAnalysis
-from .axis import Axes, Axis
+from .axis import Axes, Axis, piece
 
 
 def part(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> list[Axes]:
@@ -16,7 +16,12 @@ def part(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> list[A
     axes: list[Axis] = []
     for index, (n, m) in enumerate(zip(made.shape, source.shape, strict=True)):
         analysis.follow(made, index, source, index)
-        axes.append(Axis(unit="indexed") if n == 1 and m != 1 else operands[0][index])
+        axis = operands[0][index]
+        if n == 1 and m != 1:
+            axis = Axis(unit="indexed")
+        elif 0 < n < m and m % n == 0:  # A half or a third, not all but the first.
+            axis = piece(axis)
+        axes.append(axis)
     return [tuple(axes)]
 
 

@@ -9,7 +9,7 @@ from typing import TypeGuard
 
 from ..program import Step, Value
 from .analysis import AxisAnalysis, Reshuffle
-from .axis import Axes, Axis
+from .axis import Axes, Axis, piece
 
 
 def transpose(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> list[Axes]:
@@ -208,11 +208,15 @@ def _appended(step: Step, operands: Sequence[Axes], along: int) -> Axis:
 
 
 def split(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> list[Axes]:
-    """Pieces of an axis are still that axis."""
+    """Pieces of an axis are still that axis, unless they are other things of one element."""
     for made in step.outputs:
         for index in range(len(made.shape)):
             analysis.follow(made, index, step.inputs[0], index)
-    return [operands[0] for _ in step.outputs]
+    axes = list(operands[0])
+    if len(step.outputs) > 1:
+        along = step.params["axis"]
+        axes[along] = piece(axes[along])
+    return [tuple(axes) for _ in step.outputs]
 
 
 def expand_dims(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> list[Axes]:
