@@ -268,3 +268,32 @@ def test_the_shape_of_a_jacobian():
     """
     assert found("AX201", program) == [10]
     assert found("AX001", program) == [14]
+
+
+def test_moving_averages_are_renewed_by_statistics_of_their_own_axes():
+    program = """
+    class Norm(NamedTuple):
+        mean: jax.Array
+        var: jax.Array
+
+    def all_as_one(norm, x):
+        mean = jnp.mean(x)
+        return norm._replace(mean=norm.mean + 0.1 * (mean - norm.mean))
+
+    def one_an_env(norm, x, decay):
+        var = x.var(axis=0)
+        return norm._replace(var=decay * norm.var + (1.0 - decay) * var)
+
+    def right(norm, x):
+        mean = x.mean(axis=(0, 1))
+        kept = x.var(axis=(0, 1), keepdims=True)
+        return Norm(0.9 * norm.mean + 0.1 * mean, 0.9 * norm.var + 0.1 * kept[0, 0])
+
+    def duller(x):
+        return 0.7 * x + 0.3 * jnp.mean(x)
+
+    x, norm = jnp.ones((8, 4, 3)), Norm(jnp.zeros(3), jnp.ones(3))
+    renewed = all_as_one(norm, x), one_an_env(norm, x, jnp.float32(0.9)), right(norm, x)
+    images = duller(jnp.ones((2, 5, 5)))
+    """
+    assert found("AX020", program) == [6, 10]

@@ -1,4 +1,4 @@
-"""A running value that gets another axis from what is added to it."""
+"""A running value that is renewed by something with other axes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.events import Fact
+from ...source.queries.arrays import array_in_words
 from ...source.queries.loops.bodies import paired_leaves, shown_shape
+from ...source.queries.numbers.mixtures import statistics_over_other_axes
 from ...source.values import Data
 from .._rule import Rule
 
@@ -36,6 +38,28 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                     evidence=(Evidence("it is added here", total.place),),
                     engine=Engine.SOURCE,
                 )
+
+    yield from _statistics(facts)
+
+
+def _statistics(facts: SourceFacts) -> Iterator[Finding]:
+    """Statistics of other axes than those of the average that they are mixed into."""
+    for it in statistics_over_other_axes(facts):
+        place = it.statistic.place
+        if place is None:
+            continue
+        lost = not it.statistic.shape
+        yield RULE.finding(
+            place,
+            current=f"{array_in_words(facts, Data(it.of))} is reduced to "
+            f"{shown_shape(it.statistic.shape)}, which is mixed into "
+            f"{array_in_words(facts, Data(it.old))}: "
+            + ("all its elements get the same" if lost else "it gets another axis"),
+            expected=f"a statistic of {shown_shape(it.old.shape)}, as the average is",
+            fix="reduce over all axes that the average does not have, and over no others",
+            evidence=(Evidence("they are mixed here", it.mixture.place),),
+            engine=Engine.SOURCE,
+        )
 
 
 def _grown(before: Node, after: Node) -> Node | None:
@@ -72,7 +96,7 @@ def _kept_axis(total: Node, start: Node) -> Node | None:
 RULE = Rule(
     code="AX020",
     name="total-grows",
-    title="A running value gets another axis",
+    title="A running value is renewed by something with other axes",
     family="axis",
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
@@ -81,8 +105,11 @@ A mean that is kept up to date over batches has the shape of one thing. If what 
 has an axis of the batch, broadcasting makes it an array of one mean for each element, which fits
 the next batch as well: there is no error, and every element is compared with its own history.
 
+Reduced to one number, all features get the mean of all of them.
+
 Reported for a value that a loop of Python's carries, to which each turn adds something with more
-axes. A scan would refuse it.""",
+axes (a scan would refuse it), and for moving averages into which a mean or deviation over too few
+axes is mixed, or over all.""",
     wrong="""\
 import jax.numpy as jnp
 

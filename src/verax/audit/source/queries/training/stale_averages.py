@@ -11,8 +11,9 @@ from ....finding import Place
 from ...events import Call
 from ...graph import Node
 from ...text import text_of
-from ...values import Constant, Data, Value, nodes_of
+from ...values import nodes_of
 from ..nodes import position_in
+from ..numbers.mixtures import mixed
 from ..syntax import statement_around
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def _by_hand(update: Call, line: int, old: set[Node], name: str) -> Iterator[Sta
     for step, value in frame.steps:
         if step.lineno <= line:
             continue
-        parts = [_mixed(it) for it in nodes_of(value)]
+        parts = [mixed(it) for it in nodes_of(value)]
         # At the start an average may be what it is an average of.
         if parts and all(
             it and not old.isdisjoint(it) and new.isdisjoint(map(_whole, it)) for it in parts
@@ -68,41 +69,3 @@ def _whole(node: Node) -> Node:
     while node.operation in ("item", "field") and node.inputs:
         node = node.inputs[0]
     return node
-
-
-def _mixed(node: Node) -> set[Node] | None:
-    """The two values that a node is a mixture of, with weights that sum to one."""
-    if node.operation != "+" or len(node.operands) != 2:
-        return None
-    products = [_product(it) for it in node.operands]
-    one, other = products
-    if one is None or other is None:
-        return None
-    return {one[1], other[1]} if _sum_to_one(one[0], other[0]) else None
-
-
-def _product(value: Value) -> tuple[Value, Node] | None:
-    """A weight and what it multiplies."""
-    node = value.node if isinstance(value, Data) else None
-    if node is None or node.operation != "*" or len(node.operands) != 2:
-        return None
-    weight, of = node.operands
-    if isinstance(of, Constant):
-        weight, of = of, weight
-    return (weight, of.node) if isinstance(of, Data) else None
-
-
-def _sum_to_one(one: Value, other: Value) -> bool:
-    if isinstance(one, Constant) and isinstance(other, Constant):
-        numbers = (one.value, other.value)
-        return all(isinstance(it, (int, float)) for it in numbers) and abs(sum(numbers) - 1) < 1e-9
-    return _is_rest(one, other) or _is_rest(other, one)
-
-
-def _is_rest(value: Value, of: Value) -> bool:
-    """Whether a value is one minus another one."""
-    if not isinstance(value, Data) or not isinstance(of, Data) or value.node.operation != "-":
-        return False
-    first, *rest = value.node.operands or (None,)
-    is_one = isinstance(first, Constant) and first.value == 1
-    return is_one and len(rest) == 1 and isinstance(rest[0], Data) and rest[0].node is of.node
