@@ -293,6 +293,16 @@ CUSTOM = {
 
         def entry(w, x): return jax.grad(f)(w * x)
     """,
+    "a_rule_for_each_argument": """
+        @jax.custom_jvp
+        def f(x, y): return jnp.sum(x**2 * y)
+        f.defjvps(
+            lambda dx, out, x, y: jnp.sum(2 * x * y * dx),
+            lambda dy, out, x, y: jnp.sum(x * dy),  # GR017
+        )
+
+        def entry(w, x): return jax.grad(f, argnums=(0, 1))(w, x)
+    """,
     "wrong_function_in_the_middle": """
         @jax.custom_jvp
         def f(x): return jnp.sin(x)

@@ -217,9 +217,13 @@ class _Checker:
 
     # --- places
 
-    def _return_of_rule(self) -> Place | None:
+    @property
+    def _is_users_rule(self) -> bool:
         user_code: UserCode = self._facts.traced.user_code
-        if not self._rule_file or not user_code.owns(self._rule_file):
+        return bool(self._rule_file) and user_code.owns(self._rule_file)
+
+    def _return_of_rule(self) -> Place | None:
+        if not self._is_users_rule:
             return None
         # The first line may be that of a decorator.
         start = Place(self._rule_file, self._rule_line + 1, 1, self._rule_name)
@@ -232,6 +236,9 @@ class _Checker:
         for eqn in reversed(jaxpr.eqns):
             if any(var is wanted for var in eqn.outvars):
                 frames = self._facts.traced.user_code.frames(raw_frames(eqn))
+                # Rules for one argument each are called by a function of JAX.
+                if not self._is_users_rule:
+                    return frames[0] if frames else None
                 own = [it for it in frames if it.function.endswith(self._rule_name)]
                 return own[0] if own and self._rule_name else None
         return None
