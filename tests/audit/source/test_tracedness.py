@@ -399,6 +399,41 @@ PROGRAMS = {
         def main():
             return f(jr.key(0))
     """,
+    "a sum that a number starts, of turns that are made for certain": """
+        @jax.jit
+        def f(x):
+            total = 0
+            for i in range(8):
+                total += x[i] > 0
+            return sign(total)
+
+        def main():
+            return f(jnp.ones(8))
+    """,
+    "a sum that a number starts, of no turn at all": """
+        @jax.jit
+        def f(x):
+            total = 0
+            for i in range(len(())):
+                total += x[i] > 0
+            return sign(total) * x
+
+        def main():
+            return f(jnp.ones(8))
+    """,
+    "a sum that a number starts, left in the first turn": """
+        @jax.jit
+        def f(x):
+            total = 0
+            for i in range(8):
+                if i < 1:
+                    break
+                total += x[i] > 0
+            return sign(total) * x
+
+        def main():
+            return f(jnp.ones(8))
+    """,
 }
 
 try:

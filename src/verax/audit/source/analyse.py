@@ -17,7 +17,14 @@ from .machine import Interpreter
 from .project import Module, Project
 from .reading import Problem, SourceText, UnreadableError
 from .remember import walked
-from .runs import run_definition, run_example, run_returned, run_transformed, run_unflatten
+from .runs import (
+    run_compiled_methods,
+    run_definition,
+    run_example,
+    run_returned,
+    run_transformed,
+    run_unflatten,
+)
 from .sections import sections_of
 
 if TYPE_CHECKING:
@@ -96,6 +103,7 @@ def interpret(module: Module, project: Project) -> Interpreter:
     run_transformed(machine, module)
     run_returned(machine, module)
     run_unflatten(machine, module)
+    run_compiled_methods(machine, module)
     run_example(machine, frame)
     return machine
 

@@ -171,6 +171,8 @@ def _loop(
         state = before | _after(first, others)
     machine.control -= 1
     frame.region, frame.breaks = outer_region, outer_breaks
+    if _makes_a_turn(iterated) and not _is_left_early(syntax):
+        after.update(_certain([end for end, _ in ends], {name: after[name] for name in names}))
     frame.environment = after
     carried = {name: (entered[name], after[name]) for name in names}
     spent = {node for end, used_up in ends for node in _held_by(end, names) if node in used_up}
@@ -198,6 +200,21 @@ def _after(before: dict[str, Value], ends: list[dict[str, Value]]) -> dict[str, 
             elif own is not value:
                 after[name] = join(own, value)
     return after
+
+
+def _makes_a_turn(iterated: Value | None) -> bool:
+    """Whether a loop goes through its body for certain: `for i in range(8)`."""
+    length = iterated.length if isinstance(iterated, Sequence) else None
+    return isinstance(length, int) and length > 0
+
+
+def _certain(ends: list[dict[str, Value]], after: dict[str, Value]) -> Iterator[tuple[str, Value]]:
+    """The names that hold tracers whenever a turn ends, whatever they held before the first one."""
+    for name, value in after.items():
+        held = [end.get(name) for end in ends]
+        are_tracers = all(isinstance(it, Data) and it.traced for it in held)
+        if held and are_tracers and isinstance(value, Data) and value.traced is None:
+            yield name, Data(value.node, True, value.is_array, value.type, value.limit)
 
 
 def _changed(one: Value, other: Value) -> bool:

@@ -17,6 +17,7 @@ from .classes import innermost_function, leave_open, opaque_instance
 from .events import Applied, KeyUse, Made
 from .frame import Frame, Region, Site
 from .graph import Node
+from .library.environments import compiled_methods
 from .library.options import static_names
 from .library.transforms import apply
 from .library.trees import tree_functions
@@ -71,6 +72,16 @@ def run_unflatten(machine: Interpreter, module: Module) -> None:
             children, auxiliary = apart.items
             inside = site.inside(Region("jit", None, cls.registration.place))
             machine.call(inside, unflatten, [auxiliary, mapped(children, _as_child)], {})
+
+
+def run_compiled_methods(machine: Interpreter, module: Module) -> None:
+    """Call the methods that a library compiles, of classes that are written for it."""
+    for cls in machine.record.classes:
+        for function in compiled_methods(cls) if cls.frame.module is module else ():
+            options: dict[str, Value] = {"static_argnums": Constant(0)}
+            compiled = Transformed("jit", function, options, function.syntax, function.frame)
+            machine.start_root()
+            _call_generic(machine, compiled, function, [])
 
 
 def run_example(machine: Interpreter, frame: Frame) -> None:

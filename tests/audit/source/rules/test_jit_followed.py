@@ -285,3 +285,32 @@ def test_two_classes_that_an_argument_may_be_of():
 
 def test_what_nothing_traces_is_not_guessed():
     assert found("JT104", _SWING.replace('@partial(jax.jit, static_argnames="env")', "")) == []
+
+
+ENVIRONMENT = """
+from gymnax.environments import environment
+
+class Walk(environment.Environment):
+    def __init__(self, is_sparse=True):
+        self.is_sparse = is_sparse
+
+    def step_env(self, key, state, action, params):
+        place = state.place + jnp.sign(action)
+        reward = place / params.length if self.is_sparse else jnp.ones(())
+        return place, state.replace(place=place), reward, bool(place > params.length), {}
+
+    def reset_env(self, key, params):
+        return jnp.zeros(()), Start(jax.random.uniform(key))
+
+    def describe(self, state):
+        return "at the end" if state.place > 3 else "on the way"
+"""
+
+
+def test_what_a_library_compiles_of_a_class_is_traced():
+    assert found("JT202", ENVIRONMENT) == [10]
+    assert found("JT201", ENVIRONMENT) == []
+
+
+def test_a_class_of_the_same_name_from_elsewhere_is_not_compiled():
+    assert found("JT202", ENVIRONMENT.replace("gymnax.environments", "games")) == []
