@@ -50,7 +50,7 @@ def assigned_names(syntax: ast.AST) -> frozenset[str]:
 
 
 # Turns that are gone through one by one: of one loop, and of loops in loops together.
-_FEW = 6
+FEW = 6
 _FEW_TOGETHER = 36
 
 
@@ -68,14 +68,14 @@ def known_turns(
     are_names = names_matter and all(isinstance(it, Constant) for it in items)
     if not machine.is_thorough and not are_names and not stand_alone(iterated):
         return None
-    is_small = len(items) <= _FEW and len(items) * machine.turns <= _FEW_TOGETHER
+    is_small = len(items) <= FEW and len(items) * machine.turns <= _FEW_TOGETHER
     return list(items) if is_small else None
 
 
 def stand_alone(value: Value) -> bool:
     """Whether something holds a few names or functions, each of which is known."""
     items = value.items if isinstance(value, Sequence) and value.kind != "set" else None
-    return bool(items) and len(items or ()) <= _FEW and all(map(_stands_alone, items or ()))
+    return bool(items) and len(items or ()) <= FEW and all(map(_stands_alone, items or ()))
 
 
 def _stands_alone(item: Value, depth: int = 0) -> bool:

@@ -38,6 +38,8 @@ from .values import (
 # Runs of one function for one root, calls within calls, and statements that callees may run: for
 # one root, and for all roots of a file by its number of lines.
 RUNS = 8
+# An example is one root, and known in all: what it is made of is made by a few small functions.
+RUNS_OF_EXAMPLE = 64
 DEPTH = 20
 # Functions of one decorator that are inside of each other.
 WRAPPERS = 3
@@ -48,6 +50,7 @@ NODES_OF_STATEMENT = 32
 # Outside of transformations there is less to find, but for what happens to random keys.
 STATEMENTS_ON_HOST = 50
 STATEMENTS_WITH_KEYS = 300
+STATEMENTS_OF_EXAMPLE = 2000
 
 # Operations on arrays and numbers: containers do not subtract, and have no sine.
 ON_ARRAYS = frozenset("- * / // ** @ < <= > >= & | ~ %".split()) | frozenset(
@@ -105,6 +108,12 @@ class Interpreter:
         self._end_of_root = self._statements + statements
         self._end_with_keys = self._statements + max(statements, STATEMENTS_WITH_KEYS)
         self.used = {}
+
+    def start_example(self) -> None:
+        """Start what a file gives as an example: it does not depend on what ran before."""
+        self.is_thorough = True
+        self.start_root(STATEMENTS_OF_EXAMPLE)
+        self._end_of_file = max(self._end_of_file, self._end_of_root)
 
     # --- code
 
@@ -199,8 +208,9 @@ class Interpreter:
         """Which limit is reached, if one is, so that a call is not followed."""
         if site.frame.depth >= DEPTH:
             return f"more than {DEPTH} calls are inside of each other"
-        if self._runs[function.syntax] >= RUNS:
-            return f"`{function.name}` is called more than {RUNS} times"
+        runs = RUNS_OF_EXAMPLE if self.is_thorough else RUNS
+        if self._runs[function.syntax] >= runs:
+            return f"`{function.name}` is called more than {runs} times"
         if self._statements >= self._end_of_file:
             return "all functions of this file together run too many statements"
         if self._statements < self._end_of_root or (
@@ -212,7 +222,8 @@ class Interpreter:
             return (
                 f"more than {STATEMENTS_ON_HOST} statements ran outside of transformations before"
             )
-        return f"more than {STATEMENTS_OF_ROOT} statements ran before"
+        statements = STATEMENTS_OF_EXAMPLE if self.is_thorough else STATEMENTS_OF_ROOT
+        return f"more than {statements} statements ran before"
 
     # --- names
 

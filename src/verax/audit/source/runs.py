@@ -89,12 +89,11 @@ def run_example(machine: Interpreter, frame: Frame) -> None:
     entry, inputs = frame.environment.get("entry"), frame.environment.get("inputs")
     if entry is None or not isinstance(inputs, Function):
         return
-    machine.is_thorough = True
-    machine.start_root()
+    machine.start_example()
     site = Site(frame, inputs.syntax)
     given = machine.call(site, inputs, [], {})
     if isinstance(given, Sequence) and given.items is not None:
-        machine.start_root()
+        machine.start_example()
         machine.call(site, entry, list(given.items), {})
         _run_named(machine, frame, site, entry, given.items)
 
@@ -108,7 +107,7 @@ def _run_named(
         return
     args = named_arguments(positional_names(function), given, axes)
     if args is not None:
-        machine.start_root()
+        machine.start_example()
         machine.call(site, entry, args, {})
 
 

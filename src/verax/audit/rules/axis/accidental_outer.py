@@ -81,25 +81,24 @@ def _is_accident(facts: Facts, outer: Outer) -> bool:
     unit = outer.first_unit if column is outer.first else outer.second_unit
     axes = facts.axes
     same = axes[column][i] is axes[row][j]
-    kept = unit == "reduced" and (same or _is_averaged(facts, outer.step, {i, j}))
+    kept = unit in ("reduced", "indexed") and (same or _is_averaged(facts, outer.step, {i, j}))
     return promoted and (unit == "" or kept)
 
 
 def _is_averaged(facts: Facts, step: Step, dimensions: set[int]) -> bool:
     """Whether the table of all pairs only ever is summed over both of its axes."""
     pending, reduced = list(step.outputs), False
-    shape = step.outputs[0].shape
-    for _ in range(16):
-        if not pending:
-            return reduced
+    shape, seen = step.outputs[0].shape, set(step.outputs)
+    while pending and len(seen) < 64:
         for _, user in facts.variation.made_from(pending.pop()):
             if user.primitive.startswith("reduce_") and dimensions <= set(user.params["axes"]):
                 reduced = True
-            elif user.kind == "operation" and user.outputs[0].shape == shape:
-                pending.extend(user.outputs)
-            else:
+            elif user.kind != "operation" or user.outputs[0].shape != shape:
                 return False
-    return False
+            elif user.outputs[0] not in seen:
+                seen.update(user.outputs)
+                pending.extend(user.outputs)
+    return reduced and not pending
 
 
 _FIX = (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from .. import parts
 from ..events import Fact
-from ..looping import stand_alone
+from ..looping import FEW, stand_alone
 from ..shaping import length_of
 from ..values import (
     NONE,
@@ -44,6 +44,9 @@ def _range(
         counter.limit = bounds[1]
     elif len(bounds) == len(args) == 3 and all(isinstance(it, int) for it in bounds) and bounds[2]:
         length = len(range(*bounds))
+    if machine.is_thorough and type(length) is int and length <= FEW:
+        turns: list[Value] = [Constant(it) for it in range(*bounds)]
+        return Sequence("range", turns, length=length)
     return Sequence("range", None, counter, length=length)
 
 
@@ -52,8 +55,15 @@ def _enumerate(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     iterated = first_of(args)
-    if len(args) == 1 and not keywords and isinstance(iterated, Sequence) and stand_alone(iterated):
-        pairs = enumerate(iterated.items or ())
+    items = iterated.items if isinstance(iterated, Sequence) and iterated.kind != "set" else None
+    is_worth_it = machine.is_thorough and len(items or ()) <= FEW
+    if (
+        items is not None
+        and len(args) == 1
+        and not keywords
+        and (is_worth_it or stand_alone(iterated))
+    ):
+        pairs = enumerate(items)
         return Sequence("enumerate", [machine.tuple_of(Constant(at), it) for at, it in pairs])
     counter = machine.opaque("counter", site, (), traced=False)
     counter.is_array = True
@@ -77,7 +87,7 @@ def _zip(
     alone = [number for it, number in zip(args, lengths, strict=True) if stand_alone(it)]
     if alone and length is None:
         length = min(alone)  # One that is not known goes along.
-    if (machine.is_thorough or alone) and type(length) is int and length <= 6:
+    if (machine.is_thorough or alone) and type(length) is int and length <= FEW:
         rows = [
             machine.tuple_of(*(parts.item(machine, site, it, Constant(at)) for it in args))
             for at in range(length)

@@ -9,14 +9,16 @@ from ..shapes.shape import rank, size_of
 from .indices import index_parts, is_new_axis
 
 _WRITTEN = frozenset("reshape expand_dims atleast_2d atleast_3d broadcast_to at newaxis".split())
+# They give as many axes as they get: of what is taken along an axis, the axis of size one is left.
+_KEPT = frozenset(("take_along_axis", "dynamic_slice_in_dim"))
 _REDUCTIONS = frozenset("sum mean max min prod var std any all argmax argmin norm".split())
 
 
 def unit_origin(node: Node, axis: int) -> str:
     """Where an axis of size one, counted from the end, comes from.
 
-    "written" if it was put there on purpose, "kept" by a reduction with `keepdims=True`, or empty:
-    it came with the data.
+    "written" if it was put there on purpose, "kept" by a reduction with `keepdims=True` or by what
+    takes one element of an axis, or empty: it came with the data.
     """
     for _ in range(32):
         name = node.operation.rpartition(".")[2]
@@ -24,7 +26,7 @@ def unit_origin(node: Node, axis: int) -> str:
             return "written"
         if _is_literal(node.syntax):
             return "written"
-        if name in _REDUCTIONS:
+        if name in _REDUCTIONS or name in _KEPT:
             return "kept"
         before = _with_unit(node, axis)
         if before is None:
@@ -35,19 +37,19 @@ def unit_origin(node: Node, axis: int) -> str:
 
 def is_only_averaged(node: Node, users: dict[Node, list[Node]]) -> bool:
     """Whether a table of all pairs only ever is summed over all of its axes."""
-    pending, reduced = [node], False
-    for _ in range(16):
-        if not pending:
-            return reduced
+    seen, reduced = {node}, False
+    pending = [node]
+    while pending and len(seen) < 64:
         for user in users.get(pending.pop(), ()):
             name = user.operation.rpartition(".")[2]
             if name in _REDUCTIONS and user.shape == ():
                 reduced = True
-            elif user.shape == node.shape:
-                pending.append(user)
-            else:
+            elif user.shape != node.shape:
                 return False
-    return False
+            elif user not in seen:
+                seen.add(user)
+                pending.append(user)
+    return reduced and not pending
 
 
 def _with_unit(node: Node, axis: int) -> Node | None:

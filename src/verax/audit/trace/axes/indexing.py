@@ -57,6 +57,8 @@ def gather(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> list
         position = next(lookups)
         analysis.follow(made, index, indices, position)
         axis = operands[1][position]
+        if batching and indices.shape[position] == 1:
+            axis = Axis(unit="indexed")  # `take_along_axis` asks for it: nobody meant a column.
         for in_operand, in_indices in batching:
             if in_indices == position and indices.shape[position] > 1:
                 axis = analysis.join(step, "elementwise", (source, in_operand), (indices, position))
