@@ -19,7 +19,18 @@ from .graph import Node
 from .joining import join
 from .library.layers import is_layer
 from .remember import children, remembered
-from .values import Bound, Constant, Data, Function, Instance, Partial, Sequence, Value, mapped
+from .values import (
+    Bound,
+    Constant,
+    Data,
+    Function,
+    Instance,
+    Mapping,
+    Partial,
+    Sequence,
+    Value,
+    mapped,
+)
 
 if TYPE_CHECKING:
     from .machine import Interpreter
@@ -52,6 +63,8 @@ def assigned_names(syntax: ast.AST) -> frozenset[str]:
 # Turns that are gone through one by one: of one loop, and of loops in loops together.
 FEW = 6
 _FEW_TOGETHER = 36
+# Names that become the keys of a dict: without them, nothing of it is known.
+_FEW_NAMES = 16
 
 
 def known_turns(
@@ -62,14 +75,26 @@ def known_turns(
     Names and functions have nothing in common that one turn for all of them could go by. Where
     `names_matter`, it is worth it for any constants: they become the keys of a dict.
     """
-    items = iterated.items if isinstance(iterated, Sequence) and iterated.kind != "set" else None
+    items = _gone_through(iterated)
     if items is None:
         return None
     are_names = names_matter and all(isinstance(it, Constant) for it in items)
     if not machine.is_thorough and not are_names and not stand_alone(iterated):
         return None
-    is_small = len(items) <= FEW and len(items) * machine.turns <= _FEW_TOGETHER
+    few = _FEW_NAMES if are_names else FEW
+    is_small = len(items) <= few and len(items) * machine.turns <= _FEW_TOGETHER
     return list(items) if is_small else None
+
+
+def _gone_through(iterated: Value) -> list[Value] | None:
+    """All that a loop goes through, where each is known: elements, keys or letters."""
+    if isinstance(iterated, Sequence):
+        return iterated.items if iterated.kind != "set" else None
+    if isinstance(iterated, Mapping) and not iterated.is_open:
+        return [Constant(it) for it in iterated.items]
+    if isinstance(iterated, Constant) and isinstance(iterated.value, str):
+        return [Constant(it) for it in iterated.value]
+    return None
 
 
 def stand_alone(value: Value) -> bool:

@@ -44,7 +44,10 @@ def _outside(facts: Facts, step: Step, kind: Kind) -> int | None:
     operands = [facts.ranges[value] for value in step.inputs]
     candidates = [*_at_points(facts, step, operands)]
     if kind.high - kind.low < _SMALL and all(_is_integer(value) for value in step.inputs):
-        candidates += _EXACT[step.primitive](step, operands)
+        # Signed ones seldom hold their last numbers: a step to the next one is no danger.
+        spare = (kind.high - kind.low) // 16 if kind.low < 0 else 0
+        bounds = _EXACT[step.primitive](step, operands)
+        candidates += [it for it in bounds if not kind.low - spare <= it <= kind.high + spare]
     outside = [it for it in candidates if math.isfinite(it) and not kind.low <= it <= kind.high]
     return int(max(outside, key=abs)) if outside else None
 

@@ -93,3 +93,22 @@ def test_what_is_taken_along_an_axis_keeps_it():
     assert found("AX002", table) == []
     alone = program.replace("target - taken", "target - taken[:, 0]")
     assert found("AX002", alone) == []
+
+
+def test_a_dict_that_is_made_of_letters_or_of_the_keys_of_another():
+    program = """
+    def entry(params, x):
+        q, k, v = (x @ params[name] for name in "qkv")
+        weights = jax.nn.softmax(q @ k.T, axis=AXIS)
+        return weights @ v
+
+    def inputs():
+        sizes = {"q": 8, "k": 8, "v": 8}
+        first = {name: jnp.ones((4, size)) for name, size in sizes.items()}
+        return MADE, jnp.ones((6, 4))
+    """
+    letters = program.replace("MADE", '{name: jnp.ones((4, 8)) for name in "qkv"}')
+    keys = program.replace("MADE", "{name: 0.5 * first[name] for name in sizes}")
+    for text in (letters, keys):
+        assert found("AX014", text.replace("AXIS", "0")) == [3]
+        assert found("AX014", text.replace("AXIS", "-1")) == []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Severity
 from ...source.queries.arrays import arrays_in_words
-from ...source.queries.nodes import all_nodes, users_of
+from ...source.queries.nodes import all_nodes, is_flag, users_of
 from ...source.values import Data
 from .._rule import Rule, Verdict
 
@@ -59,31 +59,64 @@ _WORDS = {
 
 
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
-    """Differences of two arrays of narrow integers without a sign."""
-    found = [it for it in all_nodes(facts) if _is_unsigned_difference(it)]
+    """Differences, averages and products of arrays of narrow integers."""
+    found = [(it, what) for it in all_nodes(facts) if (what := _what_wraps(it))]
     users = users_of(facts) if found else {}
-    for node in found:
-        place = node.place
-        if place is None or any(map(_means_it, users.get(node, ()))):
+    for node, what in found:
+        place, after = node.place, users.get(node, ())
+        if place is None or any(map(_means_it, after)):
             continue
+        if what == "sum" and not any(_divides(it, node) for it in after):
+            continue
+        arrays = arrays_in_words(facts, list(node.operands))
+        held = "below zero" if what == "difference" else f"above {_HELD[node.dtype]}"
         yield RULE.finding(
             place,
-            current=f"the difference of {arrays_in_words(facts, list(node.operands))} is computed "
-            f"in {node.dtype}, which holds nothing below zero: it wraps around",
+            current=f"the {what} of {arrays or 'two arrays'} is computed "
+            f"in {node.dtype}, which holds nothing {held}: it wraps around",
             expected="the result fits the dtype that it is computed in",
-            fix=_fix(node.dtype or "", "sub"),
+            fix=_FIX_OF_PRODUCT if what == "product" else _fix(node.dtype or "", "sub"),
             engine=Engine.SOURCE,
             confidence=Confidence.LIKELY,
         )
 
 
-def _is_unsigned_difference(node: Node) -> bool:
-    if node.dtype not in ("uint8", "uint16") or node.operation not in ("-", "jax.numpy.subtract"):
-        return False
+_HELD: dict[str | None, int] = {"int8": 127, "uint8": 255, "int16": 32767, "uint16": 65535}
+_FIX_OF_PRODUCT = "add up in a wider dtype, `preferred_element_type=jnp.int32`"
+_MATMULS = ("@", "jax.numpy.matmul", "jax.numpy.dot", "jax.numpy.einsum", "jax.lax.dot_general")
+
+
+def _what_wraps(node: Node) -> str:
+    """What an operation computes of two arrays of narrow integers that it may not be able to hold.
+
+    Where wrapping depends on how large the numbers are, only bytes without a sign tell: pixels.
+    """
+    if node.dtype not in _HELD:
+        return ""
     sides = [it.node for it in node.operands if isinstance(it, Data)]
     # What is subtracted from a maximum or a constant array may be known to be smaller.
     plain = [it for it in sides if it.dtype == node.dtype and not _is_bound(it)]
-    return len(plain) == 2
+    if len(plain) != 2:
+        return ""
+    if node.operation in _MATMULS:
+        return "product" if node.dtype in ("int8", "uint8") else ""
+    if node.dtype not in ("uint8", "uint16"):
+        return ""
+    if node.operation in ("-", "jax.numpy.subtract"):
+        return "difference"
+    is_sum = node.operation in ("+", "jax.numpy.add") and node.dtype == "uint8"
+    return "sum" if is_sum and not any(map(_is_small, plain)) else ""
+
+
+def _is_small(node: Node) -> bool:
+    """Whether numbers may be kept small: flags, counts, quotients and remainders."""
+    name = node.operation.rpartition(".")[2]
+    return is_flag(node) or name in ("//", "%", "&", ">>", "one_hot", "zeros", "ones", "clip")
+
+
+def _divides(user: Node, total: Node) -> bool:
+    """Whether a sum is made a mean."""
+    return user.operation in ("//", "/", ">>") and user.inputs[:1] == (total,)
 
 
 def _is_bound(node: Node) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
 from ...source.queries.nodes import all_nodes, nodes_apart
-from ...source.queries.numbers.meaning import first_behind, normalised
+from ...source.queries.numbers.meaning import normalised, normalised_before
 from ...source.queries.sameness import Sameness
 from .._rule import Rule
 
@@ -61,23 +61,27 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     same = Sameness()
     for node in all_nodes(facts):
         again = normalised(node)
-        found = first_behind(again.of, lambda it: normalised(it) is not None) if again else None
-        before = normalised(found) if found is not None else None
+        before = normalised_before(again) if again is not None else None
         if again is None or before is None or not before.is_by_the_same(again, same):
             continue
-        assert found is not None
-        first, place = nodes_apart(facts, found, node)
+        first, place = nodes_apart(facts, before.node, node)
         if first == place:
             continue
+        how = "taken to an interval" if again.is_back else "normalised"
         yield RULE.finding(
             place,
-            current="what is normalised here has been normalised by the same numbers before",
+            current=_TWICE[again.is_back],
             expected="values are normalised once",
             fix="Pass the raw values here, or leave out one of the two normalisations.",
-            evidence=(Evidence("normalised the first time", first),),
+            evidence=(Evidence(f"{how} the first time", first),),
             engine=Engine.SOURCE,
         )
 
+
+_TWICE = {
+    False: "what is normalised here has been normalised by the same numbers before",
+    True: "what is taken for a share of an interval here has been taken to that interval before",
+}
 
 RULE = Rule(
     code="DF103",
@@ -89,7 +93,8 @@ RULE = Rule(
     explanation="""\
 A value that was shifted and scaled by given statistics is shifted and scaled by the same
 statistics again, often because a function normalises its argument and its caller does so too.
-Shapes and dtypes agree; the numbers are wrong.
+Shapes and dtypes agree; the numbers are wrong. The same goes for the way back, `low + share * (high
+- low)`, of an action that is in those limits already.
 """,
     wrong="""\
 import jax.numpy as jnp

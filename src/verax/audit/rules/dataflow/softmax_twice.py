@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
 from ...source.queries.handing import handed_in_at
-from ...source.queries.numbers.meaning import first_behind, is_log_probability, is_probability
+from ...source.queries.nodes import all_nodes
+from ...source.queries.numbers.meaning import (
+    first_behind,
+    is_log_probability,
+    is_probability,
+    is_taken,
+)
 from ...source.values import Constant, Data
 from ...source.values import Value as SourceValue
 from .._rule import Rule
@@ -125,6 +131,31 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             engine=Engine.SOURCE,
         )
     yield from _of_logarithms(facts)
+    yield from _mixed(facts)
+
+
+def _mixed(facts: SourceFacts) -> Iterator[Finding]:
+    """Differences of a probability and a logarithm of one."""
+    for node in all_nodes(facts):
+        if node.operation != "-" or len(node.operands) != 2 or node.place is None:
+            continue
+        sides = [it for it in node.operands if isinstance(it, Data)]
+        plain = [first_behind(it.node, is_probability, is_taken) for it in sides]
+        logarithms = [first_behind(it.node, is_log_probability, is_taken) for it in sides]
+        if len(sides) < 2 or not any(plain) or not any(logarithms):
+            continue
+        chance, other = sides if plain[0] is not None else sides[::-1]
+        made = plain[0] or plain[1]
+        assert made is not None
+        yield RULE.finding(
+            node.place,
+            current=f"`{facts.name_of(chance)}` holds probabilities, and "
+            f"`{facts.name_of(other)}` logarithms of probabilities",
+            expected="both are logarithms, or both are not",
+            fix="Take `jax.nn.log_softmax` of the logits for both.",
+            evidence=(Evidence("it becomes probabilities here", made.place),),
+            engine=Engine.SOURCE,
+        )
 
 
 def _of_logarithms(facts: SourceFacts) -> Iterator[Finding]:
@@ -206,7 +237,8 @@ RULE = Rule(
 A loss that applies softmax itself wants logits. Given probabilities it still runs, and even
 learns a little: a softmax of numbers between zero and one is nearly uniform, and so are the
 gradients. The same goes for logarithms of probabilities where these themselves are asked for
-(`jax.random.choice`), and the other way round (`optax.kl_divergence`).
+(`jax.random.choice`), and the other way round (`optax.kl_divergence`), and for a difference of the
+two.
 """,
     wrong="""\
 import jax

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ...finding import Confidence, Engine, Evidence, Severity
 from ...source.queries.numbers.empty_segments import by_empty_segments
 from ...source.queries.numbers.logarithms import of_zero
+from ...source.queries.numbers.moments import of_moments
 from ...source.values import Data
 from .._rule import Rule, Verdict
 
@@ -83,7 +84,7 @@ _FIXES = {
 
 
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
-    """Logarithms of what holds zeros that the program has put there, means of empty segments."""
+    """Logarithms of zeros that the program has put there, means of nothing, roots of rounding."""
     for quotient, count in by_empty_segments(facts):
         if quotient.place is not None:
             yield RULE.finding(
@@ -93,6 +94,20 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
                 expected="the operation gets only numbers for which it is defined",
                 fix="divide by at least one, `total / jnp.maximum(count, 1)`",
                 evidence=(Evidence("the elements are counted here", count.place),),
+                engine=Engine.SOURCE,
+                confidence=Confidence.LIKELY,
+            )
+
+    for found in of_moments(facts):
+        if found.call.place is not None:
+            yield RULE.finding(
+                found.call.place,
+                current=f"`{found.name}` of a mean of squares less the square of the mean: where "
+                "the spread is small, rounding makes it negative, and the result nan",
+                expected="the operation gets only numbers for which it is defined",
+                fix="keep it from below, `jnp.maximum(second - mean**2, 0.0)`, or average the "
+                "squares of what is left without the mean",
+                evidence=(Evidence("the difference is taken here", found.difference.place),),
                 engine=Engine.SOURCE,
                 confidence=Confidence.LIKELY,
             )
@@ -125,7 +140,8 @@ A logarithm of zero is -inf, a root of a negative number nan, and either soon sp
 
 Reported only where the program itself brings such a number about: a probability that is exactly
 zero because its logit was masked with a large negative number, the zeros of `relu`, the first
-element of `arange`, the ends of a declared range, the count of a segment to which nothing belongs.
+element of `arange`, the ends of a declared range, the count of a segment to which nothing belongs,
+the rounding of a mean of squares less the square of the mean.
 A value of which nothing is known is never reported, nor one that a `where` leaves out later.""",
     wrong="""\
 import jax

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from ...graph import Node
@@ -26,8 +26,10 @@ def by_empty_segments(facts: SourceFacts) -> Iterator[tuple[Node, Node]]:
     for node in all_nodes(facts):
         if node.operation != "/" or len(node.operands) != 2:
             continue
-        divisor = node.operands[1]
-        count = _count(divisor.node) if isinstance(divisor, Data) else None
+        above, divisor = node.operands
+        count = _behind(divisor.node, _is_count) if isinstance(divisor, Data) else None
+        if count is None and isinstance(above, Data) and isinstance(divisor, Data):
+            count = _weights(above.node, divisor.node)
         if count is None:
             continue
         users = users if users is not None else users_of(facts)
@@ -35,10 +37,10 @@ def by_empty_segments(facts: SourceFacts) -> Iterator[tuple[Node, Node]]:
             yield node, count
 
 
-def _count(node: Node) -> Node | None:
-    """The number of elements of each segment that a divisor is, in another shape perhaps."""
+def _behind(node: Node, accept: Callable[[Node], bool]) -> Node | None:
+    """What is accepted of a value, be it there in another shape."""
     for _ in range(8):
-        if _is_count(node):
+        if accept(node):
             return node
         name = node.operation.rpartition(".")[2]
         parts = index_parts(node.syntax) if node.operation == "item" else []
@@ -47,6 +49,25 @@ def _count(node: Node) -> Node | None:
             return None
         node = node.inputs[0]
     return None
+
+
+def _weights(above: Node, divisor: Node) -> Node | None:
+    """The sum of weights that makes a quotient of two segment sums a mean of each segment."""
+    total, weights = _behind(above, _is_sum), _behind(divisor, _is_sum)
+    if total is None or weights is None:
+        return None
+    one, other = _segments(total), _segments(weights)
+    return weights if one is not None and one is other else None
+
+
+def _segments(node: Node) -> Node | None:
+    """Which segment each element belongs to."""
+    given = node.operands[1] if len(node.operands) > 1 else None
+    return given.node if isinstance(given, Data) else None
+
+
+def _is_sum(node: Node) -> bool:
+    return node.operation == "jax.ops.segment_sum"
 
 
 def _is_count(node: Node) -> bool:

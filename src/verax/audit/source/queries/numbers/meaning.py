@@ -18,17 +18,27 @@ _BOUNDARIES = frozenset("stack lane turn carry slice last primal item element".s
 _MODULES = ("jax.numpy", "jax.lax", "ndarray", "jax.nn")
 
 
-def first_behind(node: Node, accept: Callable[[Node], bool]) -> Node | None:
-    """What a value is, under operations that keep its meaning, if that is accepted."""
+def first_behind(
+    node: Node, accept: Callable[[Node], bool], also: Callable[[Node], bool] | None = None
+) -> Node | None:
+    """What a value is, under operations that keep its meaning, if that is accepted.
+
+    With `also`, operations for which it says yes count among them.
+    """
     for _ in range(30):
         if accept(node):
             return node
         module, _, name = node.operation.rpartition(".")
         is_same = node.operation in _BOUNDARIES or (module in _MODULES and name in _SAME_MEANING)
-        if not is_same or not node.inputs:
+        if not node.inputs or not (is_same or (also is not None and also(node))):
             return None
         node = node.inputs[0]
     return None
+
+
+def is_taken(node: Node) -> bool:
+    """Whether a value is picked from others: the probability of what was done."""
+    return node.operation in ("jax.numpy.take_along_axis", "jax.numpy.take")
 
 
 def is_probability(node: Node) -> bool:
@@ -50,15 +60,21 @@ def is_log_probability(node: Node) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Normalised:
-    """`(of - mean) / scale`; for a plain scaling, `mean` is none and `scale` a number."""
+    """`(of - mean) / scale`; for a plain scaling, `mean` is none and `scale` a number.
+
+    If `is_back`, from such numbers to those of an interval from `mean` to `scale`.
+    """
 
     node: Node
     of: Node
     mean: Value | None
     scale: Value
+    is_back: bool = False
 
     def is_by_the_same(self, other: Normalised, same: Sameness) -> bool:
-        """Whether both take the same statistics."""
+        """Whether both take the same statistics, and in the same direction."""
+        if self.is_back is not other.is_back:
+            return False
         if self.mean is None or other.mean is None:
             return self.mean is other.mean and _number(self.scale) == _number(other.scale)
         pairs = ((self.mean, other.mean), (self.scale, other.scale))
@@ -76,9 +92,23 @@ def _number(value: Value) -> float | None:
     return float(number) if isinstance(number, (int, float)) else None
 
 
+def normalised_before(again: Normalised) -> Normalised | None:
+    """What was done to a value before it is normalised, if it was normalised already."""
+    found = first_behind(
+        again.of,
+        lambda it: normalised(it) is not None,
+        _is_augmented if again.mean is None else None,
+    )
+    return normalised(found) if found is not None else None
+
+
 def normalised(node: Node) -> Normalised | None:
-    """What a node normalises, if it does."""
-    if node.operation != "/" or len(node.operands) != 2:
+    """What a node normalises, or takes to an interval, if it does."""
+    if len(node.operands) != 2:
+        return None
+    if node.operation == "+":
+        return _interpolated(node)
+    if node.operation != "/":
         return None
     above, scale = node.operands
     if not isinstance(above, Data):
@@ -93,3 +123,57 @@ def normalised(node: Node) -> Normalised | None:
     if not isinstance(of, Data):
         return None
     return Normalised(node, of.node, mean, scale)
+
+
+def _is_augmented(node: Node) -> bool:
+    """Whether pixels are changed at random, or by a small number, and stay pixels."""
+    name = node.operation.rpartition(".")[2]
+    if name in _PLACED:
+        return True
+    if node.operation not in ("+", "-", "*", "jax.numpy.where") or len(node.operands) < 2:
+        return False
+    other = node.operands[1]
+    if isinstance(other, Data):
+        return any(it.operation.startswith("jax.random.") for it in other.node.ancestors())
+    number = _number(other)
+    return number is not None and abs(number) < 10
+
+
+_PLACED = frozenset("pad flip fliplr flipud roll rot90 dynamic_slice take concatenate".split())
+
+
+def _interpolated(node: Node) -> Normalised | None:
+    """`low + share * (high - low)`: of which share, and between what."""
+    for low, product in (node.operands, node.operands[::-1]):
+        if not isinstance(low, Data) or not isinstance(product, Data):
+            continue
+        factors = _factors(product.node)
+        widths = [it for it in factors if _is_width(it, low.node)]
+        rest = [it for it in factors if it not in widths]
+        if len(widths) == 1 and len(rest) == 1:
+            high = widths[0].operands[0]
+            return Normalised(node, _without_numbers(rest[0]), low, high, is_back=True)
+    return None
+
+
+def _factors(node: Node) -> list[Node]:
+    """What is multiplied, but for numbers."""
+    if node.operation == "/" and len(node.inputs) == 1 and isinstance(node.operands[0], Data):
+        return _factors(node.inputs[0])
+    if node.operation != "*":
+        return [node]
+    return [one for it in node.operands if isinstance(it, Data) for one in _factors(it.node)]
+
+
+def _is_width(node: Node, low: Node) -> bool:
+    if node.operation != "-" or len(node.operands) != 2:
+        return False
+    subtracted = node.operands[1]
+    return isinstance(subtracted, Data) and subtracted.node is low
+
+
+def _without_numbers(node: Node) -> Node:
+    """A value before numbers were added to it, or it was multiplied by them."""
+    while node.operation in ("+", "-", "*", "/") and len(node.inputs) == 1:
+        node = node.inputs[0]
+    return node

@@ -1,0 +1,159 @@
+"""Values that are changed, taken or joined twice, or with the wrong meaning: found and silent."""
+
+from .claims import check_found, check_silent, each_of
+
+WRONG = {
+    "pixels that are scaled, shaken and scaled again": """
+        def scale(frames):
+            return frames.astype(jnp.float32) / 255.0
+
+        def shake(key, frames):
+            return jnp.clip(frames + 0.1 * jax.random.normal(key, frames.shape), 0.0, 255.0)
+
+        def encode(w, frames):
+            return scale(frames).reshape(frames.shape[0], -1) @ w
+
+        @jax.jit
+        def embed(key, w, frames):
+            small = scale(frames)
+            return encode(w, shake(key, small))  # DF103
+        """,
+    "an action that is brought between the limits twice": """
+        class Arm:
+            def __init__(self, low, high):
+                self.low, self.high = low, high
+
+            def unscale(self, action):
+                return (self.high - self.low) * (action + 1.0) / 2.0 + self.low
+
+            def step(self, state, action):
+                return state + 0.1 * self.unscale(action)
+
+        @jax.jit
+        def control(arm: Arm, w, state):
+            torque = arm.unscale(jnp.tanh(state @ w))
+            return arm.step(state, torque)  # DF103
+        """,
+    "the ratio of a probability and a logarithm": """
+        def chosen(table, actions):
+            return jnp.take_along_axis(table, actions[:, None], axis=1).squeeze(1)
+
+        def ratio(logits, old_logits, actions):
+            now = chosen(jax.nn.softmax(logits), actions)
+            before = chosen(jax.nn.log_softmax(old_logits), actions)
+            return jnp.exp(now - before)  # DF102
+        """,
+    "one of two results joined with itself": """
+        def read(p, x):
+            def cell(h, row):
+                h = jnp.tanh(row @ p["w"] + h @ p["u"])
+                return h, h
+
+            return lax.scan(cell, jnp.zeros(4), x)
+
+        def both_ways(params, x):
+            end, ahead = read(params["ahead"], x)
+            start, behind = read(params["behind"], x[::-1])
+            return jnp.stack([ahead, ahead], axis=1), end + start  # DF108
+        """,
+    "a deviation from two means": """
+        def deviation(x, axis):
+            mean = x.mean(axis=axis)
+            return jnp.sqrt(jnp.mean(jnp.square(x), axis=axis) - mean * mean)  # DF201
+        """,
+    "a deviation from sums": """
+        def deviation(total, squares, count):
+            mean = total / count
+            return 1.0 / lax.rsqrt(squares / count - mean**2)  # DF201
+        """,
+    "a weighted mean of each segment": """
+        def pooled(x, weights, owner, n):
+            total = jax.ops.segment_sum(x * weights[:, None], owner, n)
+            return total / jax.ops.segment_sum(weights, owner, n)[:, None]  # DF201
+        """,
+    "bytes that are added up in bytes": """
+        def product(x: jax.Array, w):
+            codes = jnp.round(x).astype(jnp.int8)
+            weights = jnp.round(w).astype(jnp.int8)
+            return jnp.matmul(codes, weights).astype(jnp.float32)  # DF202
+
+        def blended(one, other):
+            first, second = one.astype(jnp.uint8), other.astype(jnp.uint8)
+            return (first + second) // 2  # DF202
+        """,
+}
+
+RIGHT = {
+    "pixels that are scaled once, or by the pixels of a mask": """
+        def scale(frames):
+            return frames.astype(jnp.float32) / 255.0
+
+        def blend(frames, cover):
+            share = scale(cover)
+            return frames * share / 255.0, scale(255.0 * share)
+
+        def back(frames):
+            return scale(jnp.round(scale(frames) * 255.0))
+        """,
+    "an action that is brought between two limits, one after the other": """
+        def between(share, low, high):
+            return low + share * (high - low)
+
+        def nested(share, low, high, lower, upper):
+            inner = between(share, low, high)
+            return between(inner, lower, upper), between(jax.nn.sigmoid(inner), low, high)
+        """,
+    "probabilities and their logarithms, each with their own": """
+        def terms(logits, old_logits, actions):
+            p, logp = jax.nn.softmax(logits), jax.nn.log_softmax(logits)
+            old = jax.nn.log_softmax(old_logits)
+            entropy = -jnp.sum(p * logp, axis=-1)
+            return jnp.exp(logp - old), entropy, jnp.log(p + 1e-8) - old, p - jnp.exp(old)
+        """,
+    "one thing joined with itself on purpose": """
+        def rotary(x, positions):
+            angles = positions[:, None] * jnp.exp(-jnp.arange(4.0))
+            angles = jnp.concatenate([angles, angles], axis=-1)
+            return x * jnp.cos(angles)
+
+        def mirrored(p, x):
+            last, rows = lax.scan(lambda h, row: (h + row, h * row), x[0], x)
+            return jnp.concatenate([rows, rows[::-1]], axis=0), jnp.stack([last, last])
+        """,
+    "deviations that rounding does not make negative": """
+        def deviation(x, total, squares, count):
+            mean = x.mean()
+            kept = jnp.sqrt(jnp.maximum(jnp.mean(x**2) - mean**2, 0.0))
+            centred = jnp.sqrt(jnp.mean((x - mean) ** 2))
+            root = jnp.sqrt(squares - total**2)
+            return kept, centred, root, jnp.sqrt(squares / count + mean**2)
+        """,
+    "means of segments that leave out the empty ones, and shares within segments": """
+        def pooled(x, weights, owner, other, n):
+            total = jax.ops.segment_sum(x, owner, n)
+            count = jax.ops.segment_sum(weights, owner, n)
+            share = jnp.exp(x) / jax.ops.segment_sum(jnp.exp(x), owner, n)[owner]
+            flow = total / jax.ops.segment_sum(weights, other, n)
+            return total / jnp.maximum(count, 1e-6), share, flow
+        """,
+    "bytes that are added up elsewhere, and flags": """
+        def product(x, w):
+            codes, weights = x.astype(jnp.int8), w.astype(jnp.int8)
+            return jnp.matmul(codes, weights, preferred_element_type=jnp.int32)
+
+        def votes(one, other, frame):
+            both = (one > 0).astype(jnp.uint8) + (other > 0).astype(jnp.uint8)
+            half = frame.astype(jnp.uint8) // 2 + other.astype(jnp.uint8) // 2
+            return both // 2, half // 2
+        """,
+}
+
+
+@each_of(WRONG)
+def test_found(program: str):
+    check_found(program, "dataflow")
+
+
+@each_of(RIGHT)
+def test_silent(program: str):
+    check_silent(program, "dataflow")
