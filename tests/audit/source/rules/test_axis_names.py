@@ -341,3 +341,31 @@ def test_candidates_that_are_weighed_against_each_other():
         return jax.nn.softmax(-costs, axis=1)
     """
     assert found("AX007", program) == [8]
+
+
+def test_a_shift_moves_features_where_time_was_meant():
+    program = """
+    from jaxtyping import Array, Float
+
+    def delayed(x: Float[Array, "time feat"], first: Float[Array, "time one"]):
+        return jnp.concatenate([first, x[:, :-1]], axis=1)
+    """
+    assert found("AX006", program) == [4]
+    right = program.replace("x[:, :-1]], axis=1", "x[:-1]], axis=0")
+    assert found("AX006", right) == []
+    # Half of the features in front of the other half: a rotation, no step.
+    halves = program.replace("x[:, :-1]", "x[:, :8]")
+    assert found("AX006", halves) == []
+
+
+def test_a_roll_along_features_and_one_of_the_batch():
+    program = """
+    from jaxtyping import Array, Float
+
+    def before(x: Float[Array, "batch time feat"]):
+        return jnp.roll(x, 1, axis=-1)
+    """
+    assert found("AX006", program) == [4]
+    assert found("AX006", program.replace("axis=-1", "axis=0")) == []
+    assert found("AX006", program.replace("axis=-1", "axis=1")) == []
+    assert found("AX006", program.replace("x, 1,", "x, 4,")) == []

@@ -300,3 +300,35 @@ def test_what_is_timed_for_each_choice():
             jax.block_until_ready(f())
     """
     assert found("JT304", program) == [8]
+
+
+def test_a_list_of_an_object_grows_with_every_call_of_a_method():
+    program = """
+    @jax.jit
+    def fit(rows):
+        return rows.mean(axis=0)
+
+    class Model:
+        def __init__(self):
+            self.rows = []
+
+        def observe(self, row):
+            self.rows.append(row)
+            return fit(jnp.stack(self.rows))
+
+    def run(data):
+        model = Model()
+        return [model.observe(data[i]) for i in range(100)]
+
+    def apart(data):
+        found = []
+        for i in range(100):
+            model = Model()
+            found.append(model.observe(data[i]))
+        return found
+    """
+    assert found("JT304", program) == [11]
+    fresh = program.replace(
+        "        model = Model()\n        return [model", "        return [Model()"
+    )
+    assert found("JT304", fresh) == []

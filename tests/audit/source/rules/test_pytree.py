@@ -584,3 +584,22 @@ def test_a_tree_that_is_not_made_yet():
     assert found("PT203", program) == []
     written = program.replace("self.border, points", '{"y": 1}, points')
     assert found("PT203", written) == [8]
+
+
+def test_the_new_state_of_a_training_pass_is_dropped():
+    program = """
+    def loss_fn(params, state, x):
+        y, new_state = model(params, state, x)
+        return jnp.mean(y**2), new_state
+
+    def train(params, state, x):
+        grad_fn = jax.value_and_grad(loss_fn, has_aux=True)
+        (loss, _), grads = grad_fn(params, state, x)
+        params = jax.tree.map(lambda p, g: p - 0.1 * g, params, grads)
+        return params, state, loss
+    """
+    assert found("PT105", program) == [7]
+    kept = program.replace("(loss, _)", "(loss, state)")
+    assert found("PT105", kept) == []
+    of_metrics = program.replace("new_state", "metrics")
+    assert found("PT105", of_metrics) == []

@@ -294,3 +294,95 @@ def test_specs_of_two_axes_of_devices_are_not_judged():
         return jax.shard_map(norm, mesh=mesh, in_specs=specs, out_specs=P())(x)
     """
     assert found("VM202", program) == []
+
+
+def test_an_axis_for_the_devices_that_is_not_the_first():
+    program = """
+    count = jax.local_device_count()
+    total = jax.pmap(lambda x: x.sum())
+
+    def run(x):
+        rows, columns = x.shape
+        folded = x.reshape(rows // count, count, columns)
+        return total(folded)
+    """
+    assert found("VM203", program) == [7]
+    assert found("VM203", program.replace("rows // count, count", "count, rows // count")) == []
+
+
+def test_one_name_for_several_collectives_is_mended_where_it_is_given():
+    program = """
+    def centred(x, axis="batch"):
+        mean = lax.pmean(x, axis)
+        return (x - mean) / jnp.sqrt(lax.pmean((x - mean) ** 2, axis) + 1e-5)
+
+    def layer(w, x):
+        y = x @ w
+        return centred(y)
+
+    def entry(w, x):
+        return jax.vmap(layer, in_axes=(None, 0), axis_name="row")(w, x)
+
+    def inputs():
+        return jnp.ones((3, 3)), jnp.ones((5, 3))
+    """
+    assert found("VM201", program) == [7]
+
+
+def test_a_helper_applies_what_each_replica_has_for_itself():
+    program = """
+    def descend(w, grad, rate):
+        scaled = rate * grad
+
+
+        return w - scaled
+
+    def step(w, x):
+        grad = jax.grad(lambda w: jnp.mean((x @ w) ** 2))(w)
+        return descend(w, grad, 0.1)
+
+    train = jax.pmap(step, axis_name="i", in_axes=(None, 0))
+
+    def run(w, x):
+        return train(w, x)
+    """
+    assert found("VM004", program) == [9]
+
+
+_LEARNER = """
+class Learner(NamedTuple):
+    weights: jax.Array
+    mean: jax.Array
+
+
+def observe(mean, x):
+    now = x.mean(axis=0)
+    return 0.9 * mean + 0.1 * now
+
+
+def learn(learner, x):
+    grads = jax.grad(lambda w: jnp.mean((x @ w) ** 2))(learner.weights)
+    grads = lax.pmean(grads, "i")
+    return Learner(learner.weights - 0.1 * grads, observe(learner.mean, x))
+
+
+def entry(learner, x):
+    return jax.pmap(learn, axis_name="i", in_axes=(None, 0))(learner, x)
+
+
+def inputs():
+    return Learner(jnp.ones(3), jnp.zeros(3)), jnp.ones((jax.local_device_count(), 4, 3))
+"""
+
+
+def test_statistics_of_a_shared_record_that_each_replica_keeps_for_itself():
+    assert found("VM004", _LEARNER) == [8]
+    united = _LEARNER.replace("now = x.mean(axis=0)", "now = lax.pmean(x.mean(axis=0), 'i')")
+    assert found("VM004", united) == []
+    # What each gets for itself may differ.
+    assert found("VM004", _LEARNER.replace("in_axes=(None, 0)", "in_axes=0")) == []
+    # Where nothing is united, each has a learner of its own.
+    alone = _LEARNER.replace('    grads = lax.pmean(grads, "i")\n', "").replace(
+        'axis_name="i", ', ""
+    )
+    assert 8 not in found("VM004", alone)

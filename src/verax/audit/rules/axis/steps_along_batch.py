@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from ...finding import Confidence, Engine, Finding, Severity
 from ...source.axes import names_of
 from ...source.queries.arrays import array_in_words
-from ...source.queries.numbers.neighbours import neighbour_relations
-from ...words import is_batch, is_sequence
+from ...source.queries.numbers.neighbours import neighbour_relations, shifts
+from ...words import is_batch, is_feature, is_sequence
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -71,16 +71,20 @@ def _shifted(value: Value) -> tuple[Value, int, int] | None:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Running sums and differences along a named axis without an order."""
-    for place, array, axis, what in neighbour_relations(facts):
+    for place, array, axis, what in (*neighbour_relations(facts), *shifts(facts)):
         names = names_of(array.node.shape)
         time = next((name for name in names if is_sequence(name)), None)
-        over = names[axis]
-        if time is None or over == time or not is_batch(over):
+        over = names[axis] if axis < len(names) else ""
+        # Batches are rolled to compare strangers; no component comes after another one.
+        is_wrong = is_feature(over) if what in ("a shift", "a roll") else False
+        is_wrong = is_wrong or (is_batch(over) and what != "a roll")
+        if time is None or over == time or not is_wrong:
             continue
+        kind = "independent element" if is_batch(over) else "component"
         yield RULE.finding(
             place,
-            current=f"{what} of {array_in_words(facts, array)} goes along {over}, from one "
-            "independent element to the next",
+            current=f"{what} of {array_in_words(facts, array)} goes along {over}, from one {kind} "
+            "to the next",
             expected=f"it goes along {time}",
             fix=f"use axis {names.index(time)} (`{time}`) instead of axis {axis}",
             engine=Engine.SOURCE,
@@ -97,7 +101,9 @@ RULE = Rule(
     explanation="""\
 `jnp.cumsum(x, axis=0)` and `x[1:] - x[:-1]` relate successive elements. Along an axis of
 independent elements (batch, env…) there is no order, and a `(batch, time)` array that is treated as
-`(time, batch)` gives running sums over strangers.
+`(time, batch)` gives running sums over strangers. Nor does one feature come after another one: what
+moves an array on by one (`jnp.concatenate([first, x[:, :-1]], axis=1)`, `jnp.roll`) is to move it
+along time, and moves features in a mapped function that has lost its batch axis.
 
 Reported when the array also has an axis of time, by the declared names.""",
     wrong="""\

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
@@ -30,8 +31,8 @@ def check(facts: Facts) -> Iterator[Verdict]:
         function = facts.sources.function(body.place)
         if function is None:
             continue
-        mapped = _mapped_parameters(step)
-        for node, parameter, what in _assumptions(function, mapped, facts.axes.over[step].label):
+        mapped = _mapped_parameters(step, facts.axes.over[step].label)
+        for node, parameter, what in _assumptions(function, mapped):
             place = Place(body.place.file, node.lineno, node.col_offset + 1, body.function)
             shape = _inner_shape(facts, step, parameter)
             yield RULE.finding(
@@ -44,11 +45,25 @@ def check(facts: Facts) -> Iterator[Verdict]:
             )
 
 
-def _mapped_parameters(step: Step) -> dict[str, str]:
+@dataclass(frozen=True)
+class _Mapped:
+    """A parameter without its first axis: what that is called, and whether it was the batch."""
+
+    axis: str
+    is_certain: bool
+
+    def is_named(self, name: str) -> bool:
+        """Whether a name is one for all elements of this axis."""
+        words = words_of(name)
+        is_plural = bool(self.axis) and any(it in words for it in (self.axis, f"{self.axis}s"))
+        return is_plural and name.endswith("s")
+
+
+def _mapped_parameters(step: Step, over: str) -> dict[str, _Mapped]:
     """Parameters that are arrays with their first axis mapped away, by name."""
     mapping = step.detail
     return {
-        name: name
+        name: _Mapped(over, bool(over))
         for name, axis in zip(mapping.arguments, mapping.in_axes, strict=False)
         if axis == 0 and name.isidentifier()
     }
@@ -64,34 +79,43 @@ def _inner_shape(facts: Facts, step: Step, parameter: str) -> str:
 
 
 def _assumptions(
-    function: ast.AST, mapped: dict[str, str], over: str
+    function: ast.AST, mapped: dict[str, _Mapped]
 ) -> Iterator[tuple[ast.expr | ast.stmt, str, str]]:
-    """Statements that name axis 0 of a mapped parameter after the batch."""
+    """Statements that name axis 0 of a mapped parameter after the batch, or take it for that."""
     assigned = _assigned(function)
+    mapped = {name: it for name, it in mapped.items() if name not in assigned}
     for node in _own_nodes(function):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
-            target = node.targets[0]
-            parameter = _size_of(node.value)
-            if (
-                isinstance(target, ast.Name)
-                and parameter in mapped
-                and parameter not in assigned
-                and _counts_batch(target.id)
-            ):
-                yield node, parameter, f"`{target.id}` is taken from `{text_of(node.value)}`"
-            reduced = _reduced_over_first(node.value)
+            target, text = node.targets[0], text_of(node.value)
             name = target.id if isinstance(target, ast.Name) else ""
-            says_batch = bool({"batch", "minibatch"} & set(words_of(name)))
-            if says_batch and reduced in mapped and reduced not in assigned:
-                text = text_of(node.value)
+            counted, reduced = _size_of(node.value), _reduced_over_first(node.value)
+            if counted in mapped and _counts_batch(name, mapped[counted].axis):
+                yield node, counted, f"`{name}` is taken from `{text}`"
+            if reduced in mapped and _means_batch(name, reduced, mapped[reduced]):
                 yield node, reduced, f"`{name}` is taken over axis 0 by `{text}`"
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
             name = node.value.id
             first = isinstance(node.slice, ast.Constant) and type(node.slice.value) is int
-            says_batch = is_batch(name) and (not over or is_batch(over))
-            if first and name in mapped and name not in assigned and says_batch:
+            if first and name in mapped and _is_of_batch(name, mapped[name]):
                 text = text_of(node)
                 yield node, name, f"`{text}` is meant to pick an element of the batch"
+
+
+def _is_of_batch(parameter: str, mapped: _Mapped) -> bool:
+    """Whether a parameter is called after what the map goes along."""
+    says_batch = is_batch(parameter) and (not mapped.axis or is_batch(mapped.axis))
+    return says_batch or mapped.is_named(parameter)
+
+
+def _means_batch(target: str, parameter: str, mapped: _Mapped) -> bool:
+    """Whether what is reduced over axis 0, or the result, is called after the batch."""
+    if _BATCH & set(words_of(target)):
+        return True
+    is_batch_word = parameter in _BATCH and (not mapped.axis or is_batch(mapped.axis))
+    return mapped.is_certain and (is_batch_word or mapped.is_named(parameter))
+
+
+_BATCH = frozenset(("batch", "minibatch"))
 
 
 def _own_nodes(function: ast.AST) -> Iterator[ast.AST]:
@@ -148,11 +172,12 @@ def _reduced_over_first(value: ast.expr) -> str:
     return owner.id if is_first and is_reduction and isinstance(owner, ast.Name) else ""
 
 
-def _counts_batch(name: str) -> bool:
-    """`batch_size`, `num_envs`, `n_agents`: how many independent elements there are."""
+def _counts_batch(name: str, axis: str) -> bool:
+    """`batch_size`, `num_envs`, `population`: how many independent elements there are."""
     words = words_of(name)
     counting = {"size", "num", "n", "count", "number", "len"}
-    return any(is_batch(word) and len(word) > 1 for word in words) and (
+    own = {"population", axis, f"{axis}s"} - {"", "s"}
+    return any(word in own or (is_batch(word) and len(word) > 1) for word in words) and (
         bool(counting & set(words)) or len(words) == 1
     )
 
@@ -171,10 +196,10 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     said: set[ast.AST] = set()
     for frame in runs_inside_maps(facts):
         lanes = {name: lane for name, lane in lanes_of(frame).items() if lane.lost_batch}
-        mapped = {name: name for name in lanes}
+        mapped = {name: _Mapped(lane.axis, lane.is_certain) for name, lane in lanes.items()}
         if frame.function is None or not mapped:
             continue
-        for node, parameter, what in _assumptions(frame.function, mapped, "batch"):
+        for node, parameter, what in _assumptions(frame.function, mapped):
             lane = lanes[parameter]
             value = frame.given[parameter]
             is_whole = isinstance(node, ast.Subscript) and not lane.is_array

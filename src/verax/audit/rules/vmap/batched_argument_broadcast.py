@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.axes import names_of
 from ...source.queries.arrays import array_in_words
-from ...source.queries.loops.maps import applied_maps, mapped_axes, shared_arguments, summed_with
+from ...source.queries.given_whole import axes_to_mend, closed_over_at, summed_whole
+from ...source.queries.loops.maps import applied_maps, shared_arguments
+from ...source.values import Data
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -88,28 +90,31 @@ def _meets_lane(facts: Facts, step: Step, inner: Step, over: Axis) -> bool:
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
-    """The same, by the names of axes where a mapped function is called."""
-    for event in applied_maps(facts):
-        over = next((name for _, _, name in mapped_axes(event) if name), "")
-        own = {leaf.node for leaf, _, _ in mapped_axes(event)}
-        for leaf in shared_arguments(event) if over else ():
-            names = names_of(leaf.node.shape)
-            if over not in names or leaf.node in own:
-                continue
-            reduction = summed_with(facts, event, leaf.node, over)
-            if reduction is None:
-                continue
-            text = array_in_words(facts, leaf)
-            yield RULE.finding(
-                event.place,
-                current=f"{text} has axis {over}, which this vmap maps, but is broadcast: every "
-                f"element of {over} gets all of it, and sums over it",
-                expected=f"element i of {over} gets row i of {facts.name_of(leaf)}",
-                fix=f"give {facts.name_of(leaf)} the position of {over} in `in_axes`: "
-                f"{names.index(over)} instead of None",
-                evidence=(Evidence(f"all of {over} is summed here", reduction.place),),
-                engine=Engine.SOURCE,
-            )
+    """What every lane gets whole, as an argument or otherwise, and sums over."""
+    calls = {event.region: event for event in applied_maps(facts)}
+    said: set[object] = set()
+    for it in summed_whole(facts):
+        event, leaf, over = calls.get(it.region), Data(it.node), it.axis
+        if event is None or (event.syntax, it.node) in said:
+            continue
+        said.add((event.syntax, it.node))
+        is_given = any(shared.node is it.node for shared in shared_arguments(event))
+        name = facts.name_of(leaf)
+        position = names_of(it.node.shape).index(over)
+        yield RULE.finding(
+            axes_to_mend(event, leaf) if is_given else closed_over_at(facts, event, it.node),
+            current=f"{array_in_words(facts, leaf)} has axis {over}, which this vmap maps, but is "
+            f"broadcast: every element of {over} gets all of it, and sums over it",
+            expected=f"element i of {over} gets row i of {name}",
+            fix=f"give {name} the position of {over} in `in_axes`: {position} instead of None"
+            if is_given
+            else f"give {name} to the mapped function as an argument, with {position} in `in_axes`",
+            evidence=(
+                Evidence(f"all of {over} is summed here", it.at.place),
+                Evidence("the map", event.place),
+            ),
+            engine=Engine.SOURCE,
+        )
 
 
 RULE = Rule(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Finding, Severity
+from ...finding import Engine, Evidence, Finding, Severity
 from ...source.queries.arrays import array_in_words
+from ...source.queries.given_whole import axes_to_mend
 from ...source.queries.loops.maps import applied_maps, mapped_axes
 from ...words import is_batch
 from .._rule import Rule, Verdict
@@ -14,6 +15,7 @@ from ..axis._clashes import clashes_at
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
+    from ...source.values import Data
     from ...trace.facts import Facts
 
 
@@ -53,20 +55,23 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Calls of mapped functions whose arguments are mapped along axes of different names."""
     for event in applied_maps(facts):
         first: dict[str, str] = {}
+        by_name: dict[str, Data] = {}
         for leaf, axis, name in mapped_axes(event):
             if name and name not in first:
                 first[name] = f"axis {axis} of {array_in_words(facts, leaf)}"
+                by_name[name] = leaf
         if len(first) < 2:
             continue
         one, other = list(first)[:2]
         if is_batch(other) and not is_batch(one):
             one, other = other, one
         yield RULE.finding(
-            event.place,
+            axes_to_mend(event, by_name[other]),
             current=f"axes {one} and {other} are mapped together by one {event.transformed.kind}: "
             f"{first[one]}, {first[other]}",
             expected=_EXPECTED,
             fix=_FIX.format(one=one, other=other),
+            evidence=(Evidence("the call", event.place),),
             engine=Engine.SOURCE,
         )
 

@@ -53,7 +53,7 @@ _FIX = (
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
-    """Arguments of `pmap` whose leading axis is named otherwise, or has a written length."""
+    """Arguments of `pmap` whose mapped axis is named otherwise, or is not made for the devices."""
     for event in applied_maps(facts):
         if event.transformed.kind != "pmap":
             continue
@@ -74,10 +74,12 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 
 def _is_written(event: Applied, shape: Shape, axis: int) -> bool:
-    """Whether a known call gives an axis of a length that no count of devices had a part in."""
+    """Whether a known call gives an axis of another length than the number of devices."""
     if not isinstance(shape, tuple) or not -len(shape) <= axis < len(shape):
         return False
     size: Dim = shape[axis]
+    if size != DEVICES and DEVICES in shape:
+        return True  # Somebody has made the axis, and put it somewhere else.
     if isinstance(size, Size):
         return size != DEVICES and differ(size, DEVICES)
     # Who counts devices, or asks for so many of them, knows how long it has to be.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
-from ...source.queries.training.replicas import own_updates
+from ...source.queries.training.replicas import own_statistics, own_updates
 from .._rule import Rule, Verdict
 from ._replicas import differing, named_maps, shared_by, steps_inside
 
@@ -83,6 +83,16 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             evidence=(Evidence(f"the gradient for {name} is taken here", found.gradient),),
             engine=Engine.SOURCE,
         )
+    for found in own_statistics(facts):
+        axis = found.region.axis_name or "devices"
+        yield RULE.finding(
+            found.place,
+            current=f"each replica renews its copy of {found.name} from its own data, while other "
+            "parts of the same record are united: the copies drift apart",
+            expected=f"what all replicas share is renewed from what is united over {axis}",
+            fix=f"`jax.lax.pmean(..., {axis!r})` what {found.name} is renewed from",
+            engine=Engine.SOURCE,
+        )
 
 
 RULE = Rule(
@@ -96,6 +106,9 @@ RULE = Rule(
 In data-parallel training every device computes a gradient on its own part of the batch. Parameters
 that are given whole to all of them stay equal only if all apply the same update; when the gradient
 does not go through `pmean` or `psum`, the copies drift apart and one of them is used in the end.
+
+The same holds for other parts of a record that all replicas share, as running statistics of what
+they observe, if some of its parts are united.
 
 Reported for `pmap`, `shard_map` and vmaps with an axis name. A vmap without one cannot average, and
 trains several models side by side.""",

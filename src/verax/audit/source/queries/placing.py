@@ -62,7 +62,19 @@ def placed_at(clash: Fact) -> Place | None:
             found[move.place] = None
     if len(found) > 1:
         found = {it: None for it in found if it.function != meeting.function}
-    return next(iter(found)) if len(found) == 1 else None
+    if len(found) > 1:
+        return _nested_at(arrays, one, other)
+    return next(iter(found), None)
+
+
+def _nested_at(arrays: list[Node], one: str, other: str) -> Place | None:
+    """Where nested maps give an array that has both axes: in the other order they would fit."""
+    for node in arrays:
+        region = stacked_over(node) if {one, other} <= set(names_of(node.shape)) else None
+        inner = stacked_over(node.inputs[0]) if region is not None else None
+        if region is not None and inner is not None and region.kind == inner.kind == "vmap":
+            return region.place
+    return None
 
 
 def _is_repeated(clash: Fact, own: Node, beside: Node) -> bool:
@@ -102,7 +114,9 @@ def _move(node: Node, name: str, other: str) -> _Move | None:
         place = _mapped_at(node, name)
         return _Move(node, place) if place is not None else None
     is_move = operation in _MOVES or _gives_another_rank(node, source, operation)
-    return _Move(node, node.place) if is_move or (operation in _REDUCTIONS and took) else None
+    # One element of an axis is left by what takes it: `x[:, -1]`.
+    took = took and (operation in _REDUCTIONS or len(node.inputs) == 1)
+    return _Move(node, node.place) if is_move or took else None
 
 
 def _mapped_at(node: Node, name: str) -> Place | None:

@@ -25,12 +25,15 @@ class Lane:
     """A parameter whose leading axis a map has taken away.
 
     `lost_batch` says that this axis was the batch, by its name, or that what is left has no room
-    for one.
+    for one; that is certain if not only a caller's name for the whole says so. `axis` is the name
+    of what was taken away.
     """
 
     region: Region
     lost_batch: bool
     is_array: bool
+    axis: str
+    is_certain: bool
 
 
 def runs_inside_maps(facts: SourceFacts) -> Iterator[Frame]:
@@ -52,10 +55,13 @@ def lanes_of(frame: Frame) -> dict[str, Lane]:
         if lane is None or taken is None:
             continue
         names = names_of(lane.inputs[0].shape)
-        # A seed or an agent may have a batch of its own.
-        by_name = is_batch(names[0]) and not any(map(is_batch, names[1:])) if names else False
-        lost = by_name if any(names) else no_room or _is_called_batch(frame, lane.inputs[0])
-        found[name] = Lane(taken, lost, value.is_array)
+        axis = names[0] if names else ""
+        # A seed or an agent may have a batch of its own, unless the parameter is called after it.
+        is_plural = bool(axis) and name == f"{axis}s"
+        by_name = is_plural or (is_batch(axis) and not any(map(is_batch, names[1:])))
+        certain = by_name if any(names) else no_room
+        lost = certain or (not any(names) and _is_called_batch(frame, lane.inputs[0]))
+        found[name] = Lane(taken, lost, value.is_array, axis, certain)
     return found
 
 

@@ -6,16 +6,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...axes import names_of
-from ...events import Applied, Call, Event, Fact
+from ...events import Applied, Fact
 from ...frame import Frame, Region
-from ...graph import Node
 from ...library.options import axes_of
 from ...values import Constant, Data, Mapping, Sequence, Transformed, Value, leaves
+from ..handing import handed_in_at
 
 if TYPE_CHECKING:
+    from ....finding import Place
     from ...facts import SourceFacts
-
-_REDUCTIONS = frozenset("sum mean max min prod".split())
 
 
 def applied_maps(facts: SourceFacts) -> Iterator[Applied]:
@@ -60,28 +59,6 @@ def shared_arguments(event: Applied) -> Iterator[Data]:
         for leaf, number in pairs_of(value, axis):
             if number is None:
                 yield leaf
-
-
-def summed_with(facts: SourceFacts, event: Applied, node: Node, over: str) -> Event | None:
-    """Where an argument that all lanes share is summed over the mapped axis and others at once.
-
-    Computing all pairs on purpose ends in one value a pair; a sum over the pairs together with the
-    components of each is what a forgotten `in_axes` ends in.
-    """
-    for call in facts.events(Call):
-        region = call.frame.region
-        if call.name.rpartition(".")[2] not in _REDUCTIONS or not isinstance(call.result, Data):
-            continue
-        if region is None or event.region not in region.chain() or not call.args:
-            continue
-        before = leaves(call.args[0])
-        after = names_of(call.result.node.shape)
-        for leaf in before:
-            names = names_of(leaf.node.shape)
-            is_summed = over in names and over not in after and len(names) - len(after) > 1
-            if is_summed and event.region in leaf.node.varies and leaf.node.depends_on(node):
-                return call
-    return None
 
 
 def is_called_for_real(frame: Frame) -> bool:
@@ -133,8 +110,14 @@ def misnamed_maps(collectives: list[Fact]) -> Iterator[tuple[Region, str, list[F
     for region, facts in inside.items():
         names = {name for fact in facts for name in fact.data["axes"]}
         syntax = region.details["transformed"].syntax
-        if len(names) != 1 or len({it.syntax for it in facts}) < 2 or syntax in said:
+        if len(names) != 1 or len({_named_at(it) for it in facts}) < 2 or syntax in said:
             continue
         if all(not names.intersection(bound_names(it.frame) or names) for it in facts):
             said.add(syntax)
             yield region, names.pop(), facts
+
+
+def _named_at(collective: Fact) -> Place:
+    """Where the axis that a collective goes over is named: there, or by who calls it."""
+    names = collective.data["axes"]
+    return handed_in_at(collective, lambda it: isinstance(it, Constant) and it.value in names)

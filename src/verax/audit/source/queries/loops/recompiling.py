@@ -7,9 +7,9 @@ from itertools import takewhile
 
 from ....finding import Place
 from ...classes import innermost_function
-from ...events import Applied, Fact, Mutation
+from ...events import Applied, Event, Fact, Mutation
 from ...facts import SourceFacts
-from ...frame import Region
+from ...frame import Frame, Region
 from ...graph import Node
 from ...remember import walked
 from ...values import (
@@ -85,7 +85,7 @@ def growing_arrays(facts: SourceFacts) -> dict[Node, str]:
         else:
             first = call.args[0]
             around = lists.get(first.syntax) if isinstance(first, Sequence) else None
-            if around and around.intersection(loops_around(call.frame, call.syntax)):
+            if around and around.intersection(_all_loops_around(call)):
                 found[call.result.node] = f"`{call.text}`"
     return found
 
@@ -110,12 +110,26 @@ def _growing_lists(facts: SourceFacts) -> dict[ast.AST | None, set[ast.AST]]:
         if not isinstance(target, Sequence) or target.syntax is None:
             continue
         if change.how in ("append", "extend"):
-            for loop in loops_around(change.frame, change.syntax):
-                if not isinstance(target.syntax, ast.expr) or not holds(loop, target.syntax):
+            made = _loops_called_in(target.made_in)
+            for loop in _all_loops_around(change):
+                is_written = isinstance(target.syntax, ast.expr) and holds(loop, target.syntax)
+                if loop not in made and not is_written:
                     found.setdefault(target.syntax, set()).add(loop)
         else:
             shrinking.add(target.syntax)
     return {syntax: around for syntax, around in found.items() if syntax not in shrinking}
+
+
+def _all_loops_around(event: Event) -> set[ast.stmt | ast.expr]:
+    """The loops around an event, of its function and of those that call it."""
+    return {*loops_around(event.frame, event.syntax), *_loops_called_in(event.frame)}
+
+
+def _loops_called_in(frame: Frame | None) -> set[ast.stmt | ast.expr]:
+    """The loops in whose turns a function is called."""
+    region = frame.region if frame is not None else None
+    around = region.chain() if region is not None else ()
+    return {it.details["syntax"] for it in around if it.kind == "loop" and "syntax" in it.details}
 
 
 def another_shape(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ....finding import Place
 from ....words import words_of
 from ...classes import fields_are_leaves
-from ...events import Call, Event
+from ...events import Applied, Call, Event
 from ...facts import SourceFacts
 from ...frame import Frame
 from ...graph import Node
@@ -36,7 +36,7 @@ class DroppedState(NamedTuple):
 
 def dropped_states(facts: SourceFacts) -> Iterator[DroppedState]:
     """The statements of a file that drop a new state."""
-    mutated, optimised = _mutated(facts), _optimised(facts)
+    mutated, optimised, trained = _mutated(facts), _optimised(facts), _trained(facts)
     for frame in facts.own_frames:
         for statement, value in frame.steps:
             if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
@@ -48,6 +48,7 @@ def dropped_states(facts: SourceFacts) -> Iterator[DroppedState]:
                     or _of_optimiser(frame, statement, target)
                     or _of_helper(frame, statement, value, optimised)
                     or _of_functions(frame, statement, target, value)
+                    or _of_training(frame, statement, value, trained)
                 )
                 if found is not None:
                     yield found
@@ -263,6 +264,66 @@ def _of_functions(
                 place = frame.place(statement)
                 return DroppedState(place, text_of(statement), what, frame.place(used))
     return None
+
+
+def _trained(facts: SourceFacts) -> dict[ast.AST, list[Frame]]:
+    """The runs of losses, by the calls that take their gradients."""
+    calls = {
+        it.syntax
+        for it in facts.events(Applied)
+        if it.transformed.kind in ("value_and_grad", "grad") and "has_aux" in it.transformed.options
+    }
+    found: dict[ast.AST, list[Frame]] = {}
+    for run in facts.frames if calls else ():
+        if run.called_at in calls:
+            found.setdefault(run.called_at, []).append(run)
+    return found
+
+
+def _of_training(
+    frame: Frame, statement: ast.Assign, value: Value, trained: dict[ast.AST, list[Frame]]
+) -> DroppedState | None:
+    """`(loss, _), grads = step(params, state)`: a loss returns `new_state`, `state` is used on."""
+    call = statement.value
+    assert isinstance(call, ast.Call)
+    runs = trained.get(call, ())
+    for name, part in named_parts_of(statement.targets[0], value) if runs else ():
+        if not _is_dropped(name):
+            continue
+        for run in runs:
+            for argument in _renewed(run, call, set(nodes_of(part))):
+                used = _used_later(frame, statement, argument)
+                if used is not None:
+                    place, text = frame.place(statement), text_of(statement)
+                    return DroppedState(place, text, f"`{argument}`", frame.place(used))
+    return None
+
+
+def _renewed(run: Frame, call: ast.Call, part: set[Node]) -> Iterator[str]:
+    """The names of arguments of which a function returns a new version, by its own names."""
+    parameters = getattr(getattr(run.function, "args", None), "args", [])
+    arguments = {it.arg: given for it, given in zip(parameters, call.args, strict=False)}
+    arguments |= {it.arg: it.value for it in call.keywords if it.arg is not None}
+    for syntax, value in run.returns:
+        returned = syntax.value if isinstance(syntax, ast.Return) else None
+        for written, given in named_parts_of(returned, value) if returned is not None else ():
+            if not isinstance(written, ast.Name) or part.isdisjoint(nodes_of(given)):
+                continue
+            for parameter, argument in arguments.items():
+                old = set(nodes_of(run.given.get(parameter, NONE)))
+                is_new = _is_new_name(written.id, parameter) and old.isdisjoint(nodes_of(given))
+                if is_new and isinstance(argument, ast.Name):
+                    yield argument.id
+
+
+_NEW = frozenset(("new", "next", "updated"))
+
+
+def _is_new_name(name: str, old: str) -> bool:
+    """Whether a name is one for the next version: `new_state` of `state`."""
+    words = words_of(name)
+    without = tuple(it for it in words if it not in _NEW)
+    return without == words_of(old) and (name == old or without != words)
 
 
 def is_version_of(new: Value, old: Value) -> bool:

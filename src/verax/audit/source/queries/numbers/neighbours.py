@@ -10,8 +10,9 @@ from ....finding import Place
 from ...events import Fact
 from ...graph import Node
 from ...shapes.shape import rank
-from ...values import Constant, Data, leaves
-from ..arrays import axis_argument, calls_of
+from ...text import text_of
+from ...values import Constant, Data, Sequence, leaves
+from ..arrays import argument, axis_argument, calls_of
 from ..indices import index_parts
 from ..nodes import all_nodes
 
@@ -48,6 +49,37 @@ def _associative_scans(facts: SourceFacts) -> Iterator[tuple[Place, Data, int, s
             count = rank(leaf.node.shape)
             if count and isinstance(number, int) and -count <= number < count:
                 yield fact.place, leaf, number % count, "an associative scan"
+
+
+def shifts(facts: SourceFacts) -> Iterator[tuple[Place, Data, int, str]]:
+    """Where an array is moved on by one along an axis, with something put in front or behind."""
+    for call in calls_of(facts, "concatenate", "append"):
+        parts = call.args[0] if call.name.endswith("concatenate") and call.args else None
+        items = (parts.items if isinstance(parts, Sequence) else call.args[:2]) or []
+        given = argument(call, 1 if parts is not None else 2, "axis")
+        along = 0 if given is None else getattr(given, "value", None)
+        for item in items if len(items) == 2 else ():
+            if not isinstance(item, Data):
+                continue
+            found = _shifted(item.node)
+            count = rank(found[0].shape) if found is not None else None
+            if found is None or count is None or type(along) is not int or -count > along:
+                continue
+            if found[1] == along % count and _is_by_one(item.node):
+                yield call.place, Data(found[0]), found[1], "a shift"
+    for call in calls_of(facts, "roll"):
+        by, axes = argument(call, 1, "shift"), axis_argument(call, 2, None)
+        array = call.args[0] if call.args else None
+        is_one = isinstance(by, Constant) and by.value in (1, -1)
+        if isinstance(array, Data) and is_one and axes is not None and len(axes) == 1:
+            yield call.place, array, axes[0], "a roll"
+
+
+def _is_by_one(part: Node) -> bool:
+    """Whether a slice leaves out one element: `x[1:]`, `x[:-1]`."""
+    cuts = [it for it in index_parts(part.syntax) if isinstance(it, ast.Slice)]
+    bounds = [bound for it in cuts for bound in (it.lower, it.upper) if bound is not None]
+    return [text_of(it) for it in bounds] in (["1"], ["-1"])
 
 
 def _difference(node: Node) -> tuple[Node, int] | None:

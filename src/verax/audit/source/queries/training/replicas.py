@@ -11,9 +11,9 @@ from ...events import Applied, Fact
 from ...frame import Region
 from ...graph import Node
 from ...library.shards import replicated
-from ...values import Constant, Data, leaves
+from ...values import Class, Constant, Data, Instance, Sequence, Value, leaves
 from ..loops.maps import applied_maps
-from ..nodes import all_nodes
+from ..nodes import all_nodes, position_in
 from ..numbers.meaning import first_behind
 
 if TYPE_CHECKING:
@@ -79,6 +79,45 @@ def own_updates(facts: SourceFacts) -> Iterator[OwnUpdate]:
                 yield found
 
 
+def own_statistics(facts: SourceFacts) -> Iterator[OwnUpdate]:
+    """Parts of a shared record that each replica renews for itself, while others are united.
+
+    Whoever unites the new parameters of a learner means all of its parts to stay the same.
+    """
+    for event in (*applied_maps(facts), *_unchecked_shards(facts)):
+        region = event.region
+        for old, new in _renewed_records(event):
+            pairs = list(zip(leaves(old), leaves(new), strict=False))
+            is_shared = all(region not in it.node.varies for it, _ in pairs)
+            if len(leaves(old)) != len(leaves(new)) or not is_shared:
+                continue
+            if all(united_before(it.node, frozenset((region,))) is None for _, it in pairs):
+                continue
+            for before, after in pairs:
+                node = after.node
+                is_own = region in node.varies and _differs(node, region) and not node.is_key
+                if is_own and node.place is not None and node.depends_on(before.node):
+                    yield OwnUpdate(node.place, facts.name_of(before), region, None)
+                    break
+
+
+def _renewed_records(event: Applied) -> Iterator[tuple[Value, Value]]:
+    """Records that a mapped function gets, each with what it returns of the same class."""
+    result = event.result
+    parts = [result, *((result.items or ()) if isinstance(result, Sequence) else ())]
+    for old in event.inner.values():
+        cls = _class_of(old)
+        new = next((it for it in parts if cls is not None and _class_of(it) is cls), None)
+        if new is not None:
+            yield old, new
+
+
+def _class_of(value: Value) -> Class | None:
+    if isinstance(value, Instance):
+        return value.cls
+    return value.type if isinstance(value, Sequence) else None
+
+
 def _unchecked_shards(facts: SourceFacts) -> Iterator[Applied]:
     """Calls of what `shard_map` made that do not let JAX watch over what differs where.
 
@@ -141,10 +180,18 @@ def _update(facts: SourceFacts, event: Applied, result: Node, unites: bool) -> O
         argument = _owner(gradient.inputs[0])
         for node in path[:-1]:
             others = [it for it in node.inputs if it not in path]
-            if node.place is not None and any(_owner(it) is argument for it in others):
+            place = _applied_at(node, gradient)
+            if place is not None and any(_owner(it) is argument for it in others):
                 name = facts.name_of(Data(gradient.inputs[0]))
-                return OwnUpdate(node.place, name, region, gradient.place)
+                return OwnUpdate(place, name, region, gradient.place)
     return None
+
+
+def _applied_at(update: Node, gradient: Node) -> Place | None:
+    """Where who takes a gradient hands it on to be applied: there it could be united before."""
+    taker = gradient.frame
+    syntax = position_in(taker, update) if taker is not None else None
+    return taker.place(syntax) if taker is not None and syntax is not None else update.place
 
 
 def _ways_to_gradients(result: Node, region: Region) -> Iterator[list[Node]]:

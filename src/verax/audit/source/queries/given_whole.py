@@ -1,0 +1,128 @@
+"""Axes that a map goes along, in what it gives to every lane: where that is to be mended."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..axes import names_of
+from ..events import Applied, Call
+from ..frame import Frame, Region
+from ..graph import Node
+from ..library.options import axes_of
+from ..shapes.names import name_of
+from ..values import Data, Function, Mapping, leaves
+from .arrays import calls_of
+from .nodes import position_in, users_of
+
+if TYPE_CHECKING:
+    from ...finding import Place
+    from ..facts import SourceFacts
+
+
+@dataclass(frozen=True, eq=False)
+class GivenWhole:
+    """An array with the axis that a map goes along, of which each lane gets all.
+
+    In the lane this axis is summed together with others: `at`.
+    """
+
+    at: Call
+    region: Region
+    node: Node
+    axis: str
+
+
+_REDUCTIONS = ("sum", "mean", "max", "min", "prod")
+
+
+def summed_whole(facts: SourceFacts) -> Iterator[GivenWhole]:
+    """Sums inside of a map over the mapped axis of something and over other axes at once.
+
+    Computing all pairs on purpose ends in one value a pair; a sum over the pairs together with the
+    components of each is what a forgotten `in_axes` ends in.
+    """
+    for call in calls_of(facts, *_REDUCTIONS):
+        if not isinstance(call.result, Data) or not call.args or call.frame.region is None:
+            continue
+        after = names_of(call.result.node.shape)
+        for leaf in leaves(call.args[0]):
+            names = names_of(leaf.node.shape)
+            summed = [it for it in names if it not in after] if any(names) else []
+            for region in call.frame.region.chain() if len(summed) > 1 else ():
+                over = _mapped_along(region)
+                if not over or over not in summed or region not in leaf.node.varies:
+                    continue
+                node = _from_outside(leaf.node, region, over)
+                if node is not None and not _is_mapped(node, region):
+                    yield GivenWhole(call, region, node, over)
+
+
+def _mapped_along(region: Region) -> str:
+    """The name of the axis that a map goes along; empty if it has none, or is none."""
+    return name_of(region.details.get("size")) if region.kind in ("vmap", "pmap") else ""
+
+
+def closed_over_at(facts: SourceFacts, event: Applied, node: Node) -> Place:
+    """Where a mapped function first uses what it is not given as an argument."""
+    is_written = isinstance(event.transformed.function, Function)
+    for user in users_of(facts).get(node, ()) if is_written else ():
+        around = user.frame.callers() if user.frame is not None else ()
+        inside = [it for it in around if _is_in(it, event.region)]
+        syntax = position_in(inside[-1], user) if inside else None
+        if syntax is not None:
+            return inside[-1].place(syntax)
+    return event.place
+
+
+def _is_in(frame: Frame, region: Region) -> bool:
+    around = frame.region.chain() if frame.region is not None else ()
+    return frame.function is not None and region in around
+
+
+def _from_outside(node: Node, region: Region, over: str) -> Node | None:
+    """What brings an axis into the lanes, all of which get the same."""
+    pending, seen = [node], {node}
+    while pending:
+        node = pending.pop()
+        if over not in names_of(node.shape):
+            continue
+        if region not in node.varies and not node.is_made_in(region):
+            return node
+        for source in node.inputs:
+            if source not in seen:
+                seen.add(source)
+                pending.append(source)
+    return None
+
+
+def _is_mapped(node: Node, region: Region) -> bool:
+    """Whether each lane also gets its own part of something: all pairs are meant."""
+    parts: dict[Any, Node] = node.children or {}
+    return any(kind == "lane" and region in key for kind, key in parts)
+
+
+def axes_to_mend(event: Applied, leaf: Data) -> Place:
+    """Where `in_axes` says along which axis an argument is mapped, or has nothing to say of it."""
+    transformed = event.transformed
+    if "in_axes" not in transformed.options:
+        return event.place
+    for value, axis in zip(event.args, axes_of(transformed, len(event.args)), strict=True):
+        if isinstance(axis, Mapping) and isinstance(value, Mapping) and axis.made_in is not None:
+            entry = _entry(axis.syntax, value, leaf)
+            if entry is not None:
+                return axis.made_in.place(entry)
+    return transformed.frame.place(transformed.syntax)
+
+
+def _entry(written: ast.AST | None, value: Mapping, leaf: Data) -> ast.expr | None:
+    """The entry for one leaf of a dict."""
+    if not isinstance(written, ast.Dict):
+        return None
+    for key, entry in zip(written.keys, written.values, strict=True):
+        part = value.items.get(key.value) if isinstance(key, ast.Constant) else None
+        if part is not None and any(it.node is leaf.node for it in leaves(part)):
+            return entry
+    return None

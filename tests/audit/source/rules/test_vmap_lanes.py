@@ -1,0 +1,132 @@
+"""What a lane of a map has, and what it is mistaken for; told where it is to be mended."""
+
+from .reading import found
+
+
+def test_the_line_that_takes_away_the_axis_which_is_asked_for():
+    program = """
+    from jaxtyping import Array, Float
+
+    def last(h):
+        return jnp.take(h, -1, axis=1)
+
+    def encode(h):
+        return jnp.tanh(last(h))
+
+    def logits(h: Float[Array, "time feat"], head: Float[Array, "feat out"]):
+        return encode(h) @ head
+    """
+    assert found("AX001", program) == [4, 10]
+    assert found("AX001", program.replace("axis=1", "axis=0")) == []
+
+
+def test_the_entry_of_a_dict_that_maps_what_is_shared():
+    program = """
+    from jaxtyping import Array, Float
+
+    AXES_OF = {
+        "bias": None,
+        "scale": 0,
+    }
+
+    def layer(params, x):
+        return params["scale"] * x + params["bias"]
+
+    def apply(
+        scale: Float[Array, "feat"], bias: Float[Array, "feat"], x: Float[Array, "batch feat"]
+    ):
+        mapped = jax.vmap(layer, in_axes=(AXES_OF, 0))
+        return mapped({"scale": scale, "bias": bias}, x)
+    """
+    assert found("VM001", program) == [5]
+    assert found("VM001", program.replace('"scale": 0', '"scale": None')) == []
+
+
+def test_elements_of_the_mapped_axis_by_the_name_of_a_parameter():
+    program = """
+    from jaxtyping import Array, Float
+
+    def drift(walkers):
+        start = walkers[0]
+        return jnp.sum((walkers - start) ** 2)
+
+    def spread(x: Float[Array, "walker particle dim"]):
+        return jax.vmap(drift)(x)
+    """
+    assert found("VM003", program) == [4]
+    # One walker has a first particle.
+    assert found("VM003", program.replace("walkers", "walker")) == []
+
+
+def test_statistics_of_what_is_called_a_batch_and_is_one_element():
+    program = """
+    from jaxtyping import Array, Float
+
+    def centre(batch):
+        mean = jnp.mean(batch, axis=0)
+        return batch - mean
+
+    def apply(x: Float[Array, "batch patch feat"]):
+        return jax.vmap(centre)(x)
+    """
+    assert found("VM003", program) == [4]
+    of_device = program.replace("batch patch feat", "device batch feat")
+    assert found("VM003", of_device) == []
+
+
+def test_the_size_of_a_population_is_not_that_of_a_member():
+    program = """
+    def share(noise, score):
+        population = noise.shape[0]
+        return score * noise / population
+
+    def gradient(noises, scores):
+        return jax.vmap(share)(noises, scores).sum(axis=0)
+
+    def main():
+        return gradient(jnp.ones((12, 6)), jnp.ones(12))
+    """
+    assert found("VM003", program) == [2]
+
+
+def test_what_a_lane_closes_over_is_summed_with_its_own_components():
+    program = """
+    from jaxtyping import Array, Float
+
+    def advance(x, force):
+        return x + 0.1 * force
+
+    def costs(x: Float[Array, "env dim"], gain: Float[Array, "dim"]):
+        forces = -gain * x
+
+        def one(row):
+            new = advance(row, forces)
+            return (new**2).sum()
+
+        return jax.vmap(one)(x)
+    """
+    assert found("VM002", program) == [10]
+    apart = program.replace("(new**2).sum()", "(new**2).sum(axis=-1)")
+    assert found("VM002", apart) == []
+
+
+def test_nested_maps_whose_results_have_their_axes_the_other_way_round():
+    program = """
+    from jaxtyping import Array, Float
+
+    def kernel(a, b):
+        return jnp.exp(-jnp.sum((a - b) ** 2))
+
+    def gram(left, right):
+        rows = jax.vmap(kernel, in_axes=(0, None))
+
+        return jax.vmap(rows, in_axes=(None, 0))(left, right)
+
+    def predict(
+        query: Float[Array, "query dim"], train: Float[Array, "point dim"], y: Float[Array, "point"]
+    ):
+        weights = gram(train, train) @ y
+        return gram(query, train) @ weights
+    """
+    assert found("AX001", program) == [9, 15]
+    assert found("AX001", program.replace("(query, train)", "(query, train).T")) == []
