@@ -47,6 +47,21 @@ WRONG = {
 }
 
 RIGHT = {
+    "a sum that starts at a number of Python's": """
+        def evidence(scale, xs):
+            def step(carry, x):
+                position, total = carry
+                term = jnp.log(jnp.cosh(scale * x))
+                return (position + x, total + term), term
+
+            (_, total), _ = lax.scan(step, (jnp.zeros(()), 0), xs)
+            return total
+
+        def loss(scale, xs):
+            return 0.1 * scale**2 - evidence(scale, xs)
+
+        gradient = jax.grad(loss)
+        """,
     "a fraction": """
         def loss(w, x):
             turns = x @ w

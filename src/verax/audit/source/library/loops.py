@@ -79,6 +79,7 @@ def scanned(
     taken = [*given, carry_in] if is_core else [carry_in, *given]
     returned = machine.call(site.inside(region), body, taken, {})
     carry_out, ys = _pair(machine, site, returned)[:: -1 if is_core else 1]
+    _promote(initial, carry_in, carry_out)
     initial, carry_in = (_unfolded(it, carry_out, site) for it in (initial, carry_in))
     outside = machine.tuple_of(
         _settled(join(initial, carry_out), region, site),
@@ -120,6 +121,7 @@ def _while_loop(
     inside = site.inside(region)
     test = machine.call(inside, condition, [carry_in], {})
     carry_out = machine.call(inside, body, [carry_in], {})
+    _promote(initial, carry_in, carry_out)
     initial, carry_in = (_unfolded(it, carry_out, site) for it in (initial, carry_in))
     outside = _settled(join(initial, carry_out), region, site)
     options = {"condition": test, **keywords}
@@ -158,6 +160,7 @@ def _fori_loop(
         counter.limit = upper.value
     carry_in = turned(initial, "carry", site, region)
     carry_out = machine.call(site.inside(region), body, [counter, carry_in], {})
+    _promote(initial, carry_in, carry_out)
     outside = _settled(join(initial, carry_out), region, site)
     machine.note(
         Loop(
@@ -261,6 +264,24 @@ def _pair(machine: Interpreter, site: Site, value: Value) -> tuple[Value, Value]
         )
     opaque = machine.opaque("carry", site, (value,), traced=True)
     return opaque, opaque
+
+
+def _promote(initial: Value, carry: Value, after: Value) -> None:
+    """Give parts of a carry that start as integers of Python's the dtype that the body makes them.
+
+    Such a number has no dtype of its own: JAX takes it for what it becomes.
+    """
+    if isinstance(initial, Constant) and isinstance(carry, Data) and isinstance(after, Data):
+        if type(initial.value) is int:
+            carry.node.dtype = after.node.dtype
+    elif (
+        isinstance(initial, Sequence)
+        and isinstance(carry, Sequence)
+        and isinstance(after, Sequence)
+    ):
+        parts = (it.items or () for it in (initial, carry, after))
+        for part in zip(*parts, strict=False):
+            _promote(*part)
 
 
 def _unfolded(carry: Value, after: Value, site: Site) -> Value:
