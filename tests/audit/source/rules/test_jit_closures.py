@@ -358,3 +358,23 @@ def test_what_traced_code_sets_before_it_reads_it_is_its_own():
         return x
     """
     assert found("JT103", program) == [18]
+
+
+def test_a_large_array_is_bound_before_the_function_is_jitted():
+    program = """
+    BANK = jnp.ones((4096, 128))
+
+    def score(bank, query):
+        return bank @ query
+
+    lookup = jax.jit(functools.partial(score, BANK))
+
+    def run(query):
+        return lookup(query)
+    """
+    assert found("JT301", program) == [6]
+    bound = "jax.jit(functools.partial(score, BANK))"
+    apart = program.replace(bound, "partial(jax.jit(score), BANK)")
+    assert found("JT301", apart) == []
+    small = program.replace("4096", "16")
+    assert found("JT301", small) == []

@@ -386,3 +386,25 @@ def test_statistics_of_a_shared_record_that_each_replica_keeps_for_itself():
         'axis_name="i", ', ""
     )
     assert 8 not in found("VM004", alone)
+
+
+def test_a_map_without_a_name_around_collectives():
+    program = """
+    def centred(x):
+        total = lax.psum(x, "rows")
+        return x - total
+
+    def entry(x):
+        each = jax.vmap(centred)
+
+        return each(x)
+
+    def inputs():
+        return (jnp.ones((5, 3)),)
+    """
+    assert found("VM201", program) == [6]
+    assert found("VM201", program.replace("(centred)", "(centred, axis_name='rows')")) == []
+    # Two maps, of which one has a name: who goes over another one is wrong.
+    nested = program.replace("jax.vmap(centred)", "jax.vmap(jax.vmap(centred), axis_name='other')")
+    nested = nested.replace("(5, 3)", "(5, 3, 2)")
+    assert found("VM201", nested) == [2]

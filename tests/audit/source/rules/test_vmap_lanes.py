@@ -130,3 +130,38 @@ def test_nested_maps_whose_results_have_their_axes_the_other_way_round():
     """
     assert found("AX001", program) == [9, 15]
     assert found("AX001", program.replace("(query, train)", "(query, train).T")) == []
+
+
+def test_the_length_of_what_a_lane_makes_is_named_after_the_mapped_axis():
+    program = """
+    from jaxtyping import Array, Float
+
+    def move(walker, noise):
+        moved = 0.9 * walker + noise
+        n_walkers = len(moved)
+        return moved / n_walkers
+
+    def step(walkers: Float[Array, "walker dim"], noise: Float[Array, "walker dim"]):
+        return jax.vmap(move)(walkers, noise)
+    """
+    assert found("VM003", program) == [5]
+    assert found("VM003", program.replace("n_walkers", "n_dims")) == []
+
+
+def test_components_relative_to_the_first_of_them():
+    program = """
+    from jaxtyping import Array, Float
+
+    def offset(state):
+        position = jnp.tanh(state)
+        leader = position[0]
+        return position - leader
+
+    def offsets(x: Float[Array, "drone dim"]):
+        return jax.vmap(offset)(x)
+    """
+    assert found("VM003", program) == [5]
+    # Steps since the first one, scores beside that of the first class.
+    assert found("VM003", program.replace("drone dim", "drone time")) == []
+    assert found("VM003", program.replace("drone dim", "batch classes")) == []
+    assert found("VM003", program.replace("jax.vmap(offset)(x)", "offset(x)")) == []

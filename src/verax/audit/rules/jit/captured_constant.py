@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Severity
-from ...source.events import Fact
-from ...source.values import Data
+from ...source.events import Fact, Made
+from ...source.values import Data, Partial
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -75,6 +75,31 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
                 fix=f"pass `{text}` to the function as an argument",
                 engine=Engine.SOURCE,
             )
+    yield from _bound(facts, seen)
+
+
+def _bound(facts: SourceFacts, seen: set[object]) -> Iterator[Verdict]:
+    """Arrays that `partial` has given to a function before it is jitted."""
+    for made in facts.events(Made):
+        function = made.transformed.function
+        if made.transformed.kind != "jit" or not isinstance(function, Partial):
+            continue
+        for value in (*function.args, *function.keywords.values()):
+            size = _size(value.node) if isinstance(value, Data) and value.is_array else 0
+            if size < _SMALLEST or not isinstance(value, Data) or value.traced is not False:
+                continue
+            if value.node not in seen:
+                seen.add(value.node)
+                yield RULE.finding(
+                    made.place,
+                    current=f"`{facts.name_of(value)}`, an array of {size / 2**20:.1f} MiB, is "
+                    "bound to the function before it is jitted, and becomes a constant of the "
+                    "compiled program",
+                    expected="large arrays enter a jitted function as arguments",
+                    fix="jit the function itself, and give it the array at each call: "
+                    "`partial(jax.jit(f), x)`",
+                    engine=Engine.SOURCE,
+                )
 
 
 def _size(node: Node) -> int:

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
+from ...source.axes import names_of
 from ...source.queries.arrays import shape_in_words
 from ...source.queries.handing import handed_in_at, is_key
-from ...source.queries.loops.lanes import lanes_of, runs_inside_maps
+from ...source.queries.loops.lanes import (
+    differences_to_first,
+    lanes_of,
+    lengths_of_lanes,
+    runs_inside_maps,
+)
 from ...source.text import text_of
 from ...source.values import Data
-from ...words import is_batch, words_of
+from ...words import is_feature, words_of
 from .._rule import Rule, Verdict
+from ._batch_names import Mapped, assumptions, counts_axis
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
@@ -32,7 +38,7 @@ def check(facts: Facts) -> Iterator[Verdict]:
         if function is None:
             continue
         mapped = _mapped_parameters(step, facts.axes.over[step].label)
-        for node, parameter, what in _assumptions(function, mapped):
+        for node, parameter, what in assumptions(function, mapped):
             place = Place(body.place.file, node.lineno, node.col_offset + 1, body.function)
             shape = _inner_shape(facts, step, parameter)
             yield RULE.finding(
@@ -45,25 +51,11 @@ def check(facts: Facts) -> Iterator[Verdict]:
             )
 
 
-@dataclass(frozen=True)
-class _Mapped:
-    """A parameter without its first axis: what that is called, and whether it was the batch."""
-
-    axis: str
-    is_certain: bool
-
-    def is_named(self, name: str) -> bool:
-        """Whether a name is one for all elements of this axis."""
-        words = words_of(name)
-        is_plural = bool(self.axis) and any(it in words for it in (self.axis, f"{self.axis}s"))
-        return is_plural and name.endswith("s")
-
-
-def _mapped_parameters(step: Step, over: str) -> dict[str, _Mapped]:
+def _mapped_parameters(step: Step, over: str) -> dict[str, Mapped]:
     """Parameters that are arrays with their first axis mapped away, by name."""
     mapping = step.detail
     return {
-        name: _Mapped(over, bool(over))
+        name: Mapped(over, bool(over))
         for name, axis in zip(mapping.arguments, mapping.in_axes, strict=False)
         if axis == 0 and name.isidentifier()
     }
@@ -76,110 +68,6 @@ def _inner_shape(facts: Facts, step: Step, parameter: str) -> str:
     inner = step.bodies[0].inputs[len(mapping.closed_over) :]
     index = mapping.arguments.index(parameter)
     return str(tensor_of(facts, inner[index])) if index < len(inner) else "no batch axis"
-
-
-def _assumptions(
-    function: ast.AST, mapped: dict[str, _Mapped]
-) -> Iterator[tuple[ast.expr | ast.stmt, str, str]]:
-    """Statements that name axis 0 of a mapped parameter after the batch, or take it for that."""
-    assigned = _assigned(function)
-    mapped = {name: it for name, it in mapped.items() if name not in assigned}
-    for node in _own_nodes(function):
-        if isinstance(node, ast.Assign) and len(node.targets) == 1:
-            target, text = node.targets[0], text_of(node.value)
-            name = target.id if isinstance(target, ast.Name) else ""
-            counted, reduced = _size_of(node.value), _reduced_over_first(node.value)
-            if counted in mapped and _counts_batch(name, mapped[counted].axis):
-                yield node, counted, f"`{name}` is taken from `{text}`"
-            if reduced in mapped and _means_batch(name, reduced, mapped[reduced]):
-                yield node, reduced, f"`{name}` is taken over axis 0 by `{text}`"
-        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
-            name = node.value.id
-            first = isinstance(node.slice, ast.Constant) and type(node.slice.value) is int
-            if first and name in mapped and _is_of_batch(name, mapped[name]):
-                text = text_of(node)
-                yield node, name, f"`{text}` is meant to pick an element of the batch"
-
-
-def _is_of_batch(parameter: str, mapped: _Mapped) -> bool:
-    """Whether a parameter is called after what the map goes along."""
-    says_batch = is_batch(parameter) and (not mapped.axis or is_batch(mapped.axis))
-    return says_batch or mapped.is_named(parameter)
-
-
-def _means_batch(target: str, parameter: str, mapped: _Mapped) -> bool:
-    """Whether what is reduced over axis 0, or the result, is called after the batch."""
-    if _BATCH & set(words_of(target)):
-        return True
-    is_batch_word = parameter in _BATCH and (not mapped.axis or is_batch(mapped.axis))
-    return mapped.is_certain and (is_batch_word or mapped.is_named(parameter))
-
-
-_BATCH = frozenset(("batch", "minibatch"))
-
-
-def _own_nodes(function: ast.AST) -> Iterator[ast.AST]:
-    """The syntax of a function without that of functions inside of it."""
-    pending: list[ast.AST] = [function]
-    while pending:
-        node = pending.pop(0)
-        if node is function or not isinstance(node, (ast.FunctionDef, ast.Lambda, ast.ClassDef)):
-            yield node
-            pending.extend(ast.iter_child_nodes(node))
-
-
-def _assigned(function: ast.AST) -> set[str]:
-    """Names that the function assigns itself: no longer what was passed."""
-    return {
-        node.id
-        for node in ast.walk(function)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
-
-
-def _size_of(value: ast.expr) -> str:
-    """`x` in `x.shape[0]` and `len(x)`, or empty."""
-    if (
-        isinstance(value, ast.Subscript)
-        and isinstance(value.value, ast.Attribute)
-        and value.value.attr == "shape"
-        and isinstance(value.value.value, ast.Name)
-        and isinstance(value.slice, ast.Constant)
-        and value.slice.value == 0
-    ):
-        return value.value.value.id
-    if (
-        isinstance(value, ast.Call)
-        and isinstance(value.func, ast.Name)
-        and value.func.id == "len"
-        and len(value.args) == 1
-        and isinstance(value.args[0], ast.Name)
-    ):
-        return value.args[0].id
-    return ""
-
-
-def _reduced_over_first(value: ast.expr) -> str:
-    """`x` in `x.mean(axis=0)` and `jnp.mean(x, 0)`, or empty."""
-    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
-        return ""
-    owner, args = value.func.value, list(value.args)
-    if isinstance(owner, ast.Name) and owner.id in ("jnp", "np", "numpy") and args:
-        owner = args.pop(0)
-    axis = next((it.value for it in value.keywords if it.arg == "axis"), args[0] if args else None)
-    is_first = isinstance(axis, ast.Constant) and axis.value == 0
-    is_reduction = value.func.attr in ("mean", "sum", "std", "var", "max", "min")
-    return owner.id if is_first and is_reduction and isinstance(owner, ast.Name) else ""
-
-
-def _counts_batch(name: str, axis: str) -> bool:
-    """`batch_size`, `num_envs`, `population`: how many independent elements there are."""
-    words = words_of(name)
-    counting = {"size", "num", "n", "count", "number", "len"}
-    own = {"population", axis, f"{axis}s"} - {"", "s"}
-    return any(word in own or (is_batch(word) and len(word) > 1) for word in words) and (
-        bool(counting & set(words)) or len(words) == 1
-    )
 
 
 _EXPECTED = (
@@ -196,16 +84,16 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     said: set[ast.AST] = set()
     for frame in runs_inside_maps(facts):
         lanes = {name: lane for name, lane in lanes_of(frame).items() if lane.lost_batch}
-        mapped = {name: _Mapped(lane.axis, lane.is_certain) for name, lane in lanes.items()}
+        mapped = {name: Mapped(lane.axis, lane.is_certain) for name, lane in lanes.items()}
         if frame.function is None or not mapped:
             continue
-        for node, parameter, what in _assumptions(frame.function, mapped):
+        for node, parameter, what in assumptions(frame.function, mapped):
             lane = lanes[parameter]
             value = frame.given[parameter]
             is_whole = isinstance(node, ast.Subscript) and not lane.is_array
             if node in said or is_whole or not isinstance(value, Data):
                 continue
-            said.add(node)
+            said.update((node, *node.targets) if isinstance(node, ast.Assign) else (node,))
             yield RULE.finding(
                 frame.place(node),
                 current=f"{what}, but {parameter} is one element of the mapped axis here "
@@ -215,7 +103,44 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 evidence=(Evidence(f"{frame.name} is mapped here", lane.region.place),),
                 engine=Engine.SOURCE,
             )
+    for counted in lengths_of_lanes(facts):
+        name = text_of(counted.target)
+        if counted.target in said or not counts_axis(name, counted.axis):
+            continue
+        said.add(counted.target)
+        yield RULE.finding(
+            counted.frame.place(counted.target),
+            current=f"`{name}` is the length of `{facts.name_of(counted.array)}`, which is one "
+            f"element of {counted.axis} here ({shape_in_words(counted.array.node.shape)})",
+            expected=_EXPECTED,
+            fix=_FIX.format(parameter=facts.name_of(counted.array)),
+            evidence=(Evidence("the map", counted.region.place),),
+            engine=Engine.SOURCE,
+        )
     yield from _deviations(facts)
+    yield from _first_components(facts)
+
+
+def _first_components(facts: SourceFacts) -> Iterator[Finding]:
+    """Components of one element, each without the first one of them."""
+    for array, first, region, over in differences_to_first(facts):
+        axis = names_of(array.node.shape)[0]
+        if first.node.place is None or not is_feature(axis) or _CHOICES & set(words_of(axis)):
+            continue
+        name = facts.name_of(array)
+        yield RULE.finding(
+            first.node.place,
+            current=f"`{facts.name_of(first)}` is the first {axis} of one {over} here, and taken "
+            f"from all of its {axis}: `{name}` has lost {over} to the map",
+            expected=_EXPECTED,
+            fix=_FIX.format(parameter=name),
+            evidence=(Evidence("the map", region.place),),
+            engine=Engine.SOURCE,
+        )
+
+
+# Scores of these are told apart from one of them.
+_CHOICES = frozenset("class classes act action actions out".split())
 
 
 _DEVIATIONS = tuple(f"{of}.{name}" for of in ("jax.numpy", "ndarray") for name in ("std", "var"))
@@ -260,8 +185,9 @@ example. Nothing fails; means are divided by the wrong number and references poi
 thing.
 
 Reported when a parameter whose leading axis is mapped is read that way under a name that says
-batch (or envs, agents, examples…), and when the deviation is taken of the one number that an
-element has, as of an advantage that is standardised inside.""",
+batch (or envs, agents, examples…) or names that axis, when the first component of an element is
+taken from all of them (`x - x[0]`, where `x` has only the axis `dim`), and when the deviation is
+taken of the one number that an element has, as of an advantage that is standardised inside.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

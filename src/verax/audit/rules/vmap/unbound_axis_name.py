@@ -80,12 +80,12 @@ def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
 def _misnamed(region: Region, name: str, inside: list[Fact]) -> Finding:
     """A map whose axis has another name than all collectives inside of it go by."""
     made = region.details["transformed"]
+    has = f"the axis {region.axis_name!r}" if region.axis_name is not None else "no name"
     return RULE.finding(
         made.frame.place(made.syntax),
-        current=f"the {region.kind} binds the axis {region.axis_name!r}, and all collectives "
-        f"inside of it go over {name!r}",
+        current=f"the {region.kind} binds {has}, and all collectives inside of it go over {name!r}",
         expected=_EXPECTED,
-        fix=f"Name the axis {name!r}.",
+        fix=f"Name the axis: `axis_name={name!r}`.",
         evidence=tuple(Evidence(f"`{it.text}`", it.place) for it in inside[:3]),
         engine=Engine.SOURCE,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,11 @@ from ...axes import names_of
 from ...frame import Frame, Region
 from ...graph import Node
 from ...shapes import Shape
+from ...shapes.names import name_of
 from ...values import Data
+from ..indices import index_parts
+from ..nodes import all_nodes
+from ..structures.structure import held
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
@@ -97,3 +102,65 @@ def _has_no_room(shapes: list[Shape]) -> bool:
         return False
     vectors = [it[0] for it in shapes if isinstance(it, tuple) and it]
     return len(shapes) == 1 or len(set(vectors)) == len(vectors)
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """A name for the length of something that one lane has."""
+
+    frame: Frame
+    target: ast.Name
+    array: Data
+    region: Region
+    axis: str
+
+
+def lengths_of_lanes(facts: SourceFacts) -> Iterator[Counted]:
+    """`n = x.shape[0]` in a lane whose axis has a name, which `x` has not."""
+    for frame in runs_inside_maps(facts):
+        for statement, _ in frame.steps:
+            target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+            written = _measured(statement.value) if isinstance(statement, ast.Assign) else None
+            array = held(frame, written) if written is not None else None
+            if not isinstance(target, ast.Name) or not isinstance(array, Data):
+                continue
+            for region, axis in _named_maps(array.node):
+                yield Counted(frame, target, array, region, axis)
+
+
+def differences_to_first(facts: SourceFacts) -> Iterator[tuple[Data, Data, Region, str]]:
+    """`x - x[0]` of a vector that one lane has: itself, its first element, and the map."""
+    for node in all_nodes(facts):
+        if node.operation != "-" or len(node.operands) != 2:
+            continue
+        whole, first = node.operands
+        if not isinstance(whole, Data) or not isinstance(first, Data) or first.node.shape != ():
+            continue
+        index = index_parts(first.node.syntax)
+        is_first = len(index) == 1 and isinstance(index[0], ast.Constant) and index[0].value == 0
+        if is_first and whole.node in first.node.inputs and len(names_of(whole.node.shape)) == 1:
+            for region, axis in _named_maps(whole.node):
+                yield whole, first, region, axis
+                break
+
+
+def _named_maps(node: Node) -> Iterator[tuple[Region, str]]:
+    """The maps in whose lanes a value differs, by the names of their axes, which it has not."""
+    names = names_of(node.shape)
+    for region in node.varies if names else ():
+        axis = name_of(region.details.get("size")) if region.kind in ("vmap", "pmap") else ""
+        if axis and axis not in names:
+            yield region, axis
+
+
+def _measured(value: ast.expr) -> ast.expr | None:
+    """`x` in `x.shape[0]` and `len(x)`."""
+    match value:
+        case ast.Subscript(
+            value=ast.Attribute(value=array, attr="shape"), slice=ast.Constant(value=0)
+        ):
+            return array
+        case ast.Call(func=ast.Name(id="len"), args=[array]):
+            return array
+        case _:
+            return None

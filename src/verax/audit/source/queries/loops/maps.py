@@ -98,23 +98,34 @@ def bound_names(frame: Frame) -> list[str] | None:
 def misnamed_maps(collectives: list[Fact]) -> Iterator[tuple[Region, str, list[Fact]]]:
     """Maps with a name that nothing inside goes by, while several collectives go by another one.
 
-    One collective may be wrong; several, of which none is right, are given the wrong map.
+    One collective may be wrong; several, of which none is right, are given the wrong map. So is
+    even one of them, if its map has no name at all, and nothing around it has one.
     """
     inside: dict[Region, list[Fact]] = {}
     for fact in collectives:
-        region = fact.frame.region
-        for it in region.chain() if region is not None else ():
-            if it.kind in ("vmap", "pmap") and isinstance(it.axis_name, str):
-                inside.setdefault(it, []).append(fact)
+        for region in _to_be_named(fact):
+            inside.setdefault(region, []).append(fact)
     said: set[object] = set()
     for region, facts in inside.items():
         names = {name for fact in facts for name in fact.data["axes"]}
         syntax = region.details["transformed"].syntax
-        if len(names) != 1 or len({_named_at(it) for it in facts}) < 2 or syntax in said:
+        is_one = isinstance(region.axis_name, str) and len({_named_at(it) for it in facts}) < 2
+        if len(names) != 1 or is_one or syntax in said:
             continue
-        if all(not names.intersection(bound_names(it.frame) or names) for it in facts):
+        if all(not names.intersection(bound_names(it.frame) or ()) for it in facts):
             said.add(syntax)
             yield region, names.pop(), facts
+
+
+def _to_be_named(collective: Fact) -> list[Region]:
+    """The maps around a collective that have a name; the innermost one if none has."""
+    bound = bound_names(collective.frame)
+    region = collective.frame.region
+    if bound is None or region is None:
+        return []
+    around = [it for it in region.chain() if it.kind in ("vmap", "pmap")]
+    named = [it for it in around if isinstance(it.axis_name, str)]
+    return named if named or bound else around[:1]
 
 
 def _named_at(collective: Fact) -> Place:

@@ -18,7 +18,7 @@ from ...text import text_of
 from ...values import NONE, Class, Constant, Data, Instance, Mapping, Sequence, Value, nodes_of
 from ..flow import next_use
 from ..reads import reads_of
-from ..structures.structure import parts_of
+from ..structures.structure import held
 from ..syntax import body_of
 
 # What a module notes down for somebody to look at is no state.
@@ -72,20 +72,10 @@ def _is_state(value: Value) -> bool:
 def _old_versions(frame: Frame, call: ast.Call, new: Value) -> list[str]:
     owner = [call.func.value] if isinstance(call.func, ast.Attribute) else []
     given = [it for it in (*owner, *call.args) if isinstance(it, (ast.Name, ast.Attribute))]
-    olds = [(text_of(it), _held(frame, it)) for it in given]
+    olds = [(text_of(it), held(frame, it)) for it in given]
     return [
         name for name, old in olds if old is not None and old is not new and is_version_of(new, old)
     ][:1]
-
-
-def _held(frame: Frame, written: ast.expr) -> Value | None:
-    """What a function has under a name, or in the fields of what it has there."""
-    if isinstance(written, ast.Name):
-        return frame.environment.get(written.id)
-    owner = _held(frame, written.value) if isinstance(written, ast.Attribute) else None
-    if owner is None or not isinstance(written, ast.Attribute):
-        return None
-    return None if isinstance(owner, Mapping) else parts_of(owner).get(written.attr)
 
 
 def _is_dropped(target: ast.expr) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Hashable, Iterable
 from typing import Any
 
 from ...classes import all_fields, fields_are_leaves, is_static_field
+from ...frame import Frame
 from ...values import Class, Constant, Data, Instance, Mapping, Sequence, Value
 
 _CONTAINERS = frozenset(("tuple", "list"))
@@ -145,3 +147,13 @@ def _kind(value: Value) -> str | None:
     if isinstance(value, Data) and value.is_array:
         return "an array"
     return None
+
+
+def held(frame: Frame, written: ast.expr) -> Value | None:
+    """What a function has under a name, or in the fields of what it has there."""
+    if isinstance(written, ast.Name):
+        return frame.environment.get(written.id)
+    owner = held(frame, written.value) if isinstance(written, ast.Attribute) else None
+    if owner is None or not isinstance(written, ast.Attribute):
+        return None
+    return None if isinstance(owner, Mapping) else parts_of(owner).get(written.attr)
