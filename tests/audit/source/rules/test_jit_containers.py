@@ -158,3 +158,62 @@ def test_a_dict_is_summed_by_its_keys():
     """
     assert found("JT204", program) == [3]
     assert found("JT204", program.replace("sum(squares)", "sum(squares.values())")) == []
+
+
+def test_a_list_for_a_function_outside_of_jax_numpy():
+    program = """
+    def mix(logits):
+        shares = jax.nn.softmax([jnp.sum(it) for it in logits])
+        return shares * jnp.linalg.norm((shares[0], shares[1]))
+
+    def total(logits):
+        return jax.nn.logsumexp(jnp.stack([jnp.sum(it) for it in logits]))
+    """
+    assert found("JT204", program) == [2, 3]
+
+
+def test_a_function_in_the_carry_of_a_loop():
+    program = """
+    import equinox as eqx
+    from collections.abc import Callable
+
+    class Cell(eqx.Module):
+        w: jax.Array
+        act: Callable
+
+        def __call__(self, x):
+            return self.act(self.w @ x)
+
+    def roll(w, xs):
+        def step(cell, x):
+            return cell, cell(x)
+
+        return lax.scan(step, Cell(w, jnp.tanh), xs)[1]
+
+    def roll_arrays(w, xs):
+        arrays, rest = eqx.partition(Cell(w, jnp.tanh), eqx.is_array)
+        return lax.scan(lambda a, x: (a, eqx.combine(a, rest)(x)), arrays, xs)[1]
+    """
+    assert found("JT204", program) == [15]
+
+
+def test_a_filtered_gradient_is_none_for_a_function():
+    program = """
+    import equinox as eqx
+    from collections.abc import Callable
+
+    class Cell(eqx.Module):
+        w: jax.Array
+        act: Callable
+
+    def loss(cell, x):
+        return jnp.sum(cell.act(cell.w @ x))
+
+    def train(cell_w, x):
+        cell = Cell(cell_w, jnp.tanh)
+        value, grads = eqx.filter_value_and_grad(loss)(cell, x)
+        steps = jax.tree.map(lambda g: -0.1 * g, grads)
+        moved = jax.tree.map(lambda p, g: p - 0.1 * g, cell, grads)
+        return eqx.apply_updates(cell, steps), moved
+    """
+    assert found("JT204", program) == [15]

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
-from ...source.events import Applied, Event, Fact
+from ...source.events import Applied, Event, Fact, Loop
+from ...source.library.strict import STRICT
 from ...source.queries.arguments import ordinary_arguments
 from ...source.queries.structures.trees import kind_of, strange_leaves
 from ...source.values import Mapping, Sequence
@@ -68,30 +69,21 @@ def is_for_pytrees(facts: Facts, name: str) -> bool:
     return any(word in text for word in ("grad", "vjp", "jvp", "jacrev", "jacfwd", "hessian"))
 
 
-# Functions of jax.numpy whose first arguments are arrays, and refuse lists.
-_OF_ARRAYS = frozenset(
-    "sum mean max min prod std var abs absolute sqrt exp log log1p expm1 sin cos tan tanh square "
-    "sign negative argmax argmin all any sort argsort cumsum cumprod clip reshape transpose "
-    "squeeze expand_dims broadcast_to take ravel flip roll median nonzero count_nonzero isnan "
-    "isinf isfinite round floor ceil pad repeat tile unique diff trace nanmean nansum nanmax "
-    "nanmin percentile quantile".split()
-)
-_OF_TWO = frozenset(
-    "dot matmul add subtract multiply divide maximum minimum power mod outer inner vdot allclose "
-    "isclose logical_and logical_or greater less equal".split()
-)
-
-
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Containers for arrays, and words and functions among the arguments of jitted functions."""
-    for call in facts.calls(f"jax.numpy.{name}" for name in sorted(_OF_ARRAYS | _OF_TWO)):
-        for value in call.args[: 2 if call.name.rpartition(".")[2] in _OF_TWO else 1]:
+    for call in facts.calls(STRICT):
+        for value in call.args[: STRICT[call.name]]:
             kind = kind_of(value)
             if kind in ("list", "tuple", "dict"):
                 yield _found(call, f"`{call.text}` passes a {kind}", _FIXES[kind])
                 break
     yield from _operands(facts)
     yield from _optimised(facts)
+    yield from _crossing(facts)
+
+
+def _crossing(facts: SourceFacts) -> Iterator[Finding]:
+    """Words and functions among the leaves of what a transformation or loop takes."""
     for applied in facts.events(Applied):
         transformed = applied.transformed
         if transformed.kind != "jit" or transformed.is_filtered:
@@ -100,6 +92,13 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             for path, what in strange_leaves(value):
                 current = f"`{applied.text}` passes a {what} as `{name}{path}`"
                 yield _found(applied, current, _FIXES.get(what, _STATIC))
+    is_filtered = any(it.kind == "filtered" for it in facts.events(Fact))
+    for loop in facts.events(Loop) if not is_filtered else ():
+        for value, where in ((loop.initial, "the carry"), (loop.xs, "what is scanned")):
+            path, what = next(strange_leaves(value), ("", "")) if value is not None else ("", "")
+            if what:
+                at = f", at `{path.lstrip('.')}`," if path else ""
+                yield _found(loop, f"`{loop.text}` has a {what} in {where}{at}", _LEAF)
 
 
 def _operands(facts: SourceFacts) -> Iterator[Finding]:

@@ -17,6 +17,7 @@ from ..values import (
     mapped,
     nodes_of,
 )
+from .filters import divided
 from .options import (
     argument_numbers,
 )
@@ -70,8 +71,10 @@ def derivatives(
     single = transformed.options.get("argnums")
     is_single = single is None or isinstance(single, Constant)
     rule = _RULES.get(transformed.kind, _gradient)
+    # One that is filtered differentiates by the arrays only, and gives `None` for the rest.
+    wanted = [divided(it)[0] for it in args] if transformed.is_filtered else args
     gradients = [
-        rule(site, args[number], value)
+        rule(site, wanted[number], value)
         for number in numbers or ()
         if -len(args) <= number < len(args)
     ]
@@ -97,7 +100,7 @@ def _gradient(site: Site, argument: Value, value: Value) -> Value:
         traced = True if site.frame.is_staged else leaf.traced
         return Data(node, traced, leaf.is_array)
 
-    if isinstance(argument, Constant):
+    if isinstance(argument, Constant) and argument.value is not None:
         return Data(Node("gradient", sources, site.syntax, site.frame), None, True)
     return mapped(argument, change)
 
