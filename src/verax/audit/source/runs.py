@@ -20,7 +20,7 @@ from .graph import Node
 from .library.environments import compiled_methods
 from .library.options import static_names
 from .library.transforms import apply
-from .library.trees import tree_functions
+from .library.trees import taken_apart, tree_functions
 from .machine import STATEMENTS_ON_HOST, Interpreter
 from .project import Module
 from .values import (
@@ -61,15 +61,15 @@ def _as_child(leaf: Data) -> Data:
 def run_unflatten(machine: Interpreter, module: Module) -> None:
     """Put objects of registered classes together from tracers, as every transformation does."""
     for cls in machine.record.classes:
-        flatten, unflatten = tree_functions(cls)
-        if cls.frame.module is not module or flatten is None or unflatten is None:
+        _, unflatten = tree_functions(cls)
+        if cls.frame.module is not module or unflatten is None:
             continue
         machine.start_root()
         site = Site(cls.frame, cls.syntax)
         node = Node("object", (), cls.syntax, cls.frame, label=cls.name)
-        apart = machine.call(site, flatten, [opaque_instance(cls, node, None)], {})
-        if isinstance(apart, Sequence) and apart.items is not None and len(apart.items) == 2:
-            children, auxiliary = apart.items
+        apart = taken_apart(machine, site, cls, opaque_instance(cls, node, None))
+        if apart is not None:
+            children, auxiliary = apart
             inside = site.inside(Region("jit", None, cls.registration.place))
             machine.call(inside, unflatten, [auxiliary, mapped(children, _as_child)], {})
 

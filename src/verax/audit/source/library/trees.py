@@ -70,6 +70,8 @@ def _map(
             }
             if copy.attributes:
                 return copy
+        if isinstance(first, Constant) and first.value is None and "is_leaf" not in keywords:
+            return first  # a tree without leaves
         arrays = [_leaf(machine, site, it, first) for it in given]
         result = machine.call(site, function, [*path, *arrays], {})
         results.append(result)
@@ -232,6 +234,11 @@ _WITH_METHODS = frozenset(
         "jax.tree_util.register_pytree_with_keys_class",
     )
 )
+# What they call the function that takes an object apart.
+_WITH_FUNCTIONS = {
+    "jax.tree_util.register_pytree_node": "flatten_func",
+    "jax.tree_util.register_pytree_with_keys": "flatten_with_keys",
+}
 
 
 def tree_functions(cls: Class) -> tuple[Value | None, Value | None]:
@@ -242,12 +249,37 @@ def tree_functions(cls: Class) -> tuple[Value | None, Value | None]:
     if data["name"] in _WITH_METHODS:
         found = cls.find("tree_unflatten")
         bound = None if found is None else unwrapped_method(found, cls, is_class=True)
-        return cls.find("tree_flatten"), bound
-    if data["name"] == "jax.tree_util.register_pytree_node":
+        wanted = "tree_flatten_with_keys" if "keys" in data["name"] else "tree_flatten"
+        return cls.find(wanted), bound
+    if data["name"] in _WITH_FUNCTIONS:
         given = [*data["args"], None, None, None]
         named = data["keywords"]
-        return given[1] or named.get("flatten_func"), given[2] or named.get("unflatten_func")
+        flatten = given[1] or named.get(_WITH_FUNCTIONS[data["name"]])
+        return flatten, given[2] or named.get("unflatten_func")
     return None, None
+
+
+def taken_apart(
+    machine: Interpreter, site: Site, cls: Class, value: Value
+) -> tuple[Sequence, Value] | None:
+    """The children and the static data that an object's class gives, if both are known.
+
+    Children that come with their keys are given without them.
+    """
+    flatten, _ = tree_functions(cls)
+    apart = None if flatten is None else machine.call(site, flatten, [value], {})
+    if not isinstance(apart, Sequence) or apart.items is None or len(apart.items) != 2:
+        return None
+    children, static = apart.items
+    if not isinstance(children, Sequence):
+        return None
+    if "with_keys" not in cls.registration.data["name"]:
+        return children, static
+    pairs = children.items
+    if pairs is None or not all(isinstance(it, Sequence) and it.length == 2 for it in pairs):
+        return None
+    items = [it.items[1] for it in pairs if isinstance(it, Sequence) and it.items]
+    return Sequence("tuple", items, None, site.frame), static
 
 
 def _leaf_names(
@@ -262,15 +294,12 @@ def _leaf_names(
     if name == "jax.tree_util.register_dataclass":
         fields = args[1] if len(args) > 1 else keywords.get("data_fields")
         return None if fields is None else frozenset(map(str, constants(fields)))
-    flatten, _ = tree_functions(cls)
-    if flatten is None:
-        return None
     node = Node("object", (), cls.syntax, cls.frame, label=cls.name)
     before = opaque_instance(cls, node, None)
-    apart = machine.call(site, flatten, [before], {})
-    children = apart.items[0] if isinstance(apart, Sequence) and apart.items else None
-    if not isinstance(before, Instance) or not isinstance(children, Sequence):
+    apart = taken_apart(machine, site, cls, before)
+    if not isinstance(before, Instance) or apart is None:
         return None
+    children, _ = apart
     kept = {id(child) for child in children.items or ()}
     found = [name for name, value in before.attributes.items() if id(value) in kept]
     return frozenset(found) if len(found) == len(children.items or ()) else None

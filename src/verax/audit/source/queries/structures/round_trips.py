@@ -11,7 +11,7 @@ from ...facts import SourceFacts
 from ...frame import Site
 from ...graph import Node
 from ...library.options import constants
-from ...library.trees import tree_functions
+from ...library.trees import taken_apart, tree_functions
 from ...remember import walked
 from ...values import (
     Class,
@@ -24,6 +24,7 @@ from ...values import (
     leaves,
     nodes_of,
 )
+from .recomputed import computed_again
 from .registration import is_certain_array
 
 
@@ -90,15 +91,13 @@ def _trip(
     site = Site(cls.frame, cls.syntax)
     machine.start_root()
     before = opaque_instance(cls, Node("object", (), cls.syntax, cls.frame, label=cls.name), None)
-    apart = machine.call(site, flatten, [before], {})
-    if not isinstance(before, Instance) or not isinstance(apart, Sequence):
+    apart = taken_apart(machine, site, cls, before)
+    if not isinstance(before, Instance) or apart is None:
         return None
-    if apart.items is None or len(apart.items) != 2 or not isinstance(apart.items[0], Sequence):
-        return None
-    children, auxiliary = apart.items
+    children, auxiliary = apart
     fields = {name: nodes_of(value) for name, value in before.attributes.items()}
     after = machine.call(site, unflatten, [auxiliary, children], {})
-    count = len(children.items) if isinstance(children, Sequence) and children.items else 0
+    count = len(children.items or ())
     wrong = _unpacked_count(function, count)
     if wrong:
         return Trip(cls, function, f"{count} children are flattened, and {wrong} are unpacked")
@@ -112,9 +111,14 @@ def _trip(
         is_in_order = _is_in_order(children, [fields.get(name, []) for name in after.attributes])
         wrong = function if is_in_order else innermost_function(flatten) or function
         return Trip(cls, wrong, swapped)
-    forgotten = _forgotten(facts, cls, fields, after)
+    forgotten = _forgotten(cls, fields, after)
     if forgotten:
-        return Trip(cls, innermost_function(flatten) or function, forgotten)
+        is_made_up = _is_made_in(after, forgotten[0], function)
+        wrong = function if is_made_up else innermost_function(flatten) or function
+        return Trip(cls, wrong, forgotten[1])
+    changed = computed_again(fields, after)
+    if changed:
+        return Trip(cls, function, changed)
     return Trip(cls, function, "", _kept(cls, fields, after))
 
 
@@ -191,15 +195,28 @@ def _swapped(fields: dict[str, list[Node]], after: Instance) -> str:
 
 
 def _forgotten(
-    facts: SourceFacts, cls: Class, fields: dict[str, list[Node]], after: Instance
-) -> str:
-    """A field that the constructor takes, and that is back at its default."""
+    cls: Class, fields: dict[str, list[Node]], after: Instance
+) -> tuple[str, str] | None:
+    """A field that the constructor takes, and that is back at its default or at something new."""
+    known = {node for nodes in fields.values() for node in nodes}
     init = innermost_function(cls.find("__init__"))
     for name in all_fields(cls) if init is None else _kept_parameters(init):
         value = after.attributes.get(name)
-        if name not in fields and isinstance(value, Constant):
-            return f"`{name}` is not kept, and comes back as {value.value!r}"
-    return ""
+        if name in fields:
+            continue
+        if isinstance(value, Constant):
+            return name, f"`{name}` is not kept, and comes back as {value.value!r}"
+        node = value.node if isinstance(value, Data) and is_certain_array(value) else None
+        if node is not None and known.isdisjoint(node.ancestors()):
+            return name, f"`{name}` is not kept, and comes back as a new array"
+    return None
+
+
+def _is_made_in(after: Instance, name: str, function: Function) -> bool:
+    """Whether the function that puts an object together makes something up for a field."""
+    value = after.attributes[name]
+    frame = value.node.frame if isinstance(value, Data) else None
+    return frame is not None and frame.function is function.syntax
 
 
 def _kept_parameters(init: Function) -> Iterator[str]:
@@ -233,10 +250,10 @@ def static_arrays(facts: SourceFacts, value: Value) -> Iterator[tuple[Class, Fun
         if flatten is None or function is None:
             continue
         facts.machine.start_root()
-        apart = facts.machine.call(Site(it.cls.frame, it.cls.syntax), flatten, [it], {})
-        if not isinstance(apart, Sequence) or apart.items is None or len(apart.items) != 2:
+        apart = taken_apart(facts.machine, Site(it.cls.frame, it.cls.syntax), it.cls, it)
+        if apart is None:
             continue
-        static = {leaf.node for leaf in leaves(apart.items[1]) if is_certain_array(leaf)}
+        static = {leaf.node for leaf in leaves(apart[1]) if is_certain_array(leaf)}
         for name, attribute in it.attributes.items():
             if isinstance(attribute, Data) and attribute.node in static:
                 yield it.cls, function, name
