@@ -81,6 +81,8 @@ class Interpreter:
         self.turns: int = 1
         # What a module of flax's linen is applied with, and in which frame.
         self.variables: tuple[Value, Frame] | None = None
+        # The trees whose structures were taken, by these.
+        self.structures: dict[Node, Value] = {}
         # What is like another thing but for some fields: the other one, and these.
         self.replaced: dict[Node, tuple[Data, dict[str, Value]]] = {}
         # What is somewhere computed with as only arrays and numbers can be.

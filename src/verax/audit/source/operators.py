@@ -109,7 +109,8 @@ def binary(
     # Behind a condition, that may be what was asked for.
     is_certain = symbol in _OF_NUMBERS and not machine.choices
     for operand, other in ((left, right), (right, left)) if is_certain else ():
-        if isinstance(operand, _NEVER_NUMBERS) or _is_no_array(operand, other, symbol):
+        is_none = isinstance(operand, Constant) and operand.value is None
+        if is_none or isinstance(operand, _NEVER_NUMBERS) or _is_no_array(operand, other, symbol):
             data = {"symbol": symbol, "operand": operand}
             machine.note(Fact(site.syntax, site.frame, "operator", data))
     result = machine.array(symbol, site, (left, right), is_jax=False)
@@ -165,6 +166,9 @@ def _computed(
         return _of_sizes(machine, site, symbol, a, b)
     if _is_costly(symbol, a, b):
         return machine.opaque(symbol, site, (), traced=False)
+    if symbol in _OF_NUMBERS and (a is None or b is None) and not machine.choices:
+        data = {"symbol": symbol, "operand": left if a is None else right}
+        machine.note(Fact(site.syntax, site.frame, "operator", data))
     try:
         return Constant(compute(a, b))
     except Exception:

@@ -128,6 +128,16 @@ class Mapping(Value):
         return f"dict({self.items})"
 
 
+class View(Sequence):
+    """The keys, values or items of a dict, in the order in which they were written."""
+
+    __slots__ = ("of",)
+
+    def __init__(self, of: Mapping, items: list[Value]):
+        super().__init__("list", items)
+        self.of: Mapping = of
+
+
 class Function(Value):
     """A function or lambda of the project, with the frame that it closes over."""
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from ...finding import Engine, Evidence, Finding, Place, Severity
 from ...source.events import Fact
 from ...source.graph import Node
+from ...source.queries.structures.placing import misplaced
 from ...source.text import text_of
-from ...source.values import Constant, Data, Mapping, Value
+from ...source.values import Constant, Data, Mapping, Value, View
 from ...source.values import Sequence as Tuple
 from ...trace.facts import Facts
 from ...trace.sources import Statement
@@ -83,6 +84,7 @@ def _unpacked(text: str, of: str = "") -> Sequence[str]:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Leaves of a dict or named tuple that get the name of another one."""
     yield from _zipped(facts)
+    yield from _put_elsewhere(facts)
     told: set[ast.stmt] = set()
     for fact in facts.events(Fact):
         if fact.kind != "leaves":
@@ -106,6 +108,20 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                     evidence=(Evidence("the leaves are taken here", fact.place),),
                     engine=Engine.SOURCE,
                 )
+
+
+def _put_elsewhere(facts: SourceFacts) -> Iterator[Finding]:
+    """Leaves that are put together to a tree in which they have changed places."""
+    for fact, place, source in misplaced(facts):
+        yield RULE.finding(
+            fact.place,
+            current=f"`{fact.text}` puts what comes from the leaf `{'.'.join(source)}` in the "
+            f"place of `{'.'.join(place)}`",
+            expected="leaves go back to where they were taken from",
+            fix="Take structure and leaves of one tree (`leaves, treedef = "
+            "jax.tree.flatten(tree)`), and keep the leaves in that order.",
+            engine=Engine.SOURCE,
+        )
 
 
 def _zipped(facts: SourceFacts) -> Iterator[Finding]:
@@ -132,7 +148,8 @@ def _zipped(facts: SourceFacts) -> Iterator[Finding]:
 
 
 def _names(value: Value) -> list[str]:
-    """The words that something is a list of, or the keys that it goes through."""
+    """The words that something is a list of, or the keys in whose order it goes through a dict."""
+    value = value.of if isinstance(value, View) else value
     if isinstance(value, Mapping):
         return [] if value.is_open else list(map(str, value.items))
     items = value.items if isinstance(value, Tuple) and value.kind in ("tuple", "list") else None

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.events import Fact
-from ...source.queries.syntax import statement_around
 from ...source.text import text_of
 from ...source.values import Data, Function, Mapping, Sequence
 from ...trace.facts import Facts
@@ -16,6 +15,10 @@ from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
+    from ...source.frame import Frame
+
+# How far up the result of a map is followed that a function returns.
+_CALLERS = 4
 
 
 def check(facts: Facts) -> Iterator[Finding]:
@@ -24,7 +27,7 @@ def check(facts: Facts) -> Iterator[Finding]:
         if seen.kind != "mapped to tuples" or seen.place is None:
             continue
         statement = facts.sources.statement(seen.place)
-        names = _names_of_trees(statement.text) if statement is not None else None
+        names = _names_in(statement.text) if statement is not None else None
         if names is None or len(names) != seen.data.length:
             continue
         text = statement.text if statement else ""
@@ -44,7 +47,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Maps of a function that returns tuples, unpacked under the names of trees."""
     yield from _taken_at_leaves(facts)
     for fact in facts.events(Fact):
-        if fact.kind != "tree map":
+        if fact.kind != "tree map" or not isinstance(fact.syntax, ast.Call):
             continue
         tree, results = fact.data["trees"][0], fact.data["results"]
         is_leaf = isinstance(tree, Data) and tree.is_array
@@ -53,22 +56,31 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         )
         if is_leaf or not is_tuples:
             continue
-        statement = statement_around(fact.frame, fact.syntax)
-        if not isinstance(statement, ast.Assign) or statement.value is not fact.syntax:
-            continue
-        names = _names_of_trees(text_of(statement))
-        if names is None or any(it.length != len(names) for it in results):
-            continue
-        yield RULE.finding(
-            fact.place,
-            current=f"`{text_of(statement)}` maps a function that returns {len(names)} values, "
-            "and takes the result apart at the top of the tree, where its own children are",
-            expected="the function's results are at the leaves: a tree of tuples, not a tuple of "
-            "trees",
-            fix="Turn it inside out: `jax.tree.transpose(jax.tree.structure(tree), "
-            "jax.tree.structure((0,) * n), pairs)`, or map once for each result.",
-            engine=Engine.SOURCE,
-        )
+        for frame, statement in _unpackings(fact):
+            names = _names_of_trees(statement.targets[0], fact.syntax)
+            if names is None or any(it.length != len(names) for it in results):
+                continue
+            yield RULE.finding(
+                frame.place(statement),
+                current=f"`{text_of(statement)}` takes a tree apart at its top, where its own "
+                f"children are; the function that was mapped returns {len(names)} values, at the "
+                "leaves",
+                expected="the function's results are at the leaves: a tree of tuples, not a tuple "
+                "of trees",
+                fix="Turn it inside out: `jax.tree.transpose(jax.tree.structure(tree), "
+                "jax.tree.structure((0,) * n), pairs)`, or map once for each result.",
+                evidence=(Evidence("the function is mapped here", fact.place),),
+                engine=Engine.SOURCE,
+            )
+            break
+
+
+def _unpackings(fact: Fact) -> Iterator[tuple[Frame, ast.Assign]]:
+    """The statements that take the result of a map apart, here or where it is returned to."""
+    for frame, _ in zip(fact.frame.callers(), range(_CALLERS), strict=False):
+        for statement, value in frame.steps:
+            if isinstance(statement, ast.Assign) and value is fact.data["result"]:
+                yield frame, statement
 
 
 def _taken_at_leaves(facts: SourceFacts) -> Iterator[Finding]:
@@ -115,25 +127,29 @@ def _item_taken(function: Function) -> int | None:
     return number if isinstance(number, int) else None
 
 
-def _names_of_trees(text: str) -> list[str] | None:
-    """The names that a map is unpacked to, if they speak of whole trees.
-
-    They do where one of them, perhaps with a word before it, is the name of a tree that is mapped
-    over: `params, momentum = jax.tree.map(f, params, momentum)`.
-    """
+def _names_in(text: str) -> list[str] | None:
+    """The names of trees that a statement unpacks a map to."""
     try:
         node = ast.parse(text).body[0]
     except (SyntaxError, IndexError):
         return None
     if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
         return None
-    target = node.targets[0]
+    return _names_of_trees(node.targets[0], node.value)
+
+
+def _names_of_trees(target: ast.expr, call: ast.Call) -> list[str] | None:
+    """The names that a map is unpacked to, if they speak of whole trees.
+
+    They do where one of them, perhaps with a word before it, is the name of a tree that is mapped
+    over: `params, momentum = jax.tree.map(f, params, momentum)`.
+    """
     if not isinstance(target, (ast.Tuple, ast.List)):
         return None
     names = [it.id for it in target.elts if isinstance(it, ast.Name)]
     if len(names) != len(target.elts):
         return None
-    trees = [text_of(it).rpartition(".")[2] for it in node.value.args[1:]]
+    trees = [text_of(it).rpartition(".")[2] for it in call.args[1:]]
     speaks = any(name.endswith(tree) or tree.endswith(name) for name in names for tree in trees)
     in_order = len(trees) >= len(names) and all(map(_stands_for, names, trees))
     return names if speaks or in_order else None

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity
 from ...source.events import Fact
+from ...source.library.flattening import is_none
 from ...source.queries.blame import given_together_at
 from ...source.queries.loops.carries import started_at
 from ...source.queries.structures.trees import prefix_difference
-from ...source.values import Constant
+from ...source.values import Constant, Function
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -58,6 +59,65 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 fix="Make the second tree from the first (`jax.tree.map(jnp.zeros_like, params)`), "
                 "and keep the same keys and classes when you update it.",
                 evidence=(Evidence("they are walked here", fact.place),),
+                engine=Engine.SOURCE,
+            )
+    yield from _emptied(facts)
+    yield from _paired(facts)
+
+
+def _emptied(facts: SourceFacts) -> Iterator[Finding]:
+    """Maps that leave `None` for some leaves, with which another map then computes."""
+    failing = {
+        it.frame.function: it
+        for it in facts.events(Fact)
+        if it.kind == "operator" and isinstance(it.data["operand"], Constant)
+    }
+    maps = [it for it in facts.events(Fact) if it.kind == "tree map"] if failing else []
+    made = {id(it.data["result"]): it for it in maps}
+    told: set[ast.AST] = set()
+    for fact in maps:
+        function = fact.data["function"]
+        used = failing.get(function.syntax) if isinstance(function, Function) else None
+        before = [made.get(id(it)) for it in fact.data["trees"][1:]]
+        for source in before if used is not None else ():
+            if source is None or source.syntax in told or not _leaves_some(source):
+                continue
+            told.add(source.syntax)
+            yield RULE.finding(
+                source.place,
+                current=f"`{source.text}` gives `None` for some leaves, which leaves them out of "
+                f"the tree; `{fact.text}` computes with them",
+                expected="all trees have the structure of the first",
+                fix="Keep a leaf where there was one, `jnp.zeros_like(leaf)` say, or ask for "
+                "`None` in the function that is mapped.",
+                evidence=(Evidence("they are walked here", fact.place),),
+                engine=Engine.SOURCE,
+            )
+
+
+def _leaves_some(fact: Fact) -> bool:
+    """Whether a map gives `None` for some leaves, and something for others."""
+    empty = sum(map(is_none, fact.data["results"]))
+    return 0 < empty < len(fact.data["results"])
+
+
+def _paired(facts: SourceFacts) -> Iterator[Finding]:
+    """Leaves of two trees, one after the other, where one tree has fewer of them."""
+    taken = {id(it.data["result"]): it for it in facts.events(Fact) if it.kind == "leaves"}
+    for fact in facts.events(Fact) if len(taken) > 1 else ():
+        parts = fact.data["parts"] if fact.kind == "zip" else ()
+        lists = [it for it in parts if id(it) in taken and it.items is not None]
+        if len({len(it.items) for it in lists}) > 1:
+            yield RULE.finding(
+                fact.place,
+                current=f"`{fact.text}` pairs the leaves of trees that have "
+                f"{' and '.join(str(len(it.items)) for it in lists)} of them",
+                expected="leaves that are paired are those of trees of the same structure",
+                fix="Map over both trees together, `jax.tree.map(f, one, other)`; a `None` in one "
+                "of them is no leaf.",
+                evidence=tuple(
+                    Evidence("leaves are taken here", taken[id(it)].place) for it in lists
+                ),
                 engine=Engine.SOURCE,
             )
 

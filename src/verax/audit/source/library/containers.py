@@ -14,6 +14,7 @@ from ..values import (
     Mapping,
     Sequence,
     Value,
+    View,
 )
 from .arguments import compare_by_key
 from .registry import handles
@@ -201,7 +202,7 @@ def _views(
     for key, value in owner.items.items():
         constant = Constant(key)
         pairs.append({"items": machine.tuple_of(constant, value), "keys": constant}.get(how, value))
-    return Sequence("list", pairs)
+    return View(owner, pairs)
 
 
 @handles("tuple._replace")

@@ -82,6 +82,7 @@ def load() -> None:
         "collectives",
         "containers",
         "filters",
+        "flattening",
         "frameworks",
         "functional",
         "haiku",

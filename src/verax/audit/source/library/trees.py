@@ -75,7 +75,7 @@ def _map(
         arrays = [_leaf(machine, site, it, first) for it in given]
         result = machine.call(site, function, [*path, *arrays], {})
         results.append(result)
-        is_leaf = isinstance(first, Data) and first.is_array
+        is_leaf = isinstance(first, Constant) or (isinstance(first, Data) and first.is_array)
         if isinstance(result, Data) and not is_leaf:
             # It stands for a whole tree of such leaves.
             return Data(result.node, result.traced, False, result.type)
@@ -120,73 +120,6 @@ def _any_leaf(machine: Interpreter, site: Site, tree: Value) -> Value:
     for leaf in found[1:]:
         joined = join(joined, leaf)
     return joined
-
-
-@handles("jax.tree.leaves", "jax.tree.flatten", "jax.tree.leaves_with_path")
-def _leaves(
-    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
-) -> Value:
-    tree = args[0] if args else Constant(None)
-    found = leaves(tree)
-    # With leaves of its own kind, anything may be one.
-    is_open = "is_leaf" in keywords
-    known = _is_known(tree) and not is_open
-    ordered: list[Value] = list(_in_order(tree)) if known else []
-    if known and ordered:
-        result = Sequence("list", ordered, None, site.frame, machine.control)
-    else:
-        traced = found[0].traced if found and not is_open else None
-        leaf = machine.opaque("leaf", site, (tree,), traced=traced)
-        leaf.is_array = not is_open
-        result = Sequence("list", None, leaf, site.frame, machine.control)
-    data = {"tree": tree, "name": name, "result": result}
-    machine.note(Fact(site.syntax, site.frame, "leaves", data))
-    if name.endswith("with_path"):
-        path = machine.opaque("path", site, (), traced=False)
-        items = [machine.tuple_of(path, it) for it in result.items or (result.element or path,)]
-        return Sequence("list", None, items[0], site.frame, machine.control)
-    if name.endswith("flatten"):
-        return machine.tuple_of(result, machine.opaque("treedef", site, (), traced=False))
-    return result
-
-
-def _is_known(tree: Value) -> bool:
-    if isinstance(tree, Sequence):
-        return tree.items is not None and all(_is_known(it) for it in tree.items)
-    if isinstance(tree, Mapping):
-        return not tree.is_open and all(_is_known(it) for it in tree.items.values())
-    return isinstance(tree, Data) and tree.is_array
-
-
-def _in_order(tree: Value) -> list[Value]:
-    """The leaves in JAX's order: keys of a dict are sorted."""
-    if isinstance(tree, Sequence):
-        return [leaf for item in tree.items or () for leaf in _in_order(item)]
-    if isinstance(tree, Mapping):
-        try:
-            keys = sorted(tree.items)
-        except TypeError:
-            keys = list(tree.items)
-        return [leaf for key in keys for leaf in _in_order(tree.items[key])]
-    return [tree]
-
-
-@handles("jax.tree.unflatten")
-def _unflatten(
-    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
-) -> Value:
-    data = {"name": name, "args": args}
-    machine.note(Fact(site.syntax, site.frame, "unflatten", data))
-    found = [leaf.traced for value in args[1:] for leaf in leaves(value)]
-    traced = found[0] if found and all(it == found[0] for it in found) else None
-    return machine.opaque(name, site, args, traced=traced)
-
-
-@handles("jax.tree.structure", "jax.tree.all", "jax.tree.broadcast")
-def _static(
-    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
-) -> Value:
-    return machine.opaque(name, site, (), traced=False)
 
 
 @handles("jax.tree.reduce")

@@ -1,0 +1,80 @@
+"""Leaves that are put into a structure, and the places that they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ...events import Fact
+from ...facts import SourceFacts
+from ...graph import Node
+from ...library.flattening import is_none, leaves_in_order, sorted_keys
+from ...values import Data, Mapping, Sequence, Value
+
+Path = tuple[str, ...]
+# Trees of more leaves are not asked where each of them comes from.
+_LARGEST = 64
+
+
+def misplaced(facts: SourceFacts) -> Iterator[tuple[Fact, Path, Path]]:
+    """Calls that put the leaves of a tree into its structure in another order.
+
+    Each with the place of a leaf, and the place that what is put there comes from. They are told
+    only where every leaf comes from one place, and every place has one leaf.
+    """
+    put = [it for it in facts.events(Fact) if it.kind == "unflatten" and it.data["tree"]]
+    taken = _paths_of_leaves(facts) if put else {}
+    for fact in put:
+        places = leaves_in_order(fact.data["tree"]) or []
+        given = fact.data["args"][1] if len(fact.data["args"]) > 1 else None
+        items = given.items if isinstance(given, Sequence) else None
+        if items is None or not 1 < len(places) == len(items) <= _LARGEST:
+            continue
+        paths = list(_paths(fact.data["tree"]))
+        own = _by_node(places, paths)
+        for known in (own, taken):
+            sources = [it for it in (_only_source(it, known) for it in items) if it is not None]
+            if len(sources) < len(items):
+                continue
+            moved = [it for it in zip(paths, sources, strict=True) if it[0] != it[1]]
+            if moved and sorted(sources) == sorted(paths):
+                yield fact, *moved[0]
+            break
+
+
+def _paths_of_leaves(facts: SourceFacts) -> dict[Node, Path]:
+    """Where the leaves that were taken from trees are in these."""
+    found: dict[Node, Path] = {}
+    for fact in facts.events(Fact):
+        if fact.kind == "leaves":
+            tree = fact.data["tree"]
+            for node, path in _by_node(leaves_in_order(tree) or [], _paths(tree)).items():
+                found.setdefault(node, path)
+    return found
+
+
+def _by_node(leaves: list[Value], paths: Iterable[Path]) -> dict[Node, Path]:
+    pairs = zip(leaves, paths, strict=False)
+    return {leaf.node: path for leaf, path in pairs if isinstance(leaf, Data)}
+
+
+def _only_source(value: Value, known: dict[Node, Path]) -> Path | None:
+    """The place of the one leaf that something is computed from."""
+    if not isinstance(value, Data):
+        return None
+    found = {known[node] for node in value.node.ancestors() if node in known}
+    return found.pop() if len(found) == 1 else None
+
+
+def _paths(tree: Value, path: Path = ()) -> Iterator[Path]:
+    """The way to each leaf, in the order of these."""
+    if isinstance(tree, Sequence):
+        items = tree.items or ()
+        numbers = map(str, range(len(items)))
+        names = list(tree.type.fields if tree.type is not None else numbers)
+        for name, item in zip(names, items, strict=False):
+            yield from _paths(item, (*path, name))
+    elif isinstance(tree, Mapping):
+        for key in sorted_keys(tree):
+            yield from _paths(tree.items[key], (*path, str(key)))
+    elif not is_none(tree):
+        yield path

@@ -1,0 +1,152 @@
+"""Leaves and structures that are kept apart for a while."""
+
+from .claims import check_found, check_silent, each_of
+
+WRONG = {
+    "values in the order of writing": """
+    def entry(params):
+        _, treedef = jax.tree.flatten(params)
+        return treedef.unflatten([0.5 * it for it in params.values()])  # PT102
+
+    def inputs():
+        return ({"up": jnp.ones(2), "down": jnp.zeros(2)},)
+    """,
+    "leaves turned round": """
+    def entry(pair):
+        leaves, treedef = jax.tree.flatten(pair)
+        first, second = leaves
+        return jax.tree.unflatten(treedef, [2.0 * second, 2.0 * first])  # PT102
+
+    def inputs():
+        return ((jnp.ones(2), jnp.zeros(2)),)
+    """,
+    "leaves of another kind of tree": """
+    from typing import NamedTuple
+
+    class Affine(NamedTuple):
+        weight: jax.Array
+        bias: jax.Array
+
+    def entry(affine, saved):
+        leaves = jax.tree.leaves(affine)
+        return jax.tree.unflatten(jax.tree.structure(saved), leaves)  # PT102
+
+    def inputs():
+        affine = Affine(jnp.ones(3), jnp.zeros(3))
+        return affine, {"weight": jnp.ones(3), "bias": jnp.zeros(3)}
+    """,
+    "factors of a dict meet leaves": """
+    SCALES = {"weight": 2.0, "bias": 1.0}
+
+    def entry(params):
+        pairs = zip(jax.tree.leaves(params), SCALES.values())  # PT102
+        return [leaf * scale for leaf, scale in pairs]
+
+    def inputs():
+        return ({"weight": jnp.ones(3), "bias": jnp.zeros(3)},)
+    """,
+    "taken apart after the map": """
+    def descend(params, velocity):
+        def move(p, v):
+            return p - 0.1 * v, 0.9 * v
+
+        return jax.tree.map(move, params, velocity)
+
+    def entry(params, velocity):
+        both = descend(params, velocity)
+        params, velocity = descend(params, velocity)  # PT103
+        return params, velocity
+
+    def inputs():
+        return (jnp.ones(2), jnp.ones(2)), (jnp.zeros(2), jnp.zeros(2))
+    """,
+    "a map leaves nothing": """
+    FROZEN = {"stem": True, "head": False}
+
+    def entry(params, grads):
+        kept = jax.tree.map(lambda frozen, g: None if frozen else g, FROZEN, grads)  # PT203
+        return jax.tree.map(lambda p, g: p - 0.1 * g, params, kept)
+
+    def inputs():
+        tree = {"stem": jnp.ones(2), "head": jnp.ones(2)}
+        return tree, tree
+    """,
+    "leaves beside fewer leaves": """
+    FROZEN = {"body": False, "head": False, "stem": True}
+
+    def entry(params, grads):
+        kept = jax.tree.map(lambda frozen, g: None if frozen else g, FROZEN, grads)
+        pairs = zip(jax.tree.leaves(params), jax.tree.leaves(kept))  # PT203
+        return [p - 0.1 * g for p, g in pairs]
+
+    def inputs():
+        tree = {"stem": jnp.ones(2), "head": jnp.ones(2), "body": jnp.ones(2)}
+        return tree, tree
+    """,
+}
+
+RIGHT = {
+    "leaves go back": """
+    def entry(params, noise):
+        leaves, treedef = jax.tree.flatten(params)
+        others = jax.tree.leaves(noise)
+        moved = treedef.unflatten([a + b for a, b in zip(leaves, others)])
+        again = [params[key] for key in sorted(params)]
+        return moved, treedef.unflatten(others), treedef.unflatten(again)
+
+    def inputs():
+        tree = {"up": jnp.ones(2), "down": jnp.zeros(2)}
+        return tree, {"up": jnp.zeros(2), "down": jnp.ones(2)}
+    """,
+    "every leaf is made of all": """
+    def entry(params):
+        leaves, treedef = jax.tree.flatten(params)
+        total = sum(jnp.vdot(it, it) for it in leaves)
+        return treedef.unflatten([it / total for it in leaves])
+
+    def inputs():
+        return ({"up": jnp.ones(2), "down": jnp.zeros(2)},)
+    """,
+    "rates that are sorted": """
+    SCALES = {"bias": 1.0, "weight": 2.0}
+
+    def entry(params):
+        pairs = zip(jax.tree.leaves(params), SCALES.values())
+        return [leaf * scale for leaf, scale in pairs]
+
+    def inputs():
+        return ({"weight": jnp.ones(3), "bias": jnp.zeros(3)},)
+    """,
+    "the children are wanted": """
+    def entry(scale, shift):
+        moments = jax.tree.map(lambda it: (it.mean(), it.var()), (scale, shift))
+        of_scale, of_shift = moments
+        return of_scale[0], of_shift[1]
+
+    def inputs():
+        return jnp.ones(2), jnp.zeros(2)
+    """,
+    "who asks for nothing": """
+    FROZEN = {"stem": True, "head": False}
+
+    def entry(params, grads):
+        kept = jax.tree.map(lambda frozen, g: None if frozen else g, FROZEN, grads)
+        norms = [jnp.sum(it**2) for it in jax.tree.leaves(kept)]
+        moved = jax.tree.map(lambda p, g: p if g is None else p - 0.1 * g, params, kept)
+        return moved, sum(norms), jax.tree.map(lambda g: 2.0 * g, kept)
+
+    def inputs():
+        tree = {"stem": jnp.ones(2), "head": jnp.ones(2)}
+        return tree, tree
+    """,
+}
+
+
+@each_of(WRONG)
+def test_leaves_that_lose_their_places(program: str):
+    check_found(program, "pytree")
+
+
+@each_of(RIGHT)
+def test_leaves_that_keep_their_places(program: str):
+    check_silent(program, "pytree")
