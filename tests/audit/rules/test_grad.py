@@ -70,6 +70,15 @@ BLOCKED = {
 
         def entry(*args): return jax.grad(f)(*args)
     """,
+    "both_sides_stopped": """
+        def f(params, x, r, y, done):
+            z = jnp.tanh(x @ params["w"])
+            codes = stop_gradient(params["v"])[jnp.argmin(z, -1)]
+            book = jnp.mean((stop_gradient(z[:, 0]) - codes) ** 2)  # GR011
+            return book + jnp.mean(z**2) + jnp.mean((r - z @ params["v"]) ** 2)
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
     "cost_from_a_table": """
         def f(w, x):
             cells = jnp.clip(w * 4.0, 0.0, 2.0).astype(jnp.int32)  # GR011

@@ -328,6 +328,17 @@ def terms_without_gradient(flow: Flow) -> Iterator[tuple[Value, Step]]:
             within = flow.slice([term.value], blocked=True)
             for step in steps_of(flow.body):
                 is_part = step.kind == "operation" and step.outputs[0] in within
-                if is_part and _is_even(step) and _stopped(step.inputs[0]) is not None:
+                if is_part and _is_even(step) and _is_stopped(flow, step.inputs[0]):
                     yield term.value, step
                     break
+
+
+def _is_stopped(flow: Flow, error: Value) -> bool:
+    """Whether an error is stopped, or both of the trained values that it is the difference of."""
+    if _stopped(error) is not None:
+        return True
+    made = plain(error).producer
+    if made is None or made.primitive != "sub" or flow.gets(error):
+        return False
+    found = [flow.blockers(flow.uses(it), [it]) for it in made.inputs]
+    return all(any(link.blocker == "stop_gradient" for link in links) for links in found)

@@ -3,6 +3,27 @@
 from .claims import check_found, check_silent, each_of
 
 WRONG = {
+    "a cotangent of an entry of a dict with all axes summed": """
+        @jax.custom_vjp
+        def affine(params, x):
+            return x * params["scale"] + params["shift"]
+
+        def forward(params, x):
+            return affine(params, x), (params["scale"], x)
+
+        def backward(saved, g):
+            scale, x = saved
+            slopes = {"scale": jnp.sum(g * x, axis=0), "shift": jnp.sum(g)}
+            return slopes, g * scale  # GR016
+
+        affine.defvjp(forward, backward)
+
+        def entry(params, x):
+            return jax.grad(lambda p: jnp.sum(affine(p, x) ** 2))(params)
+
+        def inputs():
+            return {"scale": jnp.ones(3), "shift": jnp.ones(3)}, jnp.ones((5, 3))
+        """,
     "rules that return a pair the other way round": """
         @jax.custom_jvp
         def softened(x, width):

@@ -3,6 +3,46 @@
 from .claims import check_found, check_silent, each_of
 
 WRONG = {
+    "the lesser of two critics, each trained towards it": """
+        def value(critic, obs):
+            return jnp.tanh(obs @ critic["in"]) @ critic["out"]
+
+        def loss(critics, obs, reward, after):
+            least = jnp.minimum(*[value(critic, after) for critic in critics])
+            target = reward + 0.9 * least
+            errors = [value(critic, obs) - target for critic in critics]  # GR014
+            return sum(jnp.mean(error**2) for error in errors)
+
+        gradient = jax.grad(loss)
+        """,
+    "data that is drawn for an example": """
+        import numpy as np
+
+        def loss(pair, obs, reward, after):
+            predict = lambda w, x: jnp.tanh(x @ w)
+            target = reward + 0.9 * predict(pair[0], after)
+            return jnp.mean((predict(pair[0], obs) - target) ** 2)  # GR014
+
+        def entry(*arguments):
+            return jax.grad(loss)(*arguments)
+
+        def inputs():
+            rng = np.random.default_rng(0)
+            draw = lambda *shape: jnp.asarray(rng.normal(size=shape), jnp.float32)
+            return (draw(3), draw(3)), draw(5, 3), draw(5), draw(5, 3)
+        """,
+    "codes that were taken from a stopped book": """
+        def loss(params, x):
+            z = jnp.tanh(x @ params["enc"])
+            nearest = jnp.argmin(jnp.sum((z[:, None] - params["book"][None]) ** 2, -1), -1)
+            codes = stop_gradient(params["book"])[nearest]
+            book = jnp.mean((stop_gradient(z) - codes) ** 2)  # GR011
+            commitment = jnp.mean((z - stop_gradient(codes)) ** 2)
+            through = z + stop_gradient(codes - z)
+            return jnp.mean((through @ params["dec"] - x) ** 2) + book + 0.25 * commitment
+
+        gradient = jax.grad(loss)
+        """,
     "returns of a scan over the values of one call": """
         def returns(rewards, discounts, values, trace):
             def back(after, step):
@@ -162,6 +202,23 @@ WRONG = {
 }
 
 RIGHT = {
+    "a book of codes that a distance reads with one more axis": """
+        def loss(params, x):
+            z = jnp.tanh(x @ params["enc"])
+            nearest = jnp.argmin(jnp.sum((z[:, None] - params["book"][None]) ** 2, -1), -1)
+            codes = params["book"][nearest]
+            book = jnp.mean((stop_gradient(z) - codes) ** 2)
+            commitment = jnp.mean((z - stop_gradient(codes)) ** 2)
+            through = z + stop_gradient(codes - z)
+            return jnp.mean((through @ params["dec"] - x) ** 2) + book + 0.25 * commitment
+
+        def entry(params, x):
+            return jax.grad(loss)(params, x)
+
+        def inputs():
+            params = {"enc": jnp.ones((4, 2)), "book": jnp.ones((3, 2)), "dec": jnp.ones((2, 4))}
+            return params, jnp.ones((5, 4))
+        """,
     "a step of a solver in time": """
         def loss(params, times, source):
             u = jnp.tanh(times @ params["w"]) @ params["v"]

@@ -19,6 +19,7 @@ from ...values import (
     Constant,
     Data,
     Function,
+    Mapping,
     Partial,
     Sequence,
     Transformed,
@@ -190,15 +191,30 @@ def _cotangents(arguments: list[Value], backward: Value) -> str:
             f"{expected} differentiable argument{'' if expected == 1 else 's'}"
         )
     for number, (argument, cotangent) in enumerate(zip(arguments, backward.items, strict=True)):
-        one, other = _shape(argument), _shape(cotangent)
-        if one is None or other is None:
-            continue
-        if one != other:
+        for path, one, other in _differing(argument, cotangent):
             return (
                 f"its backward rule returns a cotangent of shape {show_shape(other)} for argument "
-                f"{number}, whose shape is {show_shape(one)}"
+                f"{number}{path}, whose shape is {show_shape(one)}"
             )
     return ""
+
+
+def _differing(
+    argument: Value, cotangent: Value, path: str = ""
+) -> Iterator[tuple[str, tuple[int, ...], tuple[int, ...]]]:
+    """The parts of a tree whose cotangent has another shape, and both shapes."""
+    one, other = _shape(argument), _shape(cotangent)
+    if one is not None and other is not None:
+        if one != other:
+            yield path, one, other
+    elif isinstance(argument, Mapping) and isinstance(cotangent, Mapping):
+        for key, item in argument.items.items():
+            if key in cotangent.items:
+                yield from _differing(item, cotangent.items[key], f"{path}[{key!r}]")
+    elif isinstance(argument, Sequence) and isinstance(cotangent, Sequence):
+        pairs = zip(argument.items or (), cotangent.items or (), strict=False)
+        for number, (item, its) in enumerate(pairs):
+            yield from _differing(item, its, f"{path}[{number}]")
 
 
 def _shape(value: Value) -> tuple[int, ...] | None:

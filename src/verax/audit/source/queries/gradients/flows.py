@@ -27,6 +27,9 @@ from .flatness import flat, is_integer
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
+# Made from nothing, they are constants; what is drawn stands for data.
+_CONSTANTS = ("jax.numpy.", "numpy.", "counter")
+_DRAWN = ("numpy.random.",)
 _NOT_VALUES = frozenset(("static", "format", "is", "in", "not", "len", "treedef", "size", "key"))
 
 
@@ -151,7 +154,7 @@ class Flow:
             if node in self._parts:
                 continue
             if not node.inputs:
-                if not node.operation.startswith(("jax.numpy.", "numpy.", "counter")):
+                if not node.operation.startswith(_CONSTANTS) or node.operation.startswith(_DRAWN):
                     found.add(node)
             elif any(source in found for source in self.sources(node)):
                 found.add(node)
@@ -274,7 +277,10 @@ def _is_part(node: Node) -> bool:
     """Whether a node is a part of a tree, by a name or a number that is written down."""
     if node.operation == "field":
         return bool(node.inputs)
-    return node.operation == "item" and len(node.inputs) == 1 and bool(node.label)
+    if node.operation != "item" or len(node.inputs) != 1 or not node.label:
+        return False
+    # Of an array, or by `None`, it is the same numbers in another shape, or some of them.
+    return node.label not in ("None", "Ellipsis") and not node.inputs[0].shape
 
 
 def _paths(name: str, value: Value, depth: int = 0) -> Iterator[tuple[str, Node]]:

@@ -33,6 +33,7 @@ _COMPARISONS = frozenset(
 )
 # What is the same on the other side of a boundary, in one of the turns, or in one of the branches.
 SAME = frozenset(("stack", "lane", "last", "join", "carry", "slice", "turn"))
+_ONE_OF = frozenset(("turn", "lane", "slice", "element"))
 _MOST_TERMS = 100
 
 
@@ -199,7 +200,7 @@ class Bootstrap:
 
 def bootstraps(flow: Flow) -> Iterator[Bootstrap]:
     """Errors `prediction - (data + factor * other prediction)` whose target is trained."""
-    shapes = Sameness(blind=lambda node: not flow.gets(node), names=flow.context.name)
+    shapes = Sameness(lambda node: not flow.gets(node), lambda node: _named(flow, node))
     for error in errors(flow):
         parts = terms(flow, error.parts)
         fixed = {it.sign for it in parts if not flow.uses(it.node) and it.node in flow.data}
@@ -214,6 +215,12 @@ def bootstraps(flow: Flow) -> Iterator[Bootstrap]:
             if found is not None:
                 yield Bootstrap(error, found[0], target.node, found[1])
                 break
+
+
+def _named(flow: Flow, node: Node) -> str:
+    """What to tell operations apart by; one of several sets of parameters is as good as another."""
+    is_one_of = node.operation in _ONE_OF and node not in flow.data
+    return node.operation if is_one_of else flow.context.name(node)
 
 
 def _prediction(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ...graph import Node
 from ...values import Data
+from .flatness import STOPPED
 from .flows import Flow
 from .loss_terms import Error, Term, errors, squared, stopped, terms
 
@@ -63,15 +64,20 @@ def terms_without_gradient(flow: Flow) -> Iterator[Node]:
 
 
 def _both_stopped(flow: Flow, node: Node) -> Node | None:
-    """The stop of one side of a difference whose other side is stopped as well.
+    """A difference of two trained values, or the stop of a side of it, that has no gradient left.
 
     Nobody stops both on purpose, in what is added to a loss: one of them was to learn.
     """
-    if node.operation != "-" or len(node.inputs) != 2:
+    if node.operation != "-" or len(node.inputs) != 2 or flow.gets(node):
+        return None
+    if not all(map(flow.uses, node.inputs)) or flow.same.are(*node.inputs):
         return None
     inner = [stopped(it) for it in node.inputs]
-    is_trained = all(it is not None and flow.gets(it) for it in inner)
-    return node.inputs[1] if is_trained and inner[0] is not inner[1] else None
+    if all(it is not None and flow.gets(it) for it in inner):
+        return node.inputs[1] if inner[0] is not inner[1] else None
+    reasons = [flow.blockers(flow.uses(it), [it]) for it in node.inputs]
+    has_stop = all(any(reason == STOPPED for _, reason in found) for found in reasons)
+    return node if has_stop else None
 
 
 def _errors_stopped(flow: Flow) -> Iterator[Node]:
