@@ -110,7 +110,7 @@ WRONG = {
             return rollout(env, policy, (state, obs, hidden, False), 10)
         """,
         "EN002",
-        4,
+        6,
     ),
     "a target that looks beyond the end": (
         """

@@ -3,6 +3,82 @@
 from .claims import check_claims, each_of
 
 PROGRAMS = {
+    "what is learned along the way, and what is remembered of it": """
+        from typing import NamedTuple
+
+        class Learner(NamedTuple):
+            weights: jax.Array
+            trace: jax.Array
+
+        def leaks(learner, feats, rewards, dones):
+            def body(learner, step):
+                feat, reward, done = step
+                error = reward - jnp.where(done, 0.0, feat @ learner.weights)
+                trace = 0.9 * learner.trace + feat  # EN002
+                return Learner(learner.weights + 0.1 * error * trace, trace), error
+
+            return lax.scan(body, learner, (feats, rewards, dones))
+
+        def stops(learner, feats, rewards, dones):
+            def body(learner, step):
+                feat, reward, done = step
+                error = reward - jnp.where(done, 0.0, feat @ learner.weights)
+                trace = 0.9 * learner.trace * (1.0 - done) + feat
+                return Learner(learner.weights + 0.1 * error * trace, trace), error
+
+            return lax.scan(body, learner, (feats, rewards, dones))
+        """,
+    "statistics of all environments, by their size and by the names of their fields": """
+        from typing import NamedTuple
+
+        class Scaler(NamedTuple):
+            ret: jax.Array
+            mean: jax.Array
+            spread: jax.Array
+
+        def scaled(rewards, dones):
+            def body(scaler, step):
+                reward, done = step
+                ret = 0.99 * scaler.ret * (1.0 - done) + reward
+                mean = 0.9 * scaler.mean + 0.1 * ret.mean()
+                spread = 0.9 * scaler.spread + 0.1 * jnp.abs(ret - mean).max()
+                scaler = Scaler(ret, mean, spread)
+                return scaler, reward / scaler.spread
+
+            start = Scaler(jnp.zeros(4), jnp.zeros(()), jnp.ones(()))
+            return lax.scan(body, start, (rewards, dones))
+
+        def entry(rewards, dones):
+            return scaled(rewards, dones)
+
+        def inputs():
+            return jnp.ones((9, 4)), jnp.zeros((9, 4))
+        """,
+    "an observation in a record beside a state that is reset": """
+        from typing import NamedTuple
+
+        class Seen(NamedTuple):
+            obs: jax.Array
+            reward: jax.Array
+
+        def reset(key):
+            state = jax.random.uniform(key, (2,))
+            return state, jnp.sin(state)
+
+        def stale(key, state, action):
+            state = state + action
+            obs, done = jnp.sin(state), jnp.abs(state).max() > 2.0
+            fresh, fresh_obs = reset(key)
+            state = jnp.where(done, fresh, state)
+            return state, Seen(obs, -obs.sum())  # EN009
+
+        def well(key, state, action):
+            state = state + action
+            obs, done = jnp.sin(state), jnp.abs(state).max() > 2.0
+            fresh, fresh_obs = reset(key)
+            state = jnp.where(done, fresh, state)
+            return state, Seen(jnp.where(done, fresh_obs, obs), -obs.sum())
+        """,
     "a network's memory beside a world that is reset, by whatever name": """
         def move(key, world, push):
             world = world + push
@@ -16,9 +92,9 @@ PROGRAMS = {
         def forgets_nothing(weights, mind, world, keys):
             def tick(carry, key):
                 mind, world = carry
-                mind = think(weights, mind, world)  # EN002
+                mind = think(weights, mind, world)
                 world, done = move(key, world, mind @ weights["out"])
-                return (mind, world), done
+                return (mind, world), done  # EN002
 
             return lax.scan(tick, (mind, world), keys)
 
@@ -150,9 +226,9 @@ PROGRAMS = {
         def without(network, env, params, hidden, obs, state, n):
             def step(carry, _):
                 hidden, obs, state = carry
-                hidden, action = network.apply(params, hidden, obs)  # EN002
+                hidden, action = network.apply(params, hidden, obs)
                 obs, state, reward, done = env.step(state, action)
-                return (hidden, obs, state), (obs, reward, done)
+                return (hidden, obs, state), (obs, reward, done)  # EN002
 
             return lax.scan(step, (hidden, obs, state), None, length=n)
         """,

@@ -29,6 +29,13 @@ PROGRAMS = {
             pick = lambda new, old: jnp.where(jnp.sum(gone) > 0, new, old)  # EN001
             return jax.tree.map(pick, fresh, worlds)
 
+        def largest(worlds, pushes, key):
+            worlds, gone = jax.vmap(move)(worlds, pushes)
+            fresh = jax.vmap(begin)(jax.random.split(key, 8))
+            over = jnp.max(gone.astype(jnp.float32)) > 0.0
+            pick = lambda new, old: lax.select(jnp.broadcast_to(over, old.shape), new, old)  # EN001
+            return jax.tree.map(pick, fresh, worlds)
+
         def when_most_are_gone(worlds, pushes, key):
             worlds, gone = jax.vmap(move)(worlds, pushes)
             again = lambda old: jax.vmap(begin)(jax.random.split(key, 8))

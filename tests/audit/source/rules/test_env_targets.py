@@ -3,6 +3,82 @@
 from .claims import check_claims, each_of
 
 PROGRAMS = {
+    "advantages in a loop of Python's": """
+        def leaks(rewards, dones, values, last, gamma, lam):
+            total, following, found = jnp.zeros_like(last), last, []
+            for t in reversed(range(9)):
+                going_on = 1.0 - dones[t]
+                delta = rewards[t] + gamma * following * going_on - values[t]
+                total = delta + gamma * lam * total  # EN002
+                following = values[t]
+                found.append(total)
+            return jnp.stack(found[::-1])
+
+        def stops(rewards, dones, values, last, gamma, lam):
+            total, following, found = jnp.zeros_like(last), last, []
+            for t in reversed(range(9)):
+                going_on = 1.0 - dones[t]
+                delta = rewards[t] + gamma * following * going_on - values[t]
+                total = delta + gamma * lam * going_on * total
+                following = values[t]
+                found.append(total)
+            return jnp.stack(found[::-1])
+
+        def drives(env, state, policy):
+            done = False
+            while not done:
+                state, reward, done = env.step(0.5 * state, policy(state))
+            return state
+        """,
+    "windows of steps, by slices of a fixed size": """
+        def leaks(rewards, discounts, values, gamma=0.97):
+            target = lax.dynamic_slice_in_dim(values, 2, 6)
+            for offset in reversed(range(3)):
+                reward = lax.dynamic_slice_in_dim(rewards, offset, 6)
+                target = reward + gamma * target  # EN005
+            return target
+
+        def stops(rewards, discounts, values):
+            target = lax.dynamic_slice_in_dim(values, 2, 6)
+            for offset in reversed(range(3)):
+                reward = lax.dynamic_slice_in_dim(rewards, offset, 6)
+                target = reward + lax.dynamic_slice_in_dim(discounts, offset, 6) * target
+            return target
+        """,
+    "discounts that a rollout keeps": """
+        from typing import NamedTuple
+
+        class Step(NamedTuple):
+            obs: jax.Array
+            reward: jax.Array
+            next_obs: jax.Array
+            discount: jax.Array
+
+        def roll(keys, obs, clock, is_kept):
+            def body(carry, key):
+                obs, clock = carry
+                moved = 0.9 * obs + 0.1
+                terminated = jnp.abs(moved).max(axis=-1) > 1.2
+                truncated = clock + 1 >= 20
+                over = terminated | truncated
+                fresh = jax.random.uniform(key, obs.shape)
+                following = jnp.where(over[:, None], fresh, moved)
+                cut = Step(obs, obs.sum(-1), moved, 0.99 * (1.0 - over))  # EN017
+                exact = Step(obs, obs.sum(-1), moved, 0.99 * (1.0 - terminated))
+                replaced = Step(obs, obs.sum(-1), following, 0.99 * (1.0 - over))
+                carry = following, jnp.where(over, 0, clock + 1)
+                return carry, (cut, exact, replaced)
+
+            return lax.scan(body, (obs, clock), keys)[1]
+
+        def error(critic, step):
+            return step.reward + step.discount * critic(step.next_obs) - critic(step.obs)
+
+        def errors(w, keys, obs, clock):
+            cut, exact, replaced = roll(keys, obs, clock, True)
+            critic = lambda it: it @ w
+            return error(critic, cut), error(critic, exact), error(critic, replaced)
+        """,
     "errors that stop at ends, and what adds them up": """
         def errors(reward, done, values, last, gamma):
             following = jnp.concatenate([values[1:], last[None]])

@@ -53,6 +53,53 @@ PROGRAMS = {
         def run(key, x):
             return lax.fori_loop(0, 9, sweep, {"x": x, "scale": 1.0, "key": key})
     """,
+    "a key that is kept where the draw is rejected": """
+        def chain(key, x):
+            def move(state):
+                x, key, taken = state
+                new_key, sub = jax.random.split(key)
+                candidate = x + jax.random.normal(sub, x.shape)
+                accept = candidate.sum() > x.sum()
+                return lax.cond(
+                    accept,
+                    lambda: (candidate, new_key, taken + 1),
+                    lambda: (x, key, taken),  # RK002
+                )
+
+            return lax.while_loop(lambda state: state[2] < 9, move, (x, key, 0))
+
+        def by_choice(key, x):
+            def move(carry, _):
+                x, key = carry
+                new_key, sub = jax.random.split(key)
+                step = jax.random.normal(sub, x.shape)
+                is_far = jnp.abs(step).max() > 2.0
+                return (jnp.where(is_far, x, x + step), jnp.where(is_far, key, new_key)), x  # RK002
+
+            return lax.scan(move, (x, key), None, length=9)
+
+        def when_needed(key, x):
+            def move(carry, t):
+                x, key = carry
+                new_key, sub = jax.random.split(key)
+                is_due = t % 3 == 0
+                moved = x + jax.random.normal(sub, x.shape)
+                return (jnp.where(is_due, moved, x), jnp.where(is_due, new_key, key)), x
+
+            return lax.scan(move, (x, key), jnp.arange(9))
+    """,
+    "a key that stays what it was in a state with a name": """
+        def step(state, x):
+            new, sub = jax.random.split(state["key"])
+            next_state = dict(
+                x=state["x"] + jax.random.normal(sub, x.shape),
+                key=state["key"],  # RK002
+            )
+            return next_state, x.sum()
+
+        def run(key, xs):
+            return lax.scan(step, {"x": xs[0], "key": key}, xs)
+    """,
     "a key that is returned, while the one split off for the draw is left": """
         def accept(state, ratio):
             key, start_key, accept_key = jax.random.split(state["key"], 3)

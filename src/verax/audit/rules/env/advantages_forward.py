@@ -103,7 +103,12 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     for loop in facts.events(Loop):
         reverse = loop.options.get("reverse", Constant(False))
         forward = isinstance(reverse, Constant) and not reverse.value
-        if loop.kind != "scan" or not forward or trains(loop) or not _estimates(facts, loop):
+        if (
+            loop.kind != "scan"
+            or not forward
+            or trains(loop.carry_out)
+            or not _estimates(facts, loop)
+        ):
             continue
         for before, after in paired_leaves(loop.carry_in, loop.carry_out):
             if not _feeds_back_discounted(after.node, before.node) or _is_average(after.node):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.classes import all_fields
 from ...source.queries.episodes.resets import resets
+from ...source.queries.names import named_parts
 from ...source.values import Data, Instance, Sequence, nodes_of
 from ...words import is_observation, words_of
 from .._rule import Rule
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...source.graph import Node
     from ...source.queries.episodes.resets import Reset
+    from ...source.values import Value
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
@@ -50,12 +52,22 @@ def _observations(reset: Reset, results: set[Node]) -> Iterator[tuple[ast.AST, s
             not results.isdisjoint(it.ancestors()) for it in others
         ):
             continue
-        for name, part in parts:
-            if not isinstance(name, ast.Name) or not isinstance(part, Data):
-                continue
-            is_old = part.node not in results and part.node.depends_on(reset.kept)
-            if is_old and is_observation(name.id) and _LAST.isdisjoint(words_of(name.id)):
-                yield syntax, name.id
+        for name, node in _named(parts):
+            is_old = node not in results and node.depends_on(reset.kept)
+            if is_old and is_observation(name) and _LAST.isdisjoint(words_of(name)):
+                yield syntax, name
+
+
+def _named(parts: list[tuple[ast.expr, Value]]) -> Iterator[tuple[str, Node]]:
+    """What is returned by a name of its own, or as a part of a record.
+
+    What came next in a record is what was seen at the end, and not what is acted on.
+    """
+    for syntax, value in parts:
+        if isinstance(value, Data) and isinstance(syntax, ast.Name):
+            yield syntax.id, value.node
+        elif isinstance(value, (Instance, Sequence)):
+            yield from (it for it in named_parts(value) if "next" not in words_of(it[0]))
 
 
 def _in_replaced(facts: SourceFacts, resets: list[Reset]) -> Iterator[Finding]:

@@ -6,33 +6,14 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Engine, Evidence, Place, Severity
-from ...source.events import Loop
-from ...source.graph import Node
-from ...source.queries.episodes.errors import made_of_ends, masked_errors
-from ...source.queries.episodes.recurrence import (
-    depending,
-    feedback_path,
-    flags_below,
-    flags_inside,
-    flags_of,
-    is_hidden,
-    is_statistic,
-    learns,
-    trains,
-)
-from ...source.queries.episodes.targets import is_called_going_on
+from ...finding import Confidence, Engine, Evidence, Severity
+from ...source.queries.episodes.crossings import crossings
 from ...source.queries.episodes.windows import kept_windows
-from ...source.queries.loops.bodies import behind, body_frame, paired_leaves
-from ...source.queries.names import local_name, names_of
-from ...source.queries.nodes import position_in
-from ...source.values import Sequence, leaves
-from ...words import is_episode_end, is_reward, may_be_episode_boundary
+from ...words import is_episode_end
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
-    from ...source.frame import Frame
     from ...trace.facts import Facts
     from ...trace.program import Step, Value
 
@@ -151,55 +132,19 @@ def _gates(told: set[Value], value: Value, step: Step) -> bool:
 
 
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
-    """Loops that use flags of what they scan, and let a part of their carry go on regardless."""
-    for loop in facts.events(Loop):
-        frame = body_frame(facts, loop)
-        if frame is None or loop.kind != "scan" or trains(loop):
-            continue
-        ends = set(flags_of(facts, loop, frame))
-        # A recursion that goes backwards is handed the flag of the step that comes after.
-        carried = paired_leaves(loop.carry_in, loop.carry_out)
-        ends |= {before.node for before, after in carried if after.node in ends}
-        inside = ends | flags_inside(loop, frame)
-        told, known = depending(loop.returned, ends), depending(loop.returned, inside)
-        for before, after in paired_leaves(loop.carry_in, loop.carry_out):
-            # What an environment itself carries on past an end is its own business.
-            is_memory = bool(known) and (
-                is_hidden(facts, before.node, frame) or learns(loop, before, after, inside, known)
-            )
-            if not ends and not is_memory:
-                continue
-            flags, gated = (inside, known) if is_memory else (ends, told)
-            path = feedback_path(after.node, before.node, flags, gated)
-            if path is not None and is_memory:
-                # What is called may get flags of its own, of each step in what is one turn here.
-                flags = inside | flags_below(loop, frame)
-                path = feedback_path(
-                    after.node, before.node, flags, depending(loop.returned, flags)
-                )
-            if path is not None and not is_statistic(facts, before.node, frame):
-                name = local_name(facts, frame, before, after)
-                yield _carried_on(_made_at(path, frame, loop), name, loop.place)
-        if not ends:
-            yield from _with_unread_flags(facts, loop, frame)
-            yield from _over_masked_errors(facts, loop, frame)
-    yield from _histories(facts)
-
-
-def _over_masked_errors(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterator[Verdict]:
-    """Recursions over errors that stop at the ends of episodes, with factors that do not."""
-    if not masked_errors(facts, loop):
-        return
-    told = depending(loop.returned, made_of_ends(facts, loop))
-    for before, after in paired_leaves(loop.carry_in, loop.carry_out):
-        path = feedback_path(after.node, before.node, set(), told)
-        if path is not None:
-            name = local_name(facts, frame, before, after)
-            yield _carried_on(_made_at(path, frame, loop), name, loop.place)
-
-
-def _histories(facts: SourceFacts) -> Iterator[Verdict]:
-    """Last observations that a state holds, and that a step moves on past the end of an episode."""
+    """Loops that could know of ends, and let a part of their carry go on regardless."""
+    for place, name, loop in crossings(facts):
+        yield RULE.finding(
+            place,
+            current=f"the carry `{name}` goes on past the end of an episode: the flags are known "
+            "in the loop, but no factor or choice that depends on them stands between its last "
+            "value and its next",
+            expected="where an episode ends, what is carried starts anew",
+            fix="multiply the carried part by `1 - done`, or choose with "
+            "`jnp.where(done, initial, carried)`",
+            evidence=(Evidence("the loop is here", loop),),
+            engine=Engine.SOURCE,
+        )
     for name, place in kept_windows(facts):
         yield RULE.finding(
             place,
@@ -209,67 +154,6 @@ def _histories(facts: SourceFacts) -> Iterator[Verdict]:
             fix="fill it anew there: `jnp.where(done, repeated, shifted)`",
             engine=Engine.SOURCE,
         )
-
-
-def _with_unread_flags(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterator[Verdict]:
-    """Recursions that are handed flags beside what they add up, and leave them aside.
-
-    What stands in a tuple was put there to be used; a record may hold more than a body needs.
-    """
-    if not isinstance(loop.slices, Sequence) or loop.slices.type is not None:
-        return
-    used = behind(loop.returned)
-    scanned = list(paired_leaves(loop.xs, loop.slices))
-    unread = [
-        whole
-        for whole, part in scanned
-        if part.node not in used
-        and any(
-            may_be_episode_boundary(name) or is_called_going_on(name)
-            for name in names_of(facts, whole.node, loop.frame)
-        )
-    ]
-    if not unread:
-        return
-    # A factor that is scanned may well be zero where an episode ends.
-    told = depending(loop.returned, {leaf.node for leaf in leaves(loop.slices)})
-    for before, after in paired_leaves(loop.carry_in, loop.carry_out):
-        # A network takes in what is scanned, and forgets nothing by that.
-        gates = set[Node]() if is_hidden(facts, before.node, frame) else told
-        path = feedback_path(after.node, before.node, set(), gates)
-        if path is None or is_statistic(facts, before.node, frame):
-            continue
-        name = local_name(facts, frame, before, after)
-        yield _carried_on(_made_at(path, frame, loop), name, loop.place)
-
-
-def _made_at(path: list[Node], frame: Frame, loop: Loop) -> Place:
-    """Where what is carried is made, also if that is in a function that the body calls."""
-    first = path[0]
-    is_own = first.frame is frame or (first.frame is not None and _knows_of_ends(first.frame))
-    if is_own and first.operation in ("+", "-", "*") and first.place is not None:
-        return first.place
-    made = [it for it in map(partial(position_in, frame), path) if it is not None]
-    return frame.place(made[0]) if made else loop.place
-
-
-def _knows_of_ends(frame: Frame) -> bool:
-    """Whether a function knows of episodes; else who calls it has to see to their ends."""
-    return any(is_episode_end(it) or is_reward(it) for it in frame.environment)
-
-
-def _carried_on(place: Place, name: str, loop: Place) -> Verdict:
-    return RULE.finding(
-        place,
-        current=f"the carry `{name}` goes on past the end of an episode: the flags are known in "
-        "the loop, but no factor or choice that depends on them stands between its last value and "
-        "its next",
-        expected="where an episode ends, what is carried starts anew",
-        fix="multiply the carried part by `1 - done`, or choose with "
-        "`jnp.where(done, initial, carried)`",
-        evidence=(Evidence("the loop is here", loop),),
-        engine=Engine.SOURCE,
-    )
 
 
 RULE = Rule(

@@ -10,7 +10,7 @@ from ...finding import Confidence, Engine, Evidence, Severity
 from ...source.events import Fact
 from ...source.queries.loops.bodies import made_from
 from ...source.queries.names import names_of
-from ...source.queries.nodes import stacked_over
+from ...source.queries.nodes import is_flag, stacked_over
 from ...source.values import Constant, Data, leaves
 from ...words import is_episode_end, words_of
 from .._rule import Rule, Verdict
@@ -167,20 +167,24 @@ _MOST = frozenset(
     for owner in ("jax.numpy", "ndarray")
     for name in ("sum", "max", "amax", "count_nonzero")
 )
-_SAME = frozenset(("lane", "primal", "ndarray.astype", "jax.numpy.asarray"))
+_CASTS = frozenset(
+    "ndarray.astype jax.numpy.asarray jax.numpy.bool_ jax.numpy.float32 jax.numpy.int32".split()
+)
+_SAME = _CASTS | {"lane", "primal", "jax.numpy.broadcast_to", "jax.lax.broadcast"}
 # What asks whether a number of flags is at least one, and with which number.
 _ASKING = {">": 0, "!=": 0, ">=": 1}
 
 
 def _joined_flags(facts: SourceFacts, choice: Node) -> Node | None:
     """The flags, where a choice hangs on whether any of them is set."""
-    while choice.inputs and (choice.operation in _SAME or _asks_for_one(choice)):
+    choice = _without(_SAME, choice)
+    if choice.inputs and _asks_for_one(choice):
         choice = choice.inputs[0]
     syntax = choice.syntax
     if not choice.inputs or not isinstance(syntax, ast.Call):
         return None
-    flags = choice.inputs[0]
-    if choice.operation not in _ANY and not (choice.operation in _MOST and _is_boolean(flags)):
+    flags = _without(_CASTS, choice.inputs[0])
+    if choice.operation not in _ANY and not (choice.operation in _MOST and is_flag(flags)):
         return None
     # `any` along one axis leaves a flag for each element of the others.
     given = len(syntax.args) - choice.operation.startswith("jax.numpy.")
@@ -188,20 +192,17 @@ def _joined_flags(facts: SourceFacts, choice: Node) -> Node | None:
     return flags if is_all else None
 
 
+def _without(changes: frozenset[str], node: Node) -> Node:
+    while node.operation in changes and node.inputs:
+        node = node.inputs[0]
+    return node
+
+
 def _asks_for_one(node: Node) -> bool:
     least = node.operands[-1] if len(node.operands) == 2 else None
     if not isinstance(least, Constant) or node.operation not in _ASKING:
         return False
     return least.value == _ASKING[node.operation]
-
-
-def _is_boolean(node: Node) -> bool:
-    while node.operation in _SAME and node.inputs:
-        node = node.inputs[0]
-    return node.dtype == "bool" or node.operation in _COMPARISONS
-
-
-_COMPARISONS = frozenset("> < >= <= == != jax.numpy.logical_or jax.numpy.logical_and".split())
 
 
 def _is_mapped(facts: SourceFacts, event: Event) -> bool:

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.queries.episodes.resets import resets
 from ...source.queries.episodes.targets import estimates, factors, observations_beside, targets
 from ...source.queries.names import names_of
+from ...source.queries.nodes import is_flag
 from ...source.values import Data
 from ...words import words_of
 from .._rule import Rule
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Targets whose mask is made from both flags of a record that holds what was seen next."""
+    replaced = {it.result for it in resets(facts)}
     for target in targets(facts):
         mask = _mask_of_both(facts, target)
         if mask is None or mask.place is None:
@@ -27,7 +30,10 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         _, following = observations_beside(facts, target.frame, target.reward)
         made = [it.node for it in estimates(facts, target) if isinstance(it, Data)]
         seen = following.node if following is not None else None
-        if seen is None or not any(it is not mask and it.depends_on(seen) for it in made):
+        # What a reset has put in its place tells nothing of what would have come.
+        if seen is None or not replaced.isdisjoint(seen.ancestors()):
+            continue
+        if not any(it is not mask and it.depends_on(seen) for it in made):
             continue
         yield RULE.finding(
             mask.place,
@@ -45,32 +51,45 @@ _CUT = frozenset("truncated truncation truncations timeout timeouts".split())
 
 
 def _mask_of_both(facts: SourceFacts, target: Target) -> Node | None:
-    """The factor of a target that depends on the end of an episode and on that of time."""
+    """The factor of a target that is made from the flags for an end and for that of time."""
     for factor in factors(target.product):
         node = factor.node if isinstance(factor, Data) else None
-        if node is None or _is_an_estimate(node):
-            continue
-        words = {
-            word
-            for it in node.ancestors()
-            if it.operation in ("field", "item", "parameter", "slice")
-            for name in names_of(facts, it, target.frame)
-            for word in words_of(name)
-        }
+        words = _words_of_flags(facts, target, node) if node is not None else set[str]()
         if words & _ENDED and words & _CUT:
+            # A mask that is taken out of a record, or comes from a loop, was made before.
+            while node is not None and node.operation in _TAKEN and node.inputs:
+                node = node.inputs[0]
             return node
     return None
 
 
-_OF_FLAGS = frozenset(
-    "- | & ~ + * field item parameter slice lane ndarray.astype jax.numpy.logical_or "
-    "jax.numpy.logical_not jax.numpy.maximum jax.numpy.where jax.numpy.float32".split()
+def _words_of_flags(facts: SourceFacts, target: Target, mask: Node) -> set[str]:
+    """What the flags are called that a mask is made of; nothing if it is made of more than that."""
+    found: set[str] = set()
+    pending, seen = [mask], {mask}
+    while pending and len(seen) < 60:
+        node = pending.pop()
+        names = names_of(facts, node, target.frame) | names_of(facts, node, node.frame)
+        words = {word for name in names for word in words_of(name)} & (_ENDED | _CUT)
+        if words and node.operation not in _JOINING:
+            found |= words
+        elif node.operation in _OF_FLAGS and node.inputs:
+            new = [it for it in node.inputs if it not in seen]
+            seen.update(new)
+            pending += new
+        elif node.inputs and not is_flag(node):
+            return set()
+    return found
+
+
+_JOINING = frozenset("- | & ~x * jax.numpy.logical_or jax.numpy.maximum jax.numpy.where".split())
+_TAKEN = frozenset("field item slice lane stack last carry primal".split())
+# What turns flags into flags and masks, or takes them from somewhere.
+_OF_FLAGS = (
+    _TAKEN
+    | _JOINING
+    | {"ndarray.astype", "jax.numpy.logical_not", "jax.numpy.float32", "jax.numpy.asarray"}
 )
-
-
-def _is_an_estimate(node: Node) -> bool:
-    """Whether something is computed that is more than a mask of flags."""
-    return any(it.operation not in _OF_FLAGS and it.inputs for it in node.ancestors())
 
 
 RULE = Rule(

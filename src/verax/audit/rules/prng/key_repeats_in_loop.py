@@ -19,7 +19,7 @@ from ...source.queries.keys.reuse import (
     repeated,
     runs_once,
 )
-from ...source.queries.keys.turns import chosen_from, unadvanced
+from ...source.queries.keys.turns import chosen_from, kept_at, kept_by_chance, unadvanced
 from ...source.queries.loops.bodies import body_frame, paired_leaves, returned_at
 from ...source.queries.nodes import of_all_lanes
 from .._rule import Rule
@@ -27,6 +27,7 @@ from .._rule import Rule
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...source.frame import Region
+    from ...source.values import Data
     from ...trace.facts import Facts
     from ...trace.key_uses import Repetition
 
@@ -143,6 +144,9 @@ def _handed_on(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
     for before, after in paired_leaves(loop.carry_in, loop.carry_out):
         use = uses.get(before.node)
         is_same = all(of_all_lanes(it) is before.node for it in chosen_from(after.node))
+        if use is not None and not is_same and kept_by_chance(after.node, before.node):
+            yield _kept(facts, loop, before, after, use)
+            continue
         if use is None or not (is_same or comes_from_outside(after.node, loop.region)):
             continue
         kind, name = loop.kind.replace("_", " "), facts.name_of(before if is_same else after)
@@ -162,6 +166,23 @@ def _handed_on(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
             ),
             engine=Engine.SOURCE,
         )
+
+
+def _kept(facts: SourceFacts, loop: Loop, before: Data, after: Data, use: KeyUse) -> Finding:
+    """Keys that a rejected draw leaves in the carry, for the next turn to draw the same."""
+    name = facts.name_of(before)
+    return RULE.finding(
+        kept_at(facts, body_frame(facts, loop), after.node, before.node) or loop.place,
+        current=f"`{name}` is handed on as it came where what is drawn from it is not taken: the "
+        "next iteration draws the same numbers, and takes them no more than this one",
+        expected="each iteration draws from a key of its own, whatever was taken before",
+        fix="hand the new key on in both cases",
+        evidence=(
+            Evidence("the loop is here", loop.place),
+            Evidence("the use that repeats", use.place),
+        ),
+        engine=Engine.SOURCE,
+    )
 
 
 RULE = Rule(

@@ -107,7 +107,7 @@ def handed_back_at(use: KeyUse, key: Node, body: Frame | None) -> Place | None:
             return None
         for syntax, value in reversed(frame.returns):
             if key in nodes_of(value):
-                return frame.place(written_at(syntax, value, key))
+                return frame.place(written_at(frame, syntax, value, key))
     return None
 
 
@@ -118,7 +118,7 @@ def given_back_at(before: KeyUse, use: KeyUse) -> Place | None:
             return None
         for syntax, value in reversed(frame.returns):
             if not isinstance(value, Data) and before.key.node in nodes_of(value):
-                return frame.place(written_at(syntax, value, before.key.node))
+                return frame.place(written_at(frame, syntax, value, before.key.node))
     return None
 
 

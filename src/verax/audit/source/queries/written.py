@@ -6,20 +6,33 @@ import ast
 from collections.abc import Iterator
 
 from ..classes import all_fields
+from ..frame import Frame
 from ..graph import Node
-from ..values import Class, Instance, Mapping, Sequence, Value, nodes_of
+from ..values import Class, Data, Instance, Mapping, Sequence, Value, nodes_of
 
 
-def written_at(syntax: ast.AST, value: Value, part: Node) -> ast.AST:
+def written_at(frame: Frame, syntax: ast.AST, value: Value, part: Node) -> ast.AST:
     """The innermost expression that stands for a part of a value; the whole if none is found.
 
-    A state is often put together over many lines, of which one is of interest.
+    A state is often put together over many lines, of which one is of interest, and given a name
+    before it is returned.
     """
     whole = syntax.value if isinstance(syntax, ast.Return) else syntax
-    for inner, held in _parts(whole, value):
+    made = _made(frame, value) if isinstance(whole, ast.Name) else None
+    for inner, held in _parts(made or whole, value):
         if part in nodes_of(held):
-            return written_at(inner, held, part)
-    return syntax
+            return written_at(frame, inner, held, part)
+    return made or syntax
+
+
+def _made(frame: Frame, value: Value) -> ast.expr | None:
+    """The expression that made a container which a function has given a name."""
+    if isinstance(value, Data):
+        return None
+    for statement, made in reversed(frame.steps):
+        if made is value and isinstance(statement, (ast.Assign, ast.AnnAssign)):
+            return statement.value
+    return None
 
 
 def _parts(syntax: ast.AST | None, value: Value) -> Iterator[tuple[ast.expr, Value]]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Set
 from typing import TYPE_CHECKING
 
 from ....words import is_episode_end, words_of
 from ...events import Loop
-from ...frame import Frame
+from ...frame import Frame, Region
 from ...graph import Node
 from ...values import Data, Value, leaves
 from ..loops.bodies import behind, paired_leaves
-from ..names import names_of
+from ..names import named_parts, names_of
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
@@ -29,21 +30,29 @@ def flags_of(facts: SourceFacts, loop: Loop, frame: Frame) -> list[Node]:
     """What a body gets of flags that say where episodes end, as far as it uses them."""
     used = behind(loop.returned)
     slices = {leaf.node for leaf in leaves(loop.slices)} if loop.slices is not None else set()
-    found = [node for node in slices if _is_flag(facts, node, frame)]
-    # A part of a slice, or of a closed-over array at the loop's counter.
-    for node in used:
-        if _is_given(node, slices, loop) and _is_flag(facts, node, frame):
-            found.append(node)
-    return [node for node in found if node in used]
+    found = [node for node in slices if node in used and _is_flag(facts, node, frame)]
+    return [*found, *flags_taken(facts, used, loop.region, frame, slices)]
 
 
-def _is_given(node: Node, slices: set[Node], loop: Loop) -> bool:
-    """Whether a body takes a value from its slice, or from an array outside at its turn."""
-    if node.operation not in ("field", "item") or loop.region not in node.varies:
+def flags_taken(
+    facts: SourceFacts,
+    used: set[Node],
+    region: Region,
+    frame: Frame,
+    slices: Set[Node] = frozenset(),
+) -> set[Node]:
+    """Flags that a turn takes out of its slice, or of an array outside at its number."""
+    return {
+        node for node in used if _is_given(node, slices, region) and _is_flag(facts, node, frame)
+    }
+
+
+def _is_given(node: Node, slices: Set[Node], region: Region) -> bool:
+    if node.operation not in ("field", "item") or region not in node.varies:
         return False
     while node.operation in ("field", "item") and node not in slices and node.inputs:
         node = node.inputs[0]
-    return node in slices or loop.region not in node.varies
+    return node in slices or region not in node.varies
 
 
 def _is_flag(facts: SourceFacts, node: Node, frame: Frame) -> bool:
@@ -66,11 +75,11 @@ def reaching(nodes: set[Node], sources: set[Node]) -> set[Node]:
     return found
 
 
-def trains(loop: Loop) -> bool:
-    """Whether a loop takes gradients: what it carries are parameters."""
+def trains(carried: Value | None) -> bool:
+    """Whether what a loop carries is made by gradients: they are parameters."""
     return any(
         node.operation == "gradient" or "update" in node.operation or "optax" in node.operation
-        for node in behind(loop.carry_out)
+        for node in behind(carried)
     )
 
 
@@ -109,10 +118,9 @@ def _is_gated(node: Node, source: Node, told: set[Node]) -> bool:
     return any(other in told for other in node.inputs if other is not source)
 
 
-def is_statistic(facts: SourceFacts, node: Node, frame: Frame) -> bool:
+def is_statistic(facts: SourceFacts, loop: Loop, node: Node, frame: Frame) -> bool:
     """Whether a part of a carry is called as what is meant to outlive an episode."""
-    words = {word for name in names_of(facts, node, frame) for word in words_of(name)}
-    return not words.isdisjoint(_STATISTICS)
+    return not _STATISTICS.isdisjoint(_words(facts, loop, node, frame))
 
 
 # What a network remembers, and the discounted return up to now.
@@ -121,10 +129,28 @@ _MEMORY = frozenset(
 )
 
 
-def is_hidden(facts: SourceFacts, node: Node, frame: Frame) -> bool:
+def is_hidden(facts: SourceFacts, loop: Loop, node: Node, frame: Frame) -> bool:
     """Whether a part of a carry is called as what only one episode should remember."""
-    words = {word for name in names_of(facts, node, frame) for word in words_of(name)}
-    return not words.isdisjoint(_MEMORY)
+    return not _MEMORY.isdisjoint(_words(facts, loop, node, frame))
+
+
+def _words(facts: SourceFacts, loop: Loop, node: Node, frame: Frame) -> set[str]:
+    """The words of all names of a part of a carry, also of the field that holds it."""
+    names = names_of(facts, node, frame)
+    if loop.carry_in is not None:
+        names |= {name for name, it in named_parts(loop.carry_in) if it is node}
+    return {word for name in names for word in words_of(name)}
+
+
+def has_rows_for(node: Node, flags: set[Node], beside: Iterable[Node] = ()) -> bool:
+    """Whether a value may have an element for each of some flags, as far as shapes are known.
+
+    A single number beside arrays is one for all of their rows.
+    """
+    shapes = [it.shape for it in flags if isinstance(it.shape, tuple)]
+    if isinstance(node.shape, tuple) and len(shapes) == len(flags):
+        return any(all(size in node.shape for size in shape) for shape in shapes)
+    return node.shape != () or not any(it.shape for it in beside)
 
 
 _MATRIX_PRODUCTS = frozenset(
@@ -133,12 +159,12 @@ _MATRIX_PRODUCTS = frozenset(
 )
 
 
-def learns(loop: Loop, before: Data, after: Data, flags: set[Node], told: set[Node]) -> bool:
+def is_remembered(loop: Loop, before: Data, after: Data, flags: set[Node], told: set[Node]) -> bool:
     """Whether a part of a carry is what a network remembers, of something else that is reset.
 
     It is fed back through weights, and flags decide about another part, but not about this one.
     """
-    if not _goes_through_weights(loop, before.node, after.node):
+    if not goes_through_weights(loop, before.node, after.node):
         return False
     for other, next_one in paired_leaves(loop.carry_in, loop.carry_out):
         if other.node is before.node or next_one.node not in told or next_one.node in flags:
@@ -152,7 +178,7 @@ def learns(loop: Loop, before: Data, after: Data, flags: set[Node], told: set[No
 _CHOICES = frozenset(("jax.numpy.where", "jax.lax.select", "cond", "stack"))
 
 
-def _goes_through_weights(loop: Loop, before: Node, after: Node) -> bool:
+def goes_through_weights(loop: Loop, before: Node, after: Node) -> bool:
     """Whether a value is multiplied by a matrix from outside of a loop on its way to the next."""
     way = reaching(behind(Data(after)), {before})
     return any(
@@ -160,6 +186,29 @@ def _goes_through_weights(loop: Loop, before: Node, after: Node) -> bool:
         and any(loop.region not in it.varies for it in node.inputs)
         for node in way
     )
+
+
+def is_learned(loop: Loop, node: Node) -> bool:
+    """Whether a part of a carry is what multiplies the inputs of a turn: weights, not a state."""
+    slices = {leaf.node for leaf in leaves(loop.slices)} if loop.slices is not None else set[Node]()
+    return any(
+        it.operation in _MATRIX_PRODUCTS
+        and any(_is_part_of(source, {node}) for source in it.inputs)
+        and any(_is_part_of(source, slices) for source in it.inputs)
+        for it in behind(loop.returned)
+    )
+
+
+def _is_part_of(node: Node, wholes: set[Node]) -> bool:
+    while node not in wholes and node.operation in ("field", "item", "lane") and node.inputs:
+        node = node.inputs[0]
+    return node in wholes
+
+
+def is_recursion(loop: Loop, path: list[Node]) -> bool:
+    """Whether a way from a carry to its next value scales it and adds to it, and no more."""
+    is_plain = all(it.operation in _PLAIN or it.operation in ("*", "carry") for it in path)
+    return is_plain and not goes_through_weights(loop, path[-1], path[0])
 
 
 def flags_inside(loop: Loop, frame: Frame) -> set[Node]:

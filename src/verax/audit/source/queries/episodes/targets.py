@@ -149,7 +149,11 @@ def is_called_going_on(name: str) -> bool:
 
 
 # They take a part of an array or lengthen it, and leave it what it is.
-_CUTS = frozenset(("item", "ndarray.astype", "jax.numpy.concatenate", "jax.numpy.asarray"))
+_CUTS = frozenset(
+    "item ndarray.astype jax.numpy.concatenate jax.numpy.asarray jax.lax.dynamic_slice "
+    "jax.lax.dynamic_slice_in_dim jax.lax.slice_in_dim jax.lax.dynamic_index_in_dim "
+    "jax.lax.index_in_dim jax.numpy.take jax.numpy.roll jax.numpy.pad".split()
+)
 
 
 def given_beside(frame: Frame, part: Node) -> dict[str, Node]:

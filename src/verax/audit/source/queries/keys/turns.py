@@ -16,6 +16,7 @@ from ..handing import handed_back_at
 from ..loops.bodies import body_frame, paired_leaves, returned_at
 from ..names import local_name
 from ..nodes import users_of
+from ..written import written_at
 from .reuse import calls, comes_from_outside, uses
 
 if TYPE_CHECKING:
@@ -154,6 +155,28 @@ def _item(value: Value, number: int) -> Node | None:
     items = value.items if isinstance(value, Sequence) else None
     found = items[number] if items is not None and number < len(items) else None
     return found.node if isinstance(found, Data) else None
+
+
+def kept_by_chance(after: Node, key: Node) -> bool:
+    """Whether a choice that hangs on what was drawn from a key keeps this very key.
+
+    The next turn then draws the same once more, chooses the same, and so on.
+    """
+    if after.operation not in _CHOICES or not after.inputs:
+        return False
+    return key in chosen_from(after) and after.inputs[0].depends_on(key)
+
+
+def kept_at(facts: SourceFacts, body: Frame | None, after: Node, key: Node) -> Place | None:
+    """Where a choice keeps a key: in the branch that returns it, or in the choice itself."""
+    if body is None or after.operation != "cond":
+        return after.place
+    for frame in facts.frames:
+        if frame is not body and frame.is_inside(body):
+            for syntax, value in frame.returns:
+                if key in nodes_of(value):
+                    return frame.place(written_at(frame, syntax, value, key))
+    return after.place
 
 
 _CHOICES = frozenset(("jax.numpy.where", "jax.lax.select", "cond"))

@@ -99,7 +99,7 @@ def returned_at(facts: SourceFacts, loop: Loop, part: Node | None = None) -> Pla
     if frame is None or not frame.returns:
         return None
     syntax, value = frame.returns[-1]
-    return frame.place(syntax if part is None else written_at(syntax, value, part))
+    return frame.place(syntax if part is None else written_at(frame, syntax, value, part))
 
 
 def instead_of_pair(value: Value | None) -> str | None:

@@ -1,0 +1,194 @@
+"""Parts of a loop's carry that go on past the end of an episode, as the loop could know."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from ....finding import Place
+from ....words import is_episode_end, is_reward, may_be_episode_boundary
+from ...events import Fact, Loop
+from ...frame import Frame, Region
+from ...graph import Node
+from ...remember import walked
+from ...values import Data, Sequence, leaves
+from ..loops.bodies import behind, body_frame, paired_leaves, returned_at
+from ..names import local_name, named_parts, names_of
+from ..nodes import position_in
+from .errors import made_of_ends, masked_errors
+from .recurrence import (
+    depending,
+    feedback_path,
+    flags_below,
+    flags_inside,
+    flags_of,
+    flags_taken,
+    has_rows_for,
+    is_hidden,
+    is_learned,
+    is_recursion,
+    is_remembered,
+    is_statistic,
+    reaching,
+    trains,
+)
+from .targets import is_called_going_on
+
+if TYPE_CHECKING:
+    from ...facts import SourceFacts
+
+
+class Crossing(NamedTuple):
+    """A part that goes on: where it is made or handed on, what it is called, and the loop."""
+
+    place: Place
+    name: str
+    loop: Place
+
+
+def crossings(facts: SourceFacts) -> Iterator[Crossing]:
+    """All such parts, of JAX's loops and of Python's."""
+    for loop in facts.events(Loop):
+        frame = body_frame(facts, loop)
+        if frame is None or loop.kind != "scan" or trains(loop.carry_out):
+            continue
+        ends = set(flags_of(facts, loop, frame))
+        # A recursion that goes backwards is handed the flag of the step that comes after.
+        carried = paired_leaves(loop.carry_in, loop.carry_out)
+        ends |= {before.node for before, after in carried if after.node in ends}
+        yield from _past_flags(facts, loop, frame, ends)
+        if not ends:
+            yield from _past_unread_flags(facts, loop, frame)
+            yield from _over_masked_errors(facts, loop, frame)
+    for fact in facts.events(Fact):
+        if fact.kind == "loop" and fact.frame.module is facts.module:
+            yield from _in_python(facts, fact)
+
+
+def _past_flags(
+    facts: SourceFacts, loop: Loop, frame: Frame, ends: set[Node]
+) -> Iterator[Crossing]:
+    """Parts that no flag decides about, neither one that is scanned nor one that a turn makes."""
+    inside = ends | flags_inside(loop, frame)
+    told, known = depending(loop.returned, ends), depending(loop.returned, inside)
+    pairs = list(paired_leaves(loop.carry_in, loop.carry_out))
+    carried = [before.node for before, _ in pairs]
+    for before, after in pairs:
+        # What an environment itself carries on past an end is its own business.
+        is_memory = bool(known) and (
+            is_hidden(facts, loop, before.node, frame)
+            or is_remembered(loop, before, after, inside, known)
+        )
+        if not ends and not is_memory:
+            continue
+        flags, gated = (inside, known) if is_memory else (ends, told)
+        path = feedback_path(after.node, before.node, flags, gated)
+        if path is not None and is_memory:
+            # What is called may get flags of its own, of each step in what is one turn here.
+            flags = inside | flags_below(loop, frame)
+            path = feedback_path(after.node, before.node, flags, depending(loop.returned, flags))
+        if path is None or not has_rows_for(before.node, flags, carried):
+            continue
+        if not is_statistic(facts, loop, before.node, frame) and not is_learned(loop, before.node):
+            # A turn that comes to know of an end after a step of the network hands on what to keep.
+            is_handed = not ends and not is_recursion(loop, path)
+            handed = returned_at(facts, loop, after.node) if is_handed else None
+            place = handed or _made_at(path, frame, loop.place)
+            yield Crossing(place, local_name(facts, frame, before, after), loop.place)
+
+
+def _over_masked_errors(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterator[Crossing]:
+    """Recursions over errors that stop at the ends of episodes, with factors that do not."""
+    if not masked_errors(facts, loop):
+        return
+    told = depending(loop.returned, made_of_ends(facts, loop))
+    for before, after in paired_leaves(loop.carry_in, loop.carry_out):
+        path = feedback_path(after.node, before.node, set(), told)
+        if path is not None:
+            name = local_name(facts, frame, before, after)
+            yield Crossing(_made_at(path, frame, loop.place), name, loop.place)
+
+
+def _past_unread_flags(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterator[Crossing]:
+    """Recursions that are handed flags beside what they add up, and leave them aside.
+
+    What stands in a tuple was put there to be used; a record may hold more than a body needs.
+    """
+    if not isinstance(loop.slices, Sequence) or loop.slices.type is not None:
+        return
+    used = behind(loop.returned)
+    scanned = list(paired_leaves(loop.xs, loop.slices))
+    unread = [
+        whole
+        for whole, part in scanned
+        if part.node not in used
+        and any(
+            may_be_episode_boundary(name) or is_called_going_on(name)
+            for name in names_of(facts, whole.node, loop.frame)
+        )
+    ]
+    if not unread:
+        return
+    # A factor that is scanned may well be zero where an episode ends.
+    told = depending(loop.returned, {leaf.node for leaf in leaves(loop.slices)})
+    for before, after in paired_leaves(loop.carry_in, loop.carry_out):
+        # A network takes in what is scanned, and forgets nothing by that.
+        is_memory = is_hidden(facts, loop, before.node, frame)
+        path = feedback_path(after.node, before.node, set(), set() if is_memory else told)
+        if path is None or is_statistic(facts, loop, before.node, frame):
+            continue
+        name = local_name(facts, frame, before, after)
+        yield Crossing(_made_at(path, frame, loop.place), name, loop.place)
+
+
+def _in_python(facts: SourceFacts, fact: Fact) -> Iterator[Crossing]:
+    """Recursions in a loop of Python's over what was recorded, of which it takes flags."""
+    if not any(is_episode_end(name) for name in _written_names(fact.syntax)):
+        return
+    region: Region = fact.data["region"]
+    pairs: list[tuple[str, Data, Data]] = []
+    for name, ends in fact.data["left"].items():
+        before, after = fact.data["carried"][name][0], ends[-1] if ends else None
+        if isinstance(before, Data) and isinstance(after, Data):
+            pairs.append((name, before, after))
+    used = {node for _, _, after in pairs for node in behind(after)}
+    flags = flags_taken(facts, used, region, fact.frame)
+    told = reaching(used, flags) if flags else set[Node]()
+    for name, before, after in pairs if flags and not any(trains(it[2]) for it in pairs) else ():
+        path = feedback_path(after.node, before.node, flags, told)
+        if path is not None and has_rows_for(before.node, flags):
+            yield Crossing(_made_at(path, fact.frame, fact.place), name, fact.place)
+
+
+def _written_names(syntax: ast.AST) -> Iterator[str]:
+    for node in walked(syntax):
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def _made_at(path: list[Node], frame: Frame, loop: Place) -> Place:
+    """Where what is carried is made, also if that is in a function that the body calls."""
+    first = path[0]
+    is_own = first.frame is frame or (first.frame is not None and _knows_of_ends(first.frame))
+    if is_own and first.operation in ("+", "-", "*") and first.place is not None:
+        return first.place
+    made = [it for it in map(partial(position_in, frame), path) if it is not None]
+    return frame.place(made[0]) if made else loop
+
+
+def _knows_of_ends(frame: Frame) -> bool:
+    """Whether a function knows of episodes; else who calls it has to see to their ends."""
+    names = {*frame.environment, *_fields_given(frame)}
+    return any(is_episode_end(it) or is_reward(it) for it in names)
+
+
+def _fields_given(frame: Frame) -> Iterator[str]:
+    for value in frame.given.values():
+        if not isinstance(value, Data):
+            yield from (name for name, _ in named_parts(value))
