@@ -50,6 +50,17 @@ def accumulated_gradients(x, w):
     return loss / 6, grads / 6
 
 
+def learned_online(weights, features, rewards, terminal):
+    def step(carry, inp):
+        weights, trace = carry
+        x, reward, end = inp
+        error = reward + 0.9 * jnp.where(end, 0.0, 1.0) - x @ weights
+        trace = jnp.where(end, 0.0, 0.8 * trace + x)
+        return (weights + 0.1 * error * trace, trace), error
+
+    return lax.scan(step, (weights, jnp.zeros_like(weights)), (features, rewards, terminal))
+
+
 def advantages(rewards, dones, values, last):
     next_values = jnp.concatenate([values[1:], last[None]])
 
@@ -296,6 +307,11 @@ PROGRAMS = [
     (contrastive, (array(8, 16), array(8, 16)), {"a": "batch dim", "b": "batch dim"}),
     (attention, (array(2, 8, 12), PROJECTIONS), {"x": "batch time feat"}),
     (accumulated_gradients, (array(6, 4, 3), array(3, 2)), {"x": "batch time feat"}),
+    (
+        learned_online,
+        (array(3), array(12, 3), array(12), jnp.zeros(12, bool).at[5].set(True)),
+        {"features": "time feat", "rewards": "time", "terminal": "time", "weights": "feat"},
+    ),
     (
         advantages,
         (array(5, 4), array(5, 4), array(5, 4), array(4)),

@@ -29,6 +29,16 @@ def trains(step: Step) -> bool:
     return any(inner.kind == "derivative" for body in step.bodies for inner in body.walk())
 
 
+def is_learned(step: Step, index: int) -> bool:
+    """Whether a leaf of a loop's carry multiplies what is scanned: weights, which go on."""
+    loop: Loop = step.detail
+    slices = set(loop.slices)
+    return any(
+        inner.primitive == "dot_general" and not slices.isdisjoint(inner.inputs)
+        for inner in loop.carry[index].consumers
+    )
+
+
 # Steps that neither change a value's size nor its part in a sum.
 _TRANSPARENT = {"convert_element_type", "copy", "reshape", "squeeze", "broadcast_in_dim"}
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def check(facts: Facts) -> Iterator[Verdict]:
     """Loops that know where episodes end, and let a part of their carry go on."""
     from ...trace.describe import tensor_of
-    from ...trace.recurrence import Feedback, feedback, reached_from, trains
+    from ...trace.recurrence import Feedback, feedback, is_learned, reached_from, trains
 
     for step in facts.steps:
         ends = _episode_ends(facts, step) if step.kind in ("scan", "while") else []
@@ -32,7 +32,7 @@ def check(facts: Facts) -> Iterator[Verdict]:
             told |= reached_from(facts.variation, step, end)
         loop = step.detail
         for index, carry in enumerate(loop.carry):
-            if not _is_state(facts, carry, ends):
+            if not _is_state(facts, carry, ends) or is_learned(step, index):
                 continue
             if feedback(facts.variation, step, index) is not Feedback.RECURRENT:
                 continue
