@@ -120,6 +120,15 @@ WRONG = {
             logits = jnp.tanh(memory)
             return memory, logits  # DF119
         """,
+    "trees in another order than a function beside the call takes them": """
+        def rescaled(updates, distance, energy, eps):
+            energy = jax.tree.map(lambda e, u: e + jnp.sum(u**2), energy, updates)
+
+            def scaled(u, d, energy):
+                return u * d / jnp.sqrt(energy + eps)
+
+            return jax.tree.map(scaled, distance, energy, updates), energy  # DF121
+        """,
 }
 
 RIGHT = {
@@ -207,6 +216,17 @@ RIGHT = {
                 return state, (obs, reward)
 
             return jax.lax.scan(body, start, actions)
+        """,
+    "trees in the order in which a function beside the call takes them": """
+        def rescaled(updates, distance, energy, eps):
+            def scaled(u, d, energy):
+                return u * d / jnp.sqrt(energy + eps)
+
+            def named(path, energy, u):
+                return u / jnp.sqrt(energy + len(path))
+
+            updates = jax.tree.map(scaled, updates, distance, energy)
+            return jax.tree_util.tree_map_with_path(named, energy, updates)
         """,
 }
 

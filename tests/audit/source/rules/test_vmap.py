@@ -384,3 +384,20 @@ def test_squeezed_results_of_one_lane():
     """
     assert found("AX004", program) == [5]
     assert found("AX004", program.replace("jnp.ones((1, 3))", "jnp.ones((4, 3))")) == []
+
+
+def test_a_squeeze_between_two_maps_drops_the_only_lane():
+    program = """
+    def draws(key, low, high, n):
+        keys = jax.random.split(key, n)
+        at = jax.vmap(jax.random.uniform, in_axes=(0, None, None, 0, 0))(
+            keys, (), jnp.float32, low[:, None], high[:, None]
+        )
+        return jax.vmap(lambda x: jnp.sin(x))(at.squeeze())
+
+    def fine(key, low, high, n):
+        keys = jax.random.split(key, n)
+        at = jax.vmap(lambda k, a: jax.random.uniform(k, (1,), minval=a))(keys, low)
+        return jax.vmap(jnp.sin)(at.squeeze(axis=-1)), at.squeeze() + high
+    """
+    assert found("AX004", program) == [6]

@@ -10,6 +10,7 @@ from ...finding import Confidence, Engine, Finding, Place, Severity
 from ...source.axes import names_of
 from ...source.queries.arrays import array_in_words, calls_of
 from ...source.queries.loops.maps import is_called_for_real
+from ...source.queries.nodes import users_of
 from ...source.shapes.names import is_declared, name_of
 from ...source.values import Data
 from ...words import is_batch
@@ -99,6 +100,17 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 engine=Engine.SOURCE,
             )
             continue
+        elif _maps_lanes_again(facts, call, array.node):
+            yield RULE.finding(
+                call.place,
+                current=f"squeeze() of {array_in_words(facts, array)} drops the axis of the map "
+                "that it comes from as well, where there is one lane; another map needs it",
+                expected="the axis of the map stays, also when there is one lane",
+                fix=_FIX,
+                confidence=Confidence.LIKELY,
+                engine=Engine.SOURCE,
+            )
+            continue
         dropped = [
             at
             for at, name in enumerate(names)
@@ -126,6 +138,17 @@ def _drops_lanes(node: Node) -> bool:
         return False
     over = node.inputs[0].varies - node.varies
     return shape[:1] == (1,) and 1 in shape[1:] and any(it.kind == "vmap" for it in over)
+
+
+def _maps_lanes_again(facts: SourceFacts, call: Call, node: Node) -> bool:
+    """Whether the results of a map, of any number of lanes, are squeezed and mapped over again."""
+    if node.operation != "stack" or not node.inputs or not isinstance(call.result, Data):
+        return False
+    over = node.inputs[0].varies - node.varies
+    size = node.shape[0] if isinstance(node.shape, tuple) and node.shape else None
+    if isinstance(size, int) or not any(it.kind == "vmap" for it in over):
+        return False
+    return any(it.operation == "lane" for it in users_of(facts).get(call.result.node, ()))
 
 
 def _may_drop(shape: object) -> bool:

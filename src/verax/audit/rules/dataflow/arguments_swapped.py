@@ -17,11 +17,14 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Calls in which each of two arguments has the name of the other's parameter."""
     for it in swapped_arguments(facts):
         one, other = it.names
+        back = f"`{it.instead}` where `{one}` is" if it.instead else "the other way round"
         yield RULE.finding(
             it.place,
-            current=f"`{one}` is given where `{other}` is expected, and the other way round",
+            current=f"`{one}` is given where `{other}` is expected, and {back}",
             expected="arguments are in the order of the parameters",
-            fix=f"swap `{one}` and `{other}`, or pass them by keyword",
+            fix="put the trees into the order of the parameters"
+            if it.instead
+            else f"swap `{one}` and `{other}`, or pass them by keyword",
             evidence=(Evidence("the parameters are named here", it.taken_at),),
             engine=Engine.SOURCE,
         )
@@ -36,7 +39,8 @@ RULE = Rule(
     confidence=Confidence.LIKELY,
     explanation="""\
 A function or a record takes `log_prob, value`, and is given `value, log_prob`. Where both are
-arrays of one shape, nothing fails: the program goes on with each in the place of the other.
+arrays of one shape, nothing fails: the program goes on with each in the place of the other. The
+same goes for trees, in the order in which a function beside `jax.tree.map` takes their leaves.
 
 Silent where a function is called both ways round, where names say that something is turned round,
 and where keywords do.

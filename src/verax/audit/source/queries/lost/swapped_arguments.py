@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 from ....finding import Place
 from ....words import words_of
 from ...classes import all_fields, has_fields_as_parameters
+from ...events import Fact
 from ...frame import Frame
 from ...parameters import NamedFunction, parameters, positional
 from ...remember import walked
-from ...values import Class
+from ...text import text_of
+from ...values import Class, Function
 from ..loops.bodies import frames_by_call
 from .swapped_results import SIDES, TURNING
 
@@ -26,11 +28,15 @@ _VERSION = re.compile(r"^(new|next|old|prev|updated)_(?=\w)")
 
 @dataclass(frozen=True)
 class SwappedArguments:
-    """A call with two arguments in each other's place; `taken_at` is where they are parameters."""
+    """A call with two arguments in each other's place; `taken_at` is where they are parameters.
+
+    `instead` is what the parameter gets that the first one is named like, if that is no swap.
+    """
 
     place: Place
     names: tuple[str, str]
     taken_at: Place
+    instead: str = ""
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,7 @@ class _Callee:
 
 def swapped_arguments(facts: SourceFacts) -> Iterator[SwappedArguments]:
     """All such calls in functions of the file."""
-    told: set[ast.Call] = set()
+    told: set[ast.AST] = set()
     for function, runs in facts.functions():
         if not TURNING.isdisjoint(words_of(function.name)):
             continue
@@ -53,6 +59,34 @@ def swapped_arguments(facts: SourceFacts) -> Iterator[SwappedArguments]:
                 if found is not None:
                     told.add(call)
                     yield found
+    for fact in facts.events(Fact):
+        if fact.kind == "tree map" and fact.syntax not in told:
+            found = _of_leaves(fact)
+            if found is not None:
+                told.add(fact.syntax)
+                yield found
+
+
+def _of_leaves(fact: Fact) -> SwappedArguments | None:
+    """A tree that is mapped under the name of another parameter than the one that gets its leaves.
+
+    Where the function is written beside the call, its parameter hides that very name.
+    """
+    mapped, call = fact.data["function"], fact.syntax
+    if not isinstance(mapped, Function) or not isinstance(call, ast.Call):
+        return None
+    if mapped.frame is not fact.frame or any(isinstance(it, ast.Starred) for it in call.args):
+        return None
+    names = [it.arg for it in positional(mapped.syntax)]
+    if len(names) != len(call.args) - 1:
+        return None
+    for parameter, tree in zip(names, call.args[1:], strict=False):
+        name = _name(tree) if isinstance(tree, ast.Name) else ""
+        if len(name) > 2 and name in names and name != parameter:
+            place, taken_at = fact.frame.place(tree), fact.frame.place(mapped.syntax)
+            instead = text_of(call.args[names.index(name) + 1])
+            return SwappedArguments(place, (name, parameter), taken_at, instead)
+    return None
 
 
 def _may_be_swapped(call: ast.Call) -> bool:
