@@ -305,6 +305,18 @@ FINE = {
             careful = jax.random.categorical(key, 10.0 * logits)
             return jax.lax.select(is_evaluation, careful, explored)
         """,
+    "one key for examples that only tell shapes": """
+        def make(env, buffer, network):
+            @jax.jit
+            def train(key, params):
+                stand_in = jax.random.key(0)
+                _, example = env.reset(stand_in, params)
+                seen, _, reward, done, _ = env.step(stand_in, example, 0, params)
+                memory = buffer.init({"seen": seen, "reward": reward, "done": done})
+                return network.init(key, jnp.zeros_like(seen)), memory
+
+            return train
+        """,
 }
 
 

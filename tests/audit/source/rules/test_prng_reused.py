@@ -346,6 +346,15 @@ REUSED = {
         """,
         3,
     ),
+    "one constant key for what is stepped and kept": (
+        """
+        def start(env, params):
+            key = jax.random.key(0)
+            _, state = env.reset(key, params)
+            return env.step(key, state, 0, params)
+        """,
+        4,
+    ),
 }
 
 

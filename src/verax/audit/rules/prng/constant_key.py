@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Place, Severity
 from ...source.events import KeyUse
+from ...source.queries.keys.placeholders import is_for_shapes
 from ...source.queries.keys.reuse import (
     constant_in,
     in_defaults,
@@ -53,7 +54,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Report constant keys inside of compiled functions and loops, and in defaults."""
     seen: set[Node] = set()
     for use in facts.events(KeyUse):
-        if is_abstract(use.region):
+        if is_abstract(use.region) or is_for_shapes(facts, use):
             continue
         for root in made_from(use.key.node):
             if root in seen or root.place is None or root.operation != "jax.random.key":

@@ -14,6 +14,7 @@ from ...source.queries.handing import (
     handed_in_at,
     is_key,
 )
+from ...source.queries.keys.placeholders import is_for_shapes
 from ...source.queries.keys.reordering import moves_along
 from ...source.queries.keys.reuse import (
     excluded,
@@ -140,7 +141,9 @@ def _reuses(facts: SourceFacts) -> Iterator[Finding]:
             if use.by == "jax.random.split":
                 told[use.key.node] = number
             again = [told[it] for it in parents(use.key.node) if it in told]
-            if not any(when.get(before, number) < it for it in again):
+            if any(when.get(before, number) < it for it in again):
+                continue
+            if not is_for_shapes(facts, before) and not is_for_shapes(facts, use):
                 yield _used_again(facts, before, use)
     for place, name, use in handed_on_used(facts):
         spare = spare_beside(use.key.node)
