@@ -53,12 +53,17 @@ def named_arguments(names: list[str], given: list[Value], axes: Mapping) -> list
         dims = _sizes(node, len(words))
         node.shape = tuple(
             # A name for two sizes (all steps, and one more) is two names.
-            named(word, "", "" if dim is None or len(sizes[word]) == 1 else dim)
+            named(word, "", _only(sizes[word]) if dim is None else dim)
             if word not in ("", "_")
             else dim
             for word, dim in zip(words, dims, strict=True)
         )
     return args if pairs else None
+
+
+def _only(sizes: set[Dim]) -> Dim | str:
+    """The size that all axes of a name have whose size is known."""
+    return next(iter(sizes)) if len(sizes) == 1 else ""
 
 
 def _copy(leaf: Data) -> Data:
@@ -185,5 +190,8 @@ def declare(node: Node, words: list[str]) -> Shape:
         for dim, name in zip(before[rest:], wanted, strict=True):
             differ(dim, name)  # notes names that contradict each other
         own = zip(before[rest:], wanted, strict=True)
-        return (*before[:rest], *(dim if name is None else name for dim, name in own))
+        return (
+            *before[:rest],
+            *(dim if name is None or name_of(dim) == name_of(name) else name for dim, name in own),
+        )
     return Partial((), tuple(wanted)) if is_open else tuple(wanted)

@@ -1,6 +1,6 @@
 """What axes are said to be: by annotations, `verax.axes`, einops and examples."""
 
-from .reading import found
+from .reading import found, found_of
 
 EXAMPLE = """
 AXES = {"x": "batch time feat", "mask": "batch time"}
@@ -369,3 +369,18 @@ def test_a_roll_along_features_and_one_of_the_batch():
     assert found("AX006", program.replace("axis=-1", "axis=0")) == []
     assert found("AX006", program.replace("axis=-1", "axis=1")) == []
     assert found("AX006", program.replace("x, 1,", "x, 4,")) == []
+
+
+def test_one_of_named_components_broadcasts():
+    program = """
+        AXES = {"x": "mass coord"}
+
+        def entry(x):
+            below = x[:, 2:] < 0.0
+            return jnp.where(below, -x, x)
+
+        def inputs():
+            return (jnp.ones((8, 3)),)
+    """
+    assert found_of("axis", program) == []
+    assert found_of("axis", program.replace("x[:, 2:]", "x[:, 1:]")) == [("AX201", 5)]

@@ -466,6 +466,39 @@ PROGRAMS = {
                 frames = jnp.where(over, jnp.repeat(new_frame[..., None], 4, -1), frames)
                 return Seen(game, frames)
         """,
+    "a recursion that counts the steps": """
+        class Rollout(NamedTuple):
+            reward: jax.Array
+            value: jax.Array
+
+        def from_the_end(rollout, last):
+            count = rollout.reward.shape[1]
+
+            def back(carry, i):
+                following, excess = carry
+                now = jax.tree.map(lambda leaf: leaf[:, count - 1 - i], rollout)
+                excess = now.reward + 0.9 * following - now.value + 0.8 * excess
+                return (now.value, excess), excess
+
+            return lax.scan(back, (last, jnp.zeros_like(last)), jnp.arange(count))[1]
+
+        def from_the_start(rollout, last):
+            count = rollout.reward.shape[1]
+
+            def back(carry, i):
+                following, excess = carry
+                now = jax.tree.map(lambda leaf: leaf[:, i], rollout)
+                excess = now.reward + 0.9 * following - now.value + 0.8 * excess
+                return (now.value, excess), excess
+
+            return lax.scan(back, (last, jnp.zeros_like(last)), jnp.arange(count))[1]  # EN003
+
+        def main(reward, value, last):
+            return from_the_end(Rollout(reward, value), last)
+
+        def other(reward, value, last):
+            return from_the_start(Rollout(reward, value), last)
+        """,
     "sums of powers of a discount": """
         def of_what_was(gains):
             powers = 0.97 ** jnp.arange(gains.shape[0])

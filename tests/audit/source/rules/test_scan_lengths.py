@@ -110,3 +110,41 @@ def test_layers_beside_their_inputs_are_no_rows():
         jax.jit(skip)([jnp.ones((4, 4))] * 20, [jnp.ones(4)] * 20, jnp.ones(4))
     """
     assert found("SC302", layers) == []
+
+
+def test_the_length_is_followed_into_the_function_that_takes_it():
+    counted = FLY.replace("drones = path.shape[0]", "drones = count(path)")
+    helper = counted + "\n    def count(path):\n        return path.shape[0]\n"
+    assert found("SC004", helper) == [23]
+    assert found("SC004", helper.replace("return path.shape[0]", "return path.shape[1]")) == []
+
+
+FOLD = """
+    def run(cell, start, xs):
+        return functools.reduce(lambda h, x: jnp.tanh(cell * h + x), xs, start)
+
+    jax.jit(run)(0.5, jnp.zeros(3), jnp.ones((40, 3)))
+"""
+
+
+def test_what_reduce_goes_through_is_unrolled():
+    assert found("SC302", FOLD) == [2]
+    assert found("SC302", FOLD.replace("jnp.ones((40, 3))", "[jnp.ones(3)] * 40")) == []
+    assert found("SC302", FOLD.replace("jax.jit(run)", "run")) == []
+
+
+LIST = """
+    @jax.jit
+    def unroll(state, actions):
+        states = [state]
+        for action in actions:
+            states.append(0.9 * states[-1] + action)
+        return jnp.stack(states)
+
+    unroll(jnp.zeros(2), jnp.ones((30, 2)))
+"""
+
+
+def test_a_list_hands_on_its_last_element():
+    assert found("SC302", LIST) == [4]
+    assert found("SC302", LIST.replace("0.9 * states[-1]", "0.9 * state")) == []

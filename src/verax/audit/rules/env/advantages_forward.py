@@ -181,6 +181,8 @@ def _estimates(facts: SourceFacts, loop: Loop) -> bool:
         return False
     slices = [leaf.node for leaf in leaves(loop.slices)] if loop.slices is not None else []
     used = [it for it in behind(loop.returned) if it.operation in ("field", "item")]
+    if any(map(_counts_back, used)):
+        return False
     names = {name for node in nodes for name in names_of(facts, node, loop.frame)}
     names |= {name for node in (*slices, *used) for name in names_of(facts, node, frame)}
     return any(map(is_reward, names)) and any(map(is_value_estimate, names))
@@ -194,6 +196,14 @@ def _turns_round(node: Node) -> bool:
     if node.operation != "item" or not isinstance(syntax, ast.Subscript):
         return False
     return any(isinstance(it, ast.Slice) and it.step for it in ast.walk(syntax.slice))
+
+
+def _counts_back(node: Node) -> bool:
+    """Whether an element is taken at a position that is counted from the end: `x[n - 1 - i]`."""
+    return any(
+        it.operation == "-" and len(it.operands) == 2 and isinstance(it.operands[1], Data)
+        for it in node.inputs[1:]
+    )
 
 
 def _feeds_back_discounted(after: Node, before: Node) -> bool:

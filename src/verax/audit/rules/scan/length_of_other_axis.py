@@ -86,7 +86,7 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
                 continue  # `a[i, j]` of a square matrix: it has one size.
             name = facts.name_of(access.array)
             yield RULE.finding(
-                bound.length_at,
+                bound.length_at(facts),
                 current=f"the loop runs {shown_shape((bound.limit,)).strip('(),')} times, the size "
                 f"of axis {other} of {name}, and its counter indexes axis {axis} of it",
                 expected=f"the loop runs once for each element of axis {axis}",

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Severity
-from ...source.events import Fact
+from ...source.events import Fact, Mutation
 from ...source.queries.loops.bodies import behind, shown_shape
+from ...source.remember import walked
 from ...source.shapes import Size
 from ...source.shaping import length_of
+from ...source.text import text_of
 from ...source.values import Data, Sequence, leaves
 from ...words import is_sequence
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
+    from ...source.frame import Region
     from ...source.values import Value
     from ...trace.facts import Facts
 
@@ -49,10 +53,12 @@ _SHORTEST = 16
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Loops of Python's in traced code that hand something on from turn to turn."""
     for fact in facts.events(Fact):
-        if fact.kind != "loop" or not fact.data["region"].is_staged:
+        region: Region | None = fact.data.get("region", fact.frame.region)
+        if fact.kind not in ("loop", "folded") or region is None or not region.is_staged:
             continue
         turns = _turns(fact)
         carried = [name for name, (old, new) in fact.data["carried"].items() if _chains(old, new)]
+        carried += _lists(facts, fact) if turns is not None and not carried else []
         if turns is None or not carried:
             continue
         yield RULE.finding(
@@ -70,8 +76,6 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
 
 def _turns(fact: Fact) -> str | None:
     """How many turns a loop over numbers or over an array has, if they are many."""
-    import ast
-
     iterated: Value | None = fact.data["iterated"]
     is_range = isinstance(iterated, Sequence) and iterated.kind == "range"
     if iterated is None or not (is_range or _goes_through_arrays(iterated)):
@@ -84,6 +88,29 @@ def _turns(fact: Fact) -> str | None:
     if isinstance(length, Size) and isinstance(target, ast.Name) and is_sequence(target.id):
         return shown_shape((length,)).strip("(),")
     return None
+
+
+def _lists(facts: SourceFacts, fact: Fact) -> list[str]:
+    """Lists to which each turn adds what it makes from what the turn before has added."""
+    inside = list(walked(fact.syntax)) if isinstance(fact.syntax, ast.For) else []
+    read = {
+        text_of(it.value)
+        for it in inside
+        if isinstance(it, ast.Subscript)
+        and isinstance(it.ctx, ast.Load)
+        and text_of(it.slice) == "-1"
+    }
+    found: list[str] = []
+    for change in facts.events(Mutation) if read else ():
+        call = change.syntax
+        if change.frame is not fact.frame or change.how != "append" or call not in inside:
+            continue
+        function = call.func if isinstance(call, ast.Call) else None
+        name = text_of(function.value) if isinstance(function, ast.Attribute) else ""
+        is_traced = change.value is not None and any(it.traced for it in leaves(change.value))
+        if name in read and is_traced:
+            found.append(name)
+    return found
 
 
 def _goes_through_arrays(iterated: Value) -> bool:

@@ -38,12 +38,13 @@ def _reduce(
     if len(args) < 2:
         return machine.opaque(name, site, (*args, *keywords.values()))
     element = parts.element(machine, site, args[1])
-    if len(args) > 2:
-        return machine.call(site, args[0], [args[2], element], {})
-    start = parts.another(site, element)
+    start = args[2] if len(args) > 2 else parts.another(site, element)
     result = machine.call(site, args[0], [start, element], {})
-    data = {"start": start, "leaf": element, "result": result}
-    machine.note(Fact(site.syntax, site.frame, "reduced", data))
+    folded = {"iterated": args[1], "carried": {"it": (start, result)}}
+    machine.note(Fact(site.syntax, site.frame, "folded", folded))
+    if len(args) == 2:
+        data = {"start": start, "leaf": element, "result": result}
+        machine.note(Fact(site.syntax, site.frame, "reduced", data))
     return result
 
 

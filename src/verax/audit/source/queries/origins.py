@@ -7,38 +7,54 @@ from typing import TYPE_CHECKING
 
 from ..frame import Frame
 from ..parameters import parameters
+from .loops.bodies import frames_by_call
 
 if TYPE_CHECKING:
     from ...finding import Place
+    from ..facts import SourceFacts
 
 # How many names are followed: `n = size`, `size = x.shape[0]`, parameters on the way.
 _STEPS = 8
 
 
-def written_at(frame: Frame, expression: ast.expr) -> Place:
+def written_at(facts: SourceFacts, frame: Frame, expression: ast.expr) -> Place:
     """Where an expression, or what the name that it is was last assigned, is written.
 
-    A parameter is followed to the call that gave it. Where several names are given to the parts of
-    one thing (`batch, time = x.shape`), who takes one of them chose it.
+    A parameter is followed to the call that gave it, and a call to what the function returns. Where
+    several names are given to the parts of one thing (`batch, time = x.shape`), who takes one of
+    them chose it.
     """
     for _ in range(_STEPS):
-        if not isinstance(expression, ast.Name):
+        behind: tuple[Frame, ast.expr] | None = None
+        if isinstance(expression, ast.Call):
+            behind = _returned(facts, frame, expression)
+        elif isinstance(expression, ast.Name):
+            behind = _named(frame, expression.id)
+        if behind is None:
             break
-        scope = _scope_of(frame, expression.id)
-        statement = _assignment(scope, expression.id) if scope is not None else None
-        if scope is not None and statement is not None:
-            value = getattr(statement, "value", None)
-            if _takes_apart(statement):
-                break
-            if not isinstance(value, ast.Name):
-                return scope.place(statement)
-            frame, expression = scope, value
-            continue
-        given = _argument(scope, expression.id) if scope is not None else None
-        if given is None:
-            break
-        frame, expression = given
+        frame, expression = behind
     return frame.place(expression)
+
+
+def _named(frame: Frame, name: str) -> tuple[Frame, ast.expr] | None:
+    """What a name was given, and the frame in which that is written."""
+    scope = _scope_of(frame, name)
+    statement = _assignment(scope, name) if scope is not None else None
+    if scope is None or statement is None:
+        return None if scope is None else _argument(scope, name)
+    value = getattr(statement, "value", None)
+    if not isinstance(value, ast.expr) or _takes_apart(statement):
+        return None
+    return scope, value
+
+
+def _returned(facts: SourceFacts, frame: Frame, call: ast.Call) -> tuple[Frame, ast.expr] | None:
+    """What a function of the file returns to a call, if there is only one way out of it."""
+    for run in frames_by_call(facts).get(call, ()):
+        if run.caller is frame and run.module is frame.module and len(run.returns) == 1:
+            value = getattr(run.returns[0][0], "value", None)
+            return (run, value) if isinstance(value, ast.expr) else None
+    return None
 
 
 def _scope_of(frame: Frame, name: str) -> Frame | None:

@@ -31,4 +31,4 @@ def _size(size: Any) -> int | str:
 
 def readable(text: str) -> str:
     """A symbol without what makes it unique: `batch#140…` is `batch`."""
-    return re.sub(r"#\d+(\.\d+)?", "", text)
+    return re.sub(r"#[~\d.]*", "", text)

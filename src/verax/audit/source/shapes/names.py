@@ -15,7 +15,8 @@ class Named(str):
 
     Its text is the name and, behind a `#` each, where the name holds and of what it is a size.
     Names of one place mean different axes if they are different; those of two places nobody can
-    compare. Axes of one name are equally long if they are of the same.
+    compare. Axes of one name are equally long if they are of the same, which is a number for what
+    the program's own example is called with.
     """
 
     @property
@@ -27,6 +28,12 @@ class Named(str):
     def scope(self) -> str:
         """Where it holds."""
         return self.split("#")[1]
+
+    @property
+    def number(self) -> int | None:
+        """How long it is in the program's own example."""
+        _, scope, of = self.split("#")
+        return int(of) if not scope and of.isdigit() else None
 
 
 def named(name: str, scope: object = "", of: object = "") -> Size:

@@ -86,7 +86,24 @@ def normal(terms: dict[Monomial, int]) -> Dim:
     if len(kept) > _MOST_TERMS:
         return None
     kept.sort()
-    return Size(tuple(kept))
+    size = Size(tuple(kept))
+    # One is not a size as others are: it broadcasts.
+    return 1 if len(kept) > 1 and number_of(size) == 1 else size
+
+
+def number_of(dim: Dim) -> int | None:
+    """How much a size is in the program's own example, if all its symbols have a number there."""
+    if not isinstance(dim, Size):
+        return dim
+    total = 0
+    for monomial, factor in dim.terms:
+        for name in monomial:
+            number: int | None = getattr(name, "number", None)
+            if number is None:
+                return None
+            factor *= number
+        total += factor
+    return total
 
 
 def as_factor(dim: Dim) -> str:

@@ -138,7 +138,7 @@ def is_within(event: Event, region: Region) -> bool:
 
 def shown_shape(shape: Shape) -> str:
     """A shape for a reader: names of symbols without what keeps them apart."""
-    return re.sub(r"#[~\d.]+", "", show_shape(shape)).replace("'", "")
+    return re.sub(r"#[~\d.]*", "", show_shape(shape)).replace("'", "")
 
 
 def behind(value: Value | None) -> set[Node]:

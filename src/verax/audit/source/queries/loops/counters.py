@@ -31,10 +31,9 @@ class Bound:
     place: Place
     length: tuple[Frame, ast.expr] | None = None
 
-    @property
-    def length_at(self) -> Place:
+    def length_at(self, facts: SourceFacts) -> Place:
         """Where the program says how often the loop turns."""
-        return self.place if self.length is None else written_at(*self.length)
+        return self.place if self.length is None else written_at(facts, *self.length)
 
 
 @remembered
