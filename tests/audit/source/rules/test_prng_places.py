@@ -478,6 +478,24 @@ PROGRAMS = {
         def f(key, rate):
             return sample(key, rate)
     """,
+    "a used key that is handed through methods, which are compiled": """
+    class Env:
+        def __init__(self, states):
+            self.states = states
+
+        @functools.partial(jax.jit, static_argnums=0)
+        def noise(self, key):
+            _, key = jax.random.split(key)
+            return jax.random.normal(key, (3,))
+
+        @functools.partial(jax.jit, static_argnums=0)
+        def start(self, state, key):
+            return state + self.noise(key)
+
+        def reset(self, key):
+            index = jax.random.randint(key, (), 0, 10)
+            return self.start(self.states[index], key)  # RK001
+    """,
     "a key that is returned as it was before a loop has used it": """
         def train(params, batches, key):
             def one(i, carry):

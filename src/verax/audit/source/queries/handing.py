@@ -39,6 +39,8 @@ def handed_in_at(
     while True:
         taker = _taker(chain[at][0], is_it)
         after = next((i + 1 for i, (frame, _) in enumerate(chain) if frame is taker), len(chain))
+        if chain[at][0].function is None:
+            after = at + 1  # A transformation hands on what it is given.
         if after > last:
             frame, syntax = chain[at]
             return frame.place(syntax)
