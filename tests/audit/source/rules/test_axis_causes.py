@@ -110,3 +110,41 @@ def test_axes_that_are_reduced_and_mapped_as_they_should():
         return (per_draw(costs) - columns * tolls) + rows.sum(axis=1) @ costs
     """
     assert found("AX001", dedent(program) + ROLLOUT) == []
+
+
+def test_an_index_in_a_helper_takes_the_wrong_axis():
+    program = """
+    def latest(costs):
+        return costs[:, -1]
+
+    def entry(costs, prices, tolls):
+        now = jnp.log1p(latest(costs))
+        again = 2.0 * now
+        return again @ tolls
+    """
+    assert found("AX001", dedent(program) + ROLLOUT) == [2, 7]
+
+
+def test_maps_inside_of_maps_in_a_helper():
+    program = """
+    def table(score, rows, columns):
+        along = jax.vmap(score, in_axes=(0, None))
+        return jax.vmap(along, in_axes=(None, 0))(rows, columns)
+
+    def entry(costs, prices, tolls):
+        pairs = table(jnp.multiply, prices, tolls)
+        return pairs @ tolls
+    """
+    assert found("AX001", dedent(program) + ROLLOUT) == [2, 7]
+
+
+def test_a_loop_of_python_over_the_wrong_axis():
+    program = """
+    def entry(costs, prices, tolls):
+        level = jnp.zeros_like(prices)
+        for paid in costs:
+            level = 0.9 * level
+            level = level + paid
+        return level
+    """
+    assert found("AX001", dedent(program) + ROLLOUT) == [3, 5]

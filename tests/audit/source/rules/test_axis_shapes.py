@@ -284,6 +284,10 @@ def test_moving_averages_are_renewed_by_statistics_of_their_own_axes():
         var = x.var(axis=0)
         return norm._replace(var=decay * norm.var + (1.0 - decay) * var)
 
+    def merged(norm, x, count, total):
+        delta = x.mean(axis=1) - norm.mean
+        return norm._replace(mean=norm.mean + delta * count / total)
+
     def right(norm, x):
         mean = x.mean(axis=(0, 1))
         kept = x.var(axis=(0, 1), keepdims=True)
@@ -294,6 +298,7 @@ def test_moving_averages_are_renewed_by_statistics_of_their_own_axes():
 
     x, norm = jnp.ones((8, 4, 3)), Norm(jnp.zeros(3), jnp.ones(3))
     renewed = all_as_one(norm, x), one_an_env(norm, x, jnp.float32(0.9)), right(norm, x)
+    more = merged(norm, x, 32, jnp.float32(50.0))
     images = duller(jnp.ones((2, 5, 5)))
     """
-    assert found("AX020", program) == [6, 10]
+    assert found("AX020", program) == [6, 10, 14]

@@ -276,3 +276,50 @@ def test_an_associative_scan_from_one_env_to_the_next():
         return wrong, right, both
     """
     assert found("AX006", program) == [4]
+
+
+def test_loops_of_python_that_hand_a_state_from_env_to_env():
+    program = """
+    from jaxtyping import Array, Float
+
+    def smoothed(gains: Float[Array, "env time"]):
+        level = jnp.zeros(gains.shape[1])
+        rows = []
+        for i in range(gains.shape[0]):
+            level = 0.9 * level + gains[i]
+            rows.append(level)
+        return jnp.stack(rows)
+
+    def walked(gains: Float[Array, "env time"]):
+        level = jnp.zeros(gains.shape[1])
+        for row in gains:
+            level = jnp.tanh(level * row)
+        return level
+
+    def right(gains: Float[Array, "env time"]):
+        level = jnp.zeros(gains.shape[0])
+        for t in reversed(range(gains.shape[1])):
+            level = 0.9 * level + gains[:, t]
+        return level
+    """
+    assert found("AX005", program) == [6, 13]
+
+
+def test_what_is_only_summed_over_the_batch():
+    program = """
+    from jaxtyping import Array, Float
+
+    def totals(gains: Float[Array, "env time"]):
+        start = jnp.zeros(gains.shape[1])
+        total, _ = lax.scan(lambda acc, row: (acc + row, None), start, gains)
+        best, _ = lax.scan(lambda acc, row: (jnp.maximum(acc, row), None), start, gains)
+        squares = start
+        for row in gains:
+            squares = squares + row**2
+        return total, best, squares
+
+    def filtered(gains: Float[Array, "env time"]):
+        start = jnp.zeros(gains.shape[1])
+        return lax.scan(lambda acc, row: (0.9 * acc + row, None), start, gains)
+    """
+    assert found("AX005", program) == [14]

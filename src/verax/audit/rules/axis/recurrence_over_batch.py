@@ -10,13 +10,15 @@ from ...source.axes import names_of
 from ...source.events import Fact, Loop
 from ...source.queries.arrays import array_in_words
 from ...source.queries.loops.bodies import paired_leaves
+from ...source.queries.loops.collected import is_collected
 from ...source.queries.nodes import stacked_over
-from ...source.values import Constant, leaves
+from ...source.values import Constant, Data, leaves
 from ...words import is_batch, is_sequence
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
+    from ...source.frame import Region
     from ...source.graph import Node
     from ...trace.facts import Facts
     from ...trace.program import Step
@@ -95,6 +97,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             break
         else:
             yield from _backwards_over_lanes(facts, loop)
+    yield from _loops_of_python(facts)
 
 
 def _backwards_over_lanes(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
@@ -130,12 +133,14 @@ def _is_lanes_of_turns(node: Node) -> bool:
 
 def _carries(facts: SourceFacts, loop: Loop, time: str) -> bool:
     """Whether a state with an axis of time is computed from the one before."""
-    before = {leaf.node for leaf in leaves(loop.carry_in)} if loop.carry_in is not None else set()
-    if any(time in names_of(node.shape) for node in before):
-        return True
-    for leaf in leaves(loop.carry_out) if loop.carry_out is not None else ():
-        made = leaf.node
-        if time in names_of(made.shape) and any(made.depends_on(node) for node in before):
+    pairs = [
+        (before.node, after.node)
+        for before, after in paired_leaves(loop.carry_in, loop.carry_out)
+        if not is_collected(before.node, after.node)
+    ]
+    for before, after in pairs:
+        is_recurrent = after.depends_on(before)
+        if is_recurrent and time in (*names_of(before.shape), *names_of(after.shape)):
             return True
     # Time meets another axis of what is made from the state.
     for fact in facts.events(Fact):
@@ -143,8 +148,45 @@ def _carries(facts: SourceFacts, loop: Loop, time: str) -> bool:
             region = fact.frame.region
             made = fact.data["result"].node
             if region is not None and loop.region in region.chain():
-                return any(made.depends_on(node) for node in before)
+                return any(made.depends_on(before) for before, _ in pairs)
     return False
+
+
+def _loops_of_python(facts: SourceFacts) -> Iterator[Finding]:
+    """The same in loops of Python's, over an array or its indices."""
+    for fact in facts.events(Fact):
+        for before, after in fact.data["carried"].values() if fact.kind == "loop" else ():
+            for start, end in paired_leaves(before, after):
+                share = _share_of_lanes(fact.data["region"], start.node, end.node)
+                if share is None:
+                    continue
+                over, *rest = names_of(share.inputs[0].shape)
+                time = next(filter(is_sequence, rest))
+                yield RULE.finding(
+                    fact.place,
+                    current=f"the loop runs over {over}, the leading axis of "
+                    f"{array_in_words(facts, Data(share.inputs[0]))}, and hands "
+                    f"`{facts.name_of(Data(end.node))}` from one element of {over} to the next",
+                    expected=f"the loop runs over {time}, and every element of {over} has a state "
+                    "of its own",
+                    fix=_FIX.format(time=time, over=over),
+                    engine=Engine.SOURCE,
+                )
+
+
+def _share_of_lanes(region: Region, before: Node, after: Node) -> Node | None:
+    """What a turn takes of an array of independent sequences, to make a state of the last one."""
+    time = next(filter(is_sequence, names_of(after.shape)), None)
+    if time is None or is_collected(before, after) or not after.depends_on(before):
+        return None
+    for node in after.ancestors():
+        if node.operation not in ("element", "item") or not node.inputs:
+            continue
+        over, *rest = names_of(node.inputs[0].shape) or ("",)
+        by_turn = node.operation == "element" or any(region in it.varies for it in node.inputs[1:])
+        if by_turn and is_batch(over) and time in rest and names_of(node.shape) == tuple(rest):
+            return node
+    return None
 
 
 RULE = Rule(
@@ -161,7 +203,8 @@ as if it were the batch. When both have the same size, or the initial state is m
 shape, nothing fails.
 
 Reported when the scanned axis is declared as one of independent elements (batch, env, agent…) and
-a part of the carry that is fed back has an axis of time. Sums over a batch are not reported.""",
+a part of the carry that is fed back has an axis of time, also in a loop of Python's. Sums over a
+batch are not reported.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Severity
 from ...source.events import Fact, Mutation
-from ...source.queries.loops.bodies import behind, shown_shape
+from ...source.queries.arrays import shape_in_words
+from ...source.queries.loops.bodies import behind
 from ...source.remember import walked
 from ...source.shapes import Size
 from ...source.shaping import length_of
@@ -86,7 +87,7 @@ def _turns(fact: Fact) -> str | None:
     # Of an unknown size, only the name of the counter tells that it is a long one.
     target = getattr(fact.syntax, "target", None)
     if isinstance(length, Size) and isinstance(target, ast.Name) and is_sequence(target.id):
-        return shown_shape((length,)).strip("(),")
+        return shape_in_words((length,)).strip("(),")
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from .. import parts
@@ -32,8 +33,7 @@ def _range(
 ) -> Value:
     for value in args:
         machine.convert(site, "range", value)
-    counter = machine.opaque("counter", site, args, traced=False)
-    counter.is_array = True
+    counter = _counter(machine, site, args)
     bounds = [it.value for it in args if isinstance(it, Constant)]
     length = None
     if len(bounds) == len(args) == 1:
@@ -48,6 +48,14 @@ def _range(
         turns: list[Value] = [Constant(it) for it in range(*bounds)]
         return Sequence("range", turns, length=length)
     return Sequence("range", None, counter, length=length)
+
+
+def _counter(machine: Interpreter, site: Site, args: Iterable[Value]) -> Data:
+    """A number of Python's that counts the turns of a loop."""
+    counter = machine.opaque("counter", site, args, traced=False)
+    counter.is_array = True
+    counter.node.shape, counter.node.dtype = (), "int32*"
+    return counter
 
 
 @handles("builtins.enumerate")
@@ -65,8 +73,7 @@ def _enumerate(
     ):
         pairs = enumerate(items)
         return Sequence("enumerate", [machine.tuple_of(Constant(at), it) for at, it in pairs])
-    counter = machine.opaque("counter", site, (), traced=False)
-    counter.is_array = True
+    counter = _counter(machine, site, ())
     length = length_of(iterated)
     if len(args) == 1 and not keywords:
         counter.limit = length

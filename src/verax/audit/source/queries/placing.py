@@ -16,8 +16,10 @@ from .indices import index_parts, is_new_axis
 from .nodes import is_flag, stacked_over
 
 _REDUCTIONS = frozenset(
-    "mean var std sum prod max min median any all argmax argmin logsumexp nanmean nansum".split()
+    "mean var std sum prod max min median any all argmax argmin logsumexp norm nanmean nansum "
+    "average quantile percentile".split()
 )
+_TAKING = _REDUCTIONS | {"item"}
 _MOVES = frozenset("T mT transpose swapaxes moveaxis rollaxis rearrange".split())
 _CONTRACTIONS = frozenset("contraction dot matmul einsum tensordot vdot inner dot_general".split())
 _RESHAPES = frozenset(("reshape", "expand_dims"))
@@ -31,6 +33,12 @@ class _Move:
     node: Node
     place: Place
     entered: bool = False
+
+    @property
+    def weight(self) -> int:
+        """How much it is to blame: what maps more than what takes an axis, and that than a move."""
+        name = self.node.operation.rpartition(".")[2]
+        return 2 if name == "stack" else 1 if name in _TAKING else 0
 
 
 def placed_at(clash: Fact) -> Place | None:
@@ -50,7 +58,7 @@ def placed_at(clash: Fact) -> Place | None:
     if len(entered) == 1:
         return entered.pop()
     meeting = clash.place
-    found: dict[Place, None] = {}
+    found: list[_Move] = []
     for move, own, beside in zip(moves, (first, second), (second, first), strict=True):
         if move is None:
             continue
@@ -59,12 +67,13 @@ def placed_at(clash: Fact) -> Place | None:
         # What has too few axes is aligned where they meet, unless it is a statistic of the other.
         is_statistic = beside in move.node.inputs and not is_flag(own)
         if is_statistic or not _is_repeated(clash, own, beside):
-            found[move.place] = None
+            found.append(move)
     if len(found) > 1:
-        found = {it: None for it in found if it.function != meeting.function}
-    if len(found) > 1:
+        most, here = max(move.weight for move in found), meeting.function
+        found = [it for it in found if it.weight == most and it.place.function != here]
+    if len({move.place.function for move in found}) > 1:
         return _nested_at(arrays, one, other)
-    return next(iter(found), None)
+    return found[0].place if found else None
 
 
 def _nested_at(arrays: list[Node], one: str, other: str) -> Place | None:
@@ -108,14 +117,14 @@ def _move(node: Node, name: str, other: str) -> _Move | None:
         return None
     operation = node.operation.rpartition(".")[2]
     took = other in names_of(source.shape) and other not in names_of(node.shape)
-    if operation in ("lane", "slice"):
+    if operation in ("lane", "slice", "element"):
         return _Move(node, _entered_at(node, source) or node.place, entered=True) if took else None
     if operation == "stack":
         place = _mapped_at(node, name)
         return _Move(node, place) if place is not None else None
     is_move = operation in _MOVES or _gives_another_rank(node, source, operation)
     # One element of an axis is left by what takes it: `x[:, -1]`.
-    took = took and (operation in _REDUCTIONS or len(node.inputs) == 1)
+    took = took and (operation in _TAKING or len(node.inputs) == 1)
     return _Move(node, node.place) if is_move or took else None
 
 

@@ -24,6 +24,11 @@ class _Move:
     entered: bool = False
     repeated: bool = False
 
+    @property
+    def weight(self) -> int:
+        """How much it is to blame: what maps more than what takes an axis, and that than a move."""
+        return 2 if self.step.kind == "map" else 1 if _takes(self.step) else 0
+
 
 def placed_by(analysis: AxisAnalysis, clash: Clash) -> Step | None:
     """The step by which one of two axes came to where it meets the other; `None` if unclear.
@@ -43,7 +48,7 @@ def placed_by(analysis: AxisAnalysis, clash: Clash) -> Step | None:
     entered = {move.step for move in moves if move is not None and move.entered}
     if len(entered) == 1:
         return entered.pop()
-    found: dict[Step, None] = {}
+    found: list[_Move] = []
     for move, (own, _, beside) in zip(moves, ways, strict=True):
         if move is None or move.step.place is None:
             continue
@@ -52,11 +57,16 @@ def placed_by(analysis: AxisAnalysis, clash: Clash) -> Step | None:
             return None
         # What has too few axes is aligned where they meet, unless it is a statistic of the other.
         if not move.repeated or (not is_mask and _is_made_from(analysis, move.step, beside)):
-            found[move.step] = None
+            found.append(move)
     if len(found) > 1:
+        most = max(move.weight for move in found)
         here = meeting.place.function
-        found = {it: None for it in found if it.place is not None and it.place.function != here}
-    return next(iter(found)) if len(found) == 1 else None
+        found = [it for it in found if it.weight == most and _function(it.step) != here]
+    return found[0].step if len({_function(move.step) for move in found}) == 1 else None
+
+
+def _function(step: Step) -> str | None:
+    return step.place.function if step.place is not None else None
 
 
 def _is_made_from(analysis: AxisAnalysis, step: Step, other: Dimension) -> bool:
@@ -100,7 +110,12 @@ def _moves(
     if step.primitive in _MOVES:
         return not _is_implied(step)
     taken = set(analysis.names(before[0])) - set(analysis.names(value))
-    return _reduces(step) and len(value.shape) < len(before[0].shape) and other in taken
+    return _takes(step) and len(value.shape) < len(before[0].shape) and other in taken
+
+
+def _takes(step: Step) -> bool:
+    """Whether a step may leave fewer axes: a reduction, or an index."""
+    return _reduces(step) or step.primitive in ("squeeze", "gather", "dynamic_slice")
 
 
 def _reduces(step: Step) -> bool:

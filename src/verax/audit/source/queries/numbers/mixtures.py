@@ -32,15 +32,21 @@ def _moved(old: Value, step: Value) -> tuple[Node, Node] | None:
     """The parts of `old + rate * (new - old)`."""
     if not isinstance(old, Data) or not isinstance(step, Data):
         return None
-    if step.node.operation not in ("*", "/"):
-        return None
-    for factor in step.node.operands:
-        if not isinstance(factor, Data) or factor.node.operation != "-":
-            continue
-        new, before = (*factor.node.operands, None, None)[:2]
+    for factor in _factors(step.node):
+        new, before = (
+            (*factor.operands, None, None)[:2] if factor.operation == "-" else (None, None)
+        )
         if isinstance(new, Data) and isinstance(before, Data) and before.node is old.node:
             return old.node, new.node
     return None
+
+
+def _factors(node: Node, depth: int = 4) -> Iterator[Node]:
+    """What a product or a quotient is made of, where it is no number."""
+    for it in node.operands if node.operation in ("*", "/") and depth else ():
+        if isinstance(it, Data):
+            yield it.node
+            yield from _factors(it.node, depth - 1)
 
 
 def _product(value: Value) -> tuple[Value, Node] | None:
