@@ -19,6 +19,16 @@ _BATCH = {
     *("batchsize", "trajectory", "trajectories", "episode", "episodes", "device", "devices"),
     *("replica", "replicas", "worker", "workers", "actor", "actors", "particle", "particles"),
 }
+_ENVIRONMENT = {
+    "env",
+    "envs",
+    "environment",
+    "environments",
+    "actor",
+    "actors",
+    "worker",
+    "workers",
+}
 _FEATURE = {
     *("feat", "feature", "features", "dim", "dims", "channel", "channels", "hid", "hidden"),
     *("embed", "embedding", "obs", "act", "action", "class", "classes", "unit", "units", "out"),
@@ -64,6 +74,11 @@ def is_sequence(name: str | None) -> bool:
 def is_batch(name: str | None) -> bool:
     """Whether elements along an axis of this name are independent of each other."""
     return _any(name, _BATCH)
+
+
+def is_environment(name: str | None) -> bool:
+    """Whether an axis of this name is one of simulations side by side."""
+    return _any(name, _ENVIRONMENT)
 
 
 def may_compete(name: str | None) -> bool:

@@ -323,3 +323,17 @@ def test_what_is_only_summed_over_the_batch():
         return lax.scan(lambda acc, row: (0.9 * acc + row, None), start, gains)
     """
     assert found("AX005", program) == [14]
+
+
+def test_a_roll_from_one_env_to_the_next():
+    program = """
+    from jaxtyping import Array, Float
+
+    def following(values: Float[Array, "env time"]):
+        wrong = jnp.roll(values, -1, axis=0)
+        return wrong, jnp.roll(values, shift=-1, axis=1)
+
+    def strangers(codes: Float[Array, "batch time feat"]):
+        return jnp.roll(codes, 1, axis=0)
+    """
+    assert found("AX006", program) == [4]

@@ -9,7 +9,7 @@ from ...finding import Confidence, Engine, Finding, Severity
 from ...source.axes import names_of
 from ...source.queries.arrays import array_in_words
 from ...source.queries.numbers.neighbours import neighbour_relations, shifts
-from ...words import is_batch, is_feature, is_sequence
+from ...words import is_batch, is_environment, is_feature, is_sequence
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -75,9 +75,10 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         names = names_of(array.node.shape)
         time = next((name for name in names if is_sequence(name)), None)
         over = names[axis] if axis < len(names) else ""
-        # Batches are rolled to compare strangers; no component comes after another one.
+        # Batches are rolled to compare strangers; no component comes after another one, nor does
+        # an environment.
         is_wrong = is_feature(over) if what in ("a shift", "a roll") else False
-        is_wrong = is_wrong or (is_batch(over) and what != "a roll")
+        is_wrong = is_wrong or (is_batch(over) and what != "a roll") or is_environment(over)
         if time is None or over == time or not is_wrong:
             continue
         kind = "independent element" if is_batch(over) else "component"
@@ -105,7 +106,8 @@ independent elements (batch, env…) there is no order, and a `(batch, time)` ar
 moves an array on by one (`jnp.concatenate([first, x[:, :-1]], axis=1)`, `jnp.roll`) is to move it
 along time, and moves features in a mapped function that has lost its batch axis.
 
-Reported when the array also has an axis of time, by the declared names.""",
+Reported when the array also has an axis of time, by the declared names. `jnp.roll` is not
+reported along a batch in general, where it pairs each example with another one.""",
     wrong="""\
 import jax.numpy as jnp
 
