@@ -9,6 +9,8 @@ from ...finding import Confidence, Engine, Evidence, Severity, Verified
 from ...source.classes import all_fields
 from ...source.events import Loop
 from ...source.queries.loops.bodies import assigned, behind, body_frame, paired_leaves, returned_at
+from ...source.queries.loops.carries import handed_on_at
+from ...source.queries.loops.stale import successors
 from ...source.values import Data, Instance, Mapping, Sequence, leaves
 from ...words import words_of
 from .._rule import Rule, Verdict
@@ -116,9 +118,10 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
         dropped = _updates(loop, frame, stale, all_of_it=len(stale) == len(leaves))
         if not dropped:
             continue
-        names = ", ".join(f"`{name}`" for name, _ in dropped)
+        names = ", ".join(name for name, _ in dropped)
+        kept_at = handed_on_at(loop, stale[0])
         yield RULE.finding(
-            returned_at(facts, loop) or loop.place,
+            kept_at or returned_at(facts, loop) or loop.place,
             current=f"the body computes {names} from its carry and returns the carry that it was "
             "given, so every iteration starts from the initial value",
             expected="an iteration hands on the state that it computed",
@@ -163,7 +166,10 @@ def _updates(
         whole = all_of_it and _is_alike(loop.carry_in, value)
         if whole or any(_is_next(name, own) for it in used for own in _names(frame, it)):
             place = frame.place(statement)
-            found.setdefault(name, Evidence(f"`{name}` is computed here", place))
+            found.setdefault(f"`{name}`", Evidence(f"`{name}` is computed here", place))
+    if not found:
+        for words, node in successors(loop, frame, stale):
+            found.setdefault(words, Evidence(f"{words} is computed here", node.place))
     return list(found.items())
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...classes import all_fields
 from ...events import Event, Loop, Mutation
-from ...values import Constant, Data, Instance, Mapping, Sequence, Value
+from ...values import NONE, Constant, Data, Instance, Mapping, Sequence, Value, leaves
 from ..structures.structure import parts_of, way_to_difference
 from .bodies import returned_at
 
@@ -59,6 +59,15 @@ def begun_at(loop: Loop, before: Data) -> Place | None:
     if written is not None and (is_given or written.frame is not first.frame):
         return written.place
     return None if is_given else first.place
+
+
+def handed_on_at(loop: Loop, part: Data) -> Place | None:
+    """Where the body puts a part of the carry that it was given into the one that it hands on."""
+    same = next((it for it in leaves(loop.carry_out or NONE) if it.node is part.node), None)
+    written = _put_in(loop.carry_out, loop.carry_out, same) if same is not None else None
+    region = written.frame.region if written is not None else None
+    is_inside = region is not None and loop.region in region.chain()
+    return written.place if written is not None and is_inside else None
 
 
 def _put_in(

@@ -113,7 +113,7 @@ def _counters(loop: Loop) -> Iterator[tuple[Node, Any]]:
         for (start, before), (_, after) in zip(
             pairs(loop.initial, loop.carry_in), pairs(loop.carry_in, loop.carry_out), strict=False
         ):
-            if _is_zero(start) and isinstance(before, Data) and _is_next(before, after):
+            if is_zero(start) and isinstance(before, Data) and _is_next(before, after):
                 yield before.node, length
 
 
@@ -129,14 +129,14 @@ def _is_next(before: Data, after: Value) -> bool:
 _NUMBERS = frozenset("array asarray int32 uint32 int64 int16 uint8 int8".split())
 
 
-def _is_zero(value: Value) -> bool:
+def is_zero(value: Value) -> bool:
     """Whether something is the number 0, as Python's or as an array's: `jnp.int32(0)`."""
     if isinstance(value, Constant):
         return type(value.value) is int and value.value == 0
     if not isinstance(value, Data) or value.node.shape != ():
         return False
     name, operands = value.node.operation.rpartition(".")[2], value.node.operands
-    return name == "zeros" or (name in _NUMBERS and bool(operands) and _is_zero(operands[0]))
+    return name == "zeros" or (name in _NUMBERS and bool(operands) and is_zero(operands[0]))
 
 
 def _of_python(index: Node) -> Bound | None:

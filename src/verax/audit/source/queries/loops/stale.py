@@ -1,0 +1,79 @@
+"""What looks like the next value of a carry, in a body that hands the carry on as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...events import Loop
+from ...frame import Frame
+from ...graph import Node
+from ...values import Constant, Data, Value, nodes_of
+from .bodies import assigned, behind
+from .counters import is_zero
+
+
+def successors(loop: Loop, frame: Frame, stale: list[Data]) -> Iterator[tuple[str, Node]]:
+    """Values that are made from parts of a carry which stay: each in words, with its node.
+
+    A count that starts at zero and is one more in each turn; an average of the part and of
+    something new; or anything of its type that nothing is made from.
+    """
+    if not stale or loop.returned is None:
+        return
+    own = {it.node: it for it in stale}
+    returned, handed_on = behind(loop.returned), behind(loop.carry_out)
+    computed = set(returned)
+    for _, name, value in assigned(frame):
+        computed |= behind(value)
+        lost = _lost(value, own)
+        if lost is not None and lost not in returned:
+            yield f"`{name}`", lost
+    for node in computed:
+        if node.operation != "+" or not node.is_made_in(loop.region):
+            continue
+        part = _counted(node)
+        if part in own and is_zero(_first(part)):
+            yield "one more than a count", node
+        elif node not in handed_on and any(it in own for it in _averaged(node)):
+            yield "a moving average", node
+
+
+def _lost(value: Value, own: dict[Node, Data]) -> Node | None:
+    """An array of the type of a part that stays, and made from it."""
+    found = nodes_of(value)
+    node = found[0] if len(found) == 1 and isinstance(value, Data) else None
+    if node is None or node in own or not isinstance(node.shape, tuple) or node.dtype is None:
+        return None
+    alike = [it for it in own if it.shape == node.shape and it.dtype == node.dtype]
+    made_from = behind(value) if alike else set[Node]()
+    return node if any(it in made_from for it in alike) else None
+
+
+def _counted(node: Node) -> Node | None:
+    """What a constant is added to."""
+    if len(node.operands) != 2:
+        return None
+    numbers = [it.value for it in node.operands if isinstance(it, Constant)]
+    arrays = [it.node for it in node.operands if isinstance(it, Data)]
+    return arrays[0] if numbers in ([1], [1.0]) and len(arrays) == 1 else None
+
+
+def _first(part: Node) -> Value:
+    """What a part of a carry is before the first turn."""
+    while part.operation in ("carry", "last", "lane", "primal") and part.inputs:
+        part = part.inputs[0]
+    return Data(part)
+
+
+def _averaged(node: Node) -> list[Node]:
+    """What is averaged with constant weights: `0.1 * a + 0.9 * b`."""
+    found: list[Node] = []
+    total = 0.0
+    for side in node.operands:
+        product = side.node if isinstance(side, Data) and side.node.operation == "*" else None
+        for factor in product.operands if product is not None else ():
+            if isinstance(factor, Constant) and isinstance(factor.value, float):
+                total += factor.value
+            elif isinstance(factor, Data):
+                found.append(factor.node)
+    return found if len(found) == 2 and abs(total - 1.0) < 1e-9 else []
