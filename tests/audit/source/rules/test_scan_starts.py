@@ -178,3 +178,43 @@ def test_numbers_that_are_chosen_from_a_list_have_a_size():
     """
     assert found("AX201", drawn) == [2]
     assert found("AX201", drawn.replace("size=16", "size=7")) == []
+
+
+IMAGINE = """
+    def imagine(encode, core, obs, actions):
+        def step(latent, action):
+            latent = jnp.tanh((latent @ encode) @ core + action)
+            return latent, None
+
+        start = obs
+        return lax.scan(step, start, actions)
+
+    def entry(encode, core, obs, actions):
+        return imagine(encode, core, obs, actions)
+
+    def inputs():
+        return jnp.ones((6, 4)), jnp.ones((4, 4)), jnp.ones((3, 6)), jnp.ones((9, 3, 4))
+"""
+
+
+def test_a_start_of_another_size_than_the_weights_give():
+    assert found("SC201", IMAGINE) == [6]
+    latent = IMAGINE.replace("start = obs", "start = obs @ encode").replace(
+        "latent @ encode", "latent"
+    )
+    assert found("SC201", latent) == []
+
+
+def test_a_body_that_appends_is_mended_in_the_body():
+    program = """
+        def collect(w, xs):
+            def step(seen, x):
+                seen = jnp.append(seen, (x @ w)[None], axis=0)
+                return seen, seen.sum()
+
+            start = jnp.zeros((2, 3))
+            return lax.scan(step, start, xs)
+
+        collect(jnp.ones((3, 3)), jnp.ones((9, 3)))
+    """
+    assert found("SC201", program) == [3]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...finding import Engine, Evidence, Finding, Place, Severity, Verified
 from ...source.events import Loop
+from ...source.graph import sources
 from ...source.queries.arrays import are_declared
 from ...source.queries.loops.bodies import (
     body_frame,
@@ -209,7 +210,8 @@ def _changed_leaves(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
         elif isinstance(one, tuple) and isinstance(other, tuple):
             resized = len(one) == len(other) and any(map(differ, one, other))
             if resized or len(one) != len(other):
-                yield _changed_leaf(facts, loop, before, after, grows=resized)
+                grows = resized and not _has_other_size(loop, before, after)
+                yield _changed_leaf(facts, loop, before, after, grows)
                 continue
         elif _ends_otherwise(one, other):
             yield _changed_leaf(facts, loop, before, after, grows=True)
@@ -218,6 +220,25 @@ def _changed_leaves(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
             yield _changed_leaf(
                 facts, loop, before, after, grows=False, narrows=_narrows(before, after)
             )
+
+
+_JOINS = frozenset(
+    "concatenate append stack vstack hstack column_stack dstack pad repeat tile insert".split()
+)
+
+
+def _has_other_size(loop: Loop, before: Data, after: Data) -> bool:
+    """Whether a carry gets its size from something else: weights, or what is scanned.
+
+    Then it is the start that has another one, and not the body that makes it grow.
+    """
+    made_from = sources([after.node], lambda node: node is not before.node)
+    if any(it.operation.rpartition(".")[2] in _JOINS for it in made_from):
+        return False
+    pairs = zip(before.node.shape, after.node.shape, strict=True)
+    new = [size for old, size in pairs if differ(old, size)]
+    given = [it.shape for it in made_from if not it.is_made_in(loop.region) and it.shape]
+    return all(any(size in shape for shape in given if type(shape) is tuple) for size in new)
 
 
 def _ends_otherwise(one: Shape, other: Shape) -> bool:

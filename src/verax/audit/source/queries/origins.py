@@ -39,7 +39,7 @@ def written_at(facts: SourceFacts, frame: Frame, expression: ast.expr) -> Place:
 def _named(frame: Frame, name: str) -> tuple[Frame, ast.expr] | None:
     """What a name was given, and the frame in which that is written."""
     scope = _scope_of(frame, name)
-    statement = _assignment(scope, name) if scope is not None else None
+    statement = assignment(scope, name) if scope is not None else None
     if scope is None or statement is None:
         return None if scope is None else _argument(scope, name)
     value = getattr(statement, "value", None)
@@ -70,7 +70,7 @@ def _scope_of(frame: Frame, name: str) -> Frame | None:
     return scope
 
 
-def _assignment(scope: Frame, name: str) -> ast.stmt | None:
+def assignment(scope: Frame, name: str) -> ast.stmt | None:
     """The last statement that gave a name its value."""
     for statement, _ in reversed(scope.steps):
         targets = getattr(statement, "targets", None) or [getattr(statement, "target", None)]

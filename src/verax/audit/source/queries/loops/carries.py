@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from ...classes import all_fields
 from ...events import Event, Loop, Mutation
+from ...graph import Node
 from ...values import NONE, Constant, Data, Instance, Mapping, Sequence, Value, leaves
+from ..origins import assignment
 from ..structures.structure import parts_of, way_to_difference
 from .bodies import returned_at
 
@@ -54,11 +56,41 @@ def begun_at(loop: Loop, before: Data) -> Place | None:
     A function that puts into the carry what its caller took from something else makes it.
     """
     first = before.node.inputs[0] if before.node.inputs else before.node
-    is_given = first.operation in ("parameter", "argument")
+    is_given = first.operation in ("parameter", "argument") or _is_example(first, loop)
     written = _put_in(loop.initial, loop.carry_in, before) if first.operation in _TAKEN else None
     if written is not None and (is_given or written.frame is not first.frame):
         return written.place
-    return None if is_given else first.place
+    return _named_at(loop) if is_given else first.place
+
+
+def _is_example(first: Node, loop: Loop) -> bool:
+    """Whether something is made by a function that has nothing to do with the loop: `inputs()`."""
+    if first.frame is None:
+        return False
+    roots = [
+        [frame.function for frame in it.callers() if frame.function is not None]
+        for it in (first.frame, loop.frame)
+    ]
+    return all(roots) and roots[0][-1] is not roots[1][-1]
+
+
+# Where loops take what they start from.
+_FIRST = {"scan": (1, "init"), "fori_loop": (3, "init_val"), "while_loop": (2, "init_val")}
+
+
+def _named_at(loop: Loop) -> Place | None:
+    """Where the function around a loop gives the name to what is its carry from the start."""
+    call = loop.syntax
+    if not isinstance(loop.carry_in, Data) or not isinstance(call, ast.Call):
+        return None
+    position, name = _FIRST.get(loop.kind, (len(call.args), ""))
+    given = [
+        *call.args[position : position + 1],
+        *(k.value for k in call.keywords if k.arg == name),
+    ]
+    named = given[0] if given and isinstance(given[0], ast.Name) else None
+    statement = assignment(loop.frame, named.id) if named is not None else None
+    return loop.frame.place(statement) if statement is not None else None
 
 
 def handed_on_at(loop: Loop, part: Data) -> Place | None:
