@@ -37,7 +37,7 @@ def test_gradients_go_to_an_optimizer_without_being_averaged():
 
     train = jax.pmap(step, axis_name="devices", in_axes=(None, None, 0))
     """
-    assert found("VM004", program) == [8]
+    assert found("VM004", program) == [7]
     averaged = program.replace("jax.grad(", "average(jax.grad)(")
     averaged += """
     def average(grad):

@@ -178,7 +178,7 @@ def _update(facts: SourceFacts, event: Applied, result: Node, unites: bool) -> O
         if not gradient.inputs or (region in gradient.inputs[0].varies and not unites):
             continue
         argument = _owner(gradient.inputs[0])
-        for node in path[:-1]:
+        for node in reversed(path[:-1]):
             others = [it for it in node.inputs if it not in path]
             place = _applied_at(node, gradient)
             if place is not None and any(_owner(it) is argument for it in others):
