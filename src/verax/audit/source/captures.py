@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .attributes import STATIC_ATTRIBUTES
+from .classes import all_fields
 from .frame import Frame
 from .remember import remembered, walked
 from .text import text_of
@@ -166,12 +167,24 @@ def _part(base: Value | None, read: Read) -> tuple[Value | None, Read, Value | N
             found = Bound(method, found) if is_method else found.attributes.get(str(key))
         elif isinstance(found, Mapping) and kind == "key":
             holder, found = found, found.items.get(key)
+        elif isinstance(found, Sequence) and (part := _element(found, key)) is not None:
+            holder, found = found, part
         elif isinstance(found, Data) and key not in STATIC_ATTRIBUTES:
             syntax = pieces[len(pieces) - number] if number else syntax
             return found, Read(syntax, read.name, read.path[:number]), holder
         else:
             return None, read, None
     return found, read, holder
+
+
+def _element(value: Sequence, key: object) -> Value | None:
+    """A field of a named tuple, or an element of a tuple; nobody can change them."""
+    items = value.items if value.kind == "tuple" else None
+    fields = list(all_fields(value.type)) if value.type is not None else []
+    position = fields.index(str(key)) if key in fields else key
+    if items is None or type(position) is not int or not -len(items) <= position < len(items):
+        return None
+    return items[position]
 
 
 def content(value: Value, depth: int = 0) -> Any:

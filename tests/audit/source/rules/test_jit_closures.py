@@ -378,3 +378,31 @@ def test_a_large_array_is_bound_before_the_function_is_jitted():
     assert found("JT301", apart) == []
     small = program.replace("4096", "16")
     assert found("JT301", small) == []
+
+
+def test_a_large_array_in_a_record_that_a_jitted_function_closes_over():
+    program = """
+    class Fit(NamedTuple):
+        points: jax.Array
+        inverse: jax.Array
+
+    def fit(x):
+        gram = jnp.exp(-((x[:, None] - x[None, :]) ** 2))
+        return Fit(x, jnp.linalg.inv(gram))
+
+    def make(state):
+        @jax.jit
+        def predict(query):
+            cross = query[:, None] - state.points
+            return cross @ state.inverse
+
+        return predict
+
+    PREDICT = make(fit(jnp.linspace(0.0, 1.0, 800)))
+
+    def run(query):
+        return PREDICT(query)
+    """
+    assert found("JT301", program) == [13]
+    assert found("JT301", program.replace("800", "80")) == []
+    assert found("JT301", program.replace("state.inverse", "query")) == []

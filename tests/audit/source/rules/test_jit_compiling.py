@@ -332,3 +332,23 @@ def test_a_list_of_an_object_grows_with_every_call_of_a_method():
         "        model = Model()\n        return [model", "        return [Model()"
     )
     assert found("JT304", fresh) == []
+
+
+def test_pieces_of_a_log_that_are_each_of_another_length():
+    program = """
+    @jax.jit
+    def total(piece):
+        return piece.sum()
+
+    def pieces(log):
+        start = 0
+        for length in range(2, 20):
+            yield log[start : start + length]
+            start += length
+
+    def run(log):
+        return [total(piece) for piece in pieces(log)]
+    """
+    assert found("JT304", program) == [12]
+    alike = program.replace("start + length]", "start + 8]")
+    assert found("JT304", alike) == []

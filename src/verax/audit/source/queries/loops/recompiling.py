@@ -91,9 +91,13 @@ def growing_arrays(facts: SourceFacts) -> dict[Node, str]:
 
 
 def _grows(fact: Fact) -> bool:
-    """Whether one end of a slice moves with a loop, and the other stays."""
-    start, end = (loops(bound) for bound in fact.data["bounds"][:2])
-    return bool(start ^ end)
+    """Whether one end of a slice moves with a loop and the other stays, or is a count away."""
+    lower, upper = fact.data["bounds"][:2]
+    if isinstance(lower, Data) and isinstance(upper, Data) and upper.node.operation == "+":
+        apart = [it for it in upper.node.inputs if it is not lower.node]
+        if len(apart) < len(upper.node.inputs):
+            return any(map(counts, apart))
+    return bool(loops(lower) ^ loops(upper))
 
 
 def loops(bound: object) -> frozenset[object]:
