@@ -128,6 +128,14 @@ class Mapping(Value):
         return f"dict({self.items})"
 
 
+def sorted_keys(tree: Mapping) -> list[Any]:
+    """The keys of a dict in JAX's order, in which a copy that JAX makes has them too."""
+    try:
+        return sorted(tree.items)
+    except TypeError:
+        return list(tree.items)
+
+
 class View(Sequence):
     """The keys, values or items of a dict, in the order in which they were written."""
 
@@ -417,7 +425,8 @@ class _Copies:
         if isinstance(value, Mapping):
             copy = Mapping({}, value.is_open, made_in, value.made_at, value.syntax)
             self._made[id(value)] = copy
-            copy.items = {key: self.of(item) for key, item in value.items.items()}
+            keys = value.items if self._is_same else sorted_keys(value)
+            copy.items = {key: self.of(value.items[key]) for key in keys}
             return copy
         return self._instance(value, made_in)
 

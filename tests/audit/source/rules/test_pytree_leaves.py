@@ -86,6 +86,30 @@ WRONG = {
 }
 
 RIGHT = {
+    "a dict that JAX has put together is sorted": """
+    @jax.jit
+    def named(params):
+        sums = {name: leaf.sum() for name, leaf in zip(params, jax.tree.leaves(params))}
+        for number, name in enumerate(params):
+            sums[name] = sums[name] * number
+        return sums, jax.tree.structure(params).unflatten(list(params.values()))
+
+    def loss(params):
+        again = jax.tree.unflatten(jax.tree.structure(params), list(params.values()))
+        return jnp.sum(again["up"] - again["down"])
+
+    def turned(params, _):
+        return jax.tree.structure(params).unflatten([2.0 * it for it in params.values()]), None
+
+    def entry(params):
+        doubled = jax.tree.map(lambda it: 2.0 * it, params)
+        last, _ = lax.scan(turned, params, None, length=2)
+        grads = jax.grad(loss)(params)
+        return named(params), dict(zip(doubled, jax.tree.leaves(doubled))), last, grads
+
+    def inputs():
+        return ({"up": jnp.ones(2), "down": jnp.zeros(2)},)
+    """,
     "leaves go back": """
     def entry(params, noise):
         leaves, treedef = jax.tree.flatten(params)
@@ -150,3 +174,4 @@ def test_leaves_that_lose_their_places(program: str):
 @each_of(RIGHT)
 def test_leaves_that_keep_their_places(program: str):
     check_silent(program, "pytree")
+    check_silent(program, "jit")

@@ -389,3 +389,29 @@ def test_what_is_cleared_before_a_tracer_is_stored_is_not_put_back():
         return jax.jit(lambda it: remember_for_a_while(cache, it))(x)
     """
     assert found("JT101", program) == [7]
+
+
+def test_names_of_entries_are_no_tracers():
+    program = """
+    @jax.jit
+    def norms(params):
+        seen = {}
+        total = 0.0
+        for name in params:
+            seen[name] = jnp.vdot(params[name], params[name])
+            seen[f"{name}/root"] = jnp.sqrt(seen[name])
+            print("traced", name)
+        for number, name in enumerate(sorted(params)):
+            total = total + number * seen[name]
+        return seen, total
+
+    @jax.jit
+    def shown(rows):
+        table = {0: 1.0}
+        for row in rows:
+            print(row / 2, row)
+            table[0] = table[row]
+        return table
+    """
+    assert found("JT102", program) == [17]
+    assert found("JT205", program) == [18]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity
 from ...source.events import Fact
+from ...source.queries.arrays import may_be_word
 from ...source.queries.blame import is_outside, wrongly_called_at
 from ...source.queries.boundaries import repeated
 from ...source.values import leaves
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from ...source.events import Event
     from ...source.facts import SourceFacts
     from ...source.graph import Node
-    from ...source.values import Value
+    from ...source.values import Data, Value
 
 _LEVELS = "debug info warning warn error critical exception log".split()
 _LOGGERS = ("logging", "absl.logging", "loguru.logger", "logging.getLogger", "structlog.get_logger")
@@ -48,7 +49,11 @@ _WRITES = frozenset(
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Tracers, or texts made from them, that are shown to somebody."""
-    formatted = {fact.data["text"].node for fact in facts.events(Fact) if fact.kind == "format"}
+    formatted = {
+        fact.data["text"].node
+        for fact in facts.events(Fact)
+        if fact.kind == "format" and any(_is_tracer(facts, it) for it in _held(fact.data["values"]))
+    }
     for fact in facts.events(Fact):
         if fact.kind == "print":
             yield from _told(facts, fact, fact.data["values"], formatted)
@@ -65,8 +70,8 @@ def _told(
     region = repeated(event.frame)
     if region is None:
         return
-    found = [leaf for value in values for leaf in leaves(value)]
-    if any(leaf.traced or _is_text_of(leaf.node, formatted) for leaf in found):
+    found = _held(values)
+    if any(_is_tracer(facts, it) or _is_text_of(it.node, formatted) for it in found):
         yield RULE.finding(
             wrongly_called_at(facts, event, is_outside(facts)),
             current=f"`{event.text}` shows a tracer, once, while the `{region.kind}` is traced, "
@@ -79,6 +84,14 @@ def _told(
             ),
             engine=Engine.SOURCE,
         )
+
+
+def _held(values: list[Value]) -> list[Data]:
+    return [leaf for value in values for leaf in leaves(value)]
+
+
+def _is_tracer(facts: SourceFacts, leaf: Data) -> bool:
+    return bool(leaf.traced) and not may_be_word(facts, leaf)
 
 
 def _is_text_of(node: Node, formatted: set[Node]) -> bool:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from ...finding import Engine, Finding, Severity
 from ...source.events import Applied, Conversion, Event, Fact
 from ...source.queries.arguments import static_arguments
+from ...source.queries.arrays import may_be_word
 from ...source.queries.syntax import body_of, is_guarded
-from ...source.values import Data
+from ...source.values import Data, Value, leaves
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -48,11 +49,15 @@ def check(facts: Facts) -> Iterator[Finding]:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Tracers as keys, and as arguments of an inner function that takes them as static."""
     for conversion in facts.events(Conversion):
-        if conversion.kind == "key" and not is_guarded(conversion.frame, conversion.syntax):
+        if conversion.kind != "key" or not _is_tracer(facts, conversion.value):
+            continue
+        if not is_guarded(conversion.frame, conversion.syntax):
             what = f"`{conversion.text}` looks something up by a traced array, which has no value"
             yield _found(conversion, f"{what} to hash", _STACK)
     for fact in facts.events(Fact):
-        if fact.kind == "format" and _is_key(body_of(fact.frame), fact.syntax):
+        if fact.kind != "format" or not any(_is_tracer(facts, it) for it in fact.data["values"]):
+            continue
+        if _is_key(body_of(fact.frame), fact.syntax):
             what = f"`{fact.text}` is a key, made from a traced array that has no value to show"
             yield _found(fact, what, _STACK)
     for applied in facts.events(Applied):
@@ -67,6 +72,11 @@ _STACK = (
     "`jax.lax.switch(index, branches, ...)`."
 )
 _PASS = "Pass arrays as ordinary arguments, and what is static as a number, string or tuple."
+
+
+def _is_tracer(facts: SourceFacts, value: Value) -> bool:
+    """Whether tracers are in a value, which is not the name of an entry."""
+    return any(leaf.traced and not may_be_word(facts, leaf) for leaf in leaves(value))
 
 
 def _is_key(function: ast.AST, text: ast.AST) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..events import Fact
-from ..values import Constant, Data, Mapping, Sequence, Value, leaves
+from ..values import Constant, Data, Mapping, Sequence, Value, leaves, sorted_keys
 from .registry import handles, handles_method
 
 if TYPE_CHECKING:
@@ -73,14 +73,6 @@ def _in_order(tree: Value) -> Iterator[Value]:
 def is_none(tree: Value) -> bool:
     """Whether something is `None`, which is a tree without leaves."""
     return isinstance(tree, Constant) and tree.value is None
-
-
-def sorted_keys(tree: Mapping) -> list[object]:
-    """The keys of a dict in the order of its leaves."""
-    try:
-        return sorted(tree.items)
-    except TypeError:
-        return list(tree.items)
 
 
 @handles("jax.tree.structure")

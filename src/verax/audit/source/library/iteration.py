@@ -18,6 +18,7 @@ from ..values import (
     Mapping,
     Sequence,
     Value,
+    View,
 )
 from .arguments import compare_by_key, first_of
 from .registry import handles
@@ -62,7 +63,7 @@ def _counter(machine: Interpreter, site: Site, args: Iterable[Value]) -> Data:
 def _enumerate(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
-    iterated = first_of(args)
+    iterated = _gone_through(first_of(args))
     items = iterated.items if isinstance(iterated, Sequence) and iterated.kind != "set" else None
     is_worth_it = machine.is_thorough and len(items or ()) <= FEW
     if (
@@ -86,6 +87,7 @@ def _zip(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     machine.note(Fact(site.syntax, site.frame, "zip", {"parts": args}))
+    args = [_gone_through(it) for it in args]
     lengths = [length_of(it) for it in args]
     numbers = [it for it in lengths if isinstance(it, int)]
     length = min(numbers) if len(numbers) == len(args) and numbers else None
@@ -111,6 +113,13 @@ def _zip(
             it = parts.item(machine, site, it, Sequence("slice", [NONE, end, NONE]))
         items.append(parts.element(machine, site, it))
     return Sequence("zip", None, Sequence("tuple", items), length=length)
+
+
+def _gone_through(value: Value) -> Value:
+    """What going through something gives, one by one: the keys of a dict, if they are known."""
+    if isinstance(value, Mapping) and not value.is_open:
+        return View(value, [Constant(key) for key in value.items])
+    return value
 
 
 def _may_go_on(keys: Data, others: list[Value]) -> bool:

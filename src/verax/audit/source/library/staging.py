@@ -15,6 +15,7 @@ from ..values import (
     Transformed,
     Value,
     mapped,
+    sorted_keys,
 )
 from .options import free_names, options_unknown, static_names
 
@@ -110,7 +111,7 @@ def _containers_traced(value: Sequence | Mapping, is_filtered: bool) -> Value:
         items = None if value.items is None else [as_traced(it, is_filtered) for it in value.items]
         element = None if value.element is None else as_traced(value.element, is_filtered)
         return Sequence(value.kind, items, element, None, value.made_at, value.length, value.type)
-    items_by_key = {key: as_traced(item, is_filtered) for key, item in value.items.items()}
+    items_by_key = {key: as_traced(value.items[key], is_filtered) for key in sorted_keys(value)}
     return Mapping(items_by_key, value.is_open, None, value.made_at)
 
 

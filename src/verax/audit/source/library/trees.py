@@ -21,6 +21,7 @@ from ..values import (
     Sequence,
     Value,
     leaves,
+    sorted_keys,
 )
 from .arguments import argument
 from .options import constants
@@ -55,7 +56,7 @@ def _map(
         if depth < 8 and isinstance(first, Mapping):
             found = {
                 key: at_leaves([_part(machine, site, it, key) for it in given], depth + 1)
-                for key in first.items
+                for key in sorted_keys(first)
             }
             return Mapping(found, first.is_open, site.frame)
         if depth < 8 and isinstance(first, Instance) and fields_are_leaves(first.cls):

@@ -44,6 +44,22 @@ def arrays_in_words(facts: SourceFacts, values: list[Value]) -> str:
     return " and ".join(dict.fromkeys(array_in_words(facts, it) for it in known))
 
 
+# A value in one of several turns or lanes.
+_ONE_OF_SEVERAL = frozenset(("turn", "lane", "copy", "carry"))
+
+
+def may_be_word(facts: SourceFacts, leaf: Data) -> bool:
+    """Whether something may be the key of a dict that is gone through, and no array."""
+    node = leaf.node
+    while node.operation in _ONE_OF_SEVERAL and node.inputs:
+        node = node.inputs[0]
+    if leaf.is_array or node.operation != "element" or not node.inputs:
+        return False
+    whole = node.inputs[0]
+    is_array = isinstance(whole.shape, tuple)
+    return not is_array and facts.machine.used_as_arrays.isdisjoint((leaf.node, node, whole))
+
+
 def is_foreign(facts: SourceFacts, frame: Frame, call: ast.Call) -> bool:
     """Whether a function of another library may be called, in a file that has arrays of one."""
     base = call.func.value if isinstance(call.func, ast.Attribute) else None

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from ...events import Fact
 from ...facts import SourceFacts
 from ...graph import Node
-from ...library.flattening import is_none, leaves_in_order, sorted_keys
-from ...values import Data, Mapping, Sequence, Value
+from ...library.flattening import is_none, leaves_in_order
+from ...values import Data, Mapping, Sequence, Value, sorted_keys
 
 Path = tuple[str, ...]
 # Trees of more leaves are not asked where each of them comes from.
