@@ -217,3 +217,18 @@ def test_a_filtered_gradient_is_none_for_a_function():
         return eqx.apply_updates(cell, steps), moved
     """
     assert found("JT204", program) == [15]
+
+
+def test_an_optimiser_of_several_keeps_moments_of_functions():
+    program = """
+    import optax
+
+    def start(w):
+        tree = {"act": jnp.tanh, "w": w}
+        rule = optax.chain(optax.clip_by_global_norm(1.0), optax.adam(1e-3))
+        plain = optax.chain(optax.clip(1.0), optax.sgd(1e-3))
+        first = plain.init(tree)
+        second = rule.init(tree)
+        return first, second, rule.init({"w": w})
+    """
+    assert found("JT204", program) == [8]

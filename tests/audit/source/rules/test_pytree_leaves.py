@@ -45,6 +45,22 @@ WRONG = {
     def inputs():
         return ({"weight": jnp.ones(3), "bias": jnp.zeros(3)},)
     """,
+    "pieces of a flat array": """
+    from jax.flatten_util import ravel_pytree
+
+    PARTS = ["scale", "offset"]
+
+    def entry(params):
+        flat, unravel = ravel_pytree(params)
+        moved = 0.9 * flat
+        again = {name: part for name, part in zip(PARTS, jnp.split(moved, 2))}  # PT102
+        whole = unravel(moved)
+        listed = dict(zip(PARTS, [whole["scale"], whole["offset"]]))
+        return again, listed, dict(zip(sorted(PARTS), moved.reshape(2, 3)))
+
+    def inputs():
+        return ({"scale": jnp.ones(3), "offset": jnp.zeros(3)},)
+    """,
     "taken apart after the map": """
     def descend(params, velocity):
         def move(p, v):

@@ -10,7 +10,7 @@ from ...source.events import Applied, Event, Fact, Loop
 from ...source.library.strict import STRICT
 from ...source.queries.arguments import ordinary_arguments
 from ...source.queries.structures.trees import kind_of, strange_leaves
-from ...source.values import Mapping, Sequence
+from ...source.values import Mapping, Sequence, nodes_of
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -122,13 +122,24 @@ _WITH_MOMENTS = (
     "adam adamw adamax adamaxw adabelief adadelta adagrad amsgrad lamb lars lion nadam nadamw "
     "novograd radam rmsprop yogi"
 ).split()
+_OF_OTHERS = "chain named_chain apply_if_finite MultiSteps lookahead".split()
 
 
 def _optimised(facts: SourceFacts) -> Iterator[Finding]:
     """Trees with functions among their leaves, for which an optimiser is to keep moments."""
     is_filtered = any(it.kind == "filtered" for it in facts.events(Fact))
-    for call in facts.calls(f"optax.{name}.init" for name in _WITH_MOMENTS):
-        for path, what in strange_leaves(call.args[1]) if len(call.args) > 1 else ():
+    made = {
+        node
+        for call in facts.calls(f"optax.{name}" for name in _WITH_MOMENTS)
+        for node in nodes_of(call.result)
+    }
+    inits = facts.calls(f"optax.{name}.init" for name in (*_WITH_MOMENTS, *_OF_OTHERS))
+    for call in inits if made else ():
+        own, *given = call.args
+        # One that is made of several starts them all.
+        if not any(made.intersection(it.ancestors()) for it in nodes_of(own)):
+            continue
+        for path, what in strange_leaves(given[0]) if given else ():
             if what == "function" and not is_filtered:
                 current = f"`{call.text}` is given a function as `{path.lstrip('.')}`"
                 yield _found(call, current, _LEAF)

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Place, Severity
-from ...source.events import Fact
+from ...source.events import Call, Fact
 from ...source.graph import Node
 from ...source.queries.structures.placing import misplaced
 from ...source.text import text_of
-from ...source.values import Constant, Data, Mapping, Value, View
+from ...source.values import Constant, Data, Mapping, Value, View, nodes_of
 from ...source.values import Sequence as Tuple
 from ...trace.facts import Facts
 from ...trace.sources import Statement
@@ -19,6 +19,10 @@ from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
+
+
+# They cut an array into pieces, in order.
+_CUTS = frozenset(("jax.numpy.split", "jax.numpy.array_split", "jax.numpy.reshape", "item"))
 
 
 def check(facts: Facts) -> Iterator[Finding]:
@@ -127,10 +131,16 @@ def _put_elsewhere(facts: SourceFacts) -> Iterator[Finding]:
 def _zipped(facts: SourceFacts) -> Iterator[Finding]:
     """Leaves that meet the keys of their dict in the order in which these were written."""
     taken = {id(it.data["result"]): it for it in facts.events(Fact) if it.kind == "leaves"}
-    for fact in facts.events(Fact) if taken else ():
+    flat = {
+        node: call
+        for call in facts.calls(("jax.flatten_util.ravel_pytree",))
+        for node in nodes_of(call.result)
+    }
+    for fact in facts.events(Fact) if taken or flat else ():
         parts: list[Value] = fact.data["parts"] if fact.kind == "zip" else []
-        for leaves in (taken[id(it)] for it in parts if id(it) in taken):
-            tree = leaves.data["tree"]
+        sources = [(taken[id(it)].data["tree"], taken[id(it)]) for it in parts if id(it) in taken]
+        sources += [(it.args[0], it) for it in _cut_from(parts, flat) if it.args]
+        for tree, leaves in sources:
             keys = sorted(map(str, tree.items)) if isinstance(tree, Mapping) else []
             written = next((it for it in map(_names, parts) if sorted(it) == keys != it), None)
             if written and isinstance(tree, Mapping) and not tree.is_open:
@@ -145,6 +155,20 @@ def _zipped(facts: SourceFacts) -> Iterator[Finding]:
                     engine=Engine.SOURCE,
                 )
                 break
+
+
+def _cut_from(parts: list[Value], flat: dict[Node, Call]) -> Iterator[Call]:
+    """The calls that have made one array of a tree, of which something is a part."""
+    pending = [node for part in parts for node in nodes_of(part) if node.operation in _CUTS]
+    seen: set[Node] = set()
+    while pending and flat:
+        node = pending.pop()
+        if node in flat:
+            yield flat[node]
+        # What a function makes of the array, a tree of it perhaps, has an order of its own.
+        elif node not in seen and node.operation != "call":
+            seen.add(node)
+            pending.extend(node.inputs)
 
 
 def _names(value: Value) -> list[str]:
