@@ -153,6 +153,14 @@ STRAIGHT = {
 }
 
 TARGETS = {
+    "wanted_distribution": """
+        def f(params, x, r, y, done):
+            logits = lambda x: jnp.tanh(x @ params["w"])
+            wanted = jax.nn.softmax(logits(y)) * r[:, None]
+            return -jnp.mean(jnp.sum(wanted * jax.nn.log_softmax(logits(x)), -1))  # GR014
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
     "returns_by_scan": """
         def f(params, x, r, y, done):
             values = jnp.tanh(x @ params["w"]) @ params["v"]
@@ -385,6 +393,15 @@ FINE = {
             return jnp.sum(y * x)
 
         def entry(w, x): return jax.grad(f)(w, x)
+    """,
+    "entropy_and_divergence": """
+        def f(params, x, r, y, done):
+            p, q = jnp.tanh(x @ params["w"]), jnp.tanh(y @ params["w"])
+            gap = jax.nn.log_softmax(p) - jax.nn.log_softmax(q)
+            entropy = jnp.sum(jax.nn.softmax(p) * r[:, None] * jax.nn.log_softmax(p))
+            return jnp.sum(jax.nn.softmax(p) * gap) + entropy
+
+        def entry(*args): return jax.grad(f)(*args)
     """,
     "step_of_a_solver": """
         def f(params, x, r, y, done):

@@ -3,6 +3,17 @@
 from .claims import check_found, check_silent, each_of
 
 WRONG = {
+    "the wanted distribution of a cross-entropy": """
+        def logits(params, obs):
+            return jnp.tanh(obs @ params["in"]) @ params["out"]
+
+        def loss(params, obs, moves, after):
+            wanted = jnp.sum(jax.nn.softmax(logits(params, after))[:, :, None] * moves, axis=1)
+            log_probs = jax.nn.log_softmax(logits(params, obs))
+            return -(wanted * log_probs).sum(-1).mean()  # GR014
+
+        gradient = jax.grad(loss)
+        """,
     "the lesser of two critics, each trained towards it": """
         def value(critic, obs):
             return jnp.tanh(obs @ critic["in"]) @ critic["out"]
@@ -202,6 +213,30 @@ WRONG = {
 }
 
 RIGHT = {
+    "an entropy, a divergence and posteriors": """
+        def logits(params, x):
+            return jnp.tanh(x @ params["in"]) @ params["out"]
+
+        def loss(params, x, mask, likelihoods):
+            own = logits(params, x)
+            entropy = -jnp.sum(jax.nn.softmax(own) * mask * jax.nn.log_softmax(own))
+            posterior = jax.nn.softmax(jax.nn.log_softmax(own) + likelihoods)
+            fit = -jnp.sum(posterior * mask * jax.nn.log_softmax(own))
+            return fit - 0.1 * entropy
+
+        gradient = jax.grad(loss)
+        """,
+    "the same distribution for two views": """
+        def logits(params, x):
+            return jnp.tanh(x @ params["in"]) @ params["out"]
+
+        def loss(params, one, two):
+            p, q = logits(params, one), logits(params, two)
+            gap = jax.nn.log_softmax(p) - jax.nn.log_softmax(q)
+            return jnp.sum(jax.nn.softmax(p) * gap) - jnp.sum(jax.nn.softmax(q) * gap)
+
+        gradient = jax.grad(loss)
+        """,
     "a book of codes that a distance reads with one more axis": """
         def loss(params, x):
             z = jnp.tanh(x @ params["enc"])

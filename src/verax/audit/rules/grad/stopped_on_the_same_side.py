@@ -22,6 +22,9 @@ def check(facts: Facts) -> Iterator[Finding]:
 
     for flow in facts.gradients.flows:
         for pair in one_sided(flow):
+            # A softmax subtracts its largest logit, stopped, wherever it is taken.
+            if not facts.is_in_users_function(pair.first):
+                continue
             got = 0
             for result in flow.results:
                 got |= flow.gets(result)

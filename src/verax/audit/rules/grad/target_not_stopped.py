@@ -9,6 +9,7 @@ from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.queries.arrays import origin
 from ...source.queries.gradients.flows import flows
 from ...source.queries.gradients.loss_terms import bootstraps
+from ...source.queries.gradients.soft_targets import soft_bootstraps
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
 def check(facts: Facts) -> Iterator[Finding]:
     """Report errors whose target carries a gradient into the parameters of the prediction."""
     from ...trace.loss_terms import bootstraps
+    from ...trace.soft_targets import soft_bootstraps
 
     for flow in facts.gradients.flows:
-        for it in bootstraps(flow):
+        for it in (*bootstraps(flow), *soft_bootstraps(flow)):
             made = it.error.value.producer or it.error.step
             target = it.bootstrapped.producer
             both = flow.gets(it.prediction) & flow.gets(it.bootstrapped)
@@ -50,7 +52,7 @@ def check(facts: Facts) -> Iterator[Finding]:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by reading."""
     for flow in flows(facts):
-        for it in bootstraps(flow):
+        for it in (*bootstraps(flow), *soft_bootstraps(flow)):
             place, target = origin(it.error.made).place, it.bootstrapped.place
             if place is None:
                 continue
@@ -87,7 +89,8 @@ its gradient is not stopped, the loss is made smaller by moving the target as we
 parameters do not converge to the values.
 
 The rule looks for a squared error between a prediction and a sum of data and a scaled prediction of
-the same model, both with a gradient.
+the same model, both with a gradient; and for a cross-entropy whose wanted distribution is made
+from data and a prediction of the same model.
 """,
     wrong="""\
 import jax

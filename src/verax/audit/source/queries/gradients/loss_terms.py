@@ -176,7 +176,7 @@ def squared(node: Node) -> Node | None:
         operation == "builtins.abs"
     ):
         return node.inputs[0] if len(node.inputs) == 1 else None
-    factors = _multiplied(node)
+    factors = multiplied(node)
     if factors is not None and factors[0] is factors[1]:
         return factors[0]
     if len(operands) != 2 or not isinstance(operands[0], Data):
@@ -200,7 +200,7 @@ class Bootstrap:
 
 def bootstraps(flow: Flow) -> Iterator[Bootstrap]:
     """Errors `prediction - (data + factor * other prediction)` whose target is trained."""
-    shapes = Sameness(lambda node: not flow.gets(node), lambda node: _named(flow, node))
+    shapes = shapes_of(flow)
     for error in errors(flow):
         parts = terms(flow, error.parts)
         fixed = {it.sign for it in parts if not flow.uses(it.node) and it.node in flow.data}
@@ -215,6 +215,11 @@ def bootstraps(flow: Flow) -> Iterator[Bootstrap]:
             if found is not None:
                 yield Bootstrap(error, found[0], target.node, found[1])
                 break
+
+
+def shapes_of(flow: Flow) -> Sameness:
+    """What is the same computation on parameters, whatever the data."""
+    return Sameness(lambda node: not flow.gets(node), lambda node: _named(flow, node))
 
 
 def _named(flow: Flow, node: Node) -> str:
@@ -304,11 +309,11 @@ def _handed(flow: Flow, product: Node, factor: Node) -> Node:
 
 
 def _factors(node: Node) -> tuple[Node, Node] | None:
-    factors = _multiplied(node)
+    factors = multiplied(node)
     return factors if factors is not None and factors[0] is not factors[1] else None
 
 
-def _multiplied(node: Node) -> tuple[Node, Node] | None:
+def multiplied(node: Node) -> tuple[Node, Node] | None:
     """The two arrays that a node multiplies, be it element by element or in a sum of products."""
     module, _, name = node.operation.rpartition(".")
     operands = node.operands

@@ -1,0 +1,84 @@
+"""Cross-entropies whose wanted distribution is itself a prediction, moved by data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...graph import Node
+from ...values import Data
+from ..sameness import Sameness
+from .flows import Flow
+from .loss_terms import Bootstrap, Error, Term, multiplied, shapes_of, terms
+
+_LOGARITHMS = frozenset(("jax.nn.log_softmax", "jax.nn.log_sigmoid", "jax.numpy.log"))
+# Functions of logits and of the probabilities that these are to have.
+_ENTROPIES = frozenset(
+    f"optax.{module}{name}"
+    for module in ("", "losses.")
+    for name in ("softmax_cross_entropy", "sigmoid_binary_cross_entropy")
+)
+
+
+def soft_bootstraps(flow: Flow) -> Iterator[Bootstrap]:
+    """Sums `wanted * log(predicted)` in which what is wanted has a gradient of the same model."""
+    shapes = shapes_of(flow)
+    for node in flow.order:
+        if node not in flow.trained_through or not flow.gets(node):
+            continue
+        for predicted, wanted in _sides(flow, node):
+            moved = _moved_by_data(flow, wanted) if flow.gets(predicted) else None
+            if moved is not None and _is_model_elsewhere(flow, shapes, predicted, wanted):
+                yield Bootstrap(Error([], node, node), predicted, moved, False)
+                break
+
+
+def _sides(flow: Flow, node: Node) -> Iterator[tuple[Node, Node]]:
+    """Pairs of what is predicted and what is wanted."""
+    call = flow.context.calls.get(node)
+    if call is not None and call.name in _ENTROPIES and len(call.args) >= 2:
+        logits, wanted = call.args[:2]
+        if isinstance(logits, Data) and isinstance(wanted, Data):
+            yield logits.node, wanted.node
+    factors = multiplied(node)
+    for one, other in (factors, factors[::-1]) if factors is not None else ():
+        parts = [it.node for it in terms(flow, [Term(one, 1)]) if flow.gets(it.node)]
+        if parts and all(it.operation in _LOGARITHMS for it in parts):
+            yield one, other
+
+
+def _moved_by_data(flow: Flow, wanted: Node) -> Node | None:
+    """The prediction in what is wanted, if data has part in that: a reward, say."""
+    start = [Term(wanted, 1)]
+    parts = terms(flow, start, is_whole=lambda it: _times_data(flow, it) is not None)
+    found = (_times_data(flow, it.node) for it in parts)
+    return next((it for it in found if it is not None), None)
+
+
+def _times_data(flow: Flow, node: Node) -> Node | None:
+    """The factor with a gradient, if the other one is data."""
+    factors = multiplied(node)
+    for one, other in (factors, factors[::-1]) if factors is not None else ():
+        if flow.gets(one) and one in flow.data and not flow.uses(other) and other in flow.data:
+            return one
+    return None
+
+
+def _is_model_elsewhere(flow: Flow, shapes: Sameness, predicted: Node, wanted: Node) -> bool:
+    """Whether both come from the same parameters by the same operations, on other data."""
+    one, other = (_by_shape(flow, shapes, it) for it in (predicted, wanted))
+    made_from = flow.slice([wanted])
+    if any(flow.same.are(it, node) for it in _heads(flow, predicted) for node in made_from):
+        return False
+    shared = one.keys() & other.keys()
+    return any(not flow.same.are(one[it], other[it]) for it in shared)
+
+
+def _heads(flow: Flow, predicted: Node) -> list[Node]:
+    """What the logarithms are taken of: in an entropy, the weights are made from it too."""
+    parts = [it.node for it in terms(flow, [Term(predicted, 1)]) if flow.gets(it.node)]
+    return [it for node in parts for it in node.inputs if flow.gets(it)]
+
+
+def _by_shape(flow: Flow, shapes: Sameness, node: Node) -> dict[int, Node]:
+    made_from = flow.slice([node])
+    return {shapes.number(it): it for it in made_from if flow.gets(it) and it in flow.data}
