@@ -52,6 +52,33 @@ PROGRAMS = {
             broken = jax.vmap(lambda it: jnp.isnan(it.place[0]))(moved)
             return lax.cond(jnp.any(broken), lambda: worlds, lambda: moved)
         """,
+    "the first of several that decides for all, handed to a helper": """
+        def pick(flag, new, old):
+            shaped = lambda like: jnp.reshape(flag, flag.shape + (1,) * (like.ndim - flag.ndim))
+            return jax.tree.map(lambda a, b: jnp.where(shaped(a), a, b), new, old)
+
+        def leader(place, push, key):
+            place = place + push
+            gone = jnp.linalg.norm(place, axis=-1) > 1.0
+            fresh = jax.random.uniform(key, place.shape)
+            return pick(gone[0], fresh, place)  # EN001
+
+        def each(place, push, key):
+            place = place + push
+            gone = jnp.linalg.norm(place, axis=-1) > 1.0
+            return pick(gone, jax.random.uniform(key, place.shape), place)
+
+        def of_a_pair(place, push, key):
+            place, flags = place + push, (push > 0.0, place > 0.0)
+            return pick(flags[0], jax.random.uniform(key, place.shape), place)
+
+        def entry(place, push, key):
+            found = leader(place, push, key), each(place, push, key)
+            return found, of_a_pair(place, push, key)
+
+        def inputs():
+            return jnp.ones((4, 2)), jnp.ones((4, 2)), jax.random.key(0)
+        """,
     "a start that is not called a reset": """
         class Ball(NamedTuple):
             height: jax.Array

@@ -3,6 +3,24 @@
 from .claims import check_claims, each_of
 
 PROGRAMS = {
+    "factors of an associative scan over errors that stop at ends": """
+        def joined(later, earlier):
+            return later[0] * earlier[0], earlier[1] + earlier[0] * later[1]
+
+        def leaks(reward, done, values, following, gamma=0.99):
+            deltas = reward + gamma * (1.0 - done) * following - values
+            decays = jnp.full_like(deltas, 0.9 * gamma)  # EN002
+            return lax.associative_scan(joined, (decays, deltas), reverse=True)[1]
+
+        def stops(reward, done, values, following, gamma=0.99):
+            deltas = reward + gamma * (1.0 - done) * following - values
+            decays = 0.9 * gamma * (1.0 - done)
+            return lax.associative_scan(joined, (decays, deltas), reverse=True)[1]
+
+        def whole(reward, done, gamma=0.99):
+            decays = jnp.full_like(reward, gamma)
+            return lax.associative_scan(joined, (decays, reward * (1.0 - done)), reverse=True)[1]
+        """,
     "advantages in a loop of Python's": """
         def leaks(rewards, dones, values, last, gamma, lam):
             total, following, found = jnp.zeros_like(last), last, []

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Severity
 from ...source.events import Fact
+from ...source.queries.handing import handed_in_at, is_key
 from ...source.queries.loops.bodies import made_from
 from ...source.queries.names import names_of
 from ...source.queries.nodes import is_flag, stacked_over
@@ -121,7 +122,8 @@ def _varying(values: Iterable[Value]) -> set[Value]:
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Choices by "any" of several flags between what these judge and something else."""
     for event, choice, sides in _choices(facts):
-        flags = _joined_flags(facts, choice)
+        joined = _without(_SAME, choice)
+        flags = _joined_flags(joined) or _flags_of_one(joined)
         if flags is None or _is_mapped(facts, event):
             continue
         ways = (sides, sides[::-1])
@@ -129,9 +131,10 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
         if not kept or not _are_of_elements(facts, event, flags, kept[0]):
             continue
         name = facts.name_of(_data(flags))
+        which = "the first" if joined.operation == "item" else "any"
         yield RULE.finding(
-            event.place,
-            current=f"as soon as any flag of `{name}` is set, everything is replaced, also "
+            handed_in_at(event, is_key(joined, choice)),
+            current=f"as soon as {which} flag of `{name}` is set, everything is replaced, also "
             "elements whose own flag is not set",
             expected="each element is replaced by its own flag",
             fix="`jnp.where(done[:, None], fresh, state)` with the flag's axes lined up, or "
@@ -170,14 +173,26 @@ _MOST = frozenset(
 _CASTS = frozenset(
     "ndarray.astype jax.numpy.asarray jax.numpy.bool_ jax.numpy.float32 jax.numpy.int32".split()
 )
-_SAME = _CASTS | {"lane", "primal", "jax.numpy.broadcast_to", "jax.lax.broadcast"}
+_SAME = _CASTS | frozenset(
+    "lane primal jax.numpy.broadcast_to jax.lax.broadcast jax.numpy.reshape ndarray.reshape "
+    "jax.numpy.expand_dims".split()
+)
 # What asks whether a number of flags is at least one, and with which number.
 _ASKING = {">": 0, "!=": 0, ">=": 1}
 
 
-def _joined_flags(facts: SourceFacts, choice: Node) -> Node | None:
+def _flags_of_one(choice: Node) -> Node | None:
+    """The flags, where a choice hangs on the first of them."""
+    if choice.operation != "item" or choice.label != "0":
+        return None
+    flags = _without(_CASTS, choice.inputs[0])
+    # One of several results of a function is no element of an array.
+    has_rows = isinstance(flags.shape, tuple) and len(flags.shape) == 1
+    return flags if has_rows and is_flag(flags) else None
+
+
+def _joined_flags(choice: Node) -> Node | None:
     """The flags, where a choice hangs on whether any of them is set."""
-    choice = _without(_SAME, choice)
     if choice.inputs and _asks_for_one(choice):
         choice = choice.inputs[0]
     syntax = choice.syntax

@@ -17,7 +17,7 @@ from ...values import Data, Sequence, leaves
 from ..loops.bodies import behind, body_frame, paired_leaves, returned_at
 from ..names import local_name, named_parts, names_of
 from ..nodes import position_in
-from .errors import made_of_ends, masked_errors
+from .errors import decays_past_ends, made_of_ends, masked_errors
 from .recurrence import (
     depending,
     feedback_path,
@@ -62,6 +62,8 @@ def crossings(facts: SourceFacts) -> Iterator[Crossing]:
         if not ends:
             yield from _past_unread_flags(facts, loop, frame)
             yield from _over_masked_errors(facts, loop, frame)
+    for factor, place in decays_past_ends(facts):
+        yield Crossing(factor.place or place, facts.name_of(Data(factor)), place)
     for fact in facts.events(Fact):
         if fact.kind == "loop" and fact.frame.module is facts.module:
             yield from _in_python(facts, fact)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ....finding import Place
 from ....words import is_episode_end
 from ...events import Loop
+from ...frame import Frame
 from ...graph import Node
-from ...values import Constant
-from ..loops.bodies import behind, paired_leaves
+from ...values import Constant, Value, leaves
+from ..loops.bodies import behind, made_from, paired_leaves
 from ..names import names_of
 
 if TYPE_CHECKING:
@@ -31,10 +33,26 @@ def masked_errors(facts: SourceFacts, loop: Loop) -> bool:
     `reward + gamma * (1 - done) * following - value` is such a sum; rewards that are masked as a
     whole may well stand for the end by themselves.
     """
-    reverse = loop.options.get("reverse")
-    if not isinstance(reverse, Constant) or not reverse.value:
+    if not _is_true(loop.options.get("reverse")):
         return False
-    return any(_has_masked_term(facts, loop, whole) for whole, _ in _shares(loop))
+    return any(_has_masked_term(facts, loop.frame, whole) for whole, _ in _shares(loop))
+
+
+def decays_past_ends(facts: SourceFacts) -> Iterator[tuple[Node, Place]]:
+    """Factors of a backward associative scan over such sums that know nothing of ends."""
+    for call in facts.calls(("jax.lax.associative_scan",)):
+        parts = leaves(call.args[1]) if len(call.args) > 1 else []
+        if len(parts) != 2 or not _is_true(call.keywords.get("reverse")):
+            continue
+        masked = [it for it in parts if _has_masked_term(facts, call.frame, it.node)]
+        for factor in parts if len(masked) == 1 else ():
+            known = made_from([factor.node])
+            if factor not in masked and not any(_is_end(facts, call.frame, it) for it in known):
+                yield factor.node, call.place
+
+
+def _is_true(value: Value | None) -> bool:
+    return isinstance(value, Constant) and bool(value.value)
 
 
 def made_of_ends(facts: SourceFacts, loop: Loop) -> set[Node]:
@@ -42,7 +60,7 @@ def made_of_ends(facts: SourceFacts, loop: Loop) -> set[Node]:
     return {
         share
         for whole, share in _shares(loop)
-        if any(_is_end(facts, loop, it) for it in whole.ancestors())
+        if any(_is_end(facts, loop.frame, it) for it in whole.ancestors())
     }
 
 
@@ -56,15 +74,15 @@ def _shares(loop: Loop) -> Iterator[tuple[Node, Node]]:
             yield base, node
 
 
-def _has_masked_term(facts: SourceFacts, loop: Loop, node: Node, depth: int = _DEPTH) -> bool:
+def _has_masked_term(facts: SourceFacts, frame: Frame, node: Node, depth: int = _DEPTH) -> bool:
     if not depth:
         return False
     if node.operation in _SUMS:
         terms = list(_terms(node))
-        masked = [it for it in terms if _is_masked(facts, loop, it)]
+        masked = [it for it in terms if _is_masked(facts, frame, it)]
         return 0 < len(masked) < len(terms)
     if node.operation in _PRODUCTS:
-        return any(_has_masked_term(facts, loop, it, depth - 1) for it in node.inputs)
+        return any(_has_masked_term(facts, frame, it, depth - 1) for it in node.inputs)
     return False
 
 
@@ -76,16 +94,16 @@ def _terms(node: Node, depth: int = _DEPTH) -> Iterator[Node]:
         yield node
 
 
-def _is_masked(facts: SourceFacts, loop: Loop, term: Node) -> bool:
+def _is_masked(facts: SourceFacts, frame: Frame, term: Node) -> bool:
     """Whether a term is a product with a factor made of flags, and of nothing else but numbers."""
     if term.operation not in _PRODUCTS or len(term.inputs) < 2:
         return False
-    return any(_is_factor(facts, loop, it) or _is_masked(facts, loop, it) for it in term.inputs)
+    return any(_is_factor(facts, frame, it) or _is_masked(facts, frame, it) for it in term.inputs)
 
 
-def _is_factor(facts: SourceFacts, loop: Loop, node: Node) -> bool:
+def _is_factor(facts: SourceFacts, frame: Frame, node: Node) -> bool:
     for _ in range(_DEPTH):
-        if _is_end(facts, loop, node):
+        if _is_end(facts, frame, node):
             return True
         if node.operation not in _AS_FACTORS or len(node.inputs) != 1:
             return False
@@ -93,5 +111,5 @@ def _is_factor(facts: SourceFacts, loop: Loop, node: Node) -> bool:
     return False
 
 
-def _is_end(facts: SourceFacts, loop: Loop, node: Node) -> bool:
-    return any(map(is_episode_end, names_of(facts, node, loop.frame)))
+def _is_end(facts: SourceFacts, frame: Frame, node: Node) -> bool:
+    return any(map(is_episode_end, names_of(facts, node, frame)))
