@@ -148,3 +148,32 @@ LIST = """
 def test_a_list_hands_on_its_last_element():
     assert found("SC302", LIST) == [4]
     assert found("SC302", LIST.replace("0.9 * states[-1]", "0.9 * state")) == []
+
+
+COUNTED = """
+    class Heat:
+        def __init__(self, dt):
+            self.dt = dt
+
+        def solve(self, field, duration):
+            count = int(round(duration / self.dt))
+            done = 0
+            while done < count:
+                field = field - self.dt * field
+                done += 1
+            return field
+
+    @jax.jit
+    def solve(field):
+        return Heat(0.25).solve(field, 10.0)
+
+    solve(jnp.ones(4))
+"""
+
+
+def test_a_while_that_counts_is_unrolled():
+    assert found("SC302", COUNTED) == [8]
+    assert found("SC302", COUNTED.replace("field, 10.0", "field, 2.0")) == []
+    assert found("SC302", COUNTED.replace("@jax.jit\n", "\n")) == []
+    halved = COUNTED.replace("done += 1", "done = 2 * done + 1")
+    assert found("SC302", halved) == []

@@ -10,6 +10,7 @@ from ...finding import Confidence, Engine, Evidence, Severity
 from ...source.events import Fact, Mutation
 from ...source.queries.arrays import shape_in_words
 from ...source.queries.loops.bodies import behind
+from ...source.queries.loops.counted_whiles import turns_of_while
 from ...source.remember import walked
 from ...source.shapes import Size
 from ...source.shaping import length_of
@@ -77,6 +78,9 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
 
 def _turns(fact: Fact) -> str | None:
     """How many turns a loop over numbers or over an array has, if they are many."""
+    counted = turns_of_while(fact)
+    if counted is not None:
+        return str(counted) if counted >= _SHORTEST else None
     iterated: Value | None = fact.data["iterated"]
     is_range = isinstance(iterated, Sequence) and iterated.kind == "range"
     if iterated is None or not (is_range or _goes_through_arrays(iterated)):

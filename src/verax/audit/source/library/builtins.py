@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from .. import parts
@@ -92,16 +93,25 @@ def _question(
     return machine.opaque(name, site, (), traced=False)
 
 
+# What numbers that are known give.
+_FOLDED: dict[str, Callable[..., object]] = {
+    "builtins.max": max,
+    "builtins.min": min,
+    "builtins.abs": abs,
+    "builtins.round": round,
+}
+
+
 @handles("builtins.sum", "builtins.max", "builtins.min", "builtins.abs", "builtins.round")
 @handles("builtins.pow", "builtins.divmod")
 def _arithmetic(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     numbers = [it.value for it in args if isinstance(it, Constant)]
-    if numbers and len(numbers) == len(args) and name in ("builtins.max", "builtins.min"):
+    if numbers and len(numbers) == len(args) and name in _FOLDED:
         try:
-            return Constant(max(*numbers) if name.endswith("max") else min(*numbers))
-        except TypeError:
+            return Constant(_FOLDED[name](*numbers))
+        except (TypeError, ValueError, OverflowError):
             pass
     if name in ("builtins.max", "builtins.min"):
         for value in args:

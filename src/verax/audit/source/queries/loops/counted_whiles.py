@@ -1,0 +1,62 @@
+"""How often a `while` of Python's turns that counts up to a number."""
+
+from __future__ import annotations
+
+import ast
+
+from ...events import Fact
+from ...frame import Frame
+from ...values import Constant
+
+
+def turns_of_while(fact: Fact) -> int | None:
+    """The number of turns of `while i < n:`, if `i` starts at a number and is added to in each."""
+    loop, frame = fact.syntax, fact.frame
+    test = loop.test if isinstance(loop, ast.While) else None
+    if not isinstance(loop, ast.While) or not isinstance(test, ast.Compare):
+        return None
+    counter, limit = test.left, _number(frame, test.comparators[0])
+    if not isinstance(counter, ast.Name) or not isinstance(test.ops[0], (ast.Lt, ast.NotEq)):
+        return None
+    start, step = _start(fact, counter.id), _step(loop, counter.id)
+    if limit is None or start is None or step is None or len(test.ops) != 1:
+        return None
+    return max(-(-(limit - start) // step), 0)
+
+
+def _number(frame: Frame, written: ast.expr) -> int | None:
+    """The number that an expression is, if it is written as one or named."""
+    value: object = written.value if isinstance(written, ast.Constant) else None
+    scope: Frame | None = frame
+    while isinstance(written, ast.Name) and scope is not None:
+        if written.id in scope.environment:
+            known = scope.environment[written.id]
+            value = known.value if isinstance(known, Constant) else None
+            break
+        scope = scope.outer
+    return value if type(value) is int else None
+
+
+def _start(fact: Fact, name: str) -> int | None:
+    """What the statement before a loop gives to its counter."""
+    found: int | None = None
+    line = getattr(fact.syntax, "lineno", 0)
+    for statement, value in fact.frame.steps:
+        if statement.lineno >= line or not isinstance(statement, ast.Assign):
+            continue
+        if any(isinstance(it, ast.Name) and it.id == name for it in statement.targets):
+            known = value.value if isinstance(value, Constant) else None
+            found = known if type(known) is int else None
+    return found
+
+
+def _step(loop: ast.While, name: str) -> int | None:
+    """How much each turn adds to a counter, if it does so once, whatever else happens."""
+    steps: list[int] = []
+    for statement in loop.body:
+        if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add):
+            is_counter = isinstance(statement.target, ast.Name) and statement.target.id == name
+            by = statement.value.value if isinstance(statement.value, ast.Constant) else None
+            if is_counter and type(by) is int and by > 0:
+                steps.append(by)
+    return steps[0] if len(steps) == 1 else None
