@@ -218,3 +218,25 @@ def test_a_body_that_appends_is_mended_in_the_body():
         collect(jnp.ones((3, 3)), jnp.ones((9, 3)))
     """
     assert found("SC201", program) == [3]
+
+
+READ = """
+    def read(w, tokens, h, pair):
+        current, following = pair
+        h = jnp.tanh(w[tokens[0]] + h)
+        return h, (h @ w.T)[following]
+
+    def score(w, tokens):
+        first = w[tokens[0]].sum()
+        body = partial(read, w, tokens)
+        return first + lax.scan(body, jnp.zeros(5), (tokens[:-1], tokens[1:]))[1].sum()
+
+    score(jnp.ones((9, 5)), jnp.zeros(8, jnp.int32))
+"""
+
+
+def test_an_element_of_what_is_scanned_in_part_is_read_again():
+    assert found("SC003", READ) == [3]
+    assert (
+        found("SC003", READ.replace("h = jnp.tanh(w[tokens[0]]", "h = jnp.tanh(w[current]")) == []
+    )

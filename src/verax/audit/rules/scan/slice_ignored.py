@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Severity
 from ...source.events import Loop
-from ...source.queries.loops.bodies import behind, body_frame, named_at, paired_leaves
+from ...source.queries.loops.bodies import (
+    behind,
+    body_frame,
+    element_written,
+    named_at,
+    paired_leaves,
+)
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -66,13 +72,16 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
                 continue
             readers = [it for it in used if reads(it, whole.node, loop.region)]
             reader = min(readers, key=lambda it: getattr(it.syntax, "lineno", 0), default=None)
-            if reader is None or reader.place is None:
+            body = body_frame(facts, loop)
+            written = element_written(body, whole.node) if reader is None else None
+            place = written if reader is None else reader.place
+            if place is None:
                 continue
             name = facts.name_of(whole)
-            what = "element" if reader.operation == "item" else "array"
-            body = body_frame(facts, loop)
+            what = "array" if reader is not None and reader.operation != "item" else "element"
+            is_elsewhere = reader is not None and reader.frame is not body
             yield RULE.finding(
-                (None if reader.frame is body else named_at(body, whole.node)) or reader.place,
+                (named_at(body, whole.node) if is_elsewhere else None) or place,
                 current=f"{name} is scanned, but the body ignores its slice and reads {name} as a "
                 f"whole: the same {what} in every iteration",
                 expected=f"iteration i uses element i of {name}",

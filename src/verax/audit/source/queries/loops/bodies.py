@@ -188,3 +188,26 @@ def named_at(frame: Frame | None, node: Node) -> Place | None:
         if scope is not None and is_outside and node in nodes_of(scope.environment[name.id]):
             return frame.place(name)
     return None
+
+
+def element_written(frame: Frame | None, scanned: Node) -> Place | None:
+    """Where a body takes one element, by its number, of an array that is scanned in whole or part.
+
+    An element that was taken before the loop is the same value: only the syntax tells of both.
+    """
+    if frame is None or frame.function is None:
+        return None
+    wholes = {scanned}
+    if scanned.operation == "item" and isinstance(scanned.syntax, ast.Subscript):
+        wholes.update(scanned.inputs[:1])
+    for node in walked(frame.function):
+        if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name):
+            continue
+        scope: Frame | None = frame
+        while scope is not None and node.value.id not in scope.environment:
+            scope = scope.outer
+        held = scope.environment[node.value.id] if scope is not None else None
+        is_number = ast.unparse(node.slice).lstrip("-").isdigit()
+        if is_number and isinstance(held, Data) and held.node in wholes:
+            return frame.place(node)
+    return None
