@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from typing import Any
 
 from ..annotations import read_tree
@@ -49,14 +50,16 @@ def named_arguments(names: list[str], given: list[Value], axes: Mapping) -> list
             known = sizes.setdefault(word, set())
             if dim is not None:
                 known.add(dim)
+    count = Counter(word for _, words in pairs for word in words)
     for node, words in pairs:
         dims = _sizes(node, len(words))
         node.shape = tuple(
             # A name for two sizes (all steps, and one more) is two names.
             named(word, "", _only(sizes[word]) if dim is None else dim)
-            if word not in ("", "_")
+            # A last axis of one, with a name of its own, is there to be broadcast: `"hid one"`.
+            if word not in ("", "_") and not (dim == 1 and count[word] == 1 and at == len(dims))
             else dim
-            for word, dim in zip(words, dims, strict=True)
+            for at, (word, dim) in enumerate(zip(words, dims, strict=True), 1)
         )
     return args if pairs else None
 

@@ -81,6 +81,55 @@ WRONG = {
             first, second = one.astype(jnp.uint8), other.astype(jnp.uint8)
             return (first + second) // 2  # DF202
         """,
+    "a transform that is given its own result": """
+        def squashed(x):
+            return jnp.sign(x) * (jnp.sqrt(jnp.abs(x) + 1.0) - 1.0)
+
+        def loss(w, batch):
+            return jnp.mean((batch["obs"] @ w - squashed(batch["reward"])) ** 2)  # DF103
+
+        @jax.jit
+        def update(w, obs, reward):
+            batch = {"obs": obs, "reward": squashed(reward)}
+            return loss(w, batch)  # DF103
+        """,
+    "a quotient that is taken twice, by the same deviation": """
+        def in_units(stats, x):
+            return x / jnp.sqrt(stats["var"] + 1e-8)
+
+        @jax.jit
+        def target(stats, reward, value):
+            reward = in_units(stats, reward)
+            return in_units(stats, reward) + value  # DF103
+        """,
+    "probabilities of an ensemble at another temperature": """
+        def soft(scores):
+            return jax.nn.softmax(scores / 2.0)
+
+        @jax.jit
+        def teach(scores, student):
+            mean = soft(scores).mean(axis=0)
+            return jnp.sum(soft(mean) * jax.nn.log_softmax(student))  # DF102
+        """,
+    "directions to all others and to itself": """
+        def directions(x):
+            offset = x[:, None, :] - x[None, :, :]
+            far = jnp.sqrt(jnp.sum(offset**2, axis=-1))
+            return offset / far[..., None]  # DF201
+        """,
+    "means of what a loop has not seen yet": """
+        def averages(rows):
+            def step(state, row):
+                total, count = state
+                mean = total / count  # DF201
+                return (total + row, count + 1.0), mean
+
+            return lax.scan(step, (jnp.zeros(3), jnp.zeros(3)), rows)
+        """,
+    "bytes less their middle": """
+        def centred(x):
+            return (x.astype(jnp.uint8) - 128).astype(jnp.float32)  # DF202
+        """,
 }
 
 RIGHT = {
@@ -145,6 +194,47 @@ RIGHT = {
             both = (one > 0).astype(jnp.uint8) + (other > 0).astype(jnp.uint8)
             half = frame.astype(jnp.uint8) // 2 + other.astype(jnp.uint8) // 2
             return both // 2, half // 2
+        """,
+    "transforms with other parameters, of other things, or in turn with their inverse": """
+        def in_units(var, x):
+            return x / jnp.sqrt(var + 1e-8)
+
+        def squashed(x):
+            return jnp.sign(x) * jnp.log1p(jnp.abs(x))
+
+        def opened(x):
+            return jnp.sign(x) * jnp.expm1(jnp.abs(x))
+
+        @jax.jit
+        def terms(one, other, x, y, w):
+            twice = in_units(other, in_units(one, x))
+            inside = squashed(opened(squashed(x)))
+            return twice, inside, squashed(x) + squashed(y), squashed(squashed(x) @ w)
+        """,
+    "distances without those to itself, and means of what was seen": """
+        def directions(x):
+            offset = x[:, None, :] - x[None, :, :]
+            far = jnp.sqrt(jnp.sum(offset**2, axis=-1))
+            chosen = jnp.where(far[..., None] > 0, offset / far[..., None], 0.0)
+            return chosen, offset / (far[..., None] + 1e-6), x / jnp.sqrt(jnp.sum(x**2))
+
+        def averages(rows):
+            def step(state, row):
+                total, count = state
+                total, count = total + row, count + 1.0
+                return (total, count), total / count
+
+            return lax.scan(step, (jnp.zeros(3), jnp.zeros(3)), rows)
+        """,
+    "bytes less a small number, or less than their largest": """
+        def shifted(x):
+            labels = x.astype(jnp.uint8)
+            return labels - 1, 255 - labels, labels.max() - labels
+        """,
+    "weights of what is left of others": """
+        def chosen(scores, sharpness):
+            gates = jax.nn.softmax(scores)
+            return jax.nn.softmax(jnp.log(gates) * sharpness), gates / gates.sum()
         """,
 }
 

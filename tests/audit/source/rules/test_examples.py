@@ -112,3 +112,37 @@ def test_a_dict_that_is_made_of_letters_or_of_the_keys_of_another():
     for text in (letters, keys):
         assert found("AX014", text.replace("AXIS", "0")) == [3]
         assert found("AX014", text.replace("AXIS", "-1")) == []
+
+
+def test_a_last_axis_of_one_is_broadcast_under_any_name():
+    program = """
+    AXES = {"x": "batch feat", "value": "feat one", "gain": "feat act"}
+
+    def entry(x, value, gain):
+        advantage = x @ gain
+        return x @ value + advantage - advantage.mean(axis=-1, keepdims=True)
+
+    def inputs():
+        return jnp.ones((5, 4)), jnp.ones((4, SIZE)), jnp.ones((4, 3))
+    """
+    assert found("AX001", program.replace("SIZE", "1")) == []
+    assert found("AX001", program.replace("SIZE", "3")) == [5]
+
+
+def test_a_reduction_over_what_is_joined_is_told_where_it_is():
+    program = """
+    AXES = {"x": "time batch feat"}
+
+    def pooled(x):
+        return x.mean(axis=AXIS)
+
+    def entry(x):
+        first = x[0]
+        code = pooled(x)
+        return jnp.concatenate([first, code], axis=-1)
+
+    def inputs():
+        return (jnp.ones((5, 5, 3)),)
+    """
+    assert found("AX001", program.replace("AXIS", "1")) == [4, 9]
+    assert found("AX001", program.replace("AXIS", "0")) == []

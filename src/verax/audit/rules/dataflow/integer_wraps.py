@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...finding import Confidence, Engine, Severity
 from ...source.queries.arrays import arrays_in_words
 from ...source.queries.nodes import all_nodes, is_flag, users_of
-from ...source.values import Data
+from ...source.values import Constant, Data
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -96,6 +96,8 @@ def _what_wraps(node: Node) -> str:
     sides = [it.node for it in node.operands if isinstance(it, Data)]
     # What is subtracted from a maximum or a constant array may be known to be smaller.
     plain = [it for it in sides if it.dtype == node.dtype and not _is_bound(it)]
+    if len(plain) == 1 and node.operation == "-" and node.operands[0] is not node.operands[1]:
+        return "difference" if _is_below(node, plain[0]) else ""
     if len(plain) != 2:
         return ""
     if node.operation in _MATMULS:
@@ -106,6 +108,14 @@ def _what_wraps(node: Node) -> str:
         return "difference"
     is_sum = node.operation in ("+", "jax.numpy.add") and node.dtype == "uint8"
     return "sum" if is_sum and not any(map(_is_small, plain)) else ""
+
+
+def _is_below(node: Node, array: Node) -> bool:
+    """Whether a large number is subtracted from bytes: those below it wrap around."""
+    first, second = node.operands
+    number = second.value if isinstance(second, Constant) else None
+    is_large = type(number) is int and number >= 16
+    return node.dtype == "uint8" and is_large and isinstance(first, Data) and first.node is array
 
 
 def _is_small(node: Node) -> bool:

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
+from ...source.events import Fact
 from ...source.queries.nodes import all_nodes, nodes_apart
+from ...source.queries.numbers.applied_twice import applied_twice
 from ...source.queries.numbers.meaning import normalised, normalised_before
 from ...source.queries.sameness import Sameness
 from .._rule import Rule
@@ -59,25 +61,43 @@ def _where_they_part(
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by reading."""
     same = Sameness()
+    told: set[Place] = set()
     for node in all_nodes(facts):
         again = normalised(node)
         before = normalised_before(again) if again is not None else None
         if again is None or before is None or not before.is_by_the_same(again, same):
             continue
         first, place = nodes_apart(facts, before.node, node)
-        if first == place:
+        if first != place:
+            told.add(place)
+            yield _twice(place, first, _TWICE[again.is_back])
+    for earlier, later in applied_twice(facts):
+        events = [
+            Fact(it.called_at, it.caller, "called", {})
+            for it in (earlier, later)
+            if it.caller is not None and it.called_at is not None
+        ]
+        first, place = facts.places_apart(*events) if len(events) == 2 else (None, None)
+        if first is None or place is None or first == place or place in told:
             continue
-        how = "taken to an interval" if again.is_back else "normalised"
-        yield RULE.finding(
-            place,
-            current=_TWICE[again.is_back],
-            expected="values are normalised once",
-            fix="Pass the raw values here, or leave out one of the two normalisations.",
-            evidence=(Evidence(f"{how} the first time", first),),
-            engine=Engine.SOURCE,
-        )
+        # Whoever hands it on may be to blame, or who takes it for something else.
+        for where in dict.fromkeys((place, events[1].place)):
+            told.add(where)
+            yield _twice(where, first, _AGAIN.format(name=later.name.rpartition(".")[2]))
 
 
+def _twice(place: Place, first: Place, current: str) -> Finding:
+    return RULE.finding(
+        place,
+        current=current,
+        expected="values are normalised once",
+        fix="Pass the raw values here, or leave out one of the two normalisations.",
+        evidence=(Evidence("the first time", first),),
+        engine=Engine.SOURCE,
+    )
+
+
+_AGAIN = "what `{name}` gets here is what it gave before, for the same parameters"
 _TWICE = {
     False: "what is normalised here has been normalised by the same numbers before",
     True: "what is taken for a share of an interval here has been taken to that interval before",
@@ -94,7 +114,8 @@ RULE = Rule(
 A value that was shifted and scaled by given statistics is shifted and scaled by the same
 statistics again, often because a function normalises its argument and its caller does so too.
 Shapes and dtypes agree; the numbers are wrong. The same goes for the way back, `low + share * (high
-- low)`, of an action that is in those limits already.
+- low)`, of an action that is in those limits already, and for a function that takes a logarithm or
+a quotient of each number, and gets what it gave.
 """,
     wrong="""\
 import jax.numpy as jnp

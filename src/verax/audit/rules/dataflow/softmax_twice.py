@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
+from ...source.queries.blame import wrongly_called_at
 from ...source.queries.handing import handed_in_at
 from ...source.queries.nodes import all_nodes
 from ...source.queries.numbers.meaning import (
@@ -13,6 +14,7 @@ from ...source.queries.numbers.meaning import (
     is_log_probability,
     is_probability,
     is_taken,
+    is_tempered,
 )
 from ...source.values import Constant, Data
 from ...source.values import Value as SourceValue
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     from ...source.events import Call
     from ...source.facts import SourceFacts
+    from ...source.frame import Frame
     from ...source.graph import Node
     from ...trace.facts import Facts
     from ...trace.meaning import Meaning
@@ -117,8 +120,12 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         if before is None or _other_axis(call, before):
             continue
 
+        def is_right(run: Frame, kind: str = kind) -> bool:
+            values = [it for it in run.given.values() if isinstance(it, Data)]
+            return not any(_made_by(kind, it.node) for it in values)
+
         yield RULE.finding(
-            call.place,
+            wrongly_called_at(facts, call, is_right),
             current=f"`{facts.name_of(given)}` holds probabilities already, and is "
             + (
                 "drawn from as if it held logits"
@@ -212,7 +219,8 @@ _TAKES_LOGARITHMS = {
 
 
 def _made_by(kind: str, node: Node) -> Node | None:
-    return first_behind(node, lambda it: it.operation == f"jax.nn.{kind}")
+    also = is_tempered if kind == "softmax" else None
+    return first_behind(node, lambda it: it.operation == f"jax.nn.{kind}", also)
 
 
 def _other_axis(call: Call, before: Node) -> bool:

@@ -9,6 +9,7 @@ from ...finding import Confidence, Engine, Evidence, Severity
 from ...source.queries.numbers.empty_segments import by_empty_segments
 from ...source.queries.numbers.logarithms import of_zero
 from ...source.queries.numbers.moments import of_moments
+from ...source.queries.numbers.zero_divisors import by_zero
 from ...source.values import Data
 from .._rule import Rule, Verdict
 
@@ -94,6 +95,18 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
                 expected="the operation gets only numbers for which it is defined",
                 fix="divide by at least one, `total / jnp.maximum(count, 1)`",
                 evidence=(Evidence("the elements are counted here", count.place),),
+                engine=Engine.SOURCE,
+                confidence=Confidence.LIKELY,
+            )
+
+    for it in by_zero(facts):
+        if it.quotient.place is not None:
+            yield RULE.finding(
+                it.quotient.place,
+                current=f"a division by what is zero: {it.why}; zero by zero is nan",
+                expected="the operation gets only numbers for which it is defined",
+                fix=_FIXES["division"],
+                evidence=(Evidence(it.why, it.origin.place),),
                 engine=Engine.SOURCE,
                 confidence=Confidence.LIKELY,
             )

@@ -11,7 +11,7 @@ from ..events import Fact
 from ..graph import Node
 from ..shapes.names import name_of
 from ..shapes.shape import rank
-from ..values import Data
+from ..values import nodes_of
 from .indices import index_parts, is_new_axis
 from .nodes import is_flag, stacked_over
 
@@ -49,7 +49,8 @@ def placed_at(clash: Fact) -> Place | None:
     sees there what it will meet.
     """
     one, other = clash.data["names"]
-    arrays = [it.node for it in clash.data["operands"] if isinstance(it, Data)]
+    # What is joined comes in a list.
+    arrays = [node for it in clash.data["operands"] for node in nodes_of(it)]
     first, second = _with_axis(arrays, one), _with_axis(reversed(arrays), other)
     if first is None or second is None:
         return None

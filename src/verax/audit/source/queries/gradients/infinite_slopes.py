@@ -63,7 +63,7 @@ def infinite_slopes(flow: Flow) -> Iterator[InfiniteSlope]:
         if cut is not None:
             yield InfiniteSlope(node, operand, cut, operand)
         elif 0 in numbers:
-            origin = _zero_behind(operand)
+            origin = zero_behind(operand)
             if origin is not None:
                 is_self = origin.operation == "-"
                 yield InfiniteSlope(node, operand, 0, origin, is_self, not is_self)
@@ -102,7 +102,7 @@ def _cut_at(node: Node, numbers: tuple[int, ...]) -> int | None:
     return None
 
 
-def _zero_behind(node: Node) -> Node | None:
+def zero_behind(node: Node) -> Node | None:
     """What a value is zero with: the difference of all pairs of an array, or zeros at the start."""
     pending, seen = [node], set[Node]()
     while pending and len(seen) < 30:

@@ -37,15 +37,24 @@ def by_empty_segments(facts: SourceFacts) -> Iterator[tuple[Node, Node]]:
             yield node, count
 
 
+def without_views(node: Node) -> Node:
+    """An array before it was given another shape."""
+    return _behind(node, lambda it: not _is_view(it)) or node
+
+
+def _is_view(node: Node) -> bool:
+    name = node.operation.rpartition(".")[2]
+    parts = index_parts(node.syntax) if node.operation == "item" else []
+    is_indexed = bool(parts) and all(is_new_axis(it) or is_whole(it) for it in parts)
+    return bool(node.inputs) and (name in _SHAPED or is_indexed)
+
+
 def _behind(node: Node, accept: Callable[[Node], bool]) -> Node | None:
     """What is accepted of a value, be it there in another shape."""
     for _ in range(8):
         if accept(node):
             return node
-        name = node.operation.rpartition(".")[2]
-        parts = index_parts(node.syntax) if node.operation == "item" else []
-        is_view = bool(parts) and all(is_new_axis(it) or is_whole(it) for it in parts)
-        if not node.inputs or not (name in _SHAPED or is_view):
+        if not _is_view(node):
             return None
         node = node.inputs[0]
     return None

@@ -41,6 +41,14 @@ def is_taken(node: Node) -> bool:
     return node.operation in ("jax.numpy.take_along_axis", "jax.numpy.take")
 
 
+def is_tempered(node: Node) -> bool:
+    """Whether a value is averaged over others of its kind, or multiplied by a number."""
+    if node.operation in ("jax.numpy.mean", "ndarray.mean"):
+        return True
+    is_scaled = node.operation in ("*", "/") and len(node.inputs) == 1
+    return is_scaled and isinstance(node.operands[0], Data)
+
+
 def is_probability(node: Node) -> bool:
     """Whether a value has just been made a probability."""
     return node.operation in ("jax.nn.softmax", "jax.nn.sigmoid")

@@ -1,0 +1,76 @@
+"""Divisions by what is zero somewhere, for certain: how far each is from itself, an empty start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...graph import Node
+from ...values import Data
+from ..gradients.infinite_slopes import zero_behind
+from ..nodes import all_nodes, users_of
+from .empty_segments import without_views
+
+if TYPE_CHECKING:
+    from ...facts import SourceFacts
+
+_LENGTHS = frozenset("jax.numpy.sqrt jax.numpy.linalg.norm jax.lax.sqrt".split())
+_ZEROS = frozenset(("jax.numpy.zeros", "jax.numpy.zeros_like"))
+_TURNS = frozenset(("carry", "turn", "lane"))
+# They leave out what is not finite.
+_CHOICES = frozenset("where select nan_to_num isfinite isnan nanmean nansum fill_diagonal".split())
+
+
+@dataclass(frozen=True, eq=False)
+class ByZero:
+    """A quotient, why its divisor is zero, and where that comes from."""
+
+    quotient: Node
+    why: str
+    origin: Node
+
+
+def by_zero(facts: SourceFacts) -> Iterator[ByZero]:
+    """All such divisions whose result nobody chooses from."""
+    users: dict[Node, list[Node]] | None = None
+    for node in all_nodes(facts):
+        divisor = node.operands[1] if node.operation == "/" and len(node.operands) == 2 else None
+        found = _zero(without_views(divisor.node)) if isinstance(divisor, Data) else None
+        if found is None or _is_in_branch(node):
+            continue
+        users = users if users is not None else users_of(facts)
+        if not _is_chosen(node, users):
+            yield ByZero(node, *found)
+
+
+def _zero(divisor: Node) -> tuple[str, Node] | None:
+    if divisor.operation in _LENGTHS and divisor.operands:
+        given = divisor.operands[0]
+        origin = zero_behind(given.node) if isinstance(given, Data) else None
+        if origin is not None and origin.operation == "-":
+            return "the distance of each to itself is zero", origin
+    start = divisor
+    while start.operation in _TURNS and start.inputs:
+        start = start.inputs[0]
+    if start is not divisor and divisor.operation != "lane" and start.operation in _ZEROS:
+        return "the loop starts with zeros", start
+    return None
+
+
+def _is_in_branch(node: Node) -> bool:
+    around = node.region.chain() if node.region is not None else ()
+    return any(it.kind in ("cond", "switch", "branch") for it in around)
+
+
+def _is_chosen(node: Node, users: dict[Node, list[Node]]) -> bool:
+    """Whether a choice is made from a value, or from a product with it."""
+    pending, seen = [node], {node}
+    while pending and len(seen) < 20:
+        for user in users.get(pending.pop(), ()):
+            if user.operation.rpartition(".")[2] in _CHOICES:
+                return True
+            if user.operation in ("*", "+", "-", "-x") and user not in seen:
+                seen.add(user)
+                pending.append(user)
+    return False
