@@ -130,6 +130,42 @@ WRONG = {
         def centred(x):
             return (x.astype(jnp.uint8) - 128).astype(jnp.float32)  # DF202
         """,
+    "one of two parts where both are asked for": """
+        from typing import NamedTuple
+
+        class Affine(NamedTuple):
+            scale: jax.Array
+            shift: jax.Array
+
+        def parts(w, text):
+            scale, shift = jnp.split(jnp.tanh(text @ w), 2, axis=-1)
+            return scale, shift
+
+        def modulated(w, x, text):
+            scale, shift = parts(w, text)
+            affine = Affine(1.0 + scale, scale)  # DF108
+            return x * affine.scale + affine.shift
+
+        def inline(w, x, text):
+            scale, shift = parts(w, text)
+            return x * (1.0 + scale) + scale  # DF108
+        """,
+    "one view in the place of two": """
+        def encode(w, x):
+            return jnp.tanh(x @ w)
+
+        def loss(w, target, one, two):
+            query = encode(w, one)
+            value = encode(target, one)  # DF108
+            return jnp.mean((query - value) ** 2)
+
+        @jax.jit
+        def update(w, target, x, key):
+            left, right = jax.random.split(key)
+            one = x + jax.random.normal(left, x.shape)
+            two = x + jax.random.normal(right, x.shape)
+            return loss(w, target, one, two)
+        """,
 }
 
 RIGHT = {
@@ -230,6 +266,30 @@ RIGHT = {
         def shifted(x):
             labels = x.astype(jnp.uint8)
             return labels - 1, 255 - labels, labels.max() - labels
+        """,
+    "results of which one is not needed": """
+        def moments(x):
+            return x.mean(axis=0), x.var(axis=0)
+
+        def parts(w, text):
+            scale, shift = jnp.split(jnp.tanh(text @ w), 2, axis=-1)
+            return scale, shift
+
+        def encode(w, x):
+            return jnp.tanh(x @ w)
+
+        def centred(x, w, text):
+            mean, var = moments(x)
+            scale, shift = parts(w, text)
+            gate = jnp.where(scale > 0, scale, 0.0)
+            return (x - mean) * gate, mean * mean, encode(w, scale)
+
+        def loss(w, target, one, weight):
+            return jnp.mean((encode(w, one) - encode(target, one)) ** 2)
+
+        @jax.jit
+        def update(w, target, x, weight):
+            return loss(w, target, x + 1.0, weight)
         """,
     "weights of what is left of others": """
         def chosen(scores, sharpness):

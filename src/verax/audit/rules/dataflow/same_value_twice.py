@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Place, Severity
 from ...source.operations import SELECTIONS
+from ...source.queries.lost.unread_siblings import doubled
 from ...source.queries.nodes import all_nodes, nodes_apart
-from ...source.queries.reads import reads_of
 from ...source.queries.sameness import Sameness
 from ...source.queries.surroundings import Context
-from ...source.queries.syntax import statements_in
 from ...source.values import Data
 from .._rule import Rule
 
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
     from ...source.graph import Node
 
 _CHOICES = frozenset(f"jax.numpy.{it}" for it in ("minimum", "maximum", "fmin", "fmax"))
-_MERGES = frozenset(
-    f"jax.numpy.{it}" for it in ("concatenate", "stack", "hstack", "vstack", "column_stack")
-)
 # What is outside of the project, and known to give the same for the same.
 _PURE = ("jax.", "numpy.")
 _PURE_METHODS = frozenset(("apply", "apply_fn"))
@@ -34,7 +30,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Choices between two values that are made in the same way from the same things."""
     nodes = all_nodes(facts)
     yield from _written_twice([it for it in nodes if it.operation in _CHOICES | SELECTIONS])
-    yield from _merged_twice(facts, [it for it in nodes if it.operation in _MERGES])
+    yield from _in_place_of_another(facts)
     choices = [it for it in nodes if it.operation in _CHOICES]
     context = Context(facts) if choices else None
     same = Sameness(names=lambda node: _pure_name(context, node))
@@ -79,61 +75,17 @@ def _written_twice(choices: list[Node]) -> Iterator[Finding]:
             )
 
 
-def _merged_twice(facts: SourceFacts, merges: list[Node]) -> Iterator[Finding]:
-    """Merges that name one thing twice, where another one that was computed beside it is unread."""
-    told: set[Place] = set()
-    for merge in merges:
-        name, place = _named_twice(merge.syntax), merge.place
-        unread = _unread_beside(merge, name) if name else ""
-        if not unread or place is None or place in told:
-            continue
-        told.add(place)
+def _in_place_of_another(facts: SourceFacts) -> Iterator[Finding]:
+    """Uses of one thing for two, where another that came with it is unread."""
+    for it in doubled(facts):
         yield RULE.finding(
-            place,
-            current=f"`{name}` is joined with itself, and `{unread}`, which is computed beside it, "
-            "is read by nobody",
+            it.place,
+            current=f"`{it.name}` is used for two here, and `{it.unread}`, which comes with it, is "
+            "read by nobody",
             expected="each of the two takes part",
-            fix=f"look whether `{unread}` was to be joined with `{name}`",
+            fix=f"look whether `{it.unread}` was meant in one of the places",
             engine=Engine.SOURCE,
         )
-
-
-def _named_twice(call: ast.AST | None) -> str:
-    """The name that is twice among what a call joins."""
-    given = call.args[0] if isinstance(call, ast.Call) and call.args else None
-    parts = given.elts if isinstance(given, (ast.List, ast.Tuple)) else []
-    names = [it.id for it in parts if isinstance(it, ast.Name)]
-    return next((it for it in names if names.count(it) > 1), "")
-
-
-def _unread_beside(merge: Node, name: str) -> str:
-    """A value like the one with this name that a function computes, and that nothing reads."""
-    frame = merge.frame
-    function = frame.function if frame is not None else None
-    if frame is None or not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return ""
-    reads, merged = reads_of(function), frame.environment.get(name)
-    if not reads.is_clear or not isinstance(merged, Data):
-        return ""
-    for other in _unpacked(function):
-        value = frame.environment.get(other)
-        if reads.count(other) or other.startswith("_") or not isinstance(value, Data):
-            continue
-        is_alike = None in (value.node.shape, merged.node.shape) or (
-            value.node.shape == merged.node.shape
-        )
-        if value.node.operation == merged.node.operation and is_alike:
-            return other
-    return ""
-
-
-def _unpacked(function: ast.AST) -> Iterator[str]:
-    """Names that get a part of a result; one that gets the whole and is unread is told as such."""
-    for statement in statements_in(function):
-        targets = statement.targets if isinstance(statement, ast.Assign) else []
-        for target in targets:
-            if isinstance(target, (ast.Tuple, ast.List)):
-                yield from (it.id for it in target.elts if isinstance(it, ast.Name))
 
 
 def _pure_name(context: Context | None, node: Node) -> str:
@@ -174,8 +126,9 @@ are computed from the same parameters, `jnp.minimum(q1, q2)` is `q1`, and the se
 never used. It happens where a line is copied and changed in one place less than needed.
 
 Reported where both sides of `minimum` or `maximum` are computed in the same way from the same
-things, or where these, or `where`, are given one name twice; and where `concatenate` or `stack`
-joins one name with itself, while a value that was made in the same way is read by nobody.""",
+things, or where these, or `where`, are given one name twice; and where one name is joined with
+itself, handed to two parameters, scaled and added, or goes twice through a function, while a value
+that came with it and is made in the same way is read by nobody.""",
     wrong="""\
 import jax.numpy as jnp
 
