@@ -11,6 +11,8 @@ from .values import Bound, Constant, Data, Instance, Mapping, Sequence, Value, i
 
 # Of more values than these nothing is known together: a table may be read very often.
 MANY = 64
+# Parameters of a network are dicts of lists of dicts of dicts.
+DEEPEST = 8
 
 
 def join(one: Value, other: Value, depth: int = 0) -> Value:
@@ -29,7 +31,7 @@ def join(one: Value, other: Value, depth: int = 0) -> Value:
         found = _sequences(one, other, depth)
         if found is not None:
             return found
-    elif isinstance(one, Mapping) and isinstance(other, Mapping) and depth < 4:
+    elif isinstance(one, Mapping) and isinstance(other, Mapping) and depth < DEEPEST:
         if one.items.keys() == other.items.keys():
             items = {key: join(one.items[key], other.items[key], depth + 1) for key in one.items}
             return Mapping(items, one.is_open or other.is_open, one.made_in, one.made_at)
@@ -51,7 +53,7 @@ def _object_or_given(made: Value, given: Value) -> Instance | None:
 
 
 def _sequences(one: Sequence, other: Sequence, depth: int) -> Sequence | None:
-    if one.kind != other.kind or one.type is not other.type or depth >= 4:
+    if one.kind != other.kind or one.type is not other.type or depth >= DEEPEST:
         return None
     first, second = one.items, other.items
     if first is not None and second is not None and len(first) == len(second):
@@ -64,7 +66,7 @@ def _sequences(one: Sequence, other: Sequence, depth: int) -> Sequence | None:
 
 def _instances(one: Instance, other: Instance, depth: int) -> Value:
     node = one.node
-    if depth >= 4:
+    if depth >= DEEPEST:
         return _data(one, other)
     if node is not other.node:
         # What can be changed in place has to stay the thing that others hold as well.

@@ -146,3 +146,28 @@ def test_a_reduction_over_what_is_joined_is_told_where_it_is():
     """
     assert found("AX001", program.replace("AXIS", "1")) == [4, 9]
     assert found("AX001", program.replace("AXIS", "0")) == []
+
+
+def test_a_tree_of_many_leaves_stays_one_where_it_is_mapped():
+    program = """
+    def loss(params, x):
+        for block in params["blocks"]:
+            x = x @ block["attn"]["q"] + x @ block["attn"]["k"]
+        return x.sum()
+
+    def total(params, chunks):
+        def body(total, x):
+            value, grads = jax.value_and_grad(loss)(params, x)
+            return jax.tree.map(jnp.add, total, grads), value
+
+        return jax.lax.scan(body, jax.tree.map(jnp.zeros_like, params), chunks)
+
+    def entry(chunks):
+        blocks = [{"attn": {n: jnp.ones((3, 3)) for n in "qkvo"}} for _ in range(COUNT)]
+        return total({"embed": jnp.ones((2, 3)), "blocks": blocks}, chunks)
+
+    def inputs():
+        return (jnp.ones((2, 4, 3)),)
+    """
+    for count in ("2", "20"):
+        assert found("JT204", program.replace("COUNT", count)) == []

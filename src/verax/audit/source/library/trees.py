@@ -32,6 +32,11 @@ if TYPE_CHECKING:
     from ..machine import Interpreter
 
 
+# Leaves of a tree that are gone through one by one.
+_MANY = 8
+_MANY_OF_EXAMPLE = 64
+
+
 @handles("jax.tree.map", "jax.tree.map_with_path")
 def _map(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
@@ -83,9 +88,10 @@ def _map(
         return result
 
     # A dict or list of many leaves is mapped by one of them.
-    first = trees[0]
-    if len(leaves(first)) > 8:
+    if len(leaves(trees[0])) > (_MANY_OF_EXAMPLE if machine.is_thorough else _MANY):
         trees = [_any_leaf(machine, site, tree) for tree in trees]
+        if isinstance(trees[0], Data):
+            trees[0] = Data(trees[0].node, trees[0].traced, False)  # It stands for a tree.
     result = at_leaves(trees, 0)
     data = {"function": function, "trees": args[1:], "results": results, "result": result}
     machine.note(Fact(site.syntax, site.frame, "tree map", data))
