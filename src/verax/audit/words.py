@@ -19,6 +19,13 @@ _BATCH = {
     *("batchsize", "trajectory", "trajectories", "episode", "episodes", "device", "devices"),
     *("replica", "replicas", "worker", "workers", "actor", "actors", "particle", "particles"),
 }
+# Things of which each has a history of its own, while others weigh them against each other.
+_SEPARATE = {
+    *("sensor", "sensors", "series", "walker", "walkers", "robot", "robots", "clip", "clips"),
+    *("seed", "seeds", "patient", "patients", "subject", "subjects", "user", "users", "member"),
+    *("members", "task", "tasks", "mol", "molecule", "molecules", "video", "videos", "document"),
+    *("documents", "sentence", "sentences", "policy", "policies"),
+}
 _ENVIRONMENT = {
     "env",
     "envs",
@@ -74,6 +81,11 @@ def is_sequence(name: str | None) -> bool:
 def is_batch(name: str | None) -> bool:
     """Whether elements along an axis of this name are independent of each other."""
     return _any(name, _BATCH)
+
+
+def is_separate(name: str | None) -> bool:
+    """Whether no state passes from one element along an axis of this name to the next."""
+    return _any(name, _BATCH) or _any(name, _SEPARATE)
 
 
 def is_environment(name: str | None) -> bool:

@@ -247,7 +247,7 @@ def test_a_merged_axis_is_taken_apart_in_another_order():
     def scores(x):
         envs, steps, feat = x.shape
         flat = x.reshape(envs * steps, feat)
-        hidden = jnp.tanh(flat - flat.mean(axis=0))
+        hidden = jax.nn.gelu(flat - flat.mean(axis=0))
         return hidden.max(axis=-1).reshape(steps, envs)
 
     def kept(x):
@@ -337,3 +337,20 @@ def test_a_roll_from_one_env_to_the_next():
         return jnp.roll(codes, 1, axis=0)
     """
     assert found("AX006", program) == [4]
+
+
+def test_sensors_have_histories_of_their_own():
+    program = """
+    from jaxtyping import Array, Float
+
+    def smoothed(readings: Float[Array, "sensor time"]):
+        def step(level, reading):
+            level = 0.9 * level + 0.1 * reading
+            return level, reading - level
+
+        return lax.scan(step, readings[0], readings[1:])
+
+    def deeper(blocks: Float[Array, "layer time feat"], x: Float[Array, "time feat"]):
+        return lax.scan(lambda h, block: (jnp.tanh(h * block), None), x, blocks)
+    """
+    assert found("AX005", program) == [8]

@@ -12,8 +12,9 @@ from ...source.queries.arrays import array_in_words
 from ...source.queries.loops.bodies import paired_leaves
 from ...source.queries.loops.collected import is_collected
 from ...source.queries.nodes import stacked_over
+from ...source.shapes.names import name_of_most
 from ...source.values import Constant, Data, leaves
-from ...words import is_batch, is_sequence
+from ...words import is_separate, is_sequence
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def check(facts: Facts) -> Iterator[Verdict]:
             continue
         over = facts.axes.over[step].label
         time = _sequence_in_recurrent_carry(facts, step)
-        if over and time and is_batch(over):
+        if over and time and is_separate(over):
             scanned = step.detail.scanned[0]
             yield RULE.finding(
                 facts.place(step),
@@ -80,9 +81,10 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         if loop.kind != "scan" or loop.xs is None or loop.carry_in is None:
             continue
         for scanned in leaves(loop.xs):
-            over, *rest = names_of(scanned.node.shape) or ("",)
-            time = next((name for name in rest if is_sequence(name)), None)
-            if time is None or not is_batch(over) or not _carries(facts, loop, time):
+            shape = scanned.node.shape
+            over = name_of_most(shape[0]) if isinstance(shape, tuple) and shape else ""
+            time = next(filter(is_sequence, names_of(shape)[1:]), None)
+            if time is None or not is_separate(over) or not _carries(facts, loop, time):
                 continue
             yield RULE.finding(
                 loop.place,
@@ -184,7 +186,7 @@ def _share_of_lanes(region: Region, before: Node, after: Node) -> Node | None:
             continue
         over, *rest = names_of(node.inputs[0].shape) or ("",)
         by_turn = node.operation == "element" or any(region in it.varies for it in node.inputs[1:])
-        if by_turn and is_batch(over) and time in rest and names_of(node.shape) == tuple(rest):
+        if by_turn and is_separate(over) and time in rest and names_of(node.shape) == tuple(rest):
             return node
     return None
 

@@ -9,7 +9,7 @@ from ...finding import Confidence, Engine, Finding, Severity
 from ...source.axes import names_of
 from ...source.queries.arrays import array_in_words
 from ...source.queries.numbers.neighbours import neighbour_relations, shifts
-from ...words import is_batch, is_environment, is_feature, is_sequence
+from ...words import is_environment, is_feature, is_separate, is_sequence
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def check(facts: Facts) -> Iterator[Verdict]:
             names = facts.axes.names(value)
             time = next((name for name in names if is_sequence(name)), None)
             over = names[axis]
-            if time is None or over == time or not is_batch(over):
+            if time is None or over == time or not is_separate(over):
                 continue
             yield RULE.finding(
                 facts.place(step),
@@ -78,10 +78,10 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         # Batches are rolled to compare strangers; no component comes after another one, nor does
         # an environment.
         is_wrong = is_feature(over) if what in ("a shift", "a roll") else False
-        is_wrong = is_wrong or (is_batch(over) and what != "a roll") or is_environment(over)
+        is_wrong = is_wrong or (is_separate(over) and what != "a roll") or is_environment(over)
         if time is None or over == time or not is_wrong:
             continue
-        kind = "independent element" if is_batch(over) else "component"
+        kind = "independent element" if is_separate(over) else "component"
         yield RULE.finding(
             place,
             current=f"{what} of {array_in_words(facts, array)} goes along {over}, from one {kind} "

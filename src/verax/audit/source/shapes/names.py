@@ -47,6 +47,13 @@ def name_of(dim: Dim) -> str:
     return "" if found is None else found.name
 
 
+def name_of_most(dim: Dim) -> str:
+    """The name of an axis of which some elements may be left out or added: `n - 1`."""
+    if isinstance(dim, Size) and len(dim.terms) == 2 and dim.terms[0][0] == ():
+        return name_of(Size(dim.terms[1:]))
+    return name_of(dim)
+
+
 def is_declared(dim: Dim) -> bool:
     """Whether an annotation gives the axis its name, or another declaration."""
     found = _named(dim)

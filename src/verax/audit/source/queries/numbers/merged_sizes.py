@@ -59,7 +59,7 @@ def _keeps_order(node: Node) -> bool:
     operation = node.operation
     if operation == "item":
         return len(node.inputs) == 1  # A second one is an array of indices.
-    if operation in _KEEPING or operation in POINTWISE:
+    if operation in _KEEPING or operation in POINTWISE or operation.startswith("jax.nn."):
         return True
     name = operation.rpartition(".")[2]
     return name in _FUNCTIONS or not name.isidentifier()
