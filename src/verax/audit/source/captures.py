@@ -15,7 +15,18 @@ from .classes import all_fields
 from .frame import Frame
 from .remember import remembered, walked
 from .text import text_of
-from .values import Bound, Constant, Data, Function, Instance, Mapping, Sequence, Transformed, Value
+from .values import (
+    Bound,
+    Constant,
+    Data,
+    Function,
+    Instance,
+    Mapping,
+    Partial,
+    Sequence,
+    Transformed,
+    Value,
+)
 
 if TYPE_CHECKING:
     from .machine import Interpreter
@@ -112,7 +123,7 @@ def captures(machine: Interpreter, transformed: Transformed, owner: Value | None
     """
     found: list[Capture] = []
     value: Value = transformed.function
-    if isinstance(value, Bound):
+    while isinstance(value, (Bound, Transformed, Partial)):
         value = value.function
     if isinstance(value, Function):
         _collect(machine, value, owner, found, set(), 0)

@@ -406,3 +406,20 @@ def test_a_large_array_in_a_record_that_a_jitted_function_closes_over():
     assert found("JT301", program) == [13]
     assert found("JT301", program.replace("800", "80")) == []
     assert found("JT301", program.replace("state.inverse", "query")) == []
+
+
+def test_a_large_array_behind_a_gradient_that_is_jitted():
+    program = """
+    DATA = {"x": np.ones((4096, 128), np.float32)}
+
+    def loss(w, i):
+        row = jnp.asarray(DATA["x"])[i]
+        return jnp.sum((row * w) ** 2)
+
+    gradient = jax.jit(jax.grad(loss))
+
+    def run(w):
+        return gradient(w, 3)
+    """
+    assert found("JT301", program) == [4]
+    assert found("JT301", program.replace("4096", "16")) == []

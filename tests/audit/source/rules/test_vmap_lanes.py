@@ -54,6 +54,8 @@ def test_elements_of_the_mapped_axis_by_the_name_of_a_parameter():
         return jax.vmap(drift)(x)
     """
     assert found("VM003", program) == [4]
+    assert found("VM003", program.replace("walkers[0]", "jnp.take(walkers, 0, axis=0)")) == [4]
+    assert found("VM003", program.replace("walkers[0]", "jnp.take(walkers, 0, axis=1)")) == []
     # One walker has a first particle.
     assert found("VM003", program.replace("walkers", "walker")) == []
 

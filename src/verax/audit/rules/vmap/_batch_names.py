@@ -39,12 +39,33 @@ def assumptions(
                 yield node, counted, f"`{name}` is taken from `{text}`"
             if reduced in mapped and _means_batch(name, reduced, mapped[reduced]):
                 yield node, reduced, f"`{name}` is taken over axis 0 by `{text}`"
-        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
-            name = node.value.id
-            first = isinstance(node.slice, ast.Constant) and type(node.slice.value) is int
-            if first and name in mapped and _is_of_batch(name, mapped[name]):
-                text = text_of(node)
-                yield node, name, f"`{text}` is meant to pick an element of the batch"
+        name = _picked_from(node) if isinstance(node, (ast.Subscript, ast.Call)) else ""
+        if name in mapped and _is_of_batch(name, mapped[name]):
+            assert isinstance(node, ast.expr)
+            yield node, name, f"`{text_of(node)}` is meant to pick an element of the batch"
+
+
+def _picked_from(node: ast.Subscript | ast.Call) -> str:
+    """`x` in `x[0]`, `jnp.take(x, 0, axis=0)` and `x.take(0, axis=0)`, or empty."""
+    if isinstance(node, ast.Subscript):
+        owner, index, axis = node.value, node.slice, None
+    else:
+        owner, args, axis = _called_on(node)
+        index = args[0] if args else None
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        axis = axis or (args[1] if len(args) > 1 else None)
+        if name != "take" or not isinstance(axis, ast.Constant) or axis.value != 0:
+            return ""
+    is_one = isinstance(index, ast.Constant) and type(index.value) is int
+    return owner.id if is_one and isinstance(owner, ast.Name) else ""
+
+
+def _called_on(call: ast.Call) -> tuple[ast.expr | None, list[ast.expr], ast.expr | None]:
+    """The array of a function or method, its other arguments, and `axis=`."""
+    owner, args = getattr(call.func, "value", None), list(call.args)
+    if isinstance(owner, ast.Name) and owner.id in ("jnp", "np", "numpy") and args:
+        owner = args.pop(0)
+    return owner, args, next((it.value for it in call.keywords if it.arg == "axis"), None)
 
 
 def _is_of_batch(parameter: str, mapped: Mapped) -> bool:
@@ -109,10 +130,8 @@ def _reduced_over_first(value: ast.expr) -> str:
     """`x` in `x.mean(axis=0)` and `jnp.mean(x, 0)`, or empty."""
     if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
         return ""
-    owner, args = value.func.value, list(value.args)
-    if isinstance(owner, ast.Name) and owner.id in ("jnp", "np", "numpy") and args:
-        owner = args.pop(0)
-    axis = next((it.value for it in value.keywords if it.arg == "axis"), args[0] if args else None)
+    owner, args, axis = _called_on(value)
+    axis = axis or (args[0] if args else None)
     is_first = isinstance(axis, ast.Constant) and axis.value == 0
     is_reduction = value.func.attr in ("mean", "sum", "std", "var", "max", "min")
     return owner.id if is_first and is_reduction and isinstance(owner, ast.Name) else ""
