@@ -232,3 +232,25 @@ def test_an_optimiser_of_several_keeps_moments_of_functions():
         return first, second, rule.init({"w": w})
     """
     assert found("JT204", program) == [8]
+
+
+def test_a_function_among_what_is_mapped_over():
+    program = """
+    import equinox as eqx
+    from collections.abc import Callable
+
+    class Cell(eqx.Module):
+        w: jax.Array
+        act: Callable
+
+    def apply(cell, x):
+        return cell.act(cell.w @ x)
+
+    def each(ws, x):
+        cells = Cell(ws, jnp.tanh)
+        bad = jax.vmap(apply, in_axes=(0, None))(cells, x)
+        good = eqx.filter_vmap(apply, in_axes=(eqx.if_array(0), None))(cells, x)
+        same = jax.vmap(apply, in_axes=(None, 0))(cells, x)
+        return bad, good, same
+    """
+    assert found("JT204", program) == [13]

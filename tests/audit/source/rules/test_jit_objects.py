@@ -503,3 +503,33 @@ def test_the_default_of_a_parameter_is_one_of_several_classes():
         return step
     """
     assert found("JT102", program) == []
+
+
+def test_a_list_that_grows_between_calls():
+    program = """
+    class Filter:
+        def __init__(self):
+            self.taps = []
+            self.seen = []
+            self.run = jax.jit(self._run)
+
+        def _run(self, x):
+            for tap in self.taps:
+                x = x + tap * jnp.roll(x, 1)
+            return x
+
+    def tune(x):
+        bank = Filter()
+        for tap in (0.5, 0.25, 0.125):
+            x = bank.run(x)
+            bank.seen.append(x.shape)
+            bank.taps.append(tap)
+        return x
+
+    def fixed(x):
+        bank = Filter()
+        for tap in (0.5, 0.25, 0.125):
+            bank.taps.append(tap)
+        return bank.run(x)
+    """
+    assert found("JT103", program) == [8]

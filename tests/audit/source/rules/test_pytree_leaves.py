@@ -61,6 +61,32 @@ WRONG = {
     def inputs():
         return ({"scale": jnp.ones(3), "offset": jnp.zeros(3)},)
     """,
+    "parts that are listed by name": """
+    from typing import NamedTuple
+
+    class Stats(NamedTuple):
+        mean: jax.Array
+        var: jax.Array
+
+    def entry(stats, weights, params):
+        own = (weights.var, weights.mean)  # PT102
+        mixed = [a * b for a, b in zip(jax.tree.leaves(stats), own)]
+        named = [params["b"], params["w"]]
+        return mixed, [a * b for a, b in zip(jax.tree.leaves(params), named)]
+
+    def inputs():
+        stats = Stats(jnp.ones(3), jnp.zeros(3))
+        return stats, Stats(jnp.ones(3), jnp.ones(3)), {"w": jnp.ones(2), "b": jnp.ones(2)}
+    """,
+    "both children of a map": """
+    def entry(params, velocity):
+        moved = jax.tree.map(lambda p, v: (p - 0.1 * v, 0.9 * v), params, velocity)
+        params, velocity = moved[0], moved[1]  # PT103
+        return params, velocity
+
+    def inputs():
+        return (jnp.ones(2), jnp.ones(2)), (jnp.zeros(2), jnp.zeros(2))
+    """,
     "taken apart after the map": """
     def descend(params, velocity):
         def move(p, v):

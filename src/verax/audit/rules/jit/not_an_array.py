@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...finding import Engine, Finding, Severity
 from ...source.events import Applied, Event, Fact, Loop
 from ...source.library.strict import STRICT
-from ...source.queries.arguments import ordinary_arguments
+from ...source.queries.arguments import mapped_arguments, ordinary_arguments
 from ...source.queries.structures.trees import kind_of, strange_leaves
 from ...source.values import Mapping, Sequence, nodes_of
 from ...trace.facts import Facts
@@ -93,6 +93,12 @@ def _crossing(facts: SourceFacts) -> Iterator[Finding]:
                 current = f"`{applied.text}` passes a {what} as `{name}{path}`"
                 yield _found(applied, current, _FIXES.get(what, _STATIC))
     is_filtered = any(it.kind == "filtered" for it in facts.events(Fact))
+    for applied in facts.events(Applied) if not is_filtered else ():
+        for value in mapped_arguments(applied):
+            path, what = next(strange_leaves(value), ("", ""))
+            if what:
+                at = f" as `{path.lstrip('.')}`" if path else ""
+                yield _found(applied, f"`{applied.text}` maps over a {what}{at}", _LEAF)
     for loop in facts.events(Loop) if not is_filtered else ():
         for value, where in ((loop.initial, "the carry"), (loop.xs, "what is scanned")):
             path, what = next(strange_leaves(value), ("", "")) if value is not None else ("", "")

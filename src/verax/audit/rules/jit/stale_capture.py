@@ -16,7 +16,7 @@ from ...source.queries.loops.repetition import (
     root_of,
     surrounds,
 )
-from ...source.values import Constant, Data, Instance, leaves
+from ...source.values import Constant, Data, Instance, Mapping, Sequence, leaves
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _changed_by_loops(facts: SourceFacts, call: Fact) -> Iterator[Finding]:
 
 
 def _changes(change: Mutation, capture: Capture) -> bool:
-    """Whether a change is one of what was read: an attribute, an item of a dict or an array."""
+    """Whether a change is one of what was read: an attribute, an item, a list that grows."""
     value, target = capture.value, change.target
     if change.frame.is_staged or target is None:
         return False
@@ -112,6 +112,8 @@ def _changes(change: Mutation, capture: Capture) -> bool:
         return is_same and capture.read.name == change.name
     if isinstance(value, Data) and isinstance(target, Data) and change.how == "item":
         return value.node is target.node
+    if isinstance(target, (Sequence, Mapping)) and target is value:
+        return True  # It grows, or loses something.
     return target is capture.holder and _part_changed(change) == capture.read.path[-1]
 
 

@@ -141,11 +141,13 @@ def _zipped(facts: SourceFacts) -> Iterator[Finding]:
         sources = [(taken[id(it)].data["tree"], taken[id(it)]) for it in parts if id(it) in taken]
         sources += [(it.args[0], it) for it in _cut_from(parts, flat) if it.args]
         for tree, leaves in sources:
-            keys = sorted(map(str, tree.items)) if isinstance(tree, Mapping) else []
-            written = next((it for it in map(_names, parts) if sorted(it) == keys != it), None)
-            if written and isinstance(tree, Mapping) and not tree.is_open:
+            keys = sorted(map(str, tree.items)) if isinstance(tree, Mapping) else _fields(tree)
+            same = [it for it in parts if sorted(_names(it)) == sorted(keys) != []]
+            other = next((it for it in same if _names(it) != keys), None)
+            if other is not None and not (isinstance(tree, Mapping) and tree.is_open):
+                written = _names(other)
                 yield RULE.finding(
-                    fact.place,
+                    _written_at(other) or fact.place,
                     current=f"`{fact.text}` pairs the keys ({', '.join(written)}) with leaves that "
                     f"come as ({', '.join(keys)})",
                     expected="leaves come in the order of the tree: keys of a dict are sorted",
@@ -177,9 +179,38 @@ def _names(value: Value) -> list[str]:
     if isinstance(value, Mapping):
         return [] if value.is_open else list(map(str, value.items))
     items = value.items if isinstance(value, Tuple) and value.kind in ("tuple", "list") else None
+    display = value.syntax if isinstance(value, Tuple) else None
+    if isinstance(display, (ast.List, ast.Tuple)) and items and isinstance(items[0], Data):
+        return _names_taken(display.elts)
     words = [it.value for it in items or () if isinstance(it, Constant)]
     is_all = items is not None and len(words) == len(items)
     return words if is_all and all(isinstance(it, str) for it in words) else []
+
+
+def _written_at(value: Value) -> Place | None:
+    """Where parts of something are listed by name."""
+    if not isinstance(value, Tuple) or value.made_in is None or value.syntax is None:
+        return None
+    is_list = bool(value.items) and isinstance(value.items[0], Data)
+    return value.made_in.place(value.syntax) if is_list else None
+
+
+def _names_taken(elements: list[ast.expr]) -> list[str]:
+    """The names under which parts of one thing are taken: `[g["w"], g["b"]]`, `(g.w, g.b)`."""
+    wholes = {text_of(getattr(it, "value", it)) for it in elements}
+    names: list[str] = []
+    for it in elements:
+        index = it.slice if isinstance(it, ast.Subscript) else None
+        if isinstance(index, ast.Constant) and isinstance(index.value, str):
+            names.append(index.value)
+        elif isinstance(it, ast.Attribute):
+            names.append(it.attr)
+    return names if len(wholes) == 1 and len(names) == len(elements) else []
+
+
+def _fields(tree: Value) -> list[str]:
+    """The names of a named tuple's fields, in order."""
+    return list(tree.type.fields) if isinstance(tree, Tuple) and tree.type is not None else []
 
 
 def _owners(tree: Value, keys: list[str]) -> dict[Node, str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.events import Fact
 from ...source.text import text_of
-from ...source.values import Data, Function, Mapping, Sequence
+from ...source.values import Data, Function, Mapping, Sequence, Value
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -79,8 +79,17 @@ def _unpackings(fact: Fact) -> Iterator[tuple[Frame, ast.Assign]]:
     """The statements that take the result of a map apart, here or where it is returned to."""
     for frame, _ in zip(fact.frame.callers(), range(_CALLERS), strict=False):
         for statement, value in frame.steps:
-            if isinstance(statement, ast.Assign) and value is fact.data["result"]:
+            if isinstance(statement, ast.Assign) and _is_all_of(fact.data["result"], value):
                 yield frame, statement
+
+
+def _is_all_of(tree: Value, value: Value) -> bool:
+    """Whether a value is a tree, or the tuple of its children: `pairs[0], pairs[1]`."""
+    if value is tree or not isinstance(tree, Sequence) or not isinstance(value, Sequence):
+        return value is tree
+    children, items = tree.items or [], value.items or []
+    is_same = len(children) == len(items) > 1
+    return is_same and all(a is b for a, b in zip(children, items, strict=True))
 
 
 def _taken_at_leaves(facts: SourceFacts) -> Iterator[Finding]:

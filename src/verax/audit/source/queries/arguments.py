@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from ..binding import all_names
 from ..classes import innermost_function
 from ..events import Applied
-from ..library.options import STATIC_OPTIONS, constants, free_names, static_names
-from ..values import Data, Transformed, Value
+from ..library.options import STATIC_OPTIONS, axes_of, constants, free_names, static_names
+from ..values import Constant, Data, Transformed, Value
 
 
 def _named(applied: Applied) -> Iterator[tuple[object, str, Value]]:
@@ -59,3 +59,14 @@ def ordinary_arguments(applied: Applied) -> Iterator[tuple[str, Value]]:
     for position, name, value in _named(applied):
         if position not in static and name not in static:
             yield name, value
+
+
+def mapped_arguments(applied: Applied) -> Iterator[Value]:
+    """The arguments that a `vmap` certainly takes apart along an axis."""
+    transformed = applied.transformed
+    if transformed.kind != "vmap" or transformed.is_filtered:
+        return
+    axes = axes_of(transformed, len(applied.args))
+    for value, axis in zip(applied.args, axes, strict=True):
+        if isinstance(axis, Constant) and axis.value is not None:
+            yield value

@@ -8,9 +8,9 @@ from ....finding import Place
 from ...classes import innermost_function
 from ...events import Applied, Event, Loop
 from ...facts import SourceFacts
-from ...library.options import DERIVATIVES, argument_numbers, axes_of
-from ...values import Constant, Value
-from ..arguments import ordinary_arguments
+from ...library.options import DERIVATIVES, argument_numbers
+from ...values import Value
+from ..arguments import mapped_arguments, ordinary_arguments
 
 
 def crossing(facts: SourceFacts) -> Iterator[tuple[Event, str, Value, Place]]:
@@ -48,10 +48,8 @@ def _entering(applied: Applied) -> Iterator[tuple[str, Value]]:
     if transformed.kind in ("jit", "pmap"):
         yield from ordinary_arguments(applied)
     elif transformed.kind == "vmap":
-        axes = axes_of(transformed, len(applied.args))
-        for number, (value, axis) in enumerate(zip(applied.args, axes, strict=True)):
-            if isinstance(axis, Constant) and axis.value is not None:
-                yield str(number), value
+        for value in mapped_arguments(applied):
+            yield str(applied.args.index(value)), value
     elif transformed.kind in DERIVATIVES:
         for number in argument_numbers(transformed) or ():
             if -len(applied.args) <= number < len(applied.args):
