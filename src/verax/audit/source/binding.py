@@ -84,7 +84,13 @@ def bind(
     arguments = function.syntax.args
     environment = inner.environment
     names = positional_names(function)
-    for name, value in zip(names, args, strict=False):
+    count = len(args)
+    if site.trailing and arguments.vararg is None and count < len(names):
+        # How many come before these is not known; where they end is, unless a default may do.
+        count -= site.trailing
+        if not function.defaults:
+            environment.update(zip(names[-site.trailing :], args[count:], strict=False))
+    for name, value in zip(names, args[:count], strict=False):
         environment[name] = value
     _learn_shapes(function, environment, inner)
     if arguments.vararg is not None:

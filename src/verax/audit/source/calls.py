@@ -69,11 +69,13 @@ def arguments(
             value = machine.evaluate(frame, argument)
             if isinstance(value, Sequence) and value.items is not None:
                 args.extend(value.items)
+                site.trailing += len(value.items) if site.is_open else 0
             else:
-                site.is_open = True
+                site.is_open, site.trailing = True, 0
                 args.append(parts.element(machine, Site(frame, argument), value))
         else:
             args.append(machine.bounded(site, machine.evaluate(frame, argument)))
+            site.trailing += site.is_open
     keywords: dict[str, Value] = {}
     for keyword in syntax.keywords:
         value = machine.bounded(site, machine.evaluate(frame, keyword.value))

@@ -130,15 +130,17 @@ class Frame:
 class Site:
     """A place from which something is called.
 
-    `is_open` says that there are more arguments than are known (`*args` of unknown length).
+    `is_open` says that there are more arguments than are known (`*args` of unknown length), and
+    `trailing` how many are given by position after these.
     """
 
-    __slots__ = ("frame", "is_open", "syntax")
+    __slots__ = ("frame", "is_open", "syntax", "trailing")
 
-    def __init__(self, frame: Frame, syntax: ast.AST, is_open: bool = False):
+    def __init__(self, frame: Frame, syntax: ast.AST, is_open: bool = False, trailing: int = 0):
         self.frame: Frame = frame
         self.syntax: ast.AST = syntax
         self.is_open: bool = is_open
+        self.trailing: int = trailing
 
     def region(self, kind: str, **details: Any) -> Region:
         """A new region that starts here."""
@@ -149,4 +151,4 @@ class Site:
         outer = self.frame
         frame = Frame(outer.module, outer.name, None, outer.outer, region, outer, self.syntax)
         frame.environment = outer.environment
-        return Site(frame, self.syntax, self.is_open)
+        return Site(frame, self.syntax, self.is_open, self.trailing)

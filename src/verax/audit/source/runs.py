@@ -281,7 +281,13 @@ def _given_elsewhere(
     """
     told: dict[str, Constant | None] = {}
     for applied in calls:
-        for name, value in (*zip(names, applied.args, strict=False), *applied.keywords.items()):
+        placed = applied.args[: _placed(applied)]
+        given = dict.fromkeys(names[: len(applied.args)])
+        for name, value in {
+            **given,
+            **dict(zip(names, placed, strict=False)),
+            **applied.keywords,
+        }.items():
             constant = value if isinstance(value, Constant) else None
             before = told.setdefault(name, constant)
             if before is None or constant is None or before.value != constant.value:
@@ -290,6 +296,13 @@ def _given_elsewhere(
     if not calls and isinstance(axes, Sequence) and axes.items is not None:
         told.update(dict.fromkeys(names[: len(axes.items)]))
     return told
+
+
+def _placed(applied: Applied) -> int:
+    """How many arguments are given at places that are known: those before `*args`."""
+    given = applied.syntax.args if isinstance(applied.syntax, ast.Call) else []
+    stars = [index for index, it in enumerate(given) if isinstance(it, ast.Starred)]
+    return stars[0] if stars else len(applied.args)
 
 
 def _names_object(function: Function) -> bool:

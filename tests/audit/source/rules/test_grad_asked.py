@@ -3,6 +3,26 @@
 from .claims import check_found, check_silent, each_of
 
 WRONG = {
+    "a density for each group, whose slope two steps take": """
+        def make(groups, seen):
+            def log_density(place):
+                fit = -0.5 * (seen - place[groups]) ** 2
+                return jax.ops.segment_sum(fit, groups, num_segments=4)  # GR201
+
+            return log_density
+
+        def leap(log_density, place, momentum):
+            slope = jax.grad(log_density)
+            momentum = momentum + 0.1 * slope(place)
+            place = place + 0.2 * momentum
+            return place, momentum + 0.1 * slope(place)
+
+        def entry(place, momentum, groups, seen):
+            return leap(make(groups, seen), place, momentum)
+
+        def inputs():
+            return jnp.ones(4), jnp.ones(4), jnp.array([0, 1, 2, 3, 3]), jnp.ones(5)
+        """,
     "a cotangent of an entry of a dict with all axes summed": """
         @jax.custom_vjp
         def affine(params, x):

@@ -211,3 +211,20 @@ def test_a_call_that_lacks_its_arguments():
         return jnp.ones(3)[0, 0]
     """
     assert found("AX201", program) == [4]
+
+
+def test_what_follows_an_unknown_number_of_arguments():
+    program = """
+    def loss(model, now, after, alive, gamma):
+        return jnp.mean(jax.vmap(jnp.sin)(after) * gamma)
+
+    slope = jax.value_and_grad(loss)
+
+    def step(model, batch):
+        return slope(model, *batch, 0.95), loss(model, *batch, 0.95)
+
+    def wrong(model, batch):
+        return loss(model, batch, 0.95, *batch)
+    """
+    assert found("VM202", program) == [2]
+    assert found("VM202", program[: program.index("def wrong")]) == []

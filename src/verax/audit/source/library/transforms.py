@@ -196,7 +196,8 @@ def _run_inside(
     inner_site = site.inside(region)
     if isinstance(function, Function):
         names = positional_names(function)
-        inner = dict(zip(names, args, strict=False)) | keywords
+        placed = len(args) - inner_site.trailing
+        inner = dict(zip(names, args[:placed], strict=False)) | keywords
         return run(machine, inner_site, function, args, keywords, region), inner
     return machine.call(inner_site, function, args, keywords), {}
 

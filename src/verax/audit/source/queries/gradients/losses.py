@@ -33,7 +33,7 @@ def is_several(value: Value) -> bool:
 
 
 def differentiated_often(events: list[Applied]) -> set[Applied]:
-    """Derivatives of functions that are differentiated by more than one call.
+    """Derivatives of functions whose derivative is taken, or made, in more than one place.
 
     What is wrong with all of them is to be mended in the function.
     """
@@ -45,7 +45,7 @@ def differentiated_often(events: list[Applied]) -> set[Applied]:
     return {
         event
         for found in by_function.values()
-        if len({it.transformed.syntax for it in found}) > 1
+        if len({(it.transformed.syntax, it.syntax) for it in found}) > 1
         for event in found
     }
 
