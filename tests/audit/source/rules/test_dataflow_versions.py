@@ -140,6 +140,31 @@ WRONG = {
             )
             return params, stats, value  # DF105
         """,
+    "an old field beside the new one of another": """
+        def step(game, move):
+            board = game.board.at[game.current_row].set(move)
+            next_row = (game.current_row + 1) % 8
+            allowed = moves(
+                next_row,
+                game.board,  # DF105
+            )
+            return game.replace(board=board, current_row=next_row, allowed=allowed)
+
+        def moves(row, board):
+            return board[row] == 0
+        """,
+    "a field of the record that was, added up for the one that gets it anew": """
+        def finished(batch, deltas):
+            def back(total, delta):
+                total = delta + 0.9 * total
+                return total, total
+
+            _, gains = jax.lax.scan(back, jnp.zeros(4), deltas, reverse=True)
+            return batch.replace(
+                gains=gains,
+                targets=batch.gains + batch.values,  # DF105
+            )
+        """,
 }
 
 RIGHT = {
@@ -313,6 +338,38 @@ RIGHT = {
                 query_states, key_states = self.sharded(query_states, key_states)
                 query_states, _ = self.rotated(query_states, key_states, positions)
                 return self.attend(query_states, key_states, value_states)
+        """,
+    "old fields that are compared with new ones, or not replaced yet": """
+        def near(goal, place):
+            return -jnp.sum((goal - place) ** 2)
+
+        def shaped(state, action):
+            place = state.place + action
+            goal = jnp.roll(state.goal, 1)
+            gain = near(goal, place) - near(goal, state.place)
+            return state.replace(place=place, goal=goal, gain=gain)
+
+        def ordered(state, action):
+            goal = jnp.roll(state.goal, 1)
+            gain = near(goal, state.place)
+            place = state.place + action
+            return state.replace(place=place, goal=goal, gain=gain)
+
+        def kept(state, action):
+            goal = jnp.roll(state.goal, 1)
+            place = state.place + action
+            return state.replace(goal=goal, gain=near(goal, state.place)), place
+        """,
+    "old fields of which something goes on, or that the new ones are compared with": """
+        def counted(state, reward):
+            steps = state.steps + 1
+            place = jnp.tanh(state.place)
+            return state.replace(
+                steps=steps,
+                place=place,
+                total=state.total + state.steps * reward,
+                speed=(place - state.place) / state.dt,
+            )
         """,
 }
 

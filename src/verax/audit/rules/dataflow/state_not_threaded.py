@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
 from ...source.queries.lost.dropped_carries import dropped_carries
 from ...source.queries.lost.kept_fields import kept_fields
+from ...source.queries.lost.stale_fields import stale_fields
 from ...source.queries.lost.threading import dropped_once
 from ...source.queries.lost.versions import unthreaded
 from ...source.queries.training.stale_averages import stale_averages
@@ -61,6 +62,17 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             expected=f"`{it.name}` is the carry that the scan returns",
             fix=f"assign it: `{it.name}, … = jax.lax.scan(…)`",
             evidence=(Evidence("the scan", it.loop.place),),
+            engine=Engine.SOURCE,
+        )
+    for it in stale_fields(facts):
+        where = f"given here together with the new `{it.beside}`" if it.beside else "read here"
+        yield RULE.finding(
+            it.place,
+            current=f"the old `{it.old}` is {where}, for the next state; its new value is "
+            f"`{it.new}`, made in line {it.made_at.line}",
+            expected="what is computed of the next state is computed from its fields",
+            fix=f"give it `{it.new}`",
+            evidence=(Evidence(f"`{it.new}` is made here", it.made_at),),
             engine=Engine.SOURCE,
         )
     for average in stale_averages(facts):
