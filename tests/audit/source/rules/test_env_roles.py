@@ -79,6 +79,33 @@ PROGRAMS = {
         def inputs():
             return jnp.ones((4, 2)), jnp.ones((4, 2)), jax.random.key(0)
         """,
+    "rewards of the state before and after a reset": """
+        def reset(key):
+            return {"x": jax.random.uniform(key), "t": jnp.zeros(())}
+
+        def paid(state, action):
+            return 1.0 - state["x"] ** 2 - 0.1 * action**2
+
+        def late(key, state, action):
+            moved = {"x": state["x"] + action, "t": state["t"] + 1}
+            done = jnp.abs(moved["x"]) > 1.0
+            new = jax.tree.map(lambda a, b: jnp.where(done, a, b), reset(key), moved)
+            reward = paid(new, action)  # EN023
+            return new, reward, done
+
+        def in_time(key, state, action):
+            moved = {"x": state["x"] + action, "t": state["t"] + 1}
+            done = jnp.abs(moved["x"]) > 1.0
+            reward = paid(moved, action)
+            new = jax.tree.map(lambda a, b: jnp.where(done, a, b), reset(key), moved)
+            return new, reward, done
+
+        def reset_first(key, state, action, done):
+            state = jax.tree.map(lambda a, b: jnp.where(done, a, b), reset(key), state)
+            moved = {"x": state["x"] + action, "t": state["t"] + 1}
+            reward = paid(moved, action)
+            return moved, reward, jnp.abs(moved["x"]) > 1.0
+        """,
     "a start that is not called a reset": """
         class Ball(NamedTuple):
             height: jax.Array

@@ -19,6 +19,7 @@ from . import (
     reset_in_target,
     reset_reversed,
     resets_all,
+    reward_after_reset,
     ring_not_turned,
     rows_in_other_order,
     same_step_bootstrapped,
@@ -51,4 +52,5 @@ RULES: tuple[Rule, ...] = (
     rows_in_other_order.RULE,
     replayed_otherwise.RULE,
     stacked_in_other_order.RULE,
+    reward_after_reset.RULE,
 )

@@ -72,8 +72,8 @@ def _words_of_flags(facts: SourceFacts, target: Target, mask: Node) -> set[str]:
         names = names_of(facts, node, target.frame) | names_of(facts, node, node.frame)
         words = {word for name in names for word in words_of(name)} & (_ENDED | _CUT)
         if words and node.operation not in _JOINING:
-            # One array that stands for both, as in an example, does not tell which one is meant.
-            found |= words if not (words & _ENDED and words & _CUT) else set()
+            is_one = words <= _ENDED or words <= _CUT  # and not one thing that has both names
+            found |= words if is_one else set[str]()
         elif node.operation in _OF_FLAGS and node.inputs:
             new = [it for it in node.inputs if it not in seen]
             seen.update(new)
