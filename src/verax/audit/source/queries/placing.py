@@ -72,9 +72,10 @@ def placed_at(clash: Fact) -> Place | None:
     if len(found) > 1:
         most, here = max(move.weight for move in found), meeting.function
         found = [it for it in found if it.weight == most and it.place.function != here]
-    if len({move.place.function for move in found}) > 1:
-        return _nested_at(arrays, one, other)
-    return found[0].place if found else None
+    nested = _nested_at(arrays, one, other) if len(found) > 1 else None
+    if nested is not None:
+        return nested
+    return found[0].place if len({move.place.function for move in found}) == 1 else None
 
 
 def _nested_at(arrays: list[Node], one: str, other: str) -> Place | None:
