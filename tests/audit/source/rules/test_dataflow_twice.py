@@ -77,6 +77,11 @@ WRONG = {
             weights = jnp.round(w).astype(jnp.int8)
             return jnp.matmul(codes, weights).astype(jnp.float32)  # DF202
 
+        def occupied_before(x: jax.Array, sites):
+            codes = jnp.round(x).astype(jnp.int8)
+            before = (jnp.arange(x.shape[-1]) < sites[:, None]).astype(jnp.int8)
+            return jnp.einsum("j,ij->i", codes, before)
+
         def blended(one, other):
             first, second = one.astype(jnp.uint8), other.astype(jnp.uint8)
             return (first + second) // 2  # DF202

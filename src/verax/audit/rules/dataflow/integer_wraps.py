@@ -101,7 +101,8 @@ def _what_wraps(node: Node) -> str:
     if len(plain) != 2:
         return ""
     if node.operation in _MATMULS:
-        return "product" if node.dtype in ("int8", "uint8") else ""
+        is_counted = any(map(is_flag, plain))  # Sums of what a mask selects.
+        return "product" if node.dtype in ("int8", "uint8") and not is_counted else ""
     if node.dtype not in ("uint8", "uint16"):
         return ""
     if node.operation in ("-", "jax.numpy.subtract"):
