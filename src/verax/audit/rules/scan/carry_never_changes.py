@@ -118,8 +118,8 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
         dropped = _updates(loop, frame, stale, all_of_it=len(stale) == len(leaves))
         if not dropped:
             continue
-        names = ", ".join(name for name, _ in dropped)
-        kept_at = handed_on_at(loop, stale[0])
+        names = ", ".join(name for name, _, _ in dropped)
+        kept_at = handed_on_at(loop, dropped[0][2])
         yield RULE.finding(
             kept_at or returned_at(facts, loop) or loop.place,
             current=f"the body computes {names} from its carry and returns the carry that it was "
@@ -127,7 +127,7 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
             expected="an iteration hands on the state that it computed",
             fix="return the updated state as the body's carry; pass what is constant by closure",
             confidence=Confidence.LIKELY,
-            evidence=tuple(evidence for _, evidence in dropped[:4]),
+            evidence=tuple(evidence for _, evidence, _ in dropped[:4]),
             engine=Engine.SOURCE,
         )
 
@@ -153,24 +153,30 @@ def _endless(facts: SourceFacts, loop: Loop) -> Verdict:
 
 def _updates(
     loop: Loop, frame: Frame, stale: list[Data], all_of_it: bool
-) -> list[tuple[str, Evidence]]:
-    """What a body makes from parts of the carry that stay, and that looks like their next value."""
+) -> list[tuple[str, Evidence, Data]]:
+    """What a body makes of parts of the carry that stay, and looks like their next value.
+
+    Each in words, with where it is made, and the part that it should have replaced.
+    """
     handed_on = behind(loop.carry_out)
-    found: dict[str, Evidence] = {}
+    found: dict[str, tuple[Evidence, Data]] = {}
     for statement, name, value in assigned(frame):
         sources = behind(value)
         used = [it for it in stale if it.node in sources]
         kept = any(leaf.node in handed_on for leaf in _leaves(value))
         if not used or (kept and all_of_it) or _is_handed_on(loop, value):
             continue
-        whole = all_of_it and _is_alike(loop.carry_in, value)
-        if whole or any(_is_next(name, own) for it in used for own in _names(frame, it)):
-            place = frame.place(statement)
-            found.setdefault(f"`{name}`", Evidence(f"`{name}` is computed here", place))
+        before = [it for it in used if any(_is_next(name, own) for own in _names(frame, it))]
+        if before or (all_of_it and _is_alike(loop.carry_in, value)):
+            evidence = Evidence(f"`{name}` is computed here", frame.place(statement))
+            found.setdefault(f"`{name}`", (evidence, (before or used)[0]))
     if not found:
         for words, node in successors(loop, frame, stale):
-            found.setdefault(words, Evidence(f"{words} is computed here", node.place))
-    return list(found.items())
+            sources = behind(Data(node))
+            before = [it for it in stale if it.node in sources] or stale
+            evidence = Evidence(f"{words} is computed here", node.place)
+            found.setdefault(words, (evidence, before[0]))
+    return [(words, *rest) for words, rest in found.items()]
 
 
 def _leaves(value: SourceValue | None) -> list[Data]:
