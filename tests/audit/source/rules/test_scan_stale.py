@@ -91,26 +91,29 @@ def test_a_constant_part_may_be_read():
 
 
 STORE = """
-    class Store(NamedTuple):
+    from flax import struct
+
+    @struct.dataclass
+    class Store:
         rows: jax.Array
         size: jax.Array
         capacity: int
 
         def put(self, row):
             rows = self.rows.at[self.size].set(row)
-            return self._replace(rows=rows, size=self.size + 1)
+            return self.replace(rows=rows, size=self.size + 1)
 
-    def collect(env, store, obs, actions):
+    def collect(env, rows, obs, actions):
         def step(carry, action):
             store, obs = carry
             next_obs = env.move(obs, action)
             store = store.put(next_obs)
             return (store, obs), action
 
-        return lax.scan(step, (store, obs), actions)
+        return lax.scan(step, (Store(rows, 0, 5), obs), actions)
 """
 
 
 def test_the_part_that_stays_is_told_and_not_another_one_that_may():
-    assert found("SC002", STORE) == [15]
+    assert found("SC002", STORE) == [18]
     assert found("SC002", STORE.replace("return (store, obs)", "return (store, next_obs)")) == []
