@@ -9,7 +9,7 @@ from ...finding import Confidence, Engine, Evidence, Finding, Severity, Verified
 from ...source.queries.gradients.flatness import STOP
 from ...source.queries.gradients.flows import Flow as FlowRead
 from ...source.queries.gradients.flows import flows
-from ...source.queries.gradients.straight_through import exchanged
+from ...source.queries.gradients.straight_through import ReadEstimators
 from ...source.queries.gradients.trained_parts import is_trained
 from .._rule import Rule
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 def check(facts: Facts) -> Iterator[Finding | Verified]:
     """Report inputs with a gradient that is zero everywhere; else say that all are reached."""
-    from ...trace.straight_through import exchanged
+    from ...trace.straight_through import TracedEstimators
 
     for flow in facts.gradients.flows:
         lost = flow.without_gradient()
         explained = 0
-        for it in exchanged(flow) if lost else ():
+        for it in TracedEstimators(flow).exchanged() if lost else ():
             explained |= flow.uses(it.hard)
         groups: dict[Link, list[Parameter]] = {}
         for parameter in lost:
@@ -97,7 +97,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     for flow in flows(facts):
         lost = flow.without_gradient() if flow.is_certain else []
         explained = 0
-        for it in exchanged(flow) if lost else ():
+        for it in ReadEstimators(flow).exchanged() if lost else ():
             explained |= flow.uses(it.hard)
         everything = len(lost) == len(flow.parameters)
         for parameter in lost:

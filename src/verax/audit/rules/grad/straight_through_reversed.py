@@ -5,34 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Evidence, Finding, Severity, Verified
+from ...finding import Engine, Evidence, Finding, Place, Severity, Verified
 from ...source.queries.gradients.flows import flows
-from ...source.queries.gradients.straight_through import exchanged, opposed
+from ...source.queries.gradients.straight_through import ReadEstimators
 from ...source.values import Data
 from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...trace.facts import Facts
+    from ...trace.program import Value
 
 
 def check(facts: Facts) -> Iterator[Finding | Verified]:
     """Report the wrong ones; list the right ones as verified."""
-    from ...trace.straight_through import exchanged, opposed, passed_through
+    from ...trace.straight_through import TracedEstimators
 
     for flow in facts.gradients.flows:
-        for it in exchanged(flow):
+        estimators = TracedEstimators(flow)
+        for it in estimators.exchanged():
             yield RULE.finding(
-                facts.place(it.step),
+                _place(facts, it.whole),
                 current="this has the value of the differentiable operand and the gradient of "
                 "the quantised one, which is zero",
                 expected="the value of the quantised operand, and the gradient of the other",
                 fix="exchange the two: x + stop_gradient(q - x), with q the quantised x",
                 evidence=(Evidence("differentiated here", facts.place(flow.step)),),
             )
-        for step, is_gone in opposed(flow):
+        for whole, _, is_gone in estimators.opposed():
             yield RULE.finding(
-                facts.place(step),
+                _place(facts, whole),
                 current="a term is added and taken away, in the gradient as in the value: nothing "
                 "of it is left, and what remains has no gradient"
                 if is_gone
@@ -42,19 +44,27 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
                 fix="x + stop_gradient(q - x), with q the quantised x",
                 evidence=(Evidence("differentiated here", facts.place(flow.step)),),
             )
-        for step in passed_through(flow):
+        for whole in estimators.passed_through():
             yield RULE.verified(
                 "straight-through estimator: quantised value, gradient passed on",
                 "x + stop_gradient(q - x) has the value of q, which has no derivative, and the "
                 "gradient of x, which has one",
-                facts.place(step),
+                _place(facts, whole),
             )
+
+
+def _place(facts: Facts, whole: Value) -> Place:
+    assert whole.producer is not None
+    return facts.place(whole.producer)
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The wrong ones, by reading."""
     for flow in flows(facts):
-        for node, term, is_gone in opposed(flow) if flow.is_certain else ():
+        if not flow.is_certain:
+            continue
+        estimators = ReadEstimators(flow)
+        for node, term, is_gone in estimators.opposed():
             if node.place is not None:
                 name = facts.name_of(Data(term))
                 yield RULE.finding(
@@ -69,10 +79,10 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                     evidence=(Evidence("differentiated here", flow.event.place),),
                     engine=Engine.SOURCE,
                 )
-        for it in exchanged(flow) if flow.is_certain else ():
-            if it.node.place is not None:
+        for it in estimators.exchanged():
+            if it.whole.place is not None:
                 yield RULE.finding(
-                    it.node.place,
+                    it.whole.place,
                     current="this has the value of the differentiable operand and the gradient of "
                     "the quantised one, which is zero",
                     expected="the value of the quantised operand, and the gradient of the other",

@@ -1,0 +1,169 @@
+"""Straight-through estimators: the value of one thing with the gradient of another.
+
+`x + stop_gradient(q - x)` is taken apart into its terms: how often the value has each of them, and
+how often the gradient has. So it does not matter how the sum is written, nor which engine reads it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+_Term = TypeVar("_Term", bound=Hashable)
+_DEEPEST = 6
+
+
+@dataclass(eq=False)
+class Part(Generic[_Term]):
+    """A term of a sum: how often the value has it, and how often the gradient has."""
+
+    term: _Term
+    value: int = 0
+    slope: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Sum(Generic[_Term]):
+    """What is added up, with `stop_gradient` around some of it or not."""
+
+    whole: _Term
+    parts: list[Part[_Term]]
+    has_stop: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Exchanged(Generic[_Term]):
+    """A sum with the value of what has a gradient, and nothing of the value of what has none."""
+
+    whole: _Term
+    hard: _Term
+    soft: _Term
+
+
+class Estimators(ABC, Generic[_Term]):
+    """The straight-through estimators of a differentiated function, right or wrong.
+
+    An engine says what is added up and stopped where, and which values have a gradient.
+    """
+
+    @abstractmethod
+    def _wholes(self) -> Iterable[_Term]:
+        """All sums, of which the parts of a larger one come after it."""
+
+    @abstractmethod
+    def _addends(self, term: _Term) -> list[tuple[int, _Term]]:
+        """What is added up to a term, each with its sign; nothing if it is no sum."""
+
+    @abstractmethod
+    def _stopped(self, term: _Term) -> _Term | None:
+        """What a term is the constant copy of."""
+
+    @abstractmethod
+    def _plain(self, term: _Term) -> _Term:
+        """A term without what changes neither its value nor its gradient."""
+
+    @abstractmethod
+    def _number(self, term: _Term) -> int:
+        """The same number for terms that are equal."""
+
+    @abstractmethod
+    def _has_gradient(self, term: _Term) -> bool:
+        """Whether a gradient flows through a term."""
+
+    @abstractmethod
+    def _is_cut(self, value: _Term, term: _Term) -> bool:
+        """Whether a value has lost the gradient that a term has: by rounding, not on purpose."""
+
+    @abstractmethod
+    def _made_on_the_way(self, hard: _Term, soft: _Term) -> Iterable[_Term]:
+        """What one term is made of and another is not, as far as it may be differentiated."""
+
+    def exchanged(self) -> Iterator[Exchanged[_Term]]:
+        """Those the wrong way round.
+
+        What was rounded has no gradient. Where its value cancels too, it is there for nothing.
+        """
+        for it in self._sums():
+            gone = [part for part in it.parts if not part.value] if it.has_stop else []
+            kept = [part for part in it.parts if part.value and self._has_gradient(part.term)]
+            for hard in gone:
+                soft = next((part for part in kept if self._replaces(it, part, hard)), None)
+                if soft is not None:
+                    yield Exchanged(it.whole, hard.term, soft.term)
+                    break
+
+    def opposed(self) -> Iterator[tuple[_Term, _Term, bool]]:
+        """Sums whose value has nothing of a term, and whose gradient has that term's with a minus.
+
+        `stop_gradient(hard + soft) - soft` is `hard`, and goes down where `soft` goes up. Where all
+        is stopped, or nothing, the gradient has nothing of the term either: the last of the three
+        tells.
+        """
+        for it in self._sums():
+            forward = [part.term for part in it.parts if part.value]
+            for part in it.parts:
+                if part.value or part.slope > 0 or not self._has_gradient(part.term):
+                    continue
+                if any(self._is_cut(term, part.term) for term in forward):
+                    yield it.whole, part.term, part.slope == 0
+
+    def passed_through(self) -> Iterator[_Term]:
+        """Those that are right: they give a gradient to what would have none."""
+        for it in self._sums():
+            hard = [part for part in it.parts if part.value > 0]
+            soft = [part for part in it.parts if not part.value and part.slope > 0]
+            for other in soft:
+                if any(self._is_cut(part.term, other.term) for part in hard):
+                    yield it.whole
+
+    def _replaces(self, whole: Sum[_Term], soft: Part[_Term], hard: Part[_Term]) -> bool:
+        """Whether a sum has the value of one term where it should have that of a rounded one."""
+        if self._is_cut(hard.term, soft.term):
+            return True
+        if soft.slope or not hard.slope:
+            return False
+        if any(it.value and self._is_cut(it.term, soft.term) for it in whole.parts):
+            return False  # A rounded value is there.
+        # The gradient is that of the one, which is rounded in part, the value that of the other.
+        within = self._made_on_the_way(hard.term, soft.term)
+        return any(self._is_cut(it, soft.term) for it in within)
+
+    def _sums(self) -> Iterator[Sum[_Term]]:
+        """All sums in which a term cancels, in value or in gradient."""
+        inner: set[_Term] = set()
+        for whole in self._wholes():
+            if whole in inner:
+                continue
+            parts: dict[int, Part[_Term]] = {}
+            has_stop = self._add(whole, (1, 1), parts, inner)
+            if any(not part.value for part in parts.values()):
+                yield Sum(whole, list(parts.values()), has_stop)
+
+    def _add(
+        self,
+        term: _Term,
+        counts: tuple[int, int],
+        parts: dict[int, Part[_Term]],
+        inner: set[_Term],
+        depth: int = 0,
+    ) -> bool:
+        """Add to the parts what a sum is made of, and say whether anything of it is stopped."""
+        term, (value, slope) = self._plain(term), counts
+        inside = self._stopped(term)
+        if inside is not None:
+            self._add(inside, (value, 0), parts, inner, depth + 1)
+            return True
+        addends = self._addends(term) if depth < _DEEPEST else []
+        if addends:
+            inner.add(term)
+            stops = [
+                self._add(it, (sign * value, sign * slope), parts, inner, depth + 1)
+                for sign, it in addends
+            ]
+            return any(stops)
+        part = parts.setdefault(self._number(term), Part(term))
+        part.value += value
+        part.slope += slope
+        return False
