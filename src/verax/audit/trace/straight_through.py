@@ -34,7 +34,9 @@ class TracedEstimators(Estimators[Value]):
         return step.inputs[0] if step is not None and step.primitive == "stop_gradient" else None
 
     def _plain(self, term: Value) -> Value:
-        return plain(term)
+        # Rows less columns are all differences, though both are one array: shapes have to stay.
+        found = plain(term)
+        return found if found.shape == term.shape else term
 
     def _number(self, term: Value) -> int:
         return self.flow.same.number(term)
