@@ -355,6 +355,12 @@ RIGHT = {
             place = state.place + action
             return state.replace(place=place, goal=goal, gain=gain)
 
+        def named(space, start):
+            kind = space.kind
+            dtype = space.dtype
+            rows = zeros(kind, start, dtype=space.dtype)
+            return made(rows, dtype=dtype, kind=kind)
+
         def kept(state, action):
             goal = jnp.roll(state.goal, 1)
             place = state.place + action

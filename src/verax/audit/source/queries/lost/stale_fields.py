@@ -122,6 +122,8 @@ def _versions(function: NamedFunction) -> dict[str, _Version]:
         for read in walked(statement.value):
             if isinstance(read, ast.Attribute) and isinstance(read.value, ast.Name):
                 is_version = _STEP.sub("", target.id) == _STEP.sub("", read.attr)
+                # A name for the field itself is no new version of it.
+                is_version = is_version and read is not statement.value
                 if is_version and read.value.id in given and read.value.id not in stored:
                     found[text_of(read)] = _Version(target.id, read.attr, statement)
     return found
