@@ -47,6 +47,13 @@ WRONG = {
 }
 
 RIGHT = {
+    "what keeps a level away from zero": """
+        def level(x):
+            distance = jnp.sum(x**2) - 1.0
+            return distance + 1e-10 * jnp.sign(distance)
+
+        normal = jax.grad(level)
+        """,
     "a sum that starts at a number of Python's": """
         def evidence(scale, xs):
             def step(carry, x):

@@ -13,6 +13,7 @@ from .loss_terms import SAME, Term, terms
 _LOSSES = frozenset(("grad", "value_and_grad"))
 # What is this large stands for what must not be, and says nothing of where to go instead.
 _FORBIDDING = 1e6
+_NEGLIGIBLE = 1e-6
 _INFINITE = frozenset(("jax.numpy.inf", "numpy.inf", "math.inf"))
 
 
@@ -32,7 +33,7 @@ def flat_terms(flow: Flow) -> Iterator[tuple[Node, str]]:
         if flow.gets(term.node) or not used & trained:
             continue
         blockers = flow.blockers(used, [term.node])
-        if not blockers or any(map(_is_meant, blockers)) or _forbids(flow, term.node):
+        if not blockers or any(map(_is_meant, blockers)) or _is_no_aim(flow, term.node):
             continue
         # Pieces of one function: a value at a corner, and the way from there to the point.
         if any(node in beside for node, _ in blockers):
@@ -53,10 +54,19 @@ def _is_meant(blocker: tuple[Node, str]) -> bool:
     return reason == STOPPED or node.operation.startswith("jax.random.")
 
 
-def _forbids(flow: Flow, term: Node) -> bool:
-    """Whether a term is there to make some values impossible."""
+def _is_no_aim(flow: Flow, term: Node) -> bool:
+    """Whether a term makes some values impossible, or only moves a value away from zero."""
     made = flow.slice([term], blocked=True)
-    return any(_is_forbidding(it) for node in made for it in node.operands)
+    return any(
+        _is_forbidding(it) or (node.operation == "*" and _is_negligible(it))
+        for node in made
+        for it in node.operands
+    )
+
+
+def _is_negligible(value: Value) -> bool:
+    number = value.value if isinstance(value, Constant) else None
+    return isinstance(number, float) and 0.0 < abs(number) <= _NEGLIGIBLE
 
 
 def _is_forbidding(value: Value) -> bool:
