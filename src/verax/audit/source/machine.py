@@ -88,7 +88,7 @@ class Interpreter:
         # What is somewhere computed with as only arrays and numbers can be.
         self.used_as_arrays: set[Node] = set()
         # Whether every call is followed, also one that has told nothing so far.
-        self.is_thorough = False
+        self.is_thorough: bool = False
         self._runs: Counter[ast.AST] = Counter()
         self._statements = 0
         self._is_cut = False
