@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _STEPS = 8
 
 
-def written_at(facts: SourceFacts, frame: Frame, expression: ast.expr) -> Place:
+def origin_of(facts: SourceFacts, frame: Frame, expression: ast.expr) -> Place:
     """Where an expression, or what the name that it is was last assigned, is written.
 
     A parameter is followed to the call that gave it, and a call to what the function returns. Where

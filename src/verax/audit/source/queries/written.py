@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Hashable
 
 from ..classes import all_fields
 from ..frame import Frame
 from ..graph import Node
-from ..values import Class, Data, Instance, Mapping, Sequence, Value, nodes_of
+from ..values import Class, Data, Sequence, Value, nodes_of
+from .structures.structure import parts_of
 
 
 def written_at(frame: Frame, syntax: ast.AST, value: Value, part: Node) -> ast.AST:
@@ -19,9 +20,10 @@ def written_at(frame: Frame, syntax: ast.AST, value: Value, part: Node) -> ast.A
     """
     whole = syntax.value if isinstance(syntax, ast.Return) else syntax
     made = _made(frame, value) if isinstance(whole, ast.Name) else None
-    for inner, held in _parts(made or whole, value):
-        if part in nodes_of(held):
-            return written_at(frame, inner, held, part)
+    held = parts_of(value)
+    for key, inner in expressions_of(made or whole, value).items():
+        if part in nodes_of(held[key]):
+            return written_at(frame, inner, held[key], part)
     return made or syntax
 
 
@@ -35,32 +37,24 @@ def _made(frame: Frame, value: Value) -> ast.expr | None:
     return None
 
 
-def _parts(syntax: ast.AST | None, value: Value) -> Iterator[tuple[ast.expr, Value]]:
-    """The expressions that a tuple, a dict or an object is made of, with their values."""
-    items = value.items if isinstance(value, Sequence) else None
-    if isinstance(syntax, (ast.Tuple, ast.List)) and items is not None:
-        if len(items) == len(syntax.elts):
-            yield from zip(syntax.elts, items, strict=True)
-    elif isinstance(syntax, ast.Dict) and isinstance(value, Mapping):
-        for key, inner in zip(syntax.keys, syntax.values, strict=True):
-            if isinstance(key, ast.Constant) and key.value in value.items:
-                yield inner, value.items[key.value]
+def expressions_of(syntax: ast.AST | None, value: Value) -> dict[Hashable, ast.expr]:
+    """The expressions that a tuple, a dict or an object is made of, by position, key or name."""
+    held = parts_of(value)
+    if isinstance(syntax, (ast.Tuple, ast.List)):
+        is_whole = len(held) == len(syntax.elts)
+        return dict(zip(held, syntax.elts, strict=True)) if is_whole else {}
+    if isinstance(syntax, ast.Dict):
+        named = zip(syntax.keys, syntax.values, strict=True)
+        written = {key.value: inner for key, inner in named if isinstance(key, ast.Constant)}
     elif isinstance(syntax, ast.Call):
-        fields = _fields(value)
-        for inner, held in zip(syntax.args, fields.values(), strict=False):
-            yield inner, held
-        for keyword in syntax.keywords:
-            if keyword.arg is not None and keyword.arg in fields:
-                yield keyword.value, fields[keyword.arg]
+        written: dict[Hashable, ast.expr] = dict(zip(_fields(value), syntax.args, strict=False))
+        written |= {it.arg: it.value for it in syntax.keywords if it.arg is not None}
+    else:
+        return {}
+    return {key: inner for key, inner in written.items() if key in held}
 
 
-def _fields(value: Value) -> dict[str, Value]:
-    """The fields of a record in the order of its constructor, or the items of a dict."""
-    if isinstance(value, Mapping):
-        return {key: it for key, it in value.items.items() if isinstance(key, str)}
-    if isinstance(value, Sequence) and isinstance(value.type, Class) and value.items is not None:
-        return dict(zip(all_fields(value.type), value.items, strict=False))
-    if isinstance(value, Instance):
-        held = value.attributes
-        return {name: held[name] for name in all_fields(value.cls) if name in held}
-    return {}
+def _fields(value: Value) -> list[str]:
+    """The fields of a record, in the order of its constructor."""
+    cls = value.type if isinstance(value, Sequence) else getattr(value, "cls", None)
+    return list(all_fields(cls)) if isinstance(cls, Class) else []

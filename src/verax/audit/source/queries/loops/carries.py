@@ -6,12 +6,12 @@ import ast
 from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING
 
-from ...classes import all_fields
 from ...events import Event, Loop, Mutation
 from ...graph import Node
 from ...values import NONE, Constant, Data, Instance, Mapping, Sequence, Value, leaves
 from ..origins import assignment
 from ..structures.structure import parts_of, way_to_difference
+from ..written import expressions_of
 from .bodies import returned_at
 
 if TYPE_CHECKING:
@@ -141,30 +141,7 @@ def _written(container: Value, key: Hashable) -> Event | None:
         return None
     if syntax is None or frame is None:
         return None
-    return Event(_expression(container, syntax, key) or syntax, frame)
-
-
-def _expression(container: Value, syntax: ast.AST, key: Hashable) -> ast.AST | None:
-    if isinstance(syntax, ast.Dict):
-        for written, value in zip(syntax.keys, syntax.values, strict=True):
-            if isinstance(written, ast.Constant) and written.value == key:
-                return value
-    if isinstance(syntax, (ast.Tuple, ast.List)) and isinstance(key, int):
-        return syntax.elts[key] if key < len(syntax.elts) else None
-    if isinstance(syntax, ast.Call):
-        return _argument(container, syntax, key)
-    return None
-
-
-def _argument(container: Value, call: ast.Call, key: Hashable) -> ast.AST | None:
-    """What a constructor is given for a field."""
-    cls = container.type if isinstance(container, Sequence) else getattr(container, "cls", None)
-    names = list(all_fields(cls)) if cls is not None else []
-    for keyword in call.keywords:
-        if keyword.arg == key:
-            return keyword.value
-    number = names.index(key) if isinstance(key, str) and key in names else len(call.args)
-    return call.args[number] if number < len(call.args) else None
+    return Event(expressions_of(syntax, container).get(key, syntax), frame)
 
 
 def _added(

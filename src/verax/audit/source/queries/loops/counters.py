@@ -15,7 +15,7 @@ from ...remember import remembered
 from ...shapes.dims import Dim, add, mul, sub
 from ...shaping import size_symbol
 from ...values import Constant, Data, Sequence, Value, leaves
-from ..origins import written_at
+from ..origins import origin_of
 from .accesses import accesses
 from .bodies import pairs
 
@@ -33,7 +33,7 @@ class Bound:
 
     def length_at(self, facts: SourceFacts) -> Place:
         """Where the program says how often the loop turns."""
-        return self.place if self.length is None else written_at(facts, *self.length)
+        return self.place if self.length is None else origin_of(facts, *self.length)
 
 
 @remembered
