@@ -121,6 +121,20 @@ REUSED = {
             y = lax.cond(x[0] > 0, lambda: random.normal(key), lambda: random.uniform(key))
             return x + y * random.normal(key)  # RK001
     """,
+    "one_helper_in_two_losses": """
+        def act(w, key):
+            return w + random.normal(key, w.shape)
+
+        def actor_loss(w, key):
+            return jnp.sum(act(w, key) ** 2)
+
+        def critic_loss(w, key):
+            return jnp.sum((act(w, key) - 1) ** 2)
+
+        def entry(key, x):
+            a = jax.grad(actor_loss)(x, key)
+            return a + jax.grad(critic_loss)(x, key)  # RK001
+    """,
     "two_losses": """
         def entry(key, x):
             a = jax.grad(lambda w: jnp.sum(w * random.normal(key, w.shape)))(x)
@@ -428,7 +442,8 @@ FINE = {
             return jnp.sum(w * random.normal(key, w.shape))
 
         def entry(key, x):
-            return loss(x, key), jax.grad(loss)(x, key)
+            value, slope = loss(x, key), jax.grad(loss)(x, key)
+            return value, slope, jax.hessian(lambda w: loss(w, key))(x)
     """,
     "mapped_keys": """
         def entry(key, x):

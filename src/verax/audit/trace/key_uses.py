@@ -123,8 +123,26 @@ def _is_branch(body: Body) -> bool:
 
 def _evaluated_again(one: Step, other: Step) -> bool:
     """Whether a function runs in both, differentiated in one: that has to draw the same numbers."""
+    if one.place is None or one.place != other.place:
+        return False
     derived = [{it for it in step.ancestors() if it.kind == "derive"} for step in (one, other)]
-    return derived[0] != derived[1] and one.place is not None and one.place == other.place
+    return any(
+        _runs_in(beside, _differentiated(step, by))
+        for step, beside in ((one, other), (other, one))
+        for by in derived[step is other] - derived[step is one]
+    )
+
+
+def _differentiated(step: Step, by: Step) -> Place | None:
+    """The place in a function of which a derivative is taken, on the way from there to a step."""
+    inside = [it for it in call_chain(step, by) if not it.function.endswith("<lambda>")]
+    return inside[-1] if inside else step.place
+
+
+def _runs_in(step: Step, place: Place | None) -> bool:
+    """Whether a step is in a run of the function that a place is in."""
+    function = place and (place.file, place.function)
+    return any((it.file, it.function) == function for it in call_chain(step))
 
 
 def _selected(facts: Facts, one: Step, other: Step) -> bool:

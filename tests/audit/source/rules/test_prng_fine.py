@@ -274,6 +274,19 @@ FINE = {
             target = create(critic, key, x)
             return params, target
         """,
+    "a loss, and its derivatives at the same sample": """
+        def loss(params, key, x):
+            return jnp.sum((params * x + jax.random.normal(key, x.shape)) ** 2)
+
+        def step(params, key, x):
+            value = loss(params, key, x)
+            slope = jax.grad(loss)(params, key, x)
+            return value, slope, jax.hessian(lambda p: loss(p, key, x))(params)
+
+        def anonymous(params, key):
+            energy = lambda p: jnp.sum(p * jax.random.normal(key, p.shape))
+            return energy(params), jax.grad(energy)(params)
+        """,
     "an initializer that draws nothing": """
         import flax.linen as nn
 

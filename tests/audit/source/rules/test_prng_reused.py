@@ -5,6 +5,37 @@ import pytest
 from .random_keys import found
 
 REUSED = {
+    "one helper in two losses": (
+        """
+        def act(params, key, x):
+            return params * x + jax.random.normal(key, x.shape)
+
+        def actor_loss(params, key, x):
+            return jnp.sum(act(params, key, x) ** 2)
+
+        def critic_loss(params, key, x):
+            return jnp.sum((act(params, key, x) - 1) ** 2)
+
+        def f(params, key, x):
+            slope = jax.grad(actor_loss)(params, key, x)
+            return slope, jax.grad(critic_loss)(params, key, x)
+        """,
+        12,
+    ),
+    "a helper that acts, and is in a loss": (
+        """
+        def act(params, key, x):
+            return params * x + jax.random.normal(key, x.shape)
+
+        def loss(params, key, x):
+            return jnp.sum((act(params, key, x) - 1) ** 2)
+
+        def f(params, key, x):
+            action = act(params, key, x)
+            return action, jax.grad(loss)(params, key, x)
+        """,
+        9,
+    ),
     "a function that a factory gives after it has used the key": (
         """
         def make(key, n):

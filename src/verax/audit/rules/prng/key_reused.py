@@ -19,6 +19,7 @@ from ...source.queries.keys.reordering import moves_along
 from ...source.queries.keys.reuse import (
     excluded,
     is_copied,
+    is_evaluated_again,
     is_function_of_object,
     name_at,
     parents,
@@ -132,7 +133,9 @@ def _reuses(facts: SourceFacts) -> Iterator[Finding]:
     when: dict[KeyUse, int] = {}
     for number, use in enumerate(uses(facts)):
         before, when[use] = use.before, number
-        if before is None or is_function_of_object(facts, use, before) or is_copied(before, use):
+        if before is None or is_function_of_object(facts, use, before):
+            continue
+        if is_copied(before, use) or is_evaluated_again(before, use):
             continue
         if not use.is_certain and not before.is_certain and not (use.by and before.by):
             continue  # two functions that nobody knows, which may be compared with each other

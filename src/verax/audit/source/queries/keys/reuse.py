@@ -11,6 +11,7 @@ from ...classes import base_names
 from ...events import Applied, KeyUse, Mutation
 from ...frame import Region
 from ...graph import Node, sources
+from ...library.options import DERIVATIVES
 from ...remember import remembered, walked
 from ...text import text_of
 from ...values import Sequence, nodes_of
@@ -27,6 +28,7 @@ MAPS = frozenset(("vmap", "pmap"))
 _PARTS = frozenset(("item", "element", "field", "jax.random.fold_in", "primal"))
 # What a loop inside of a map has made of a key: lanes that begin alike go on alike.
 _LATER = frozenset(("carry", "turn"))
+_DERIVATIVES = DERIVATIVES | {"vjp", "jvp", "linearize"}
 # Nothing that is computed in there is computed when the program runs.
 ABSTRACT = frozenset(("eval_shape", "make_jaxpr"))
 
@@ -294,6 +296,33 @@ def is_copied(before: KeyUse, use: KeyUse) -> bool:
             are_calls = isinstance(one, ast.Call) and isinstance(other, ast.Call)
             return are_calls and ast.dump(one) == ast.dump(other)
     return False
+
+
+def is_evaluated_again(before: KeyUse, use: KeyUse) -> bool:
+    """Whether a function runs in both, differentiated in one: that has to draw the same numbers."""
+    if use.syntax is not before.syntax:
+        return False
+    one, other = _derivatives(before), _derivatives(use)
+    return any(one[it] != other[it] for it in one.keys() & other.keys())
+
+
+def _derivatives(use: KeyUse) -> dict[ast.AST, list[str]]:
+    """The functions around a use, with the derivatives that their callers take of them.
+
+    What a lambda calls is differentiated with it: it is there to give arguments.
+    """
+    found: dict[ast.AST, list[str]] = {}
+    around: set[Region] = set()
+    for frame in reversed(list(use.frame.callers())):
+        if frame.function is None:
+            continue
+        own = list(frame.region.chain()) if frame.region is not None else []
+        found[frame.function] = [
+            it.kind for it in own if it.kind in _DERIVATIVES and it not in around
+        ]
+        if not isinstance(frame.function, ast.Lambda):
+            around = set(own)
+    return found
 
 
 def excluded(before: KeyUse, use: KeyUse) -> bool:
