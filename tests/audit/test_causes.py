@@ -29,6 +29,37 @@ def test_what_the_trace_has_no_name_for_is_told_by_reading():
     assert of_both(nameless, read) == replace(read, confidence=Confidence.CERTAIN)
 
 
+def test_what_engines_find_at_two_lines_is_told_where_it_is_written():
+    read = replace(ISSUE, engine=Engine.SOURCE, place=at(3), evidence=(Evidence("used", at(9)),))
+    traced = replace(ISSUE, place=at(9), current="index 2", evidence=(Evidence("made", at(3)),))
+    assert of_both(traced, read) == read
+    # One of them need not know of the other, and both may go back to the same lines.
+    bare = replace(read, evidence=(), confidence=Confidence.LIKELY)
+    assert of_both(traced, bare) == replace(
+        read, confidence=Confidence.CERTAIN, evidence=(Evidence("index 2", at(9)),)
+    )
+    alike = replace(read, evidence=(Evidence("first", at(1)),))
+    found = of_both(replace(traced, evidence=(Evidence("the first time", at(1)),)), alike)
+    assert found == replace(alike, evidence=(*alike.evidence, Evidence("index 2", at(9))))
+
+
+def test_findings_of_engines_that_do_not_know_of_each_other_are_two():
+    read = replace(ISSUE, engine=Engine.SOURCE, place=at(3), evidence=(Evidence("used", at(4)),))
+    traced = replace(ISSUE, place=at(9), evidence=(Evidence("made", at(8)),))
+    other_rule = replace(read, code="DF102", evidence=(Evidence("used", at(9)),))
+    for one in (read, other_rule, replace(read, evidence=())):
+        report = merged([Report("a", issues=(one,)), Report("b", issues=(traced,))])
+        assert report.issues == (one, traced)
+
+
+def test_a_traced_finding_belongs_to_one_that_was_read():
+    first = replace(ISSUE, engine=Engine.SOURCE, place=at(3), evidence=(Evidence("used", at(9)),))
+    second = replace(first, place=at(4))
+    traced = replace(ISSUE, place=at(9), evidence=())
+    report = merged([Report("a", issues=(first, second)), Report("b", issues=(traced,))])
+    assert report.issues == (first, second)
+
+
 def test_places_of_one_cause_are_gathered():
     cause = Evidence("it becomes probabilities here", at(3))
     first, second, other = (

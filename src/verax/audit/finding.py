@@ -6,9 +6,7 @@ nothing here imports JAX.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -104,39 +102,3 @@ class Verified:
     claim: str
     reason: str
     place: Place | None = None
-
-
-def without_repetition(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Each defect once, in the order of files and lines.
-
-    Where both engines found one, the trace engine tells it, since its words hold facts; unless it
-    has no name for what the program names.
-    """
-    kept: dict[tuple[str, str, int, int], Finding] = {}
-    for finding in findings:
-        other = kept.get(finding.identity)
-        if other is None:
-            kept[finding.identity] = finding
-        elif other.engine is not finding.engine:
-            kept[finding.identity] = _better_told(other, finding)
-    return tuple(sorted(kept.values(), key=_order))
-
-
-# How the trace engine calls a value for which it has no name: "the f32[8] of line 3".
-_NAMELESS = re.compile(r"\bthe \w+\[[^\]]*\] of line \d")
-
-
-def _better_told(one: Finding, other: Finding) -> Finding:
-    first, second = sorted((one, other), key=lambda it: it.engine is Engine.SOURCE)
-    words = f"{first.current} {first.fix}"
-    told = second if _NAMELESS.search(words) else first
-    if told.confidence is Confidence.LIKELY and Confidence.CERTAIN in (
-        first.confidence,
-        second.confidence,
-    ):
-        told = replace(told, confidence=Confidence.CERTAIN)
-    return told if told.evidence else replace(told, evidence=(first.evidence or second.evidence))
-
-
-def _order(finding: Finding) -> tuple[str, int, Place, str]:
-    return (finding.place.file, finding.place.cell, finding.place, finding.code)

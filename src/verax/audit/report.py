@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from .finding import Confidence, Finding, Place, Severity, Verified, without_repetition
+from .finding import Confidence, Finding, Place, Severity, Verified
+from .repetition import without_repetition
 
 SCHEMA = "verax.report/1"
 

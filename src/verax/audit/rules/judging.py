@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..finding import Engine, Finding, Verified, without_repetition
+from ..finding import Engine, Finding, Verified
+from ..repetition import without_repetition
 from ._rule import Rule
 from .registry import all_rules
 

@@ -81,8 +81,8 @@ def _finding(facts: Facts, reuse: Reuse) -> Finding:
         expected="each key is consumed once: drawn from, or split",
         fix=fix,
         evidence=(
-            Evidence(f"`{name}` is {first} here", reuse.first_place),
-            Evidence(f"and {second} here", reuse.place),
+            Evidence(f"`{name}` is {first} here", facts.place(reuse.first.step)),
+            Evidence(f"and {second} here", facts.place(reuse.second.step)),
         ),
     )
 

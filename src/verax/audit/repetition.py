@@ -1,0 +1,84 @@
+"""What is found twice, told once: by both engines, at one line or at two."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
+from .finding import Confidence, Engine, Evidence, Finding, Place
+
+
+def without_repetition(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Each defect once, in the order of files and lines.
+
+    Where both engines found one, the trace engine tells it, since its words hold facts; unless it
+    has no name for what the program names.
+    """
+    kept: dict[tuple[str, str, int, int], Finding] = {}
+    both: set[tuple[str, str, int, int]] = set()
+    for finding in findings:
+        other = kept.get(finding.identity)
+        if other is None:
+            kept[finding.identity] = finding
+        elif other.engine is not finding.engine:
+            kept[finding.identity] = _better_told(other, finding)
+            both.add(finding.identity)
+    alone = [it for it in kept.values() if it.identity not in both]
+    for traced in (it for it in alone if it.engine is Engine.TRACE):
+        for read in (it for it in alone if it.engine is Engine.SOURCE):
+            if read.identity not in both and _are_one(read, traced):
+                both.add(read.identity)
+                kept[read.identity] = _told_elsewhere(read, traced)
+                del kept[traced.identity]
+                break
+    return tuple(sorted(kept.values(), key=_order))
+
+
+def _are_one(one: Finding, other: Finding) -> bool:
+    """Whether two engines tell one defect at two lines: one names the other's, or all is alike."""
+    if one.code != other.code:
+        return False
+    first, second = _led_by(one), _led_by(other)
+    is_named = _line(one.place) in second or _line(other.place) in first
+    return is_named or (bool(first) and first == second)
+
+
+def _led_by(finding: Finding) -> set[tuple[str, int, int]]:
+    """The lines that led to a finding."""
+    return {_line(it.place) for it in finding.evidence if it.place is not None}
+
+
+def _line(place: Place) -> tuple[str, int, int]:
+    return (place.file, place.cell, place.line)
+
+
+def _told_elsewhere(read: Finding, traced: Finding) -> Finding:
+    """A finding where it is written, which running reaches at another line."""
+    certain = Confidence.CERTAIN in (read.confidence, traced.confidence)
+    also = () if _line(traced.place) in _led_by(read) else (Evidence(traced.current, traced.place),)
+    return replace(
+        read,
+        confidence=Confidence.CERTAIN if certain else read.confidence,
+        evidence=(*read.evidence, *also),
+    )
+
+
+# How the trace engine calls a value for which it has no name: "the f32[8] of line 3".
+_NAMELESS = re.compile(r"\bthe \w+\[[^\]]*\] of line \d")
+
+
+def _better_told(one: Finding, other: Finding) -> Finding:
+    first, second = sorted((one, other), key=lambda it: it.engine is Engine.SOURCE)
+    words = f"{first.current} {first.fix}"
+    told = second if _NAMELESS.search(words) else first
+    if told.confidence is Confidence.LIKELY and Confidence.CERTAIN in (
+        first.confidence,
+        second.confidence,
+    ):
+        told = replace(told, confidence=Confidence.CERTAIN)
+    return told if told.evidence else replace(told, evidence=(first.evidence or second.evidence))
+
+
+def _order(finding: Finding) -> tuple[str, int, Place, str]:
+    return (finding.place.file, finding.place.cell, finding.place, finding.code)
