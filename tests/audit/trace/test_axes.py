@@ -358,6 +358,20 @@ def test_named_dimensions_have_the_size_of_their_axis(program, names):
     assert len(known) == sum(size % 13 != 0 and size != 1 for size in out.shape)
 
 
+def test_what_lies_between_neighbours_may_have_a_name_of_its_own():
+    def clashes(function, names):
+        shapes = [jax.ShapeDtypeStruct((size, 3), jnp.float32) for size in (5, 4)]
+        return len(Facts(trace(function, shapes, {}), names, None).axes.clashes)
+
+    edges = {"x": "node dim", "w": "edge dim"}
+    assert clashes(lambda x, w: jnp.diff(x, axis=0) * w, edges) == 0
+    assert clashes(lambda x, w: w * (0.5 * (x[1:] + x[:-1])), edges) == 0
+    # Nothing new is made of a stretch alone, and steps of time are no environments.
+    assert clashes(lambda x, w: x[1:] * w, edges) == 1
+    steps = {"x": "env dim", "w": "time dim"}
+    assert clashes(lambda x, w: jnp.diff(x, axis=0) * w, steps) == 1
+
+
 def test_a_window_that_is_weighed_by_a_kernel_is_no_clash():
     def convolve(x, kernel, start):
         window = jax.lax.dynamic_slice_in_dim(x, start, 3)

@@ -12,6 +12,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from ...words import is_sequence
 from ..program import Body, Loop, Mapping, Program, Step, Value
 from .axis import Axes, Axis, Clash, Dimension, Meeting, unknown
 
@@ -104,6 +105,8 @@ class AxisAnalysis:
         weighed = step is not None and step.primitive in ("dot_general", "mul")
         if weighed and len(names) == 2 and self._is_window(*a) != self._is_window(*b):
             return Axis(lost=True)
+        if len(names) == 2 and self._lies_between(a, b) != self._lies_between(b, a):
+            return Axis(lost=True)
         return self.meeting.join(
             step,
             where,
@@ -133,6 +136,31 @@ class AxisAnalysis:
                 return step is not None and step.primitive == "dynamic_slice"
             at = source
         return False
+
+    def _lies_between(self, at: tuple[Value, int], beside: tuple[Value, int]) -> bool:
+        """Whether a dimension is of neighbours in another one, which may have a name of their own.
+
+        `jnp.diff` of nodes gives edges. Steps between two points of time are steps of time.
+        """
+        if is_sequence(self.of(beside[0])[beside[1]].label):
+            return False
+        for _ in range(16):
+            step = at[0].producer
+            if step is not None and len(step.inputs) == 2 and len(set(step.inputs)) == 2:
+                stretches = [self._stretch(it, at[1]) for it in step.inputs]
+                if None not in stretches and len({it[:2] for it in stretches if it}) == 1:
+                    return len(set(stretches)) == 2
+            if at not in self.came_from:
+                break
+            at = self.came_from[at]
+        return False
+
+    def _stretch(self, value: Value, index: int) -> tuple[Value, int, int] | None:
+        """The longer dimension of which one is a stretch, and where that starts."""
+        step, source = value.producer, self.came_from.get((value, index))
+        if step is None or source is None or step.primitive != "slice":
+            return None
+        return (*source, step.params["start_indices"][index])
 
     # --- the walk
 
