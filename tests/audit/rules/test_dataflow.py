@@ -199,6 +199,28 @@ TWICE = {
             image = scale(x)
             return scale(image)  # DF103
         """,
+    "by who hands it on, and by who never gets anything raw": """
+        def scale(x):
+            return x / 255.0
+
+        def encode(image):
+            return jnp.sin(scale(image))  # DF103
+
+        def entry(x):
+            image = scale(x)
+            return encode(image)  # DF103
+        """,
+    "by who hands on one of two": """
+        def scale(x):
+            return x / 255.0
+
+        def encode(image):
+            return jnp.sin(scale(image))
+
+        def entry(x):
+            image = scale(x)
+            return encode(x), encode(image)  # DF103
+        """,
     "the same statistics, clipped in between": """
         def entry(x):
             mean, std = jnp.sin(x[:1]), jnp.exp(jnp.sin(x[1:2]))

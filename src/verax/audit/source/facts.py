@@ -102,8 +102,8 @@ class SourceFacts:
         Two draws in one helper, which is called twice, are apart where it is called. What happens
         in a function that is written inside of that call's own is told where it happens.
         """
-        chain = _calls(first)
-        others = dict(_calls(second))
+        chain = first.frame.calls_to(first.syntax)
+        others = dict(second.frame.calls_to(second.syntax))
         for frame, syntax in chain:
             other = others.get(frame)
             if other is not None:
@@ -140,14 +140,3 @@ def _inside(frame: Frame, syntax: ast.AST, event: Event) -> Place:
         holds = function.lineno <= line <= (function.end_lineno or 0)
         return event.place if holds else frame.place(syntax)
     return frame.place(syntax)
-
-
-def _calls(event: Event) -> list[tuple[Frame, ast.AST]]:
-    """The frames that an event is in, innermost first, each with where it is in there."""
-    found: list[tuple[Frame, ast.AST]] = []
-    frame: Frame | None = event.frame
-    syntax: ast.AST | None = event.syntax
-    while frame is not None and syntax is not None:
-        found.append((frame, syntax))
-        frame, syntax = frame.caller, frame.called_at
-    return found

@@ -122,6 +122,14 @@ class Frame:
             yield frame
             frame = frame.caller
 
+    def calls_to(self, syntax: ast.AST) -> Iterator[tuple[Frame, ast.AST]]:
+        """This frame and those that called it, each with where in it a piece of syntax is run."""
+        frame: Frame | None = self
+        at: ast.AST | None = syntax
+        while frame is not None and at is not None:
+            yield frame, at
+            frame, at = frame.caller, frame.called_at
+
     def is_inside(self, other: Frame) -> bool:
         """Whether this frame runs within the call that another one is."""
         return any(frame is other for frame in self.callers())

@@ -35,7 +35,7 @@ WRONG = {
             return (x - stats.mean) / (stats.std + 1e-6)
 
         def critic(params, stats, obs):
-            return whiten(stats, obs) @ params
+            return whiten(stats, obs) @ params  # DF103
 
         @jax.jit
         def value(params, stats, obs):

@@ -11,12 +11,23 @@ WRONG = {
             return jnp.clip(frames + 0.1 * jax.random.normal(key, frames.shape), 0.0, 255.0)
 
         def encode(w, frames):
-            return scale(frames).reshape(frames.shape[0], -1) @ w
+            return scale(frames).reshape(frames.shape[0], -1) @ w  # DF103
 
         @jax.jit
         def embed(key, w, frames):
             small = scale(frames)
             return encode(w, shake(key, small))  # DF103
+        """,
+    "one of two that are handed to what scales": """
+        def scale(stats, x):
+            return (x - stats["mean"]) / stats["std"]
+
+        def score(w, stats, x):
+            return scale(stats, x) @ w
+
+        @jax.jit
+        def compare(w, stats, old, new):
+            return score(w, stats, old) - score(w, stats, scale(stats, new))  # DF103
         """,
     "an action that is brought between the limits twice": """
         class Arm:
@@ -27,7 +38,7 @@ WRONG = {
                 return (self.high - self.low) * (action + 1.0) / 2.0 + self.low
 
             def step(self, state, action):
-                return state + 0.1 * self.unscale(action)
+                return state + 0.1 * self.unscale(action)  # DF103
 
         @jax.jit
         def control(arm: Arm, w, state):

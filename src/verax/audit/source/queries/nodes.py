@@ -141,3 +141,10 @@ def nodes_apart(facts: SourceFacts, one: Node, other: Node) -> tuple[Place, Plac
     if len(events) < 2:
         return Place("", 0), Place("", 0)
     return facts.places_apart(events[0], events[1])
+
+
+def calls_around(node: Node) -> list[tuple[Frame, ast.AST]]:
+    """The calls that a value is made in, innermost first, each with where in it."""
+    if node.syntax is None or node.frame is None:
+        return []
+    return list(node.frame.calls_to(node.syntax))
