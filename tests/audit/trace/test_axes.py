@@ -238,7 +238,9 @@ def test_a_dict_describes_records_by_their_fields():
     traced = trace(lambda p, q: p.first.x, [Pair(point, jnp.ones(5)), point], {})
     declared = {"p": {"first": {"x": "batch feat"}, "second": "time"}, "q": Point("a b", "c")}
     facts = Facts(traced, declared, None)
-    names = {leaf.name: names_of(leaf, facts.declared_axes) for leaf in traced.inputs}
+    names = {
+        leaf.name: names_of(leaf, traced.inputs, facts.declared_axes) for leaf in traced.inputs
+    }
     assert names == {
         "p.first.x": ("batch", "feat"),
         "p.first.y": (None,),
@@ -249,9 +251,26 @@ def test_a_dict_describes_records_by_their_fields():
     assert facts.axes.names(facts.program.body.outputs[0]) == ("batch", "feat")
 
 
+def test_a_tuple_describes_records_by_the_order_of_their_fields():
+    point = Point(jnp.ones((2, 3)), jnp.ones(4))
+    traced = trace(lambda p, q: p.first.x, [Pair(point, jnp.ones(5)), (point, jnp.ones(6))], {})
+    declared = {"p": (["batch feat", "time"], ""), "q": (("a b", "c"), "d")}
+    names = {leaf.name: names_of(leaf, traced.inputs, declared) for leaf in traced.inputs}
+    assert names == {
+        "p.first.x": ("batch", "feat"),
+        "p.first.y": ("time",),
+        "p.second": (None,),
+        "q[0].x": ("a", "b"),
+        "q[0].y": ("c",),
+        "q[1]": ("d",),
+    }
+    with pytest.raises(AxesError, match=r"`p\[0\]`, which is not there"):
+        _ = Facts(traced, {"p": ("batch feat", "time", "batch")}, None).axes
+
+
 def test_a_name_stands_for_a_whole_part_and_not_for_its_namesakes():
     traced = trace(lambda p: p, [{"w": {"a": jnp.ones(2)}, "w2": jnp.ones(3)}], {})
-    names = [names_of(leaf, {"p": {"w": "batch"}}) for leaf in traced.inputs]
+    names = [names_of(leaf, traced.inputs, {"p": {"w": "batch"}}) for leaf in traced.inputs]
     assert names == [("batch",), (None,)]
 
 

@@ -3,7 +3,7 @@
 A declaration is a tree like the arguments with names at the leaves: `{"x": "batch time feat"}`. An
 array may be described by a string for its whole subtree where all leaves agree; "" and "_" mean
 that an axis (or all of them) has no name. A named tuple or a dataclass may be described by a dict
-from its fields, of which some may be left out.
+from its fields, of which some may be left out, or by a tuple or a list of them all, in order.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ def axes_of(facts: Facts) -> AxisAnalysis:
     """Follow the axes of a program from the declarations of its inputs."""
     analysis = AxisAnalysis(facts.program)
     check_declared(facts.traced.inputs, facts.declared_axes)
-    analysis.run([names_of(leaf, facts.declared_axes) for leaf in facts.traced.inputs])
+    inputs = facts.traced.inputs
+    analysis.run([names_of(leaf, inputs, facts.declared_axes) for leaf in inputs])
     return analysis
 
 
@@ -40,7 +41,7 @@ def check_declared(leaves: Sequence[Input], declared: Mapping[str, Any]) -> None
     """
     for parameter, entry in declared.items():
         own = [_dotted(leaf.name) for leaf in leaves if leaf.parameter == parameter]
-        for path, text in _paths(parameter, entry).items():
+        for path, text in _paths(parameter, entry, own).items():
             if not own or not text or any(_leads_to(path, name) for name in own):
                 continue
             hint = did_you_mean(path, dict.fromkeys((*own, *map(_parent, own))))
@@ -51,10 +52,12 @@ def _parent(name: str) -> str:
     return re.sub(r"(\.\w+|\[[^\[]*\])$", "", name)
 
 
-def names_of(leaf: Input, declared: Mapping[str, Any]) -> tuple[str | None, ...]:
-    """The declared names of one input leaf."""
+def names_of(
+    leaf: Input, leaves: Sequence[Input], declared: Mapping[str, Any]
+) -> tuple[str | None, ...]:
+    """The declared names of one of the input leaves."""
     rank = len(leaf.type.shape)
-    text = _described(leaf, declared)
+    text = _described(leaf, leaves, declared)
     names = [None if name == "_" else name for name in text.split()]
     if not names:
         return (None,) * rank
@@ -66,11 +69,12 @@ def names_of(leaf: Input, declared: Mapping[str, Any]) -> tuple[str | None, ...]
     return tuple(names)
 
 
-def _described(leaf: Input, declared: Mapping[str, Any]) -> str:
+def _described(leaf: Input, leaves: Sequence[Input], declared: Mapping[str, Any]) -> str:
     entry = declared.get(leaf.parameter)
     if entry is None:
         return ""
-    found = _paths(leaf.parameter, entry)
+    own = [_dotted(it.name) for it in leaves if it.parameter == leaf.parameter]
+    found = _paths(leaf.parameter, entry, own)
     # The longest path that leads to the leaf: a string may stand for a whole subtree.
     name = _dotted(leaf.name)
     best = max((path for path in found if _leads_to(path, name)), key=len, default="")
@@ -78,11 +82,24 @@ def _described(leaf: Input, declared: Mapping[str, Any]) -> str:
     return text if isinstance(text, str) else ""
 
 
-def _paths(parameter: str, entry: Any) -> dict[str, Any]:
+def _paths(prefix: str, entry: Any, own: Sequence[str]) -> dict[str, Any]:
     if isinstance(entry, str):
-        return {parameter: entry}
-    leaves = jax.tree.leaves_with_path(entry, is_leaf=lambda it: isinstance(it, str))
-    return {_dotted(parameter + jax.tree_util.keystr(path)): leaf for path, leaf in leaves}
+        return {_dotted(prefix): entry}
+    below = jax.tree.leaves_with_path(entry, is_leaf=lambda it: it is not entry)
+    steps = [jax.tree_util.keystr(path) for path, _ in below]
+    fields = _fields(_dotted(prefix), own)
+    if type(entry) in (tuple, list) and len(fields) == len(entry):
+        steps = fields
+    found: dict[str, Any] = {}
+    for step, (_, part) in zip(steps, below, strict=True):
+        found |= _paths(prefix + step, part, own) if step else {_dotted(prefix): part}
+    return found
+
+
+def _fields(prefix: str, own: Sequence[str]) -> list[str]:
+    """The fields that a named tuple or a dataclass has, of which the leaves are given."""
+    parts = (re.match(r"\.\w+", name.removeprefix(prefix)) for name in own)
+    return list(dict.fromkeys(part[0] for part in parts if part is not None))
 
 
 def _dotted(name: str) -> str:
