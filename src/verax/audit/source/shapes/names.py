@@ -54,6 +54,12 @@ def name_of_most(dim: Dim) -> str:
     return name_of(dim)
 
 
+def without_name(dim: Dim) -> Dim:
+    """The size of an axis that takes the place of one with a name, and means something else."""
+    found = _named(dim)
+    return dim if found is None else found.number
+
+
 def is_declared(dim: Dim) -> bool:
     """Whether an annotation gives the axis its name, or another declaration."""
     found = _named(dim)

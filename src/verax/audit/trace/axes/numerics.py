@@ -29,6 +29,14 @@ def triangular_solve(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes
     return [operands[1]]
 
 
+def spectrum(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> list[Axes]:
+    """A Fourier transform: frequencies take the place of what is transformed."""
+    kept = len(operands[0]) - len(step.params["fft_lengths"])
+    for index in range(kept):
+        analysis.follow(step.outputs[0], index, step.inputs[0], index)
+    return [(*operands[0][:kept], *(Axis() for _ in step.params["fft_lengths"]))]
+
+
 def all_gather(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> list[Axes]:
     """A new axis for the devices, or (tiled) a longer one."""
     if step.params["tiled"]:

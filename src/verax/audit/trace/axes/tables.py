@@ -22,7 +22,7 @@ _ELEMENTWISE = """
 """
 
 _LIKE_THE_FIRST = """
-    cumlogsumexp cummax cummin cumprod cumsum fft cholesky cholesky_update dce_sink
+    cumlogsumexp cummax cummin cumprod cumsum cholesky cholesky_update dce_sink
     layout_constraint name pad reduce_window reduce_window_max reduce_window_min reduce_window_sum
     rev select_and_gather_add select_and_scatter_add reshard tridiagonal_solve
 """
@@ -66,6 +66,7 @@ RULES: dict[str, Rule] = {
     "dynamic_slice": indexing.part,
     "dynamic_update_slice": indexing.update,
     "expand_dims": shapes.expand_dims,
+    "fft": numerics.spectrum,
     "gather": indexing.gather,
     "reshape": shapes.reshape,
     "slice": indexing.part,

@@ -8,6 +8,7 @@ from ..axes import matrix_transpose
 from ..contraction import dot, einsum, inner, matmul, outer, tensordot, vecdot
 from ..dims import Dim, add, differ, floordiv, minimum, mul, show
 from ..dtypes import DType, inexact, promote, real
+from ..names import without_name
 from ..shape import Mismatch, Partial, Shape, change_axis, known
 from ..values import ANYTHING, UNKNOWN, Value, several
 from .arguments import Arguments, constant_of
@@ -212,8 +213,20 @@ def _pinv(args: Arguments) -> Value:
     return Value(matrix_transpose(args.array.shape), inexact(args.array.dtype))
 
 
-def _fft(args: Arguments) -> Value:
-    return Value(None if args.given("n") or args.given("s") else args.array.shape, "complex64")
+def _fft(default: int | tuple[int, ...] | None) -> Rule:
+    """Frequencies take the place of what is transformed: as many, under no name."""
+
+    def rule(args: Arguments) -> Value:
+        shape = None if args.given("n") or args.given("s") else args.array.shape
+        axes = args.axes("axis" if default == -1 else "axes", default)
+        if isinstance(axes, int):
+            axes = (axes,)
+        every = range(len(shape)) if isinstance(shape, tuple) else ()
+        for axis in axes if isinstance(axes, tuple) else every:
+            shape = change_axis(shape, axis, lambda dim: (without_name(dim),))
+        return Value(shape, "complex64")
+
+    return rule
 
 
 def _rfft(args: Arguments) -> Value:
@@ -281,8 +294,9 @@ def _table() -> Table:
         ("linalg.svd", "a, full_matrices, compute_uv, hermitian, subset_by_index", _svd),
         ("linalg.qr", "a, mode", _qr),
         ("linalg.pinv", "a, rtol, hermitian, *, rcond", _pinv),
-        ("fft.fft fft.ifft", norm, _fft),
-        ("fft.fft2 fft.ifft2 fft.fftn fft.ifftn", "a, s, axes, norm", _fft),
+        ("fft.fft fft.ifft", norm, _fft(-1)),
+        ("fft.fft2 fft.ifft2", "a, s, axes, norm", _fft((-2, -1))),
+        ("fft.fftn fft.ifftn", "a, s, axes, norm", _fft(None)),
         ("fft.rfft", norm, _rfft),
         ("fft.irfft", norm, _irfft),
         ("fft.fftfreq", "n, d, *, dtype, device", _frequencies(half=False)),
