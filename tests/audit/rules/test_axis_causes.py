@@ -56,3 +56,39 @@ def test_what_has_too_few_axes_is_aligned_where_it_meets():
         return jnp.where(late, 0.0, costs), jnp.where(late[None, :], 0.0, costs)  # AX001
     """
     assert_claims("axis", dedent(program) + AXES)
+
+
+def test_a_map_that_turns_its_result_round_before_it_is_aligned():
+    program = """
+    def ranked(costs):
+        return jax.vmap(jnp.sort, in_axes=1)(costs)  # AX001
+
+    def entry(costs, prices, tolls):
+        ranks = ranked(costs)
+        return ranks / prices[:, None]  # AX001
+    """
+    assert_claims("axis", dedent(program) + AXES)
+    kept = """
+    def ranked(costs):
+        return jax.vmap(jnp.sort)(costs)
+
+    def entry(costs, prices, tolls):
+        ranks = ranked(costs)
+        return ranks / tolls[:, None]  # AX001
+    """
+    assert_claims("axis", dedent(kept) + AXES)
+
+
+def test_frequencies_are_no_samples():
+    program = """
+    AXES = {"signal": "mic sample", "bank": "frequency band"}
+
+    def entry(signal, bank):
+        return jnp.abs(jnp.fft.fft(signal)) @ bank, jnp.abs(jnp.fft.rfft2(signal, (3, 14))) @ bank
+
+    def inputs():
+        return jnp.ones((3, 8)), jnp.ones((8, 2))
+    """
+    assert_claims("axis", dedent(program))
+    along_mics = program.replace("fft(signal)", "fft(signal, axis=0)")
+    assert_claims("axis", dedent(along_mics.replace(" @ bank,", " @ bank,  # AX001\n       ")))

@@ -39,7 +39,7 @@ def _name(machine: Interpreter, frame: Frame, syntax: ast.Name) -> Value:
 
 
 def _constant(machine: Interpreter, frame: Frame, syntax: ast.Constant) -> Value:
-    return Constant(syntax.value)
+    return Constant(syntax.value, (frame, syntax))
 
 
 def _attribute(machine: Interpreter, frame: Frame, syntax: ast.Attribute) -> Value:
@@ -69,7 +69,7 @@ def _unary(machine: Interpreter, frame: Frame, syntax: ast.UnaryOp) -> Value:
     symbol, compute = OPERATORS[syntax.op.__class__]
     if isinstance(operand, Constant):
         try:
-            return Constant(compute(operand.value))
+            return Constant(compute(operand.value), operand.origin)
         except Exception:
             return machine.opaque(symbol, site, (), traced=False)
     if isinstance(operand, Instance):

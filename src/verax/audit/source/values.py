@@ -21,12 +21,16 @@ class Value:
 
 
 class Constant(Value):
-    """A number, a string, `None`, `...`, or a symbolic size: a value of Python that is known."""
+    """A number, a string, `None`, `...`, or a symbolic size: a value of Python that is known.
 
-    __slots__ = ("value",)
+    `origin` is where the program writes it down, in which call of which function.
+    """
 
-    def __init__(self, value: Any):
+    __slots__ = ("origin", "value")
+
+    def __init__(self, value: Any, origin: tuple[Frame, ast.expr] | None = None):
         self.value: Any = value
+        self.origin: tuple[Frame, ast.expr] | None = origin
 
     def __repr__(self) -> str:
         return f"Constant({self.value!r})"

@@ -148,3 +148,101 @@ def test_a_loop_of_python_over_the_wrong_axis():
         return level
     """
     assert found("AX001", dedent(program) + ROLLOUT) == [3, 5]
+
+
+def test_a_map_that_turns_its_result_round_before_it_is_aligned():
+    program = """
+    def ranked(costs):
+        return jax.vmap(jnp.sort, in_axes=1)(costs)
+
+    def entry(costs, prices, tolls):
+        ranks = ranked(costs)
+        return ranks / prices[:, None]
+    """
+    assert found("AX001", dedent(program) + ROLLOUT) == [2, 6]
+    # A map that leaves its lanes where they were did nothing: the alignment did.
+    kept = program.replace("in_axes=1", "in_axes=0").replace("prices[:", "tolls[:")
+    assert found("AX001", dedent(kept) + ROLLOUT) == [6]
+
+
+def test_of_two_maps_the_one_that_turns_its_result_round():
+    program = """
+    def table(fn, costs, out):
+        inner = jax.vmap(fn, in_axes=(None, 0))
+        return jax.vmap(inner, in_axes=(0, None), out_axes=out)(*costs)
+
+    def entry(costs, prices, tolls):
+        paid = table(jnp.minimum, (prices, tolls), 0)
+        slopes = table(
+            jax.grad(jnp.multiply),
+            (prices, tolls),
+            out=1,
+        )
+        change = 0.1 * slopes
+        return paid + change
+    """
+    assert found("AX001", dedent(program) + ROLLOUT) == [10, 13]
+
+
+def test_the_axis_that_a_helper_is_given_is_told_where_it_is_written():
+    reduced = """
+    class Summary(NamedTuple):
+        mean: jax.Array
+        spread: jax.Array
+
+        @classmethod
+        def of(cls, costs, axis):
+            mean = costs.mean(axis=axis)
+            return cls(mean, costs.std(axis=axis))
+
+    def entry(costs, prices, tolls):
+        level = Summary.of(costs, axis=0)
+        return jnp.abs(level.mean - prices).sum()
+    """
+    imports = "from functools import partial\nfrom typing import NamedTuple\n"
+    assert found("AX001", imports + dedent(reduced) + ROLLOUT) == [14, 15]
+    bound = """
+    def level(costs, axis):
+        return costs.mean(axis)
+
+    class Meter:
+        def __init__(self, measure):
+            self.measure = measure
+
+        def gap(self, costs, prices):
+            return self.measure(costs) - prices
+
+    def entry(costs, prices, tolls):
+        meter = Meter(partial(level, axis=0))
+        return meter.gap(costs, prices)
+    """
+    assert found("AX001", imports + dedent(bound) + ROLLOUT) == [12, 15]
+    # A constant with a name is chosen where it is used.
+    named = """
+    CHAIN = 0
+
+    def level(costs):
+        return costs.mean(CHAIN)
+
+    def entry(costs, prices, tolls):
+        gap = level(costs) - prices
+        return gap
+    """
+    assert found("AX001", dedent(named) + ROLLOUT) == [4, 7]
+
+
+def test_frequencies_are_no_samples():
+    program = """
+    AXES = {"signal": "mic sample", "filter": "tap mic", "bank": "frequency band"}
+
+    def entry(signal, filter, bank):
+        spectrum = jnp.fft.fft(signal, axis=-1)
+        power = jnp.abs(jnp.fft.fft2(filter)) ** 2
+        return spectrum @ bank, power @ bank, jnp.fft.fftn(signal) @ bank
+
+    def inputs():
+        return jnp.ones((3, 8)), jnp.ones((5, 8)), jnp.ones((8, 2))
+    """
+    assert found("AX001", dedent(program)) == []
+    # What is not transformed is what it was.
+    assert found("AX001", dedent(program.replace("(signal, axis=-1)", "(signal, axis=0)"))) == [6]

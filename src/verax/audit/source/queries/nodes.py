@@ -108,6 +108,11 @@ def stacked_over(node: Node) -> Region | None:
     return regions[-1] if regions else None
 
 
+def stacked_axis(node: Node) -> int:
+    """The axis along which the lanes of a map lie in what they give together."""
+    return int(node.label.removeprefix("axis ") or 0) if node.operation == "stack" else 0
+
+
 def of_lane(node: Node) -> Node:
     """What one lane of a map has made of something that all lanes were put together to."""
     while (region := stacked_over(node)) is not None and region.kind in ("vmap", "pmap"):

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from ...finding import Place
 from ..axes import names_of
 from ..events import Fact
+from ..frame import Region
 from ..graph import Node
+from ..library.options import constants
 from ..shapes.names import name_of
 from ..shapes.shape import rank
-from ..values import nodes_of
+from ..values import Constant, Transformed, nodes_of
 from .indices import index_parts, is_new_axis
-from .nodes import is_flag, stacked_over
+from .nodes import is_flag, stacked_axis, stacked_over
+from .written import handed_number_at
 
 _REDUCTIONS = frozenset(
     "mean var std sum prod max min median any all argmax argmin logsumexp norm nanmean nansum "
@@ -40,6 +43,15 @@ class _Move:
         name = self.node.operation.rpartition(".")[2]
         return 2 if name == "stack" else 1 if name in _TAKING else 0
 
+    @property
+    def elsewhere(self) -> bool:
+        """Whether a map gives an axis back at another position than its arguments have it at."""
+        region = stacked_over(self.node)
+        if region is None or region.kind not in ("vmap", "pmap"):
+            return False
+        taken = constants(region.details["transformed"].options.get("in_axes", Constant(0)))
+        return bool(taken) and stacked_axis(self.node) not in taken
+
 
 def placed_at(clash: Fact) -> Place | None:
     """Where one of two axes was put to where it meets the other; `None` if that is unclear.
@@ -64,11 +76,15 @@ def placed_at(clash: Fact) -> Place | None:
         if move is None:
             continue
         if move.place.line == meeting.line:
-            return None
+            # Who aligns one where they meet sees both, unless a map has turned the other round.
+            turned = (it.place for it in moves if it is not None and it.elsewhere)
+            return next((it for it in turned if it.line != meeting.line), None)
         # What has too few axes is aligned where they meet, unless it is a statistic of the other.
         is_statistic = beside in move.node.inputs and not is_flag(own)
         if is_statistic or not _is_repeated(clash, own, beside):
             found.append(move)
+    if sum(move.elsewhere for move in found) == 1:
+        found = [move for move in found if move.elsewhere]
     if len(found) > 1:
         most, here = max(move.weight for move in found), meeting.function
         found = [it for it in found if it.weight == most and it.place.function != here]
@@ -122,26 +138,40 @@ def _move(node: Node, name: str, other: str) -> _Move | None:
     if operation in ("lane", "slice", "element"):
         return _Move(node, _entered_at(node, source) or node.place, entered=True) if took else None
     if operation == "stack":
-        place = _mapped_at(node, name)
-        return _Move(node, place) if place is not None else None
+        return _map_of(node, name, other)
     is_move = operation in _MOVES or _gives_another_rank(node, source, operation)
     # One element of an axis is left by what takes it: `x[:, -1]`.
     took = took and (operation in _TAKING or len(node.inputs) == 1)
-    return _Move(node, node.place) if is_move or took else None
+    if not is_move and not took:
+        return None
+    handed = (handed_number_at(it, node.frame) for it in node.operands[1:])
+    return _Move(node, next(filter(None, handed), node.place))
 
 
-def _mapped_at(node: Node, name: str) -> Place | None:
-    """Where the map stands whose lanes are the axis with a name."""
+def _map_of(node: Node, name: str, other: str) -> _Move | None:
+    """The map whose lanes are an axis, or one that has put the expected one elsewhere."""
     region = stacked_over(node)
     if region is None or region.kind not in ("vmap", "pmap"):
         return None
-    return region.place if name_of(region.details.get("size")) == name else None
+    place, lanes = _map_at(region, "out_axes"), name_of(region.details.get("size"))
+    move = None if place is None else _Move(node, place)
+    is_it = lanes == name or (lanes == other and move is not None and move.elsewhere)
+    return move if is_it else None
 
 
 def _entered_at(node: Node, source: Node) -> Place | None:
     """Where the map stands whose lanes get a share of a value; `None` for a scan."""
     region = next(iter(node.varies - source.varies), None)
-    return region.place if region is not None and region.kind in ("vmap", "pmap") else None
+    if region is None or region.kind not in ("vmap", "pmap"):
+        return None
+    return _map_at(region, "in_axes")
+
+
+def _map_at(region: Region, option: str) -> Place | None:
+    """Where a map stands, or where is said along which axis a helper is to map."""
+    transformed: Transformed = region.details["transformed"]
+    written = handed_number_at(transformed.options.get(option), transformed.frame)
+    return written or region.place
 
 
 def _gives_another_rank(node: Node, source: Node, operation: str) -> bool:

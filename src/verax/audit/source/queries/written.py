@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Hashable
 
+from ...finding import Place
 from ..classes import all_fields
 from ..frame import Frame
 from ..graph import Node
-from ..values import Class, Data, Sequence, Value, nodes_of
+from ..values import Class, Constant, Data, Sequence, Value, nodes_of
 from .structures.structure import parts_of
 
 
@@ -25,6 +26,22 @@ def written_at(frame: Frame, syntax: ast.AST, value: Value, part: Node) -> ast.A
         if part in nodes_of(held[key]):
             return written_at(frame, inner, held[key], part)
     return made or syntax
+
+
+def handed_number_at(value: Value | None, user: Frame | None) -> Place | None:
+    """Where numbers are written that a function was handed; `None` for those of its own.
+
+    A constant with a name, at the top of a file, is right elsewhere: it is chosen where it is used.
+    """
+    numbers = value.items or () if isinstance(value, Sequence) else (value,)
+    for number in numbers:
+        if isinstance(number, Constant) and number.origin is not None:
+            frame, syntax = number.origin
+            is_named = frame.function is None and any(
+                it is value or it is number for it in frame.environment.values()
+            )
+            return None if frame is user or is_named else frame.place(syntax)
+    return None
 
 
 def _made(frame: Frame, value: Value) -> ast.expr | None:

@@ -17,12 +17,13 @@ class _Move:
     """What decided where an axis lies.
 
     It `entered` a map or a scan that takes away the axis which is expected; or what expects that
-    axis was `repeated`, since it has fewer axes.
+    axis was `repeated`, since it has fewer axes. A map may give it back `elsewhere` than it was.
     """
 
     step: Step
     entered: bool = False
     repeated: bool = False
+    elsewhere: bool = False
 
     @property
     def weight(self) -> int:
@@ -54,15 +55,25 @@ def placed_by(analysis: AxisAnalysis, clash: Clash) -> Step | None:
             continue
         is_mask = own.value.dtype == bool
         if move.step.place.line == meeting.place.line:
-            return None
+            # Who aligns one where they meet sees both, unless a map has turned the other round.
+            return next((it.step for it in moves if it and _is_turned_round(it, meeting)), None)
         # What has too few axes is aligned where they meet, unless it is a statistic of the other.
         if not move.repeated or (not is_mask and _is_made_from(analysis, move.step, beside)):
             found.append(move)
+    if sum(move.elsewhere for move in found) == 1:
+        found = [move for move in found if move.elsewhere]
     if len(found) > 1:
         most = max(move.weight for move in found)
         here = meeting.place.function
         found = [it for it in found if it.weight == most and _function(it.step) != here]
     return found[0].step if len({_function(move.step) for move in found}) == 1 else None
+
+
+def _is_turned_round(move: _Move, meeting: Step) -> bool:
+    """Whether a map has put an axis elsewhere, in another line than that of a meeting."""
+    if move.step.place is None or meeting.place is None:
+        return False
+    return move.elsewhere and move.step.place.line != meeting.place.line
 
 
 def _function(step: Step) -> str | None:
@@ -89,7 +100,10 @@ def _last_move(analysis: AxisAnalysis, dimension: Dimension, other: str) -> _Mov
             if analysis.over[step].label == other:
                 return _Move(step, entered=True)
         elif at[0].producer is not None and _moves(analysis, at, before, other):
-            return _Move(at[0].producer, repeated=repeated)
+            step = at[0].producer
+            results = step.detail.results if step.kind == "map" else ()
+            elsewhere = any(out is at[0] and _is_elsewhere(step, axis) for out, _, axis in results)
+            return _Move(step, repeated=repeated, elsewhere=elsewhere)
         repeated = repeated or (
             len(at[0].shape) > len(before[0].shape) and _is_implied(at[0].producer)
         )
@@ -106,11 +120,21 @@ def _moves(
     if step is None:
         return False
     if step.kind == "map":
-        return any(out is value and axis == index for out, _, axis in step.detail.results)
+        # It put the axis there, or it put the one elsewhere that is expected there.
+        return any(
+            axis == index or (analysis.over[step].label == other and _is_elsewhere(step, axis))
+            for out, _, axis in step.detail.results
+            if out is value
+        )
     if step.primitive in _MOVES:
         return not _is_implied(step)
     taken = set(analysis.names(before[0])) - set(analysis.names(value))
     return _takes(step) and len(value.shape) < len(before[0].shape) and other in taken
+
+
+def _is_elsewhere(step: Step, index: int | None) -> bool:
+    """Whether a map takes an axis of its arguments, and puts it at another position."""
+    return index is not None and all(axis != index for _, _, axis in step.detail.mapped)
 
 
 def _takes(step: Step) -> bool:
