@@ -107,7 +107,7 @@ def test_names_of_an_example_go_through_maps_and_scans():
         scores = jax.vmap(score, in_axes=0, out_axes=1)(x)
         return scores * mask
     """
-    assert found("AX001", program + EXAMPLE.replace("\n", "\n    ")) == [10]
+    assert found("AX001", program + EXAMPLE.replace("\n", "\n    ")) == [9, 10]
 
 
 def test_two_words_for_the_batch_are_no_contradiction():
