@@ -11,7 +11,9 @@ from functools import lru_cache
 
 _SEQUENCE = {
     *("time", "t", "timestep", "timesteps", "step", "steps", "seq", "sequence", "horizon"),
-    *("frame", "frames", "token", "tokens", "seqlen", "length", "rollout"),
+    *("frame", "frames", "token", "tokens", "seqlen", "length", "rollout", "tick", "ticks"),
+    *("hour", "hours", "day", "days", "week", "weeks", "month", "months", "year", "years"),
+    *("visit", "visits"),
 }
 _BATCH = {
     *("batch", "b", "env", "envs", "environment", "environments", "agent", "agents", "player"),
@@ -24,7 +26,16 @@ _SEPARATE = {
     *("sensor", "sensors", "series", "walker", "walkers", "robot", "robots", "clip", "clips"),
     *("seed", "seeds", "patient", "patients", "subject", "subjects", "user", "users", "member"),
     *("members", "task", "tasks", "mol", "molecule", "molecules", "video", "videos", "document"),
-    *("documents", "sentence", "sentences", "policy", "policies"),
+    *("documents", "sentence", "sentences", "policy", "policies", "utterance", "utterances"),
+    *("speaker", "speakers", "recording", "recordings", "song", "songs", "prompt", "prompts"),
+    *("dialogue", "dialogues", "track", "tracks", "vehicle", "vehicles", "car", "cars", "drone"),
+    *("drones", "pedestrian", "pedestrians", "person", "persons", "people", "individual"),
+    *("individuals", "animal", "animals", "mouse", "mice", "customer", "customers", "client"),
+    *("clients", "account", "accounts", "household", "households", "store", "stores", "asset"),
+    *("assets", "stock", "stocks", "path", "paths", "scenario", "scenarios", "simulation"),
+    *("simulations", "realisation", "realisations", "realization", "realizations", "replicate"),
+    *("replicates", "trial", "trials", "station", "stations", "electrode", "electrodes", "mic"),
+    *("mics", "microphone", "microphones", "scene", "scenes", "image", "images", "graph", "graphs"),
 }
 _ENVIRONMENT = {
     "env",

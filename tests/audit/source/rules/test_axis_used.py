@@ -354,3 +354,34 @@ def test_sensors_have_histories_of_their_own():
         return lax.scan(lambda h, block: (jnp.tanh(h * block), None), x, blocks)
     """
     assert found("AX005", program) == [8]
+
+
+def test_a_helper_that_scans_what_it_is_given():
+    program = """
+    from jaxtyping import Array, Float
+
+    def decayed(gains):
+        def step(total, gain):
+            total = gain + 0.9 * total
+            return total, total
+
+        return lax.scan(step, jnp.zeros_like(gains[0]), gains)[1]
+
+    def smooth(gains):
+        return decayed(gains)
+
+    def score(gains: Float[Array, "utterance time"], weights: Float[Array, "utterance"]):
+        levels = smooth(gains)
+        return levels.sum(axis=1) @ weights
+    """
+    assert found("AX005", program) == [8, 14]
+    repaired = program.replace(
+        "smooth(gains)\n        return levels.", "smooth(gains.T)\n        return levels.T."
+    )
+    assert found("AX005", repaired) == []
+    # Who has weights for the same elements can see what is in front.
+    inside = program.replace(
+        "def smooth(gains):", 'def smooth(gains, weights: Float[Array, "utterance"]):'
+    )
+    inside = inside.replace("smooth(gains)\n", "smooth(gains, weights)\n")
+    assert found("AX005", inside) == [8, 11]

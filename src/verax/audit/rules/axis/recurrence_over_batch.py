@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
 from ...source.axes import names_of
 from ...source.events import Fact, Loop
+from ...source.graph import Node
 from ...source.queries.arrays import array_in_words
+from ...source.queries.blame import knowingly_given_at
 from ...source.queries.loops.bodies import paired_leaves
 from ...source.queries.loops.collected import is_collected
 from ...source.queries.nodes import stacked_over
 from ...source.shapes.names import name_of_most
-from ...source.values import Constant, Data, leaves
+from ...source.values import Constant, Data, Value, leaves, nodes_of
 from ...words import is_separate, is_sequence
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...source.frame import Region
-    from ...source.graph import Node
     from ...trace.facts import Facts
     from ...trace.program import Step
 
@@ -86,20 +87,33 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             time = next(filter(is_sequence, names_of(shape)[1:]), None)
             if time is None or not is_separate(over) or not _carries(facts, loop, time):
                 continue
-            yield RULE.finding(
-                loop.place,
-                current=f"the scan runs over {over}, the leading axis of "
-                f"{array_in_words(facts, scanned)}, and hands its state from one element of "
-                f"{over} to the next",
-                expected=f"the scan runs over {time}, and every element of {over} has a state of "
-                "its own",
-                fix=_FIX.format(time=time, over=over),
-                engine=Engine.SOURCE,
-            )
+            for place in filter(None, (loop.place, _given_at(loop, over))):
+                yield RULE.finding(
+                    place,
+                    current=f"the scan runs over {over}, the leading axis of "
+                    f"{array_in_words(facts, scanned)}, and hands its state from one element of "
+                    f"{over} to the next",
+                    expected=f"the scan runs over {time}, and every element of {over} has a state "
+                    "of its own",
+                    fix=_FIX.format(time=time, over=over),
+                    evidence=() if place == loop.place else (Evidence("it scans", loop.place),),
+                    engine=Engine.SOURCE,
+                )
             break
         else:
             yield from _backwards_over_lanes(facts, loop)
     yield from _loops_of_python(facts)
+
+
+def _given_at(loop: Loop, over: str) -> Place | None:
+    """Where a helper that scans what it is given gets it, from who has more of these elements."""
+    things = set(nodes_of(loop.xs)) if loop.xs is not None else set[Node]()
+
+    def knows(value: Value) -> bool:
+        others = (node for node in nodes_of(value) if node not in things)
+        return any(over in names_of(node.shape) for node in others)
+
+    return knowingly_given_at(loop, things, knows)
 
 
 def _backwards_over_lanes(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
@@ -205,8 +219,9 @@ as if it were the batch. When both have the same size, or the initial state is m
 shape, nothing fails.
 
 Reported when the scanned axis is declared as one of independent elements (batch, env, agent…) and
-a part of the carry that is fed back has an axis of time, also in a loop of Python's. Sums over a
-batch are not reported.""",
+a part of the carry that is fed back has an axis of time, also in a loop of Python's. Where a helper
+scans what it is given, the call that gives it is reported as well. Sums over a batch are not
+reported.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import TYPE_CHECKING
 
 from ..events import Event
 from ..frame import Frame, Region
-from ..values import Value
+from ..graph import Node
+from ..values import Data, Value
 from .loops.bodies import calls
 
 if TYPE_CHECKING:
@@ -63,6 +64,24 @@ def _is_written(run: Frame) -> bool:
     is_called = run.caller is not None and isinstance(run.called_at, ast.Call)
     # Nobody who makes an object, or enters a context, can know what that does.
     return is_called and not run.name.rpartition(".")[2].startswith("__")
+
+
+def knowingly_given_at(
+    event: Event, things: Set[Node], knows: Callable[[Value], bool]
+) -> Place | None:
+    """Where a function is handed things by one who knows what they are, and it does not.
+
+    It is given them as they are, and nothing else from which it could know; `None` if it could.
+    """
+    found: Place | None = None
+    (frame, _), *around = calls(event)
+    for caller, called_at in around:
+        given = frame.given.values()
+        is_given = any(isinstance(it, Data) and it.node in things for it in given)
+        if frame.function is not None and (not is_given or any(map(knows, given))):
+            break
+        frame, found = caller, caller.place(called_at)
+    return found
 
 
 def given_together_at(event: Event, things: list[Value]) -> Place:
