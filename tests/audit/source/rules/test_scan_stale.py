@@ -117,3 +117,66 @@ STORE = """
 def test_the_part_that_stays_is_told_and_not_another_one_that_may():
     assert found("SC002", STORE) == [18]
     assert found("SC002", STORE.replace("return (store, obs)", "return (store, next_obs)")) == []
+
+
+ADAM = """
+    import optax
+
+    def fit(w, xs):
+        tx = optax.adam(0.1)
+
+        def step(carry, x):
+            w, moments = carry
+            slope = jax.grad(lambda w: jnp.mean((x @ w) ** 2))(w)
+            change, later = tx.update(slope, moments, w)
+            w = optax.apply_updates(w, change)
+            return (w, moments), optax.global_norm(later)
+
+        return lax.scan(step, (w, tx.init(w)), xs)
+
+    fit(jnp.ones(3), jnp.ones((20, 5, 3)))
+"""
+
+
+def test_the_new_state_of_an_optimiser_is_only_measured():
+    assert found("SC002", ADAM) == [11]
+    assert found("SC002", ADAM.replace("(w, moments), optax", "(w, later), optax")) == []
+
+
+def test_an_update_that_is_only_looked_at_leaves_the_optimiser_where_it_is():
+    trial = ADAM.replace("w = optax.apply_updates(w, change)", "trial = change + w")
+    trial = trial.replace("(w, moments), optax.global_norm(later)", "(0.9 * w, moments), trial")
+    assert found("SC002", trial) == []
+
+
+BELIEF = """
+    class Belief(NamedTuple):
+        mean: jax.Array
+        spread: jax.Array
+
+    def seen(belief, y):
+        gain = belief.spread / (belief.spread + 1.0)
+        return Belief(belief.mean + gain * (y - belief.mean), (1.0 - gain) * belief.spread)
+
+    def follow(prior, ys):
+        def step(carry, y):
+            belief, total = carry
+            sharper = seen(belief, y)
+            total = total + (y - belief.mean) ** 2
+            return (belief, total), sharper.mean
+
+        return lax.scan(step, (prior, jnp.zeros(3)), ys)
+
+    follow(Belief(jnp.zeros(3), jnp.ones(3)), jnp.ones((5, 3)))
+"""
+
+
+def test_a_part_of_the_carry_is_made_anew_and_only_measured():
+    assert found("SC002", BELIEF) == [14]
+    kept = BELIEF.replace("(belief, total), sharper", "(sharper, total), belief")
+    assert found("SC002", kept) == []
+
+
+def test_a_total_may_be_of_what_is_made_from_a_part_that_stays():
+    total = BELIEF.replace("(y - belief.mean) ** 2", "(y - sharper.mean) ** 2")
+    assert found("SC002", total) == []

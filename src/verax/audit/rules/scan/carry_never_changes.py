@@ -11,13 +11,15 @@ from ...source.events import Loop
 from ...source.queries.loops.bodies import assigned, behind, body_frame, paired_leaves, returned_at
 from ...source.queries.loops.carries import handed_on_at
 from ...source.queries.loops.stale import successors
-from ...source.values import Data, Instance, Mapping, Sequence, leaves
+from ...source.queries.structures.structure import parts_of
+from ...source.values import Data, Instance, Mapping, Sequence, leaves, nodes_of
 from ...words import words_of
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...source.frame import Frame
+    from ...source.graph import Node
     from ...source.values import Value as SourceValue
     from ...trace.facts import Facts
     from ...trace.program import Body, Step, Value
@@ -115,7 +117,7 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
             yield _endless(facts, loop)
             continue
         stale = [one for one, other in leaves if one.node is other.node and not one.node.is_key]
-        dropped = _updates(loop, frame, stale, all_of_it=len(stale) == len(leaves))
+        dropped = _updates(facts, loop, frame, stale, all_of_it=len(stale) == len(leaves))
         if not dropped:
             continue
         names = ", ".join(name for name, _, _ in dropped)
@@ -152,13 +154,14 @@ def _endless(facts: SourceFacts, loop: Loop) -> Verdict:
 
 
 def _updates(
-    loop: Loop, frame: Frame, stale: list[Data], all_of_it: bool
+    facts: SourceFacts, loop: Loop, frame: Frame, stale: list[Data], all_of_it: bool
 ) -> list[tuple[str, Evidence, Data]]:
     """What a body makes of parts of the carry that stay, and looks like their next value.
 
     Each in words, with where it is made, and the part that it should have replaced.
     """
     handed_on = behind(loop.carry_out)
+    standing = list(_standing(loop.carry_in, {it.node for it in stale}))
     found: dict[str, tuple[Evidence, Data]] = {}
     for statement, name, value in assigned(frame):
         sources = behind(value)
@@ -167,16 +170,29 @@ def _updates(
         if not used or (kept and all_of_it) or _is_handed_on(loop, value):
             continue
         before = [it for it in used if any(_is_next(name, own) for own in _names(frame, it))]
-        if before or (all_of_it and _is_alike(loop.carry_in, value)):
+        alike = [it for it in standing if _is_alike(it, value)] if all_of_it or not kept else []
+        if before or any(not sources.isdisjoint(nodes_of(it)) for it in alike):
             evidence = Evidence(f"`{name}` is computed here", frame.place(statement))
             found.setdefault(f"`{name}`", (evidence, (before or used)[0]))
     if not found:
-        for words, node in successors(loop, frame, stale):
+        for words, node in successors(facts, loop, frame, stale):
             sources = behind(Data(node))
             before = [it for it in stale if it.node in sources] or stale
             evidence = Evidence(f"{words} is computed here", node.place)
             found.setdefault(words, (evidence, before[0]))
     return [(words, *rest) for words, rest in found.items()]
+
+
+def _standing(carry: SourceValue | None, stale: set[Node]) -> Iterator[SourceValue]:
+    """The outermost parts of a carry that stay altogether."""
+    if carry is None:
+        return
+    own = nodes_of(carry)
+    if own and stale.issuperset(own):
+        yield carry
+    elif not stale.isdisjoint(own):
+        for part in parts_of(carry).values():
+            yield from _standing(part, stale)
 
 
 def _leaves(value: SourceValue | None) -> list[Data]:

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ...events import Loop
 from ...frame import Frame
 from ...graph import Node
 from ...values import Constant, Data, Value, nodes_of
+from ..training.optimisers import renewed_states
 from .bodies import assigned, behind
 from .counters import is_zero
 
+if TYPE_CHECKING:
+    from ...facts import SourceFacts
 
-def successors(loop: Loop, frame: Frame, stale: list[Data]) -> Iterator[tuple[str, Node]]:
+
+def successors(
+    facts: SourceFacts, loop: Loop, frame: Frame, stale: list[Data]
+) -> Iterator[tuple[str, Node]]:
     """Values that are made from parts of a carry which stay: each in words, with its node.
 
     A count that starts at zero and is one more in each turn; an average of the part and of
-    something new; or anything of its type that nothing is made from.
+    something new; the state that an optimiser makes of the part, with updates that are handed on;
+    or anything of its type that nothing is made from.
     """
     if not stale or loop.returned is None:
         return
@@ -28,6 +36,9 @@ def successors(loop: Loop, frame: Frame, stale: list[Data]) -> Iterator[tuple[st
         lost = _lost(value, own)
         if lost is not None and lost not in returned:
             yield f"`{name}`", lost
+    for new, (old, _) in renewed_states(facts).items():
+        if old in own and new not in handed_on and not handed_on.isdisjoint(new.inputs):
+            yield "the optimiser's new state", new
     for node in computed:
         if node.operation != "+" or not node.is_made_in(loop.region):
             continue

@@ -20,6 +20,7 @@ from ..flow import next_use
 from ..reads import reads_of
 from ..structures.structure import held
 from ..syntax import body_of
+from ..training.optimisers import renewed_states, second_of
 
 # What a module notes down for somebody to look at is no state.
 _NOTES = frozenset(("intermediates", "losses", "summaries", "metrics", "perturbations"))
@@ -36,7 +37,7 @@ class DroppedState(NamedTuple):
 
 def dropped_states(facts: SourceFacts) -> Iterator[DroppedState]:
     """The statements of a file that drop a new state."""
-    mutated, optimised, trained = _mutated(facts), _optimised(facts), _trained(facts)
+    mutated, optimised, trained = _mutated(facts), renewed_states(facts), _trained(facts)
     for frame in facts.own_frames:
         for statement, value in frame.steps:
             if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
@@ -118,19 +119,6 @@ def _of_optimiser(frame: Frame, statement: ast.Assign, target: ast.Tuple) -> Dro
     return DroppedState(frame.place(statement), words, f"`{text}`", frame.place(used))
 
 
-def _optimised(facts: SourceFacts) -> dict[Node, tuple[Node, Frame]]:
-    """The new states of optimisers with the old ones, and who asks for them."""
-    found: dict[Node, tuple[Node, Frame]] = {}
-    for call in facts.events(Call):
-        if not call.name.endswith(".update") or len(call.args) < 3:
-            continue
-        old = call.args[2]
-        if isinstance(old, Data):
-            for node in nodes_of(_second(call.result)):
-                found[node] = old.node, call.frame
-    return found
-
-
 def _of_helper(
     frame: Frame, statement: ast.Assign, value: Value, optimised: dict[Node, tuple[Node, Frame]]
 ) -> DroppedState | None:
@@ -163,7 +151,7 @@ def _mutated(facts: SourceFacts) -> dict[Node, tuple[str, Frame]]:
             continue  # Running averages are read then, and come back as they were.
         if any("target" in words_of(text_of(it)) for it in getattr(call.syntax, "args", ())):
             continue  # A network that only others train keeps what it has.
-        for node in nodes_of(_second(call.result)):
+        for node in nodes_of(second_of(call.result)):
             found[node] = names[0], call.frame
     return found
 
@@ -186,15 +174,6 @@ def _evaluates(call: Call) -> bool:
     told = {**(owner.attributes if isinstance(owner, Instance) else {}), **call.keywords}
     given = [(_FLAGS.get(name), value) for name, value in told.items()]
     return any(isinstance(it, Constant) and it.value is flag for flag, it in given)
-
-
-def _second(value: Value) -> Value:
-    """The second part of a pair."""
-    if isinstance(value, Sequence) and value.items is not None and len(value.items) == 2:
-        return value.items[1]
-    parts = value.node.children if isinstance(value, Data) else None
-    node = (parts or {}).get(("item", ("constant", 1)))
-    return NONE if node is None else Data(node)
 
 
 def _of_flax(

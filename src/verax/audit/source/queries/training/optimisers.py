@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 
 from ...events import Call
 from ...looping import assigned_names
-from ...values import Data, nodes_of
+from ...remember import remembered
+from ...values import NONE, Data, Sequence, Value, nodes_of
 from ..reads import reads_of
 from ..syntax import statement_around
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
+    from ...frame import Frame
+    from ...graph import Node
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,3 +89,26 @@ def _use_of_old(call: Call, state: Data) -> str:
         if loops and not any(given.id in assigned_names(loop) for loop in loops):
             return "is used again in the next turn of the loop"
     return ""
+
+
+@remembered
+def renewed_states(facts: SourceFacts) -> dict[Node, tuple[Node, Frame]]:
+    """The new states of optimisers with the old ones, and who asks for them."""
+    found: dict[Node, tuple[Node, Frame]] = {}
+    for call in facts.events(Call):
+        if not call.name.endswith(".update") or len(call.args) < 3:
+            continue
+        old = call.args[2]
+        if isinstance(old, Data):
+            for node in nodes_of(second_of(call.result)):
+                found[node] = old.node, call.frame
+    return found
+
+
+def second_of(value: Value) -> Value:
+    """The second part of a pair."""
+    if isinstance(value, Sequence) and value.items is not None and len(value.items) == 2:
+        return value.items[1]
+    parts = value.node.children if isinstance(value, Data) else None
+    node = (parts or {}).get(("item", ("constant", 1)))
+    return NONE if node is None else Data(node)
