@@ -180,3 +180,87 @@ def test_a_part_of_the_carry_is_made_anew_and_only_measured():
 def test_a_total_may_be_of_what_is_made_from_a_part_that_stays():
     total = BELIEF.replace("(y - belief.mean) ** 2", "(y - sharper.mean) ** 2")
     assert found("SC002", total) == []
+
+
+REBOUND = """
+    def gated(w, xs):
+        def step(carry, x):
+            h, c = carry
+            i = jax.nn.sigmoid(x @ w)
+            c = i * c + (1.0 - i) * jnp.tanh(x)
+            h = i * jnp.tanh(c)
+            return carry, h
+
+        return lax.scan(step, (jnp.zeros(3), jnp.zeros(3)), xs)
+"""
+
+
+def test_names_of_the_carry_get_its_next_value_and_the_carry_is_returned():
+    assert found("SC002", REBOUND) == [7]
+    assert found("SC002", REBOUND.replace("return carry, h", "return (h, c), h")) == []
+
+
+def test_a_name_may_get_another_form_of_a_part_that_stays():
+    form = REBOUND.replace("c = i * c + (1.0 - i) * jnp.tanh(x)", "c = jax.nn.softmax(c)")
+    form = form.replace(
+        "i * jnp.tanh(c)\n            return carry, h",
+        "h + i * c\n            return (h, carry[1]), h",
+    )
+    assert found("SC002", form) == []
+
+
+DRIFT = """
+    class Phase(NamedTuple):
+        q: jax.Array
+        p: jax.Array
+
+    def leap(force, i, phase):
+        p = phase.p + 0.1 * force(phase.q)
+        q = phase.q + 0.1 * p
+        p = p + 0.1 * force(q)
+        return phase._replace(p=p)
+
+    def trajectory(q, p):
+        return lax.fori_loop(0, 9, partial(leap, lambda q: -q), Phase(q, p))
+
+    trajectory(jnp.ones(3), jnp.zeros(3))
+"""
+
+
+def test_a_field_is_moved_and_left_out_of_the_new_carry():
+    assert found("SC002", DRIFT) == [9]
+    assert found("SC002", DRIFT.replace("_replace(p=p)", "_replace(q=q, p=p)")) == []
+
+
+def test_a_field_that_stays_may_be_read_in_another_form():
+    scaled = DRIFT.replace("q = phase.q + 0.1 * p", "q = jnp.tanh(phase.q)")
+    assert found("SC002", scaled) == []
+    middle = DRIFT.replace("q = phase.q + 0.1 * p", "ahead = phase.q + 0.1 * p")
+    assert found("SC002", middle.replace("force(q)", "force(ahead)")) == []
+
+
+FILTER = """
+    class Estimate(NamedTuple):
+        bias: jax.Array
+        skipped: jax.Array
+
+    def correct(estimate, error):
+        far = jnp.linalg.norm(error) > 3.0
+        bias = jnp.where(far, estimate.bias, estimate.bias + 0.1 * error)
+        return Estimate(bias, estimate.skipped + far)
+
+    def follow(start, readings):
+        def step(estimate, reading):
+            corrected = correct(estimate, reading - estimate.bias)
+            return estimate._replace(skipped=corrected.skipped), reading - corrected.bias
+
+        return lax.scan(step, start, readings)
+
+    follow(Estimate(jnp.zeros(3), jnp.zeros((), jnp.int32)), jnp.ones((5, 3)))
+"""
+
+
+def test_one_part_of_a_new_state_is_handed_on_and_another_is_not():
+    assert found("SC002", FILTER) == [13]
+    kept = FILTER.replace("estimate._replace(skipped=corrected.skipped)", "corrected")
+    assert found("SC002", kept) == []

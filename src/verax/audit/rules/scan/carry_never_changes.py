@@ -6,20 +6,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Severity, Verified
-from ...source.classes import all_fields
 from ...source.events import Loop
-from ...source.queries.loops.bodies import assigned, behind, body_frame, paired_leaves, returned_at
+from ...source.queries.loops.bodies import behind, body_frame, paired_leaves, returned_at
 from ...source.queries.loops.carries import handed_on_at
+from ...source.queries.loops.next_versions import next_versions
 from ...source.queries.loops.stale import successors
-from ...source.queries.structures.structure import parts_of
-from ...source.values import Data, Instance, Mapping, Sequence, leaves, nodes_of
-from ...words import words_of
+from ...source.values import Data, leaves
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...source.frame import Frame
-    from ...source.graph import Node
     from ...source.values import Value as SourceValue
     from ...trace.facts import Facts
     from ...trace.program import Body, Step, Value
@@ -117,7 +114,7 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
             yield _endless(facts, loop)
             continue
         stale = [one for one, other in leaves if one.node is other.node and not one.node.is_key]
-        dropped = _updates(facts, loop, frame, stale, all_of_it=len(stale) == len(leaves))
+        dropped = _updates(facts, loop, frame, stale)
         if not dropped:
             continue
         names = ", ".join(name for name, _, _ in dropped)
@@ -154,26 +151,16 @@ def _endless(facts: SourceFacts, loop: Loop) -> Verdict:
 
 
 def _updates(
-    facts: SourceFacts, loop: Loop, frame: Frame, stale: list[Data], all_of_it: bool
+    facts: SourceFacts, loop: Loop, frame: Frame, stale: list[Data]
 ) -> list[tuple[str, Evidence, Data]]:
     """What a body makes of parts of the carry that stay, and looks like their next value.
 
     Each in words, with where it is made, and the part that it should have replaced.
     """
-    handed_on = behind(loop.carry_out)
-    standing = list(_standing(loop.carry_in, {it.node for it in stale}))
     found: dict[str, tuple[Evidence, Data]] = {}
-    for statement, name, value in assigned(frame):
-        sources = behind(value)
-        used = [it for it in stale if it.node in sources]
-        kept = any(leaf.node in handed_on for leaf in _leaves(value))
-        if not used or (kept and all_of_it) or _is_handed_on(loop, value):
-            continue
-        before = [it for it in used if any(_is_next(name, own) for own in _names(frame, it))]
-        alike = [it for it in standing if _is_alike(it, value)] if all_of_it or not kept else []
-        if before or any(not sources.isdisjoint(nodes_of(it)) for it in alike):
-            evidence = Evidence(f"`{name}` is computed here", frame.place(statement))
-            found.setdefault(f"`{name}`", (evidence, (before or used)[0]))
+    for statement, name, before in next_versions(loop, frame, stale):
+        evidence = Evidence(f"`{name}` is computed here", frame.place(statement))
+        found.setdefault(f"`{name}`", (evidence, before))
     if not found:
         for words, node in successors(facts, loop, frame, stale):
             sources = behind(Data(node))
@@ -183,69 +170,8 @@ def _updates(
     return [(words, *rest) for words, rest in found.items()]
 
 
-def _standing(carry: SourceValue | None, stale: set[Node]) -> Iterator[SourceValue]:
-    """The outermost parts of a carry that stay altogether."""
-    if carry is None:
-        return
-    own = nodes_of(carry)
-    if own and stale.issuperset(own):
-        yield carry
-    elif not stale.isdisjoint(own):
-        for part in parts_of(carry).values():
-            yield from _standing(part, stale)
-
-
 def _leaves(value: SourceValue | None) -> list[Data]:
     return [] if value is None else leaves(value)
-
-
-def _is_handed_on(loop: Loop, value: SourceValue) -> bool:
-    """Whether a value is a part of what the body returns as its carry."""
-    after = {leaf.node for leaf in _leaves(loop.carry_out)}
-    own = _leaves(value)
-    return bool(own) and all(leaf.node in after for leaf in own)
-
-
-def _is_alike(carry: SourceValue | None, value: SourceValue) -> bool:
-    """Whether a value is an object of the carry's class, or a dict with its keys."""
-    if isinstance(carry, Sequence) and isinstance(value, Sequence):
-        return carry.type is not None and carry.type is value.type
-    if isinstance(carry, Instance) and isinstance(value, Instance):
-        return carry.cls is value.cls
-    if isinstance(carry, Mapping) and isinstance(value, Mapping):
-        return bool(carry.items) and carry.items.keys() == value.items.keys()
-    if isinstance(carry, Data):
-        return _has_fields_of(carry, value)
-    return False
-
-
-def _has_fields_of(carry: Data, value: SourceValue) -> bool:
-    """Whether a value is of a class that has all fields which the body reads from its carry."""
-    cls = value.type if isinstance(value, Sequence) else None
-    cls = value.cls if isinstance(value, Instance) else cls
-    read = {
-        node.label for node in (carry.node.children or {}).values() if node.operation == "field"
-    }
-    return cls is not None and len(read) > 1 and read <= set(all_fields(cls))
-
-
-def _names(frame: Frame, part: Data) -> list[str]:
-    """What the body calls a part of its carry."""
-    return [
-        name
-        for name, value in frame.environment.items()
-        if isinstance(value, Data) and value.node is part.node
-    ]
-
-
-_NEXT = frozenset(("new", "next", "updated"))
-
-
-def _is_next(name: str, own: str) -> bool:
-    """Whether a name says that its value comes after another one's: `new_h` after `h`."""
-    words = words_of(name)
-    rest = tuple(word for word in words if word not in _NEXT)
-    return len(rest) < len(words) and (not rest or rest == words_of(own))
 
 
 RULE = Rule(
