@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Evidence, Severity
+from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.events import Loop
 from ...source.queries.loops.bodies import (
     behind,
@@ -14,6 +14,8 @@ from ...source.queries.loops.bodies import (
     named_at,
     paired_leaves,
 )
+from ...source.queries.loops.fixed_rows import fixed_rows, owner
+from ...source.values import Data
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -61,35 +63,59 @@ def _reader_inside(facts: Facts, step: Step, whole: Value) -> Step | None:
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Scanned arrays whose slices are unused, while the body reads one place of the array."""
     for loop in facts.events(Loop):
-        if loop.kind not in ("scan", "map") or loop.returned is None:
+        found = _scanned(facts, loop) or _fixed(facts, loop)
+        if found is not None:
+            yield found
+
+
+def _scanned(facts: SourceFacts, loop: Loop) -> Finding | None:
+    """The body takes what it is to have a slice of, be it an element or all of it."""
+    if loop.kind not in ("scan", "map") or loop.returned is None:
+        return None
+    used = behind(loop.returned)
+    pairs = list(paired_leaves(loop.xs, loop.slices))
+    # With nothing of what is scanned in use, whatever takes the whole takes it by mistake.
+    reads = _takes if used.isdisjoint(part.node for _, part in pairs) else _reads
+    for whole, part in pairs:
+        if part.node in used:
             continue
-        used = behind(loop.returned)
-        pairs = list(paired_leaves(loop.xs, loop.slices))
-        # With nothing of what is scanned in use, whatever takes the whole takes it by mistake.
-        reads = _takes if used.isdisjoint(part.node for _, part in pairs) else _reads
-        for whole, part in pairs:
-            if part.node in used:
-                continue
-            readers = [it for it in used if reads(it, whole.node, loop.region)]
-            reader = min(readers, key=lambda it: getattr(it.syntax, "lineno", 0), default=None)
-            body = body_frame(facts, loop)
-            written = element_written(body, whole.node) if reader is None else None
-            place = written if reader is None else reader.place
-            if place is None:
-                continue
-            name = facts.name_of(whole)
-            what = "array" if reader is not None and reader.operation != "item" else "element"
-            is_elsewhere = reader is not None and reader.frame is not body
-            yield RULE.finding(
-                (named_at(body, whole.node) if is_elsewhere else None) or place,
-                current=f"{name} is scanned, but the body ignores its slice and reads {name} as a "
-                f"whole: the same {what} in every iteration",
-                expected=f"iteration i uses element i of {name}",
-                fix="use the second argument of the body",
-                evidence=(Evidence(f"{name} is scanned here", loop.place),),
-                engine=Engine.SOURCE,
-            )
-            break
+        readers = [it for it in used if reads(it, whole.node, loop.region)]
+        reader = min(readers, key=lambda it: getattr(it.syntax, "lineno", 0), default=None)
+        body = body_frame(facts, loop)
+        written = element_written(body, whole.node) if reader is None else None
+        place = written if reader is None else reader.place
+        if place is None:
+            continue
+        name = facts.name_of(whole)
+        what = "array" if reader is not None and reader.operation != "item" else "element"
+        is_elsewhere = reader is not None and reader.frame is not body
+        return RULE.finding(
+            (named_at(body, whole.node) if is_elsewhere else None) or place,
+            current=f"{name} is scanned, but the body ignores its slice and reads {name} as a "
+            f"whole: the same {what} in every iteration",
+            expected=f"iteration i uses element i of {name}",
+            fix="use the second argument of the body",
+            evidence=(Evidence(f"{name} is scanned here", loop.place),),
+            engine=Engine.SOURCE,
+        )
+    return None
+
+
+def _fixed(facts: SourceFacts, loop: Loop) -> Finding | None:
+    """The body takes an element at a fixed place, whichever of them its turn is for."""
+    for row in fixed_rows(facts, loop):
+        name = facts.name_of(Data(row.array))
+        return RULE.finding(
+            row.place,
+            current=f"the loop goes through {name}, but its body reads the same element of {name} "
+            "in every iteration, and neither its slice nor the number of its turn",
+            expected=f"iteration i uses element i of {name}",
+            fix="use the slice, or the counter as the index",
+            confidence=Confidence.LIKELY,
+            evidence=(Evidence("the loop is here", loop.place),),
+            engine=Engine.SOURCE,
+        )
+    return None
 
 
 def _takes(node: Node, whole: Node, region: Region) -> bool:
@@ -100,14 +126,7 @@ def _takes(node: Node, whole: Node, region: Region) -> bool:
     is_same = node.operation in ("field", "element", "lane", "primal", "slice", "stack", "turn")
     if is_shape or is_same or not node.is_made_in(region) or region not in node.varies:
         return False
-    return any(_owner(it) is whole for it in node.inputs)
-
-
-def _owner(node: Node) -> Node:
-    """What a value is a part or the share of a lane of."""
-    while node.operation in ("field", "lane", "primal") and node.inputs:
-        node = node.inputs[0]
-    return node
+    return any(owner(it) is whole for it in node.inputs)
 
 
 def _reads(node: Node, whole: Node, region: Region) -> bool:
@@ -139,7 +158,8 @@ RULE = Rule(
     explanation="""\
 An array is given to a scan as `xs`, the body does not use the slice that it gets, and reads the
 array itself from the surrounding function: `actions[0]` instead of `action`. Every iteration then
-sees the same element.""",
+sees the same element. The same holds where a loop counts the rows of an array and ignores its
+counter.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

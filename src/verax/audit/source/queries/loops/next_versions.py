@@ -11,9 +11,9 @@ from ...events import Loop
 from ...frame import Frame
 from ...graph import Node
 from ...values import NONE, Constant, Data, Instance, Mapping, Sequence, Value, leaves, nodes_of
-from ..lost.dropped_states import named_parts_of
 from ..structures.structure import parts_of
 from .bodies import assigned, behind, paired_leaves
+from .called import names_in
 
 
 def next_versions(
@@ -31,7 +31,7 @@ def next_versions(
     handed_on = behind(loop.carry_out)
     after = set(nodes_of(loop.carry_out))
     all_of_it = own.issuperset(nodes_of(loop.carry_in))
-    names = _names(frame, own)
+    names = names_in(frame, own)
     for statement, name, value in assigned(frame):
         made_from = behind(value)
         used = [it for it in stale if it.node in made_from]
@@ -53,24 +53,6 @@ def next_versions(
             yield statement, name, before[0]
         elif all_of_it and not kept and _has_fields_of(loop.carry_in, value):
             yield statement, name, used[0]
-
-
-def _names(frame: Frame, parts: set[Node]) -> dict[Node, set[str]]:
-    """What the body calls parts of its carry, also before it gives the names to something else."""
-    found: dict[Node, set[str]] = {}
-
-    def called(name: str, value: Value) -> None:
-        if isinstance(value, Data) and value.node in parts:
-            found.setdefault(value.node, set()).add(name)
-
-    for name, value in (*frame.environment.items(), *frame.given.items()):
-        called(name, value)
-    for statement, value in frame.steps:
-        if isinstance(statement, ast.Assign):
-            for target, part in named_parts_of(statement.targets[0], value):
-                if isinstance(target, ast.Name):
-                    called(target.id, part)
-    return found
 
 
 _NEXT = frozenset(("new", "next", "updated"))

@@ -1,0 +1,119 @@
+"""Rows that a loop reads in each turn at one place, while it ignores which turn it is."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ....finding import Place
+from ...events import Loop
+from ...graph import Node, sources
+from ...shapes import Size
+from ...values import Constant, nodes_of
+from .bodies import behind, body_frame, named_at, paired_leaves
+from .called import names_in
+from .counters import bounds, sizes_of
+
+if TYPE_CHECKING:
+    from ...facts import SourceFacts
+    from ...frame import Frame
+
+# Functions that take one element along an axis: the axis that they take if none is told.
+_TAKES = {"jax.numpy.take": None, "ndarray.take": None, "jax.lax.dynamic_index_in_dim": 0}
+_SAME = frozenset(("field", "lane", "primal"))
+
+
+@dataclass(frozen=True, eq=False)
+class FixedRow:
+    """Where a body reads an element, and of which array."""
+
+    place: Place
+    array: Node
+
+
+def fixed_rows(facts: SourceFacts, loop: Loop) -> Iterator[FixedRow]:
+    """Elements at fixed positions of what the loop goes through, by slices or by a counter.
+
+    The body has a name for its slice, or for the number of its turn, and reads neither.
+    """
+    body = body_frame(facts, loop)
+    if body is None or loop.returned is None:
+        return
+    used = behind(loop.returned)
+    wholes = {
+        whole.node
+        for whole, part in paired_leaves(loop.xs, loop.slices)
+        if part.node not in used and _has_name(body, part.node)
+    }
+    counted = list(_limits(facts, loop, body))
+    if not wholes and not counted:
+        return
+    inside = {it for node in used if node.is_made_in(loop.region) for it in (node, *node.inputs)}
+    for node in used & inside:
+        axis = _fixed_axis(node) if loop.region not in node.varies else None
+        array = node.inputs[0] if node.inputs else None
+        if axis is None or array is None:
+            continue
+        if (owner(array) in wholes and not axis) or any(_counts(it, array, axis) for it in counted):
+            is_own = node.frame is body
+            place = None if is_own else named_at(body, node) or named_at(body, array)
+            place = place or node.place
+            if place is not None:
+                yield FixedRow(place, array)
+
+
+def _has_name(body: Frame, part: Node) -> bool:
+    """Whether a body calls something by a name that does not say that it is not needed."""
+    names = names_in(body, {part}).get(part, set())
+    return bool(names) and not any(it.startswith("_") for it in names)
+
+
+def _limits(facts: SourceFacts, loop: Loop, body: Frame) -> Iterator[Size]:
+    """The sizes up to which counters of a loop go that nothing is made from."""
+    known = bounds(facts)
+    shares = nodes_of(loop.slices) if loop.slices is not None else []
+    carried = nodes_of(loop.carry_in) if loop.carry_in is not None else []
+    returned = nodes_of(loop.returned) if loop.returned is not None else []
+    for counter in (it for it in (*shares, *carried) if it in known):
+        others = [it for it in returned if it.inputs != (counter,) or it.operation != "+"]
+        limit = known[counter].limit
+        if isinstance(limit, Size) and counter not in sources(others) and _has_name(body, counter):
+            yield limit
+
+
+def _counts(limit: Size, array: Node, axis: int) -> bool:
+    """Whether a counter goes along an axis: only a size that is taken from there says so."""
+    sizes = sizes_of(array)
+    size = sizes[axis] if axis < len(sizes) else None
+    return isinstance(size, Size) and not limit.symbols.isdisjoint(size.symbols)
+
+
+def owner(node: Node) -> Node:
+    """What a value is a part or the share of a lane of."""
+    while node.operation in _SAME and node.inputs:
+        node = node.inputs[0]
+    return node
+
+
+def _fixed_axis(node: Node) -> int | None:
+    """The axis along which a value is an element whose number is written down."""
+    syntax = node.syntax
+    if node.operation == "item" and isinstance(syntax, ast.Subscript):
+        index = syntax.slice
+        items = index.elts if isinstance(index, ast.Tuple) else [index]
+        numbers = [at for at, it in enumerate(items) if _is_number(it)]
+        plain = all(isinstance(it, ast.Slice) for at, it in enumerate(items) if at not in numbers)
+        return numbers[0] if len(numbers) == 1 and plain else None
+    if node.operation not in _TAKES or not isinstance(syntax, ast.Call):
+        return None
+    told = [it.value for it in syntax.keywords if it.arg == "axis"]
+    axis = told[0].value if told and isinstance(told[0], ast.Constant) else _TAKES[node.operation]
+    position = node.operands[1] if len(node.operands) > 1 else None
+    is_fixed = isinstance(position, Constant) and type(position.value) is int
+    return axis if is_fixed and type(axis) is int else None
+
+
+def _is_number(index: ast.expr) -> bool:
+    return ast.unparse(index).lstrip("-").isdigit()
