@@ -48,6 +48,23 @@ def test_gradients_go_to_an_optimizer_without_being_averaged():
     assert found("VM004", averaged) == []
 
 
+WALKERS = """
+def energy(x, pull):
+    return jnp.sum((x**2 - 1) ** 2) + jnp.sum(pull * x)
+
+def move(x, rows):
+    x = x - 0.1 * jax.grad(energy)(x, {0})
+    return x, x - lax.pmean(x, "i"), rows
+
+move_all = jax.vmap(move, axis_name="i")
+"""
+
+
+def test_walkers_that_speak_of_where_they_are_go_on_by_their_own_gradients():
+    assert found("VM004", WALKERS.format(0.5)) == []
+    assert found("VM004", WALKERS.format("rows")) == [5]
+
+
 def test_several_models_side_by_side_are_not_averaged():
     program = """
     def step(w, x):

@@ -175,7 +175,10 @@ def _update(facts: SourceFacts, event: Applied, result: Node, unites: bool) -> O
     for path in _ways_to_gradients(result, region):
         gradient = path[-1]
         # What is given to each replica for itself may be meant to differ, unless they speak.
-        if not gradient.inputs or (region in gradient.inputs[0].varies and not unites):
+        if not gradient.inputs:
+            continue
+        is_own = region in gradient.inputs[0].varies
+        if is_own and not (unites and _is_of_own_data(gradient, region)):
             continue
         argument = _owner(gradient.inputs[0])
         for node in reversed(path[:-1]):
@@ -185,6 +188,26 @@ def _update(facts: SourceFacts, event: Applied, result: Node, unites: bool) -> O
                 name = facts.name_of(Data(gradient.inputs[0]))
                 return OwnUpdate(place, name, region, gradient.place)
     return None
+
+
+def _is_of_own_data(gradient: Node, region: Region) -> bool:
+    """Whether a gradient is taken on data of the replica's own, beside what it is for.
+
+    Walkers of a sampler follow gradients as well, of one function for all of them, and speak of
+    where they are; they are not meant to be the same.
+    """
+    argument = _owner(gradient.inputs[0])
+    pending, seen = list(gradient.inputs), set(gradient.inputs)
+    while pending:
+        node = pending.pop()
+        is_lane = node.operation == "lane" and not node.is_key
+        if node.operation in _OPAQUE or (is_lane and _owner(node) is not argument):
+            return True
+        for source in node.inputs:
+            if source not in seen and region in source.varies:
+                seen.add(source)
+                pending.append(source)
+    return False
 
 
 def _applied_at(update: Node, gradient: Node) -> Place | None:
