@@ -71,6 +71,8 @@ def test_pieces_of_features_are_others_and_those_of_time_are_not():
         (lambda x: x[:, -1], {"x": "batch time feat"}, "batch feat"),
         (lambda x: x[::-1], {"x": "time feat"}, "time feat"),
         (lambda x: jnp.cumsum(x, axis=0), {"x": "time feat"}, "time feat"),
+        (lambda x: jnp.fft.rfft(x, axis=-1), {"x": "batch time"}, "batch _"),
+        (lambda x: jnp.fft.fft(x, axis=0), {"x": "time feat"}, "_ feat"),
         (lambda x: jnp.sort(x, axis=1), {"x": "batch time"}, "batch time"),
         (lambda x: jax.lax.clamp(0.0, x, 1.0), {"x": "batch time"}, "batch time"),
         (lambda x: x[None] + x[:, None], {"x": "feat"}, "feat feat"),
