@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+from jax.scipy.stats import norm
 
 from verax.audit.run import audit_callable
 
@@ -298,7 +299,18 @@ def returns_written_into_an_array(rewards, dones):
     return lax.fori_loop(0, rewards.shape[1], back, start)[1]
 
 
+def priced_option(spots, strikes, volatilities):
+    """Squares inside of a density are no errors that something is fitted by."""
+
+    def price(spot, strike, volatility):
+        moneyness = jnp.log(spot / strike) / volatility + 0.5 * volatility
+        return spot * norm.cdf(moneyness) - strike * norm.cdf(moneyness - volatility)
+
+    return jax.vmap(jax.value_and_grad(price))(spots, strikes, volatilities)
+
+
 PROGRAMS = [
+    (priced_option, (jnp.full(4, 1.1), jnp.ones(4), jnp.full(4, 0.2)), None),
     (
         returns_written_into_an_array,
         (array(4, 9), jnp.zeros((4, 9))),

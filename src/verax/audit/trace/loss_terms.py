@@ -228,16 +228,18 @@ class Weighting:
 
 def weightings(flow: Flow) -> Iterator[Weighting]:
     """Products in a loss that pull at a prediction which another term fits to data."""
+    in_terms = {
+        term.value for result in flow.results for term in terms(flow, result) if term.value.producer
+    }
+    # A square that is no term itself, but part of a formula (of a density, say), fits nothing.
     fitted = [
         (error, [it.value for it in terms(flow, error.value) if flow.gets(it.value)])
         for error in errors(flow)
+        if error.step.outputs[0] in in_terms
     ]
     lost = 0
     for parameter in flow.without_gradient():
         lost |= parameter.bit
-    in_terms = {
-        term.value for result in flow.results for term in terms(flow, result) if term.value.producer
-    }
     for step in steps_of(flow.body):
         if step.primitive not in ("mul", "dot_general") or step.inputs[0] is step.inputs[1]:
             continue
