@@ -167,3 +167,86 @@ def test_components_relative_to_the_first_of_them():
     assert found("VM003", program.replace("drone dim", "drone time")) == []
     assert found("VM003", program.replace("drone dim", "batch classes")) == []
     assert found("VM003", program.replace("jax.vmap(offset)(x)", "offset(x)")) == []
+
+
+def test_one_trajectory_has_a_first_step():
+    program = """
+    from jaxtyping import Array, Float
+
+    def drift(trajectory):
+        start = trajectory[0]
+        return jnp.sum((trajectory - start) ** 2)
+
+    def spread(x: Float[Array, "batch time dim"]):
+        return jax.vmap(drift)(x)
+    """
+    assert found("VM003", program) == []
+    assert found("VM003", program.replace("trajectory", "trajectories")) == [4]
+
+
+def test_what_a_record_has_is_one_element_as_well():
+    program = """
+    from jaxtyping import Array, Float
+
+    def loss(w, batch):
+        batch_size = batch["x"].shape[0]
+        reference = jax.tree.map(lambda leaf: leaf[0], batch)
+        return jnp.sum((batch["x"] - reference["x"]) * w) / batch_size
+
+    def total(w, x: Float[Array, "batch time"]):
+        return jax.vmap(loss, in_axes=(None, 0))(w, {"x": x}).sum()
+    """
+    assert found("VM003", program) == [4, 5]
+    assert found("VM003", program.replace("batch", "row").replace("row time", "env time")) == []
+
+
+def test_statistics_of_what_is_made_from_one_element():
+    program = """
+    from jaxtyping import Array, Float
+
+    def whiten(features):
+        batch_mean = features.mean(axis=0)
+        return features - batch_mean
+
+    def embed(frames):
+        return whiten(jnp.log1p(frames**2))
+
+    def apply(x: Float[Array, "batch time bin"]):
+        return jax.vmap(embed)(x)
+    """
+    assert found("VM003", program) == [4]
+    assert found("VM003", program.replace("batch time bin", "seed batch bin")) == []
+    assert found("VM003", program.replace("batch_mean", "level")) == []
+
+
+def test_all_data_for_the_length_of_one_datum():
+    program = """
+    from jaxtyping import Array, Float
+
+    def log_density(w, row, num_data):
+        return num_data / len(row) * jnp.dot(row, w)
+
+    def total(w, rows: Float[Array, "batch feat"]):
+        return jax.vmap(lambda row: log_density(w, row, 400))(rows).sum()
+    """
+    assert found("VM003", program) == [4]
+    assert found("VM003", program.replace("num_data", "width")) == []
+
+
+SUMMED = """
+    def loss(w, x, y):
+        {name} = x.shape[0]
+        return jnp.sum((x @ w - y) ** 2) / {name}
+
+    def main():
+        w, x, y = jnp.ones((3, 2)), jnp.ones((8, 3)), jnp.ones((8, 2))
+        return jax.vmap(loss, in_axes=(None, 0, 0))(w, x, y).{total}()
+"""
+
+
+def test_a_sum_over_lanes_that_were_divided_by_a_length_of_their_own():
+    assert found("VM003", SUMMED.format(name="n", total="sum")) == [2]
+    assert found("VM003", SUMMED.format(name="num_features", total="sum")) == []
+    assert found("VM003", SUMMED.format(name="n", total="mean")) == []
+    own = SUMMED.format(name="n", total="sum").replace("x.shape[0]", "y.shape[0]")
+    assert found("VM003", own) == []

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from ...source.queries.loops.lanes import measured
 from ...source.text import text_of
 from ...words import is_batch, words_of
 
 
 @dataclass(frozen=True)
 class Mapped:
-    """A parameter without its first axis: what that is called, and whether it was the batch."""
+    """A value without its first axis: what that is called, and whether it was the batch."""
 
     axis: str
     is_certain: bool
@@ -24,40 +25,80 @@ class Mapped:
         return is_plural and name.endswith("s")
 
 
-def assumptions(
-    function: ast.AST, mapped: dict[str, Mapped]
-) -> Iterator[tuple[ast.expr | ast.stmt, str, str]]:
-    """Statements that name axis 0 of a mapped parameter after the batch, or take it for that."""
-    assigned = _assigned(function)
-    mapped = {name: it for name, it in mapped.items() if name not in assigned}
+@dataclass(frozen=True)
+class Assumption:
+    """A piece of syntax that takes axis 0 of something for the batch, and how."""
+
+    syntax: ast.expr | ast.stmt
+    array: ast.expr
+    what: str
+
+
+# What is mapped of a name or of one of its fields (`x`, `batch.obs`, `batch["obs"]`), or nothing.
+Lookup = Callable[[ast.expr], Mapped | None]
+
+
+def assumptions(function: ast.AST, mapped: Lookup) -> Iterator[Assumption]:
+    """What names axis 0 of a mapped value after the batch, or takes it for that."""
     for node in _own_nodes(function):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
-            target, text = node.targets[0], text_of(node.value)
-            name = target.id if isinstance(target, ast.Name) else ""
-            counted, reduced = _size_of(node.value), _reduced_over_first(node.value)
-            if counted in mapped and _counts_batch(name, mapped[counted].axis):
-                yield node, counted, f"`{name}` is taken from `{text}`"
-            if reduced in mapped and _means_batch(name, reduced, mapped[reduced]):
-                yield node, reduced, f"`{name}` is taken over axis 0 by `{text}`"
-        name = _picked_from(node) if isinstance(node, (ast.Subscript, ast.Call)) else ""
-        if name in mapped and _is_of_batch(name, mapped[name]):
+            yield from _assigned(node, mapped)
+        array = _picked_from(node) if isinstance(node, (ast.Subscript, ast.Call)) else None
+        lane = mapped(array) if array is not None else None
+        if array is not None and lane is not None and _is_of_batch(array, lane):
             assert isinstance(node, ast.expr)
-            yield node, name, f"`{text_of(node)}` is meant to pick an element of the batch"
+            what = f"`{text_of(node)}` is meant to pick an element of the batch"
+            yield Assumption(node, array, what)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+            array = measured(node.right) if _counts_data(node.left) else None
+            if array is not None and mapped(array) is not None:
+                what = f"`{text_of(node)}` is meant to be all data for one batch of it"
+                yield Assumption(node, array, what)
 
 
-def _picked_from(node: ast.Subscript | ast.Call) -> str:
-    """`x` in `x[0]`, `jnp.take(x, 0, axis=0)` and `x.take(0, axis=0)`, or empty."""
+def _assigned(node: ast.Assign, mapped: Lookup) -> Iterator[Assumption]:
+    target, text = node.targets[0], text_of(node.value)
+    name = target.id if isinstance(target, ast.Name) else ""
+    array = measured(node.value)
+    lane = mapped(array) if array is not None else None
+    if array is not None and lane is not None and _counts_batch(name, lane.axis):
+        yield Assumption(node, array, f"`{name}` is taken from `{text}`")
+    array = _reduced_over_first(node.value)
+    lane = mapped(array) if array is not None else None
+    if array is not None and lane is not None and _means_batch(name, array, lane):
+        yield Assumption(node, array, f"`{name}` is taken over axis 0 by `{text}`")
+
+
+def _picked_from(node: ast.Subscript | ast.Call) -> ast.expr | None:
+    """`x` in `x[0]`, `jnp.take(x, 0, axis=0)`, `x.take(0, axis=0)`, or that of a tree's leaves."""
     if isinstance(node, ast.Subscript):
         owner, index, axis = node.value, node.slice, None
+    elif _picks_of_leaves(node):
+        return node.args[1]
     else:
         owner, args, axis = _called_on(node)
         index = args[0] if args else None
         name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         axis = axis or (args[1] if len(args) > 1 else None)
         if name != "take" or not isinstance(axis, ast.Constant) or axis.value != 0:
-            return ""
+            return None
     is_one = isinstance(index, ast.Constant) and type(index.value) is int
-    return owner.id if is_one and isinstance(owner, ast.Name) else ""
+    return owner if is_one else None
+
+
+def _picks_of_leaves(call: ast.Call) -> bool:
+    """Whether it is `jax.tree.map(lambda leaf: leaf[0], tree)`."""
+    match call:
+        case ast.Call(
+            func=ast.Attribute(attr="map" | "tree_map"),
+            args=[
+                ast.Lambda(body=ast.Subscript(value=ast.Name(), slice=ast.Constant(value=value))),
+                _,
+            ],
+        ):
+            return type(value) is int
+        case _:
+            return False
 
 
 def _called_on(call: ast.Call) -> tuple[ast.expr | None, list[ast.expr], ast.expr | None]:
@@ -68,21 +109,53 @@ def _called_on(call: ast.Call) -> tuple[ast.expr | None, list[ast.expr], ast.exp
     return owner, args, next((it.value for it in call.keywords if it.arg == "axis"), None)
 
 
-def _is_of_batch(parameter: str, mapped: Mapped) -> bool:
-    """Whether a parameter is called after what the map goes along."""
-    says_batch = is_batch(parameter) and (not mapped.axis or is_batch(mapped.axis))
-    return says_batch or mapped.is_named(parameter)
+def _names_in(array: ast.expr) -> list[str]:
+    """The names that something goes by: `batch` and `obs` in `batch.obs`, `batch["obs"]`."""
+    match array:
+        case ast.Name(id=name):
+            return [name]
+        case ast.Attribute(value=owner, attr=name):
+            return [*_names_in(owner), name]
+        case ast.Subscript(value=owner, slice=ast.Constant(value=str(name))):
+            return [*_names_in(owner), name]
+        case _:
+            return []
 
 
-def _means_batch(target: str, parameter: str, mapped: Mapped) -> bool:
+def _is_of_batch(array: ast.expr, mapped: Mapped) -> bool:
+    """Whether something is called after all that the map goes along.
+
+    One trajectory has a first step, and one example a first component.
+    """
+    names = _names_in(array)
+    says_batch = any(_says_batch(name) for name in names)
+    is_of_it = says_batch and (not mapped.axis or is_batch(mapped.axis))
+    return is_of_it or any(map(mapped.is_named, names))
+
+
+def _says_batch(name: str) -> bool:
+    is_plural = name.endswith("s") and any(is_batch(it) for it in words_of(name) if len(it) > 1)
+    return is_plural or bool(_BATCH & set(words_of(name)))
+
+
+def _means_batch(target: str, array: ast.expr, mapped: Mapped) -> bool:
     """Whether what is reduced over axis 0, or the result, is called after the batch."""
     if _BATCH & set(words_of(target)):
         return True
-    is_batch_word = parameter in _BATCH and (not mapped.axis or is_batch(mapped.axis))
-    return mapped.is_certain and (is_batch_word or mapped.is_named(parameter))
+    names = _names_in(array)
+    is_batch_word = bool(_BATCH & set(names)) and (not mapped.axis or is_batch(mapped.axis))
+    return mapped.is_certain and (is_batch_word or any(map(mapped.is_named, names)))
 
 
 _BATCH = frozenset(("batch", "minibatch"))
+_COUNTING = frozenset(("size", "num", "n", "count", "number", "len", "total"))
+_DATA = frozenset("data dataset train training observations datapoints examples points".split())
+
+
+def _counts_data(value: ast.expr) -> bool:
+    """Whether something is called after how many data there are: `num_data`, `n_train`."""
+    words = set(words_of((_names_in(value) or [""])[-1]))
+    return bool(words & _COUNTING) and bool(words & _DATA)
 
 
 def _own_nodes(function: ast.AST) -> Iterator[ast.AST]:
@@ -95,55 +168,23 @@ def _own_nodes(function: ast.AST) -> Iterator[ast.AST]:
             pending.extend(ast.iter_child_nodes(node))
 
 
-def _assigned(function: ast.AST) -> set[str]:
-    """Names that the function assigns itself: no longer what was passed."""
-    return {
-        node.id
-        for node in ast.walk(function)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
-
-
-def _size_of(value: ast.expr) -> str:
-    """`x` in `x.shape[0]` and `len(x)`, or empty."""
-    if (
-        isinstance(value, ast.Subscript)
-        and isinstance(value.value, ast.Attribute)
-        and value.value.attr == "shape"
-        and isinstance(value.value.value, ast.Name)
-        and isinstance(value.slice, ast.Constant)
-        and value.slice.value == 0
-    ):
-        return value.value.value.id
-    if (
-        isinstance(value, ast.Call)
-        and isinstance(value.func, ast.Name)
-        and value.func.id == "len"
-        and len(value.args) == 1
-        and isinstance(value.args[0], ast.Name)
-    ):
-        return value.args[0].id
-    return ""
-
-
-def _reduced_over_first(value: ast.expr) -> str:
-    """`x` in `x.mean(axis=0)` and `jnp.mean(x, 0)`, or empty."""
+def _reduced_over_first(value: ast.expr) -> ast.expr | None:
+    """`x` in `x.mean(axis=0)` and `jnp.mean(x, 0)`."""
     if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
-        return ""
+        return None
     owner, args, axis = _called_on(value)
     axis = axis or (args[0] if args else None)
     is_first = isinstance(axis, ast.Constant) and axis.value == 0
     is_reduction = value.func.attr in ("mean", "sum", "std", "var", "max", "min")
-    return owner.id if is_first and is_reduction and isinstance(owner, ast.Name) else ""
+    return owner if is_first and is_reduction else None
 
 
 def _counts_batch(name: str, axis: str) -> bool:
     """`batch_size`, `num_envs`, `population`: how many independent elements there are."""
     words = words_of(name)
-    counting = {"size", "num", "n", "count", "number", "len"}
     own = {"population", axis, f"{axis}s"} - {"", "s"}
     return any(word in own or (is_batch(word) and len(word) > 1) for word in words) and (
-        bool(counting & set(words)) or len(words) == 1
+        bool(_COUNTING & set(words)) or len(words) == 1
     )
 
 

@@ -10,9 +10,11 @@ from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
 from ...source.axes import names_of
 from ...source.queries.arrays import shape_in_words
 from ...source.queries.handing import handed_in_at, is_key
+from ...source.queries.loops.divided_lanes import divided_in_lanes
 from ...source.queries.loops.lanes import (
+    Lane,
     differences_to_first,
-    lanes_of,
+    lanes_in,
     lengths_of_lanes,
     runs_inside_maps,
 )
@@ -38,12 +40,14 @@ def check(facts: Facts) -> Iterator[Verdict]:
         if function is None:
             continue
         mapped = _mapped_parameters(step, facts.axes.over[step].label)
-        for node, parameter, what in assumptions(function, mapped):
-            place = Place(body.place.file, node.lineno, node.col_offset + 1, body.function)
+        for it in assumptions(function, lambda array, mapped=mapped: mapped.get(text_of(array))):
+            line, column = it.syntax.lineno, it.syntax.col_offset + 1
+            place = Place(body.place.file, line, column, body.function)
+            parameter = text_of(it.array)
             shape = _inner_shape(facts, step, parameter)
             yield RULE.finding(
                 place,
-                current=f"{what}, but {parameter} is one element of the mapped axis here "
+                current=f"{it.what}, but {parameter} is one element of the mapped axis here "
                 f"({shape}): axis 0 is not the batch any more",
                 expected=_EXPECTED,
                 fix=_FIX.format(parameter=parameter),
@@ -57,7 +61,7 @@ def _mapped_parameters(step: Step, over: str) -> dict[str, Mapped]:
     return {
         name: Mapped(over, bool(over))
         for name, axis in zip(mapping.arguments, mapping.in_axes, strict=False)
-        if axis == 0 and name.isidentifier()
+        if axis == 0
     }
 
 
@@ -83,23 +87,21 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Functions that run on one lane of a map, at any depth, and read its axis 0 as the batch."""
     said: set[ast.AST] = set()
     for frame in runs_inside_maps(facts):
-        lanes = {name: lane for name, lane in lanes_of(frame).items() if lane.lost_batch}
-        mapped = {name: Mapped(lane.axis, lane.is_certain) for name, lane in lanes.items()}
-        if frame.function is None or not mapped:
+        if frame.function is None:
             continue
-        for node, parameter, what in assumptions(frame.function, mapped):
-            lane = lanes[parameter]
-            value = frame.given[parameter]
-            is_whole = isinstance(node, ast.Subscript) and not lane.is_array
-            if node in said or is_whole or not isinstance(value, Data):
+        find = lanes_in(frame)
+        for it in assumptions(frame.function, lambda array, find=find: _mapped(find(array))):
+            node, name, lane = it.syntax, text_of(it.array), find(it.array)
+            is_whole = isinstance(node, ast.Subscript) and lane is not None and not lane.is_array
+            if node in said or is_whole or lane is None:
                 continue
             said.update((node, *node.targets) if isinstance(node, ast.Assign) else (node,))
             yield RULE.finding(
                 frame.place(node),
-                current=f"{what}, but {parameter} is one element of the mapped axis here "
-                f"({shape_in_words(value.node.shape)}): axis 0 is not the batch any more",
+                current=f"{it.what}, but {name} is one element of the mapped axis here "
+                f"({shape_in_words(lane.array.node.shape)}): axis 0 is not the batch any more",
                 expected=_EXPECTED,
-                fix=_FIX.format(parameter=parameter),
+                fix=_FIX.format(parameter=name),
                 evidence=(Evidence(f"{frame.name} is mapped here", lane.region.place),),
                 engine=Engine.SOURCE,
             )
@@ -117,8 +119,29 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             evidence=(Evidence("the map", counted.region.place),),
             engine=Engine.SOURCE,
         )
+    for it in divided_in_lanes(facts):
+        if it.at in said:
+            continue
+        said.add(it.at)
+        yield RULE.finding(
+            it.frame.place(it.at),
+            current=f"a sum over other things is divided by the length of `{text_of(it.array)}`, "
+            "one element of the mapped axis here "
+            f"({shape_in_words(it.lane.array.node.shape)}), and then all elements are summed",
+            expected=_EXPECTED,
+            fix="divide by the number of elements outside, or take their mean there",
+            evidence=(
+                Evidence("all elements are summed here", it.total.place),
+                Evidence("the map", it.lane.region.place),
+            ),
+            engine=Engine.SOURCE,
+        )
     yield from _deviations(facts)
     yield from _first_components(facts)
+
+
+def _mapped(lane: Lane | None) -> Mapped | None:
+    return Mapped(lane.axis, lane.is_certain) if lane is not None and lane.lost_batch else None
 
 
 def _first_components(facts: SourceFacts) -> Iterator[Finding]:
@@ -186,8 +209,10 @@ thing.
 
 Reported when a parameter whose leading axis is mapped is read that way under a name that says
 batch (or envs, agents, examples…) or names that axis, when the first component of an element is
-taken from all of them (`x - x[0]`, where `x` has only the axis `dim`), and when the deviation is
-taken of the one number that an element has, as of an advantage that is standardised inside.""",
+taken from all of them (`x - x[0]`, where `x` has only the axis `dim`), when the deviation is taken
+of the one number that an element has, as of an advantage that is standardised inside, and when what
+is summed over all elements afterwards was divided inside by the length of an axis that it is no sum
+over.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,10 @@ from ....words import is_batch, words_of
 from ...axes import names_of
 from ...frame import Frame, Region
 from ...graph import Node
+from ...remember import walked
 from ...shapes import Shape
 from ...shapes.names import name_of
-from ...values import Data
+from ...values import Data, leaves
 from ..indices import index_parts
 from ..nodes import all_nodes
 from ..structures.structure import held
@@ -27,7 +29,7 @@ _SAME = frozenset(("primal", "turn"))
 
 @dataclass(frozen=True)
 class Lane:
-    """A parameter whose leading axis a map has taken away.
+    """A value whose leading axis a map has taken away.
 
     `lost_batch` says that this axis was the batch, by its name, or that what is left has no room
     for one; that is certain if not only a caller's name for the whole says so. `axis` is the name
@@ -35,6 +37,7 @@ class Lane:
     """
 
     region: Region
+    array: Data
     lost_batch: bool
     is_array: bool
     axis: str
@@ -49,25 +52,55 @@ def runs_inside_maps(facts: SourceFacts) -> Iterator[Frame]:
             yield frame
 
 
-def lanes_of(frame: Frame) -> dict[str, Lane]:
-    """The parameters of a run that are one lane each of an array whose axis 0 is mapped."""
-    found: dict[str, Lane] = {}
-    given = {name: it for name, it in frame.given.items() if isinstance(it, Data)}
-    pairs = {name: (it, _lane(it.node)) for name, it in given.items()}
-    no_room = _has_no_room([lane.shape for _, lane in pairs.values() if lane is not None])
-    for name, (value, lane) in pairs.items():
-        taken = _taken_from(lane) if lane is not None else None
-        if lane is None or taken is None:
-            continue
-        names = names_of(lane.inputs[0].shape)
-        axis = names[0] if names else ""
-        # A seed or an agent may have a batch of its own, unless the parameter is called after it.
-        is_plural = bool(axis) and name == f"{axis}s"
-        by_name = is_plural or (is_batch(axis) and not any(map(is_batch, names[1:])))
-        certain = by_name if any(names) else no_room
-        lost = certain or (not any(names) and _is_called_batch(frame, lane.inputs[0]))
-        found[name] = Lane(taken, lost, value.is_array, axis, certain)
-    return found
+def lanes_in(frame: Frame) -> Callable[[ast.expr], Lane | None]:
+    """What one lane has under a name of a run, or in a field of what is there."""
+    stores = Counter(
+        it.id
+        for it in (walked(frame.function) if frame.function is not None else ())
+        if isinstance(it, ast.Name) and isinstance(it.ctx, ast.Store)
+    )
+    lanes = [_lane(leaf.node) for it in frame.given.values() for leaf in leaves(it)]
+    no_room = _has_no_room([it.shape for it in lanes if it is not None])
+
+    def find(written: ast.expr) -> Lane | None:
+        root = written
+        while isinstance(root, (ast.Attribute, ast.Subscript)):
+            root = root.value
+        name = root.id if isinstance(root, ast.Name) else ""
+        # What is assigned again is something else from then on.
+        if stores[name] + (name in frame.given) > 1:
+            return None
+        value = held(frame, written)
+        found = [_lane_of(frame, name, leaf, no_room) for leaf in leaves(value)] if value else []
+        return found[0] if found and all(it is not None for it in found) else None
+
+    return find
+
+
+def _lane_of(frame: Frame, name: str, value: Data, no_room: bool) -> Lane | None:
+    lane = _lane(value.node)
+    if lane is None:
+        return _made_from_lanes(value)
+    taken = _taken_from(lane)
+    if taken is None:
+        return None
+    names = names_of(lane.inputs[0].shape)
+    axis = names[0] if names else ""
+    # A seed or an agent may have a batch of its own, unless the parameter is called after it.
+    is_plural = bool(axis) and name == f"{axis}s"
+    by_name = is_plural or (is_batch(axis) and not any(map(is_batch, names[1:2])))
+    certain = by_name if any(names) else no_room
+    lost = certain or (not any(names) and _is_called_batch(frame, lane.inputs[0]))
+    return Lane(taken, value, lost, value.is_array, axis, certain)
+
+
+def _made_from_lanes(value: Data) -> Lane | None:
+    """What a lane has made, if its axes have names, and that of the map is not among them."""
+    for region, axis in named_maps(value.node):
+        first = names_of(value.node.shape)[0]
+        if first and is_batch(axis) and not is_batch(first):
+            return Lane(region, value, True, value.is_array, axis, True)
+    return None
 
 
 def _lane(node: Node) -> Node | None:
@@ -120,11 +153,11 @@ def lengths_of_lanes(facts: SourceFacts) -> Iterator[Counted]:
     for frame in runs_inside_maps(facts):
         for statement, _ in frame.steps:
             target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-            written = _measured(statement.value) if isinstance(statement, ast.Assign) else None
+            written = measured(statement.value) if isinstance(statement, ast.Assign) else None
             array = held(frame, written) if written is not None else None
             if not isinstance(target, ast.Name) or not isinstance(array, Data):
                 continue
-            for region, axis in _named_maps(array.node):
+            for region, axis in named_maps(array.node):
                 yield Counted(frame, target, array, region, axis)
 
 
@@ -139,12 +172,12 @@ def differences_to_first(facts: SourceFacts) -> Iterator[tuple[Data, Data, Regio
         index = index_parts(first.node.syntax)
         is_first = len(index) == 1 and isinstance(index[0], ast.Constant) and index[0].value == 0
         if is_first and whole.node in first.node.inputs and len(names_of(whole.node.shape)) == 1:
-            for region, axis in _named_maps(whole.node):
+            for region, axis in named_maps(whole.node):
                 yield whole, first, region, axis
                 break
 
 
-def _named_maps(node: Node) -> Iterator[tuple[Region, str]]:
+def named_maps(node: Node) -> Iterator[tuple[Region, str]]:
     """The maps in whose lanes a value differs, by the names of their axes, which it has not."""
     names = names_of(node.shape)
     for region in node.varies if names else ():
@@ -153,7 +186,7 @@ def _named_maps(node: Node) -> Iterator[tuple[Region, str]]:
             yield region, axis
 
 
-def _measured(value: ast.expr) -> ast.expr | None:
+def measured(value: ast.expr) -> ast.expr | None:
     """`x` in `x.shape[0]` and `len(x)`."""
     match value:
         case ast.Subscript(

@@ -150,10 +150,18 @@ def _kind(value: Value) -> str | None:
 
 
 def held(frame: Frame, written: ast.expr) -> Value | None:
-    """What a function has under a name, or in the fields of what it has there."""
-    if isinstance(written, ast.Name):
-        return frame.environment.get(written.id)
-    owner = held(frame, written.value) if isinstance(written, ast.Attribute) else None
-    if owner is None or not isinstance(written, ast.Attribute):
-        return None
-    return None if isinstance(owner, Mapping) else parts_of(owner).get(written.attr)
+    """What a function has under a name, or in the fields and entries of what it has there."""
+    match written:
+        case ast.Name(id=name):
+            return frame.environment.get(name)
+        case ast.Attribute(value=owner, attr=key):
+            inside = held(frame, owner)
+            return None if isinstance(inside, Mapping) else _part(inside, key)
+        case ast.Subscript(value=owner, slice=ast.Constant(value=str(key))):
+            return _part(held(frame, owner), key)
+        case _:
+            return None
+
+
+def _part(owner: Value | None, key: str) -> Value | None:
+    return parts_of(owner).get(key) if owner is not None else None

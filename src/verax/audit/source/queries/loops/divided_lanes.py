@@ -1,0 +1,123 @@
+"""Sums over the lanes of a map of what each lane has divided by a length of its own."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ....words import is_feature, is_sequence
+from ...frame import Frame
+from ...graph import Node
+from ...remember import walked
+from ...shapes import Dim
+from ...shapes.dims import same
+from ...shapes.names import name_of
+from ...values import Data
+from ..nodes import all_nodes, names_axis, stacked_over, users_of, without_scale
+from .lanes import Lane, lanes_in, measured
+
+if TYPE_CHECKING:
+    from ...facts import SourceFacts
+
+# What is summed up is still the same quotient, perhaps with something beside it.
+_KEPT = frozenset("+ - -x * / stack item field element primal join".split())
+_MOST_STEPS = 200
+
+
+@dataclass(frozen=True)
+class Divided:
+    """A quotient by the length of what one lane has: where that is taken, and where all summed."""
+
+    frame: Frame
+    at: ast.expr | ast.stmt
+    array: ast.expr
+    lane: Lane
+    total: Node
+
+
+def divided_in_lanes(facts: SourceFacts) -> Iterator[Divided]:
+    """Totals over lanes that were divided in each lane by a number that is not of their summands.
+
+    A mean inside of a lane divides a sum by how many there are. A sum over other things, divided
+    by that length and then summed over all lanes, is the mean over the lanes, by a wrong number.
+    """
+    users = users_of(facts)
+    for node in all_nodes(facts):
+        frame, written = node.frame, node.syntax
+        if node.operation != "/" or frame is None or frame.region is None or node.shape != ():
+            continue
+        found = _length(frame, written.right) if isinstance(written, ast.BinOp) else None
+        if found is None:
+            continue
+        at, array = found
+        lane = lanes_in(frame)(array)
+        above = node.operands[0] if node.operands else None
+        if lane is None or not isinstance(above, Data):
+            continue
+        shape = lane.array.node.shape
+        if not isinstance(shape, tuple) or not shape or not _sums_other(above.node, shape[0]):
+            continue
+        total = _total(node, lane, users)
+        if total is not None:
+            yield Divided(frame, at, array, lane, total)
+
+
+def _length(frame: Frame, divisor: ast.expr) -> tuple[ast.expr | ast.stmt, ast.expr] | None:
+    """Where a length is taken and of which array, unless its name says what of a lane it counts."""
+    array = measured(divisor)
+    if array is not None:
+        return divisor, array
+    if not isinstance(divisor, ast.Name) or frame.function is None:
+        return None
+    if is_feature(divisor.id) or is_sequence(divisor.id):
+        return None
+    stores = [
+        it
+        for it in walked(frame.function)
+        if isinstance(it, ast.Assign) and any(_is(target, divisor) for target in it.targets)
+    ]
+    array = measured(stores[0].value) if len(stores) == 1 else None
+    return (stores[0], array) if array is not None else None
+
+
+def _is(target: ast.expr, name: ast.Name) -> bool:
+    return isinstance(target, ast.Name) and target.id == name.id
+
+
+def _sums_other(above: Node, length: Dim) -> bool:
+    """Whether a numerator has sums in it, over axes of which none has a certain length."""
+    pending, seen = [above], {above}
+    while pending and len(seen) < _MOST_STEPS:
+        node = without_scale(pending.pop())
+        if node.operation in ("+", "-", "-x", "*"):
+            new = [it for it in node.inputs if it not in seen]
+            seen.update(new)
+            pending.extend(new)
+        elif node.operation.rpartition(".")[2] == "sum" and len(node.inputs) == 1:
+            shape = node.inputs[0].shape
+            known = isinstance(shape, tuple) and shape and names_axis(node) is False
+            if known and isinstance(shape, tuple) and all(_is_other(it, length) for it in shape):
+                return True
+    return False
+
+
+def _is_other(one: Dim, other: Dim) -> bool:
+    names = name_of(one), name_of(other)
+    return names[0] != names[1] if all(names) else same(one, other) is False
+
+
+def _total(node: Node, lane: Lane, users: dict[Node, list[Node]]) -> Node | None:
+    """The sum over all lanes that a quotient ends in."""
+    pending, seen = [node], {node}
+    while pending and len(seen) < _MOST_STEPS:
+        current = pending.pop()
+        for user in users.get(current, ()):
+            name = user.operation.rpartition(".")[2]
+            if name == "sum" and stacked_over(current) is lane.region:
+                return user
+            if user.operation in _KEPT and user not in seen:
+                seen.add(user)
+                pending.append(user)
+    return None
