@@ -352,3 +352,35 @@ def test_pieces_of_a_log_that_are_each_of_another_length():
     assert found("JT304", program) == [12]
     alike = program.replace("start + length]", "start + 8]")
     assert found("JT304", alike) == []
+
+
+CARRIED = """
+class Run(NamedTuple):
+    seen: jax.Array
+    score: jax.Array
+
+@jax.jit
+def judge(seen):
+    return seen.sum()
+
+def extend(run):
+    score = judge(run.seen)
+    return Run({0}, run.score + score)
+
+def search(start, count):
+    run = Run(start, 0.0)
+    for _ in range(count):
+        run = extend(run)
+    return run
+"""
+
+
+def test_a_part_of_a_record_is_longer_or_shorter_in_each_turn():
+    program = "from typing import NamedTuple" + CARRIED
+    assert found("JT304", program.format("jnp.append(run.seen, score)")) == [11]
+    assert found("JT304", program.format("jnp.concatenate([run.seen, score[None]])")) == [11]
+    assert found("JT304", program.format("run.seen[1:]")) == [11]
+    # As many as before.
+    for same in ("run.seen[::-1]", "run.seen[:8]", "jnp.append(run.seen[1:], score)"):
+        assert found("JT304", program.format(same)) == []
+    assert found("JT304", program.format("jnp.stack([run.seen, run.seen])[0]")) == []

@@ -66,9 +66,8 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
         and it.syntax is not it.transformed.syntax
     ]
     growing = recompiling.growing_arrays(facts) if calls else {}
-    names = recompiling.growing_names(facts) if calls else []
     for applied in calls:
-        found = recompiling.another_shape(applied, growing, names)
+        found = recompiling.another_shape(applied, growing)
         if found is not None:
             yield _found(applied, f"an argument, {found}, has another shape in each turn", _SHAPE)
         name = recompiling.another_static(applied)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from itertools import takewhile
 
 from ....finding import Place
@@ -24,8 +25,10 @@ from ...values import (
     leaves,
 )
 from ..arguments import ordinary_arguments, static_arguments
+from ..indices import index_parts
 from ..structures.registration import is_certain_array
-from ..syntax import body_of, holds, statement_around
+from ..syntax import body_of, holds
+from .bodies import paired_leaves
 from .repetition import (
     counts,
     has_many_turns,
@@ -50,25 +53,6 @@ _MADE = frozenset(
 _KEEPS = frozenset("+ - * / // % ** turn ndarray.astype".split())
 
 
-def growing_names(facts: SourceFacts) -> list[tuple[ast.AST, str]]:
-    """Names to which a loop appends in each turn: `x = jnp.concatenate([x, new])`."""
-    found: list[tuple[ast.AST, str]] = []
-    for call in facts.calls(sorted(_JOINS)):
-        if not isinstance(call.syntax, ast.Call):
-            continue
-        statement = statement_around(call.frame, call.syntax)
-        if not isinstance(statement, ast.Assign) or statement.value is not call.syntax:
-            continue
-        target = statement.targets[0]
-        joined = call.syntax.args[0] if call.syntax.args else None
-        parts = joined.elts if isinstance(joined, (ast.List, ast.Tuple)) else call.syntax.args
-        if not isinstance(target, ast.Name) or len(parts) < 2:
-            continue
-        if any(isinstance(it, ast.Name) and it.id == target.id for it in parts):
-            found += [(loop, target.id) for loop in loops_around(call.frame, call.syntax)]
-    return found
-
-
 def growing_arrays(facts: SourceFacts) -> dict[Node, str]:
     """Arrays that have another shape in each turn of a loop, and what they are."""
     found: dict[Node, str] = {}
@@ -87,7 +71,50 @@ def growing_arrays(facts: SourceFacts) -> dict[Node, str]:
             around = lists.get(first.syntax) if isinstance(first, Sequence) else None
             if around and around.intersection(_all_loops_around(call)):
                 found[call.result.node] = f"`{call.text}`"
+    for grown in _carried(facts):
+        found.setdefault(grown, f"`{facts.name_of(Data(grown))}`")
     return found
+
+
+def _carried(facts: SourceFacts) -> Iterator[Node]:
+    """What a turn gets and hands on with something joined to it, or without a part of it."""
+    for fact in facts.events(Fact):
+        if fact.kind != "loop" or "left" not in fact.data:
+            continue
+        for name, (entered, _) in fact.data["carried"].items():
+            ends: list[Value] = fact.data["left"][name]
+            for end in ends:
+                for before, after in paired_leaves(entered, end):
+                    if _is_joined(before.node, after.node):
+                        yield before.node
+                        yield after.node
+
+
+def _is_joined(before: Node, after: Node) -> bool:
+    """Whether an array is another one with more, or with less: `jnp.append(x, y)`, `x[1:]`."""
+    if before not in after.inputs:
+        return False
+    if after.operation in _JOINS:
+        return after.operation.rpartition(".")[2] != "asarray" and not _is_stacked(after)
+    parts = index_parts(after.syntax) if after.operation == "item" else []
+    return any(map(_cuts_off, parts))
+
+
+def _cuts_off(part: ast.expr) -> bool:
+    """Whether it is `1:` or `:-1`, after which there is always less."""
+    match part:
+        case ast.Slice(lower=ast.Constant(value=int(lower)), upper=None, step=None):
+            return lower > 0
+        case ast.Slice(
+            lower=None, upper=ast.UnaryOp(op=ast.USub(), operand=ast.Constant()), step=None
+        ):
+            return True
+        case _:
+            return False
+
+
+def _is_stacked(node: Node) -> bool:
+    return node.operation.rpartition(".")[2] == "stack"
 
 
 def _grows(fact: Fact) -> bool:
@@ -136,9 +163,7 @@ def _loops_called_in(frame: Frame | None) -> set[ast.stmt | ast.expr]:
     return {it.details["syntax"] for it in around if it.kind == "loop" and "syntax" in it.details}
 
 
-def another_shape(
-    applied: Applied, growing: dict[Node, str], names: list[tuple[ast.AST, str]]
-) -> str | None:
+def another_shape(applied: Applied, growing: dict[Node, str]) -> str | None:
     """An argument whose shape is another one in each turn."""
     for _, value in ordinary_arguments(applied):
         for leaf in leaves(value):
@@ -148,16 +173,6 @@ def another_shape(
             around = [loop for loop in loops_of(leaf.node) if surrounds(loop, applied)]
             if any(map(has_many_turns, around)) and not _is_shared(applied, around):
                 return what
-    call = applied.syntax
-    for argument in call.args if isinstance(call, ast.Call) else ():
-        name = argument.id if isinstance(argument, ast.Name) else ""
-        grown_by = [loop for loop, grown in names if grown == name]
-        around = list(loops_around(applied.frame, call))
-        inside = [it for it in around if it in grown_by]
-        # Many turns of a loop further inside share what is compiled.
-        own = [it for it in around if it not in grown_by]
-        if inside and not any(holds(it, inner) for it in inside for inner in own):
-            return f"`{name}`"
     return None
 
 
