@@ -250,3 +250,26 @@ def test_a_sum_over_lanes_that_were_divided_by_a_length_of_their_own():
     assert found("VM003", SUMMED.format(name="n", total="mean")) == []
     own = SUMMED.format(name="n", total="sum").replace("x.shape[0]", "y.shape[0]")
     assert found("VM003", own) == []
+
+
+PER_EXAMPLE = """
+    def loss(params, x):
+        return jnp.sum((x @ params["w"] + params["b"]) ** 2)
+
+    def gradient(w, b, x):
+        params = dict(w=w, b=b)
+        per_example = jax.vmap(jax.grad(loss){0})(params, x)
+        norms = jax.vmap(lambda g: jnp.sqrt(jnp.sum(g["w"] ** 2)))(per_example)
+        clipped = jax.vmap(lambda g, n: jax.tree.map(lambda a: a / n, g))(per_example, norms)
+        return {1}
+"""
+
+
+def test_gradients_are_added_up_of_parameters_that_are_mapped():
+    total = "jax.tree.map(lambda g: g.sum(axis=0), clipped)"
+    assert found("VM001", PER_EXAMPLE.format("", total)) == [6]
+    assert found("VM001", PER_EXAMPLE.format(", in_axes=(None, 0)", total)) == []
+    # Of several models, each has its own.
+    assert found("VM001", PER_EXAMPLE.format("", "clipped")) == []
+    of_each = "jax.tree.map(lambda g: g.sum(axis=-1), clipped)"
+    assert found("VM001", PER_EXAMPLE.format("", of_each)) == []

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 from ...finding import Engine, Evidence, Finding, Severity
 from ...source.queries.arrays import array_in_words
 from ...source.queries.given_whole import axes_to_mend
+from ...source.queries.gradients.summed_over_lanes import summed_over_lanes
 from ...source.queries.loops.maps import applied_maps, mapped_axes
 from ...words import is_batch
 from .._rule import Rule, Verdict
 from ..axis._clashes import clashes_at
 
 if TYPE_CHECKING:
+    from ...finding import Place
     from ...source.facts import SourceFacts
     from ...source.values import Data
     from ...trace.facts import Facts
@@ -52,7 +54,32 @@ _FIX = (
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
-    """Calls of mapped functions whose arguments are mapped along axes of different names."""
+    """Calls of mapped functions whose arguments are mapped along different axes."""
+    said: set[Place] = set()
+    for finding in _by_name(facts):
+        said.add(finding.place)
+        yield finding
+    for event, leaf, total in summed_over_lanes(facts):
+        place = axes_to_mend(event, leaf)
+        if place in said:
+            continue
+        said.add(place)
+        name = facts.name_of(leaf)
+        yield RULE.finding(
+            place,
+            current=f"each element has a part of {name} of its own here, along with its data, and "
+            "its gradient for that part is added to those of the others",
+            expected=f"{name} is shared by all elements whose gradients for it are added up",
+            fix="give the argument `None` in `in_axes`",
+            evidence=(
+                Evidence("the gradients are added up here", total.place),
+                Evidence("the call", event.place),
+            ),
+            engine=Engine.SOURCE,
+        )
+
+
+def _by_name(facts: SourceFacts) -> Iterator[Finding]:
     for event in applied_maps(facts):
         first: dict[str, str] = {}
         by_name: dict[str, Data] = {}
@@ -86,7 +113,10 @@ RULE = Rule(
 `jax.vmap` pairs the i-th element of everything that it maps. Without `in_axes` it maps the leading
 axis of every argument, also of parameters that are meant to be shared; where the sizes agree,
 example i is computed with row i of the parameters. Nested vmaps can pair environments with players
-in the same way.""",
+in the same way.
+
+Also reported where gradients for a record that is mapped with its data are added up afterwards: of
+models side by side nobody adds up gradients.""",
     wrong="""\
 import jax
 import jax.numpy as jnp
