@@ -138,6 +138,13 @@ def counts_back_by_the_number_of_rows(signals):
     return lax.fori_loop(0, signals.shape[0], back, jnp.zeros(signals.shape[0]))
 
 
+def numbers_of_all_for_each(strikes, volatilities):
+    def value(strike, volatility):
+        return jnp.sum(jnp.tanh(strike * volatility))
+
+    return jax.vmap(value, in_axes=(0, None))(strikes, volatilities)
+
+
 PROGRAMS = [
     (counts_back_by_the_number_of_rows, (array(3, 8),), {"signals": "row time"}, "SC004"),
     (
@@ -162,6 +169,12 @@ PROGRAMS = [
     (memory_across_episodes, (array(6, 3), DONE, array(3, 4)), None, "EN002"),
     (reset_by_any, (array(4, 2), array(4, 2)), None, "EN001"),
     (own_gradients, (array(3), array(2, 4, 3), array(2, 4)), None, "VM004"),
+    (
+        numbers_of_all_for_each,
+        (array(5), array(5)),
+        {"strikes": "option", "volatilities": "option"},
+        "VM002",
+    ),
     (reference_of_one, (array(4, 6, 2),), {"envs": "env time dim"}, "VM003"),
 ]
 

@@ -299,6 +299,24 @@ def returns_written_into_an_array(rewards, dones):
     return lax.fori_loop(0, rewards.shape[1], back, start)[1]
 
 
+def pulled_by_all(charges, places):
+    """Each number meets those of all others, and is one of them."""
+
+    def pull(charge, place, charges, places):
+        return jnp.sum(charge * charges * jnp.tanh(place - places))
+
+    return jax.vmap(pull, in_axes=(0, 0, None, None))(charges, places, charges, places)
+
+
+def smoothed(times, rates, values):
+    """Sums over all of what has all of them already."""
+
+    def at(time, rate):
+        return jnp.sum(values * jnp.exp(-rate * (time - times) ** 2))
+
+    return jax.vmap(at)(times, rates)
+
+
 def priced_option(spots, strikes, volatilities):
     """Squares inside of a density are no errors that something is fitted by."""
 
@@ -310,6 +328,12 @@ def priced_option(spots, strikes, volatilities):
 
 
 PROGRAMS = [
+    (pulled_by_all, (array(5), array(5)), {"charges": "body", "places": "body"}),
+    (
+        smoothed,
+        (array(5), array(5), array(5)),
+        {"times": "point", "rates": "point", "values": "point"},
+    ),
     (priced_option, (jnp.full(4, 1.1), jnp.ones(4), jnp.full(4, 0.2)), None),
     (
         returns_written_into_an_array,

@@ -51,10 +51,14 @@ def _promoted_meeting(facts: Facts, step: Step, argument: Value, over: Axis) -> 
     """Where the argument meets an element that has no such axis, which then is summed away.
 
     Computing all pairs on purpose ends in one value a pair; a sum over the pairs together with the
-    components of each is what a forgotten `in_axes` ends in.
+    components of each is what a forgotten `in_axes` ends in. Where all are single numbers, so is a
+    sum over them, unless something else is given both whole and one by one.
     """
     from ...trace.recurrence import reached_from
 
+    mapped = {outer for outer, _, _ in step.detail.mapped}
+    all_pairs = any(it in mapped and over in facts.axes[it] for it in step.detail.broadcast)
+    least = 1 if len(argument.shape) == 1 and not all_pairs and _are_numbers(step) else 2
     inside = set(step.bodies[0].walk())
     reached = reached_from(facts.variation, step, argument)
     meeting: Step | None = None
@@ -63,12 +67,17 @@ def _promoted_meeting(facts: Facts, step: Step, argument: Value, over: Axis) -> 
             continue
         if meeting is None and _meets_lane(facts, step, inner, over):
             meeting = inner
-        reduces = inner.primitive.startswith("reduce_") and len(inner.params.get("axes", ())) > 1
-        if meeting is not None and reduces and inner in inside:
+        count = len(inner.params.get("axes", ())) if inner.primitive.startswith("reduce_") else 0
+        if meeting is not None and count >= least and inner in inside:
             axes = facts.axes[inner.inputs[0]]
             if any(axes[index] is over for index in inner.params["axes"]):
                 return meeting
     return None
+
+
+def _are_numbers(step: Step) -> bool:
+    """Whether an element of all that is mapped is one number."""
+    return all(len(outer.shape) == 1 for outer, _, _ in step.detail.mapped)
 
 
 def _meets_lane(facts: Facts, step: Step, inner: Step, over: Axis) -> bool:
@@ -82,8 +91,7 @@ def _meets_lane(facts: Facts, step: Step, inner: Step, over: Axis) -> bool:
     index = made.index(over)
     rank = len(made)
     return any(
-        len(value.shape) == rank
-        and value.shape[index] == 1
+        (not value.shape or (len(value.shape) == rank and value.shape[index] == 1))
         and facts.variation.changes(value, step)
         for value in inner.inputs
     )
@@ -131,7 +139,7 @@ are too many values.
 
 Computing all pairs by vmap is common and looks the same at first; reported is only an argument
 other than the mapped ones whose mapped axis is broadcast against an element and then reduced
-together with other axes.""",
+together with other axes, or where there are no others: of single numbers.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Evidence, Finding, Severity
+from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.queries.arrays import array_in_words
 from ...source.queries.given_whole import axes_to_mend
 from ...source.queries.gradients.summed_over_lanes import summed_over_lanes
@@ -76,6 +76,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 Evidence("the call", event.place),
             ),
             engine=Engine.SOURCE,
+            confidence=Confidence.LIKELY,
         )
 
 
