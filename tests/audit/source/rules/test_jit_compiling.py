@@ -384,3 +384,104 @@ def test_a_part_of_a_record_is_longer_or_shorter_in_each_turn():
     for same in ("run.seen[::-1]", "run.seen[:8]", "jnp.append(run.seen[1:], score)"):
         assert found("JT304", program.format(same)) == []
     assert found("JT304", program.format("jnp.stack([run.seen, run.seen])[0]")) == []
+
+
+def test_what_grows_through_helpers_trees_and_objects():
+    program = """
+    @jax.jit
+    def fitted(params, data):
+        return params - jax.tree.map(jnp.sum, data)["x"]
+
+    def extended(old, new):
+        return jnp.concatenate([old, new])
+
+    def trees(params, batches):
+        data = batches[0]
+        for batch in batches:
+            data = jax.tree.map(extended, data, batch)
+            params = fitted(params, data)
+        return params
+
+    class Memory:
+        def __init__(self, first):
+            self.data = first
+
+        def add(self, new):
+            self.data = {"x": jnp.append(self.data["x"], new)}
+
+    def kept(params, first, news):
+        memory = Memory({"x": first})
+        for new in news:
+            memory.add(new)
+            params = fitted(params, memory.data)
+        return params
+
+    def listed(params, news):
+        seen = []
+        for new in news:
+            seen.append(new)
+            params = fitted(params, seen)
+        return params
+    """
+    assert found("JT304", program) == [12, 26, 33]
+
+
+def test_what_stays_as_long_as_it_is():
+    program = """
+    @jax.jit
+    def fitted(params, data):
+        return params - jax.tree.map(jnp.sum, data)["x"]
+
+    class Window:
+        def __init__(self, first):
+            self.data = first
+
+        def add(self, new):
+            self.data = {"x": jnp.concatenate([self.data["x"][1:], new[None]])}
+
+    def windows(params, first, news):
+        window = Window({"x": first})
+        for new in news:
+            window.add(new)
+            params = fitted(params, window.data)
+        return params
+
+    class Memory:
+        def __init__(self, first):
+            self.data = first
+
+        def add(self, new):
+            self.data = jnp.append(self.data, new)
+
+    def fresh(params, first, news):
+        for new in news:
+            memory = Memory(first)
+            memory.add(new)
+            params = fitted(params, memory.data)
+        return params
+
+    def bounded(params, data, news):
+        for new in news:
+            data = jnp.concatenate([data, new])
+            if data.shape[0] > 64:
+                data = data[-64:]
+            params = fitted(params, data)
+        return params
+
+    def built(params, data, news):
+        for new in news:
+            data = jnp.asarray(data)
+            params = fitted(params, data)
+        memory = Memory(data)
+        for new in news:
+            memory.add(new)
+        return fitted(params, memory.data)
+
+    def parts(params, news):
+        for new in news:
+            seen = []
+            seen.append(new)
+            params = fitted(params, seen)
+        return params
+    """
+    assert found("JT304", program) == []

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ...finding import Engine, Place, Severity
 from ...source.events import Applied
 from ...source.queries.loops import recompiling
+from ...source.queries.loops.growing import Growing, growing
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -65,9 +66,9 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
         and not it.frame.is_staged
         and it.syntax is not it.transformed.syntax
     ]
-    growing = recompiling.growing_arrays(facts) if calls else {}
+    grown = growing(facts) if calls else Growing()
     for applied in calls:
-        found = recompiling.another_shape(applied, growing)
+        found = recompiling.another_shape(applied, grown)
         if found is not None:
             yield _found(applied, f"an argument, {found}, has another shape in each turn", _SHAPE)
         name = recompiling.another_static(applied)

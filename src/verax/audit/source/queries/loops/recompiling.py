@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from itertools import takewhile
 
 from ....finding import Place
 from ...classes import innermost_function
-from ...events import Applied, Event, Fact, Mutation
+from ...events import Applied, Fact
 from ...facts import SourceFacts
-from ...frame import Frame, Region
-from ...graph import Node
+from ...frame import Region
 from ...remember import walked
 from ...values import (
     Bound,
@@ -19,160 +17,33 @@ from ...values import (
     Data,
     Function,
     Partial,
-    Sequence,
     Transformed,
     Value,
     leaves,
 )
 from ..arguments import ordinary_arguments, static_arguments
-from ..indices import index_parts
 from ..structures.registration import is_certain_array
-from ..syntax import body_of, holds
-from .bodies import paired_leaves
+from ..syntax import body_of
+from .growing import Growing
 from .repetition import (
     counts,
     has_many_turns,
     is_made_inside,
-    loops_around,
     loops_of,
     surrounds,
 )
 
-_JOINS = frozenset(
-    f"{module}.{name}"
-    for module in ("jax.numpy", "numpy")
-    for name in ("stack", "concatenate", "asarray", "vstack", "hstack", "append")
-)
-
-
 _BLOCKS = (ast.If, ast.Try, ast.With)
-_MADE = frozenset(
-    f"jax.numpy.{name}" for name in ("zeros", "ones", "full", "empty", "arange", "eye")
-)
-# The result has the shape of its operands.
-_KEEPS = frozenset("+ - * / // % ** turn ndarray.astype".split())
 
 
-def growing_arrays(facts: SourceFacts) -> dict[Node, str]:
-    """Arrays that have another shape in each turn of a loop, and what they are."""
-    found: dict[Node, str] = {}
-    for fact in facts.events(Fact):
-        if fact.kind == "slice" and _grows(fact):
-            found[fact.data["result"].node] = f"`{fact.text}`"
-    lists = _growing_lists(facts)
-    for call in facts.calls(sorted(_MADE | _JOINS)):
-        if not call.args or not isinstance(call.result, Data):
-            continue
-        if call.name in _MADE:
-            if any(counts(leaf.node) for leaf in leaves(call.args[0])):
-                found[call.result.node] = f"`{call.text}`"
-        else:
-            first = call.args[0]
-            around = lists.get(first.syntax) if isinstance(first, Sequence) else None
-            if around and around.intersection(_all_loops_around(call)):
-                found[call.result.node] = f"`{call.text}`"
-    for grown in _carried(facts):
-        found.setdefault(grown, f"`{facts.name_of(Data(grown))}`")
-    return found
-
-
-def _carried(facts: SourceFacts) -> Iterator[Node]:
-    """What a turn gets and hands on with something joined to it, or without a part of it."""
-    for fact in facts.events(Fact):
-        if fact.kind != "loop" or "left" not in fact.data:
-            continue
-        for name, (entered, _) in fact.data["carried"].items():
-            ends: list[Value] = fact.data["left"][name]
-            for end in ends:
-                for before, after in paired_leaves(entered, end):
-                    if _is_joined(before.node, after.node):
-                        yield before.node
-                        yield after.node
-
-
-def _is_joined(before: Node, after: Node) -> bool:
-    """Whether an array is another one with more, or with less: `jnp.append(x, y)`, `x[1:]`."""
-    if before not in after.inputs:
-        return False
-    if after.operation in _JOINS:
-        return after.operation.rpartition(".")[2] != "asarray" and not _is_stacked(after)
-    parts = index_parts(after.syntax) if after.operation == "item" else []
-    return any(map(_cuts_off, parts))
-
-
-def _cuts_off(part: ast.expr) -> bool:
-    """Whether it is `1:` or `:-1`, after which there is always less."""
-    match part:
-        case ast.Slice(lower=ast.Constant(value=int(lower)), upper=None, step=None):
-            return lower > 0
-        case ast.Slice(
-            lower=None, upper=ast.UnaryOp(op=ast.USub(), operand=ast.Constant()), step=None
-        ):
-            return True
-        case _:
-            return False
-
-
-def _is_stacked(node: Node) -> bool:
-    return node.operation.rpartition(".")[2] == "stack"
-
-
-def _grows(fact: Fact) -> bool:
-    """Whether one end of a slice moves with a loop and the other stays, or is a count away."""
-    lower, upper = fact.data["bounds"][:2]
-    if isinstance(lower, Data) and isinstance(upper, Data) and upper.node.operation == "+":
-        apart = [it for it in upper.node.inputs if it is not lower.node]
-        if len(apart) < len(upper.node.inputs):
-            return any(map(counts, apart))
-    return bool(loops(lower) ^ loops(upper))
-
-
-def loops(bound: object) -> frozenset[object]:
-    """The loops of Python's with which a bound moves."""
-    return frozenset(loops_of(bound.node)) if isinstance(bound, Data) else frozenset()
-
-
-def _growing_lists(facts: SourceFacts) -> dict[ast.AST | None, set[ast.AST]]:
-    """Lists, by the syntax that makes them, with the loops in which they only grow."""
-    found: dict[ast.AST | None, set[ast.AST]] = {}
-    shrinking: set[ast.AST | None] = set()
-    for change in facts.events(Mutation):
-        target = change.target
-        if not isinstance(target, Sequence) or target.syntax is None:
-            continue
-        if change.how in ("append", "extend"):
-            made = _loops_called_in(target.made_in)
-            for loop in _all_loops_around(change):
-                is_written = isinstance(target.syntax, ast.expr) and holds(loop, target.syntax)
-                if loop not in made and not is_written:
-                    found.setdefault(target.syntax, set()).add(loop)
-        else:
-            shrinking.add(target.syntax)
-    return {syntax: around for syntax, around in found.items() if syntax not in shrinking}
-
-
-def _all_loops_around(event: Event) -> set[ast.stmt | ast.expr]:
-    """The loops around an event, of its function and of those that call it."""
-    return {*loops_around(event.frame, event.syntax), *_loops_called_in(event.frame)}
-
-
-def _loops_called_in(frame: Frame | None) -> set[ast.stmt | ast.expr]:
-    """The loops in whose turns a function is called."""
-    region = frame.region if frame is not None else None
-    around = region.chain() if region is not None else ()
-    return {it.details["syntax"] for it in around if it.kind == "loop" and "syntax" in it.details}
-
-
-def another_shape(applied: Applied, growing: dict[Node, str]) -> str | None:
+def another_shape(applied: Applied, growing: Growing) -> str | None:
     """An argument whose shape is another one in each turn."""
+    around = [it for it in applied.region.chain() if it.kind == "loop"]
     for _, value in ordinary_arguments(applied):
-        for leaf in leaves(value):
-            what = _grown(leaf.node, growing)
-            if what is None:
-                continue
-            around = [loop for loop in loops_of(leaf.node) if surrounds(loop, applied)]
-            if any(map(has_many_turns, around)) and not _is_shared(applied, around):
-                return what
+        for grown in growing.parts(value):
+            inside = [it for it in around if it.details.get("syntax") in grown.loops]
+            if any(map(has_many_turns, inside)) and not _is_shared(applied, inside):
+                return grown.text
     return None
 
 
@@ -180,14 +51,6 @@ def _is_shared(applied: Applied, loops: list[Region]) -> bool:
     """Whether a loop further inside calls the function many times before these go on."""
     within = takewhile(lambda it: it not in loops, applied.region.chain())
     return any(it.kind == "loop" and has_many_turns(it) for it in within)
-
-
-def _grown(node: Node, growing: dict[Node, str], depth: int = 0) -> str | None:
-    found = growing.get(node)
-    if found is None and node.operation in _KEEPS and depth < 4:
-        inner = (_grown(it, growing, depth + 1) for it in node.inputs)
-        return next((it for it in inner if it is not None), None)
-    return found
 
 
 def another_static(applied: Applied) -> str:

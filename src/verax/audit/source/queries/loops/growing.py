@@ -1,0 +1,230 @@
+"""Arrays that have another shape in each turn of a loop of Python's."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ...events import Event, Fact, Mutation
+from ...facts import SourceFacts
+from ...frame import Frame
+from ...graph import Node
+from ...values import Data, Instance, Sequence, Value, leaves
+from ..indices import index_parts
+from ..syntax import holds
+from .bodies import paired_leaves
+from .repetition import counts, loops_around, loops_of
+
+_JOINS = frozenset(
+    f"{module}.{name}"
+    for module in ("jax.numpy", "numpy")
+    for name in ("stack", "concatenate", "asarray", "array", "vstack", "hstack", "append", "pad")
+)
+_MADE = frozenset(
+    f"jax.numpy.{name}" for name in ("zeros", "ones", "full", "empty", "arange", "eye")
+)
+# The result has the shape of its operands.
+_KEEPS = frozenset("+ - * / // % ** turn ndarray.astype".split())
+_DEPTH = 8
+
+
+_Loops = set[ast.stmt | ast.expr]
+
+
+@dataclass(frozen=True)
+class Grown:
+    """Something that has another shape in each turn of some loops, and how it is written.
+
+    `start` is what it was before the first turn.
+    """
+
+    text: str
+    loops: _Loops
+    start: Node | None = None
+
+
+@dataclass(frozen=True)
+class Growing:
+    """Arrays that grow, and lists, by the syntax that makes them."""
+
+    arrays: dict[Node, Grown] = field(default_factory=dict)
+    lists: dict[ast.AST | None, _Loops] = field(default_factory=dict)
+
+    def parts(self, value: Value) -> Iterator[Grown]:
+        """What grows of an argument."""
+        if isinstance(value, Sequence) and value.syntax in self.lists:
+            yield Grown("a list", self.lists[value.syntax])
+        yield from filter(None, (self._array(leaf.node) for leaf in leaves(value)))
+
+    def _array(self, node: Node, depth: int = 0) -> Grown | None:
+        """What an array is, or has the shape of, that grows."""
+        if node in self.arrays:
+            return self.arrays[node]
+        if node.operation == "join":
+            known = {it: self.arrays[it] for it in node.inputs if it in self.arrays}
+            starts = {it.start for it in known.values()}
+            # An object that a loop has changed, or has not yet.
+            is_one = all(it in known or it in starts for it in node.inputs)
+            return next(iter(known.values()), None) if is_one else None
+        if node.operation not in _KEEPS or depth > 3:
+            return None
+        inner = filter(None, (self._array(it, depth + 1) for it in node.inputs))
+        found = next(inner, None)
+        if found is not None and node.operation == "turn":
+            # A loop goes through arrays that another one has made.
+            through = _loops_with(node) - _loops_with(node.inputs[0])
+            return Grown(found.text, found.loops | through)
+        return found
+
+
+def growing(facts: SourceFacts) -> Growing:
+    """All that grows in the loops of a program."""
+    found: dict[Node, Grown] = {}
+    for fact in facts.events(Fact):
+        if fact.kind == "slice" and _grows(fact):
+            found |= _varying(fact.data["result"].node, fact)
+        elif fact.kind == "loop":
+            found.update(_carried(fact))
+    for change in facts.events(Mutation):
+        if change.how == "attribute" and isinstance(change.target, Instance):
+            found.update(_kept(change, _loops_outliving(change, change.target)))
+    lists = _growing_lists(facts)
+    for call in facts.calls(sorted(_MADE | _JOINS)):
+        if not call.args or not isinstance(call.result, Data):
+            continue
+        if call.name in _MADE:
+            if any(counts(leaf.node) for leaf in leaves(call.args[0])):
+                found |= _varying(call.result.node, call)
+        else:
+            first = call.args[0]
+            around = lists.get(first.syntax, set()) if isinstance(first, Sequence) else set()
+            around = around.intersection(_all_loops_around(call))
+            if around:
+                found[call.result.node] = Grown(f"`{call.text}`", around)
+    return Growing(found, lists)
+
+
+def _varying(node: Node, event: Event) -> dict[Node, Grown]:
+    return {node: Grown(f"`{event.text}`", _loops_with(node))}
+
+
+def _loops_with(node: Node) -> _Loops:
+    """The loops of Python's in which something is another one in each turn."""
+    return {it.details["syntax"] for it in loops_of(node) if "syntax" in it.details}
+
+
+def _grows(fact: Fact) -> bool:
+    """Whether one end of a slice moves with a loop and the other stays, or is a count away."""
+    lower, upper = fact.data["bounds"][:2]
+    if isinstance(lower, Data) and isinstance(upper, Data) and upper.node.operation == "+":
+        apart = [it for it in upper.node.inputs if it is not lower.node]
+        if len(apart) < len(upper.node.inputs):
+            return any(map(counts, apart))
+    moves = [set(loops_of(it.node)) if isinstance(it, Data) else set() for it in (lower, upper)]
+    return bool(moves[0] ^ moves[1])
+
+
+def _carried(loop: Fact) -> Iterator[tuple[Node, Grown]]:
+    """Arrays that a turn leaves longer than it got them: `x = jnp.concatenate([x, new])`."""
+    for name, (entered, _) in loop.data["carried"].items():
+        for left in loop.data["left"][name]:
+            for before, after in _resized(entered, left):
+                grown = Grown(f"`{name}`", {loop.data["region"].details["syntax"]})
+                yield from ((before, grown), (after, grown))
+
+
+def _kept(change: Mutation, loops: _Loops) -> Iterator[tuple[Node, Grown]]:
+    """Arrays that an object keeps, and that become longer whenever it is asked to."""
+    if loops and change.value is not None and change.before is not None:
+        for before, after in _resized(change.before, change.value):
+            yield after, Grown(f"`{change.text}`", loops, before)
+
+
+def _resized(before: Value, after: Value) -> Iterator[tuple[Node, Node]]:
+    """The arrays of a tree that have become longer or shorter, as they were and as they are."""
+    for one, other in paired_leaves(before, after):
+        if _is_longer(other.node, one.node) or _is_cut(other.node, one.node):
+            yield one.node, other.node
+
+
+def _is_cut(node: Node, before: Node) -> bool:
+    """Whether an end of an array is cut off: `x[1:]` or `x[:-1]`, after which there is less."""
+    if node.operation != "item" or before not in node.inputs:
+        return False
+    return any(map(_leaves_less, index_parts(node.syntax)))
+
+
+def _leaves_less(part: ast.expr) -> bool:
+    match part:
+        case ast.Slice(lower=ast.Constant(value=int(lower)), upper=None, step=None):
+            return lower > 0
+        case ast.Slice(
+            lower=None, upper=ast.UnaryOp(op=ast.USub(), operand=ast.Constant()), step=None
+        ):
+            return True
+        case _:
+            return False
+
+
+def _is_longer(node: Node, before: Node, depth: int = 0) -> bool | None:
+    """Whether something was joined to an array; `None` if this is not that array any more."""
+    if node is before:
+        return False
+    if depth > _DEPTH:
+        return None
+    made = [_is_longer(it, before, depth + 1) for it in node.inputs]
+    known = [it for it in made if it is not None]
+    if not known or (node.operation == "join" and len(known) < len(made)):
+        return None
+    if node.operation in _JOINS:
+        return any(known) or _parts(node) > 1
+    return any(known) if node.operation in _KEEPS or node.operation == "join" else None
+
+
+def _parts(node: Node) -> int:
+    """How many arrays an operation makes one of, or how many arguments it has."""
+    first: Value | None = node.operands[0] if node.operands else None
+    if isinstance(first, Sequence):
+        return len(first.items or ())
+    return len(node.operands) if node.operation.endswith((".append", ".pad")) else 1
+
+
+def _growing_lists(facts: SourceFacts) -> dict[ast.AST | None, _Loops]:
+    """Lists, by the syntax that makes them, with the loops in which they only grow."""
+    found: dict[ast.AST | None, _Loops] = {}
+    shrinking: set[ast.AST | None] = set()
+    for change in facts.events(Mutation):
+        target = change.target
+        if not isinstance(target, Sequence) or target.syntax is None:
+            continue
+        if change.how in ("append", "extend"):
+            around = _loops_outliving(change, target)
+            if around:
+                found.setdefault(target.syntax, set()).update(around)
+        else:
+            shrinking.add(target.syntax)
+    return {syntax: around for syntax, around in found.items() if syntax not in shrinking}
+
+
+def _loops_outliving(change: Mutation, target: Sequence | Instance) -> _Loops:
+    """The loops around a change in whose turns the changed thing is one and the same."""
+    made = _loops_called_in(change.made_in)
+    syntax = target.syntax if isinstance(target, Sequence) else target.node.syntax
+    return {
+        loop
+        for loop in _all_loops_around(change)
+        if loop not in made and not (isinstance(syntax, ast.expr) and holds(loop, syntax))
+    }
+
+
+def _all_loops_around(event: Event) -> _Loops:
+    """The loops around an event, of its function and of those that call it."""
+    return {*loops_around(event.frame, event.syntax), *_loops_called_in(event.frame)}
+
+
+def _loops_called_in(frame: Frame | None) -> _Loops:
+    """The loops in whose turns a function is called."""
+    region = frame.region if frame is not None else None
+    around = region.chain() if region is not None else ()
+    return {it.details["syntax"] for it in around if it.kind == "loop" and "syntax" in it.details}
