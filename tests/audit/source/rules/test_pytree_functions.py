@@ -190,3 +190,61 @@ def test_a_reduction_begins_with_a_leaf():
         return total, joined, jax.tree.reduce(lambda s, x: s + x.size, tree, 0)
     """
     assert found("PT108", program) == [4, 7]
+
+
+def test_what_a_map_is_told_to_take_for_a_leaf():
+    program = """
+    from typing import NamedTuple
+
+    class Weights(NamedTuple):
+        w: jax.Array
+        b: jax.Array
+
+    def both(p, g):
+        return p - g, g
+
+    def update(w, b, grads):
+        pairs = jax.tree.map(both, Weights(w, b), grads)
+        firsts = jax.tree.map(
+            lambda it: it[0],
+            pairs,
+            is_leaf=lambda it: isinstance(it, tuple) and not isinstance(it, Weights),
+        )
+        seconds = jax.tree.map(lambda it: it[1], pairs, is_leaf=TAKEN)
+        return jax.tree.map(lambda p: 2.0 * p, firsts), jax.tree.map(lambda p: 2.0 * p, seconds)
+
+    def main(grads):
+        return update(jnp.ones((4, 4)), jnp.ones((4, 4)), Weights(grads, grads))
+    """
+    assert found("JT204", program.replace("TAKEN", "lambda it: type(it) is tuple")) == []
+    assert found("JT204", program.replace("TAKEN", "leaf_of(grads)")) == []
+    assert found("JT204", program.replace("TAKEN", "lambda it: isinstance(it, Weights)")) == []
+
+
+def test_an_object_is_asked_for_its_class():
+    program = """
+    class Base:
+        scale = 1.0
+
+    class Derived(Base):
+        scale = 2.0
+
+    class Other:
+        scale = "none"
+
+    @jax.jit
+    def ask(x, base: Base):
+        if isinstance(Derived(), Base) and not isinstance(Derived(), Other):
+            return x
+        if x > 0:
+            return -x
+        return x
+
+    @jax.jit
+    def wonder(x, base: Base):
+        if isinstance(base, Derived):
+            if x > 0:
+                return -x
+        return x
+    """
+    assert found("JT201", program) == [21]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..values import Constant, Data, External, Mapping, Sequence, Value
+from ..classes import is_named_tuple
+from ..values import Class, Constant, Data, External, Instance, Mapping, Sequence, Value, View
 from .registry import handles
 
 if TYPE_CHECKING:
@@ -50,12 +51,14 @@ def _has_known_type(value: Value) -> bool:
         return type(value.value) in _PLAIN.values()
     if isinstance(value, Data):
         return bool(value.traced or value.is_array)
-    return isinstance(value, (Sequence, Mapping))
+    return isinstance(value, (Sequence, Mapping, Instance))
 
 
 def _is_one(value: Value, kind: Value) -> bool | None:
     """Whether a tracer, a container or a number is of a type; `None` if that is not known."""
-    if not isinstance(kind, External):
+    if isinstance(kind, Class):
+        return _is_of_class(value, kind)
+    if not isinstance(kind, External) or isinstance(value, Instance):
         return None
     if isinstance(value, Constant):
         plain = _PLAIN.get(kind.name)
@@ -68,6 +71,8 @@ def _is_one(value: Value, kind: Value) -> bool | None:
         return False if kind.name in _CONTAINERS else None  # a number, or an array of any kind
     if kind.name in _OTHERS:
         return False
+    if isinstance(value, Sequence) and kind.name in _CONTAINERS and not isinstance(value, View):
+        return kind.name == f"builtins.{value.kind}"
     if not isinstance(value, Data):
         return False if kind.name in _ARRAYS else None
     if not value.is_array:
@@ -75,6 +80,21 @@ def _is_one(value: Value, kind: Value) -> bool | None:
     if kind.name in _ARRAYS:
         return True
     return False if kind.name in _CONTAINERS else None
+
+
+def _is_of_class(value: Value, kind: Class) -> bool | None:
+    """Whether something is an object of a class of the project."""
+    cls = value.cls if isinstance(value, Instance) else getattr(value, "type", None)
+    if isinstance(cls, Class) and kind in cls.lineage():
+        return True
+    is_plain = is_named_tuple(kind) or not any(isinstance(it, External) for it in kind.lineage())
+    if not is_plain:
+        return None  # A protocol, for instance, asks for something else.
+    if isinstance(cls, Class):
+        # An annotation may have said no more than what it derives from.
+        return None if cls in kind.lineage() else False
+    is_array = isinstance(value, Data) and value.traced and value.is_array
+    return False if is_array or isinstance(value, (Sequence, Mapping, Constant)) else None
 
 
 @handles("builtins.hasattr")

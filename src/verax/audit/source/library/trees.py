@@ -45,10 +45,17 @@ def _map(
         return machine.opaque(name, site, (*args, *keywords.values()))
     function, trees = args[0], args[1:]
     path = [machine.opaque("path", site, (), traced=False)] if name.endswith("with_path") else []
+    is_leaf = keywords.get("is_leaf", Constant(None))
     results: list[Value] = []
 
     def at_leaves(given: list[Value], depth: int) -> Value:
         first = given[0]
+        whole = _is_called_leaf(machine, site, is_leaf, first)
+        if whole:
+            results.append(machine.call(site, function, [*path, *given], {}))
+            return results[-1]
+        if whole is None and isinstance(first, (Sequence, Mapping, Instance)):
+            return machine.opaque(name, site, given)
         if depth < 8 and isinstance(first, Sequence) and first.items is not None:
             items = [
                 at_leaves([_part(machine, site, it, i) for it in given], depth + 1)
@@ -78,11 +85,12 @@ def _map(
                 return copy
         if isinstance(first, Constant) and first.value is None and "is_leaf" not in keywords:
             return first  # a tree without leaves
-        arrays = [_leaf(machine, site, it, first) for it in given]
+        # What the caller calls a leaf need not be an array.
+        arrays = [_leaf(machine, site, it, first) for it in given] if whole is False else given
         result = machine.call(site, function, [*path, *arrays], {})
         results.append(result)
-        is_leaf = isinstance(first, Constant) or (isinstance(first, Data) and first.is_array)
-        if isinstance(result, Data) and not is_leaf:
+        is_one = isinstance(first, Constant) or (isinstance(first, Data) and first.is_array)
+        if isinstance(result, Data) and not is_one:
             # It stands for a whole tree of such leaves.
             return Data(result.node, result.traced, False, result.type)
         return result
@@ -96,6 +104,14 @@ def _map(
     data = {"function": function, "trees": args[1:], "results": results, "result": result}
     machine.note(Fact(site.syntax, site.frame, "tree map", data))
     return result
+
+
+def _is_called_leaf(machine: Interpreter, site: Site, is_leaf: Value, value: Value) -> bool | None:
+    """Whether `is_leaf` takes something for a leaf; `None` if that is not known."""
+    if isinstance(is_leaf, Constant) or (isinstance(value, Data) and value.is_array):
+        return False  # An array is a leaf in any case.
+    answer = machine.call(site, is_leaf, [value], {})
+    return bool(answer.value) if isinstance(answer, Constant) else None
 
 
 def _field(machine: Interpreter, site: Site, value: Value, name: str) -> Value:
