@@ -210,3 +210,19 @@ def test_an_ensemble_of_layers_that_a_map_makes():
     """
     assert found("AX201", program) == [15]
     assert found("AX201", program.replace("axis=1", "axis=0")) == []
+
+
+def test_networks_that_give_a_number_are_copied_by_updates():
+    program = f"""{NETWORKS}
+def step(net, updates, x):
+    net = eqx.apply_updates(net, updates)
+    return jax.grad(lambda x: net(x))(x)
+
+def main(key, updates):
+    return step(eqx.nn.MLP(3, SIZE, 8, 1, key=key), updates, jnp.ones(3))
+
+def foreign(layers: list[eqx.nn.MLP], x):
+    return jax.grad(lambda x: layers[0](x))(x)
+"""
+    assert found("GR201", program.replace("SIZE", '"scalar"')) == []
+    assert len(found("GR201", program.replace("SIZE", "2"))) == 1

@@ -134,6 +134,8 @@ _LAYERS = {
         _Layer(_mapped),
     ),
 }
+# Their sizes may be the word "scalar", for no axis at all.
+_MAY_BE_SCALAR = frozenset(("equinox.nn.Linear", "equinox.nn.MLP"))
 # They give several axes of features, of which nothing is known here.
 _GENERAL = (".DenseGeneral", ".LinearGeneral", ".Einsum")
 # Layers that apply others in turn, which are given as a list, or each as an argument.
@@ -145,7 +147,7 @@ _CHAINS = frozenset(
 )
 _MANY = 32
 # What stands for a layer inside of a loop or a transformation.
-_COPIES = frozenset(("turn", "primal", "lane", "carry", "copy", "stack"))
+_COPIES = frozenset(("turn", "primal", "lane", "carry", "copy", "stack", "equinox.apply_updates"))
 
 
 def is_layer(value: Value) -> bool:
@@ -222,6 +224,8 @@ def _describe(machine: Interpreter, site: Site, layer: Data, given: Value, resul
     known, shape = _LAYERS[layer.type], given.node.shape
     node = _made(layer.node)
     takes, gives = _given(node, known.takes), _given(node, known.gives)
+    if layer.type in _MAY_BE_SCALAR and not node.operands:
+        return  # Where nobody knows how it was made, it may give no axis.
     if "scalar" in (takes, gives):
         # Equinox has layers without that axis.
         result.node.shape = () if gives == "scalar" else (_as_size(gives),)
