@@ -312,6 +312,14 @@ RIGHT = {
             gates = jax.nn.softmax(scores)
             return jax.nn.softmax(jnp.log(gates) * sharpness), gates / gates.sum()
         """,
+    "two ranks of one order": """
+        def floor(scores, rank, extra):
+            lowest = jnp.sort(scores)[::-1][rank - 1]
+            for i in range(rank, scores.shape[0]):
+                other = jnp.sort(scores)[::-1][i]
+                lowest = jnp.where(i < extra, jnp.minimum(lowest, other), lowest)
+            return lowest, jnp.maximum(jnp.sort(scores)[0], jnp.sort(scores)[1])
+        """,
 }
 
 

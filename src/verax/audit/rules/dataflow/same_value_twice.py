@@ -104,8 +104,12 @@ def _pair(choice: Node) -> tuple[Node, Node] | None:
     if len(sides) != 2 or any(_is_trivial(it) for it in sides):
         return None
     one, other = sides
-    # Where parts of two values are chosen from, the values tell more.
-    while one.operation == other.operation == "item" and one.inputs[0] is not other.inputs[0]:
+    # Where the same parts of two values are chosen from, the values tell more.
+    while (
+        one.operation == other.operation == "item"
+        and one.label == other.label
+        and one.inputs[0] is not other.inputs[0]
+    ):
         one, other = one.inputs[0], other.inputs[0]
     return one, other
 
