@@ -248,3 +248,43 @@ def test_an_object_is_asked_for_its_class():
         return x
     """
     assert found("JT201", program) == [21]
+
+
+def test_leaves_that_are_listed_by_hand_for_a_structure():
+    program = """
+    def match(data):
+        params = {"mean": jnp.zeros(3), "log_scale": jnp.zeros(3)}
+        structure = jax.tree.structure(params)
+        new_mean = params["mean"] + data.mean(0)
+        log_scale = params["log_scale"] + jnp.log(jnp.std(data - new_mean, axis=0))
+        first, second = log_scale, new_mean
+        sorted_scale = log_scale
+        right = jax.tree.unflatten(structure, [log_scale, new_mean])
+        named = jax.tree.unflatten(structure, [first, second])
+        partly = jax.tree.unflatten(structure, [new_mean, sorted_scale])
+        wrong = jax.tree.unflatten(structure, [new_mean, log_scale])
+        return right, named, partly, wrong
+    """
+    assert found("PT102", program) == [11]
+
+
+def test_a_tree_of_pairs_becomes_a_pair_of_trees():
+    program = """
+    def both(w, v):
+        return w * v.sum(), v + 1
+
+    @jax.jit
+    def step(weights, vectors):
+        results = jax.tree.map(both, weights, vectors)
+        inner = jax.tree.structure((0, 0))
+        weights, vectors = jax.tree.transpose(jax.tree.structure(weights), INNER, results)
+        again = jax.tree.map(both, weights, vectors)
+        return again, jax.tree.map(both, weights, WHICH)
+
+    def main():
+        return step([jnp.ones(3), jnp.ones(3)], [jnp.ones(3), jnp.ones(3)])
+    """
+    for inner in ("inner", "None"):
+        right = program.replace("INNER", inner)
+        assert found("PT203", right.replace("WHICH", "vectors")) == []
+        assert found("PT203", right.replace("WHICH", "vectors[0]")) == [10]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..events import Fact
 from ..values import Constant, Data, Mapping, Sequence, Value, leaves, sorted_keys
@@ -123,6 +123,47 @@ def _put_together(site: Site, tree: Value, given: Iterator[Value]) -> Value:
         found = {key: _put_together(site, tree.items[key], given) for key in sorted_keys(tree)}
         return Mapping(found, False, site.frame)
     return tree if is_none(tree) else next(given)
+
+
+@handles("jax.tree.transpose")
+def _transpose(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """A tree of pairs becomes a pair of trees."""
+    outer, inner, tree = [*args, None, None, None][:3]
+    outer = machine.structures.get(outer.node) if isinstance(outer, Data) else None
+    inside = _at_leaves(outer, tree) if outer is not None and tree is not None else None
+    if outer is not None and inside:
+        wanted = inside[0] if inner is None or is_none(inner) else inner
+        if isinstance(wanted, Data):
+            wanted = machine.structures.get(wanted.node, wanted)
+        columns = [leaves_in_order(it) for it in inside]
+        size = len(leaves_in_order(wanted) or ())
+        if size and all(it is not None and len(it) == size for it in columns):
+            rows = zip(*(it or () for it in columns), strict=True)
+            return _put_together(
+                site, wanted, (_put_together(site, outer, iter(it)) for it in rows)
+            )
+    traced = True if any(leaf.traced for it in args for leaf in leaves(it)) else None
+    return machine.opaque(name, site, args, traced=traced)
+
+
+def _at_leaves(structure: Value, tree: Value) -> list[Value] | None:
+    """What a tree holds where another one has its leaves; `None` if it does not fit it."""
+    own, other = _parts(structure), _parts(tree)
+    if own is None:
+        return [] if is_none(structure) else [tree]
+    if other is None or own.keys() != other.keys():
+        return None
+    found = [_at_leaves(it, other[key]) for key, it in own.items()]
+    return None if None in found else [leaf for it in found for leaf in it or ()]
+
+
+def _parts(tree: Value) -> dict[Any, Value] | None:
+    """The parts of a container, by key or position in JAX's order."""
+    if isinstance(tree, Sequence):
+        return dict(enumerate(tree.items or ()))
+    return {it: tree.items[it] for it in sorted_keys(tree)} if isinstance(tree, Mapping) else None
 
 
 @handles("jax.tree.all", "jax.tree.broadcast")

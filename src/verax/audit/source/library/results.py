@@ -40,7 +40,6 @@ _FUNCTIONS = frozenset(
         *(f"flax.linen.{it}" for it in ("dot_product_attention", "make_attention_mask")),
         *(f"haiku.{it}" for it in "dropout max_pool avg_pool one_hot".split()),
         "jax.device_put",
-        "jax.tree.transpose",
     )
 )
 # What they give is a tree like one that they are given.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Iterator
 
 from ...events import Fact
@@ -39,6 +40,26 @@ def misplaced(facts: SourceFacts) -> Iterator[tuple[Fact, Path, Path]]:
             if moved and sorted(sources) == sorted(paths):
                 yield fact, *moved[0]
             break
+        else:
+            yield from ((fact, *it) for it in _by_name(given, paths)[:1])
+
+
+def _by_name(given: Value | None, paths: list[Path]) -> list[tuple[Path, Path]]:
+    """Places in which leaves are put that have the name of another place, if all have names."""
+    display = given.syntax if isinstance(given, Sequence) else None
+    elements = display.elts if isinstance(display, (ast.List, ast.Tuple)) else []
+    keys = {path[-1]: path for path in paths if path and not path[-1].isdigit()}
+    named = [it.id for it in elements if isinstance(it, ast.Name)]
+    meant = [max((key for key in keys if _names(it, key)), key=len, default="") for it in named]
+    if len(keys) < len(paths) or sorted(meant) != sorted(keys):
+        return []
+    pairs = zip(paths, (keys[it] for it in meant), strict=True)
+    return [it for it in pairs if it[0] != it[1]]
+
+
+def _names(name: str, key: str) -> bool:
+    """Whether a name is that of a key, or of a new version of it: `new_scale`."""
+    return name == key or name.endswith(f"_{key}") or name.startswith(f"{key}_")
 
 
 def _paths_of_leaves(facts: SourceFacts) -> dict[Node, Path]:
