@@ -485,3 +485,43 @@ def test_what_stays_as_long_as_it_is():
         return params
     """
     assert found("JT304", program) == []
+
+
+def test_what_shrinks_by_a_row_in_each_turn():
+    program = """
+    @jax.jit
+    def scored(rows):
+        return rows.sum(-1)
+
+    def greedy(rows, count):
+        taken = []
+        for _ in range(count):
+            best = jnp.argmax(scored(rows))
+            taken.append(rows[best])
+            rows = jnp.roll(rows, -best, axis=0)[1:]
+        return taken
+
+    def popped(rows):
+        while rows.shape[0] > 0:
+            value = scored(rows)
+            rows = rows[:-1]
+        return value
+
+    def window(rows, news):
+        for new in news:
+            value = scored(rows)
+            rows = jnp.concatenate([rows, new[None]])[1:]
+        return value
+
+    def halves(rows, count):
+        for _ in range(count):
+            value = scored(rows)
+            rows = rows[:, None][0:]
+        return value
+
+    def trimmed(rows, news):
+        for new in news:
+            value = scored(new[1:])
+        return value
+    """
+    assert found("JT304", program) == [8, 15]

@@ -10,8 +10,8 @@ from ...events import Event, Fact, Mutation
 from ...facts import SourceFacts
 from ...frame import Frame
 from ...graph import Node
+from ...text import text_of
 from ...values import Data, Instance, Sequence, Value, leaves
-from ..indices import index_parts
 from ..syntax import holds
 from .bodies import paired_leaves
 from .repetition import counts, loops_around, loops_of
@@ -25,7 +25,7 @@ _MADE = frozenset(
     f"jax.numpy.{name}" for name in ("zeros", "ones", "full", "empty", "arange", "eye")
 )
 # The result has the shape of its operands.
-_KEEPS = frozenset("+ - * / // % ** turn ndarray.astype".split())
+_KEEPS = frozenset("+ - * / // % ** turn ndarray.astype jax.numpy.roll".split())
 _DEPTH = 8
 
 
@@ -126,7 +126,7 @@ def _grows(fact: Fact) -> bool:
 
 
 def _carried(loop: Fact) -> Iterator[tuple[Node, Grown]]:
-    """Arrays that a turn leaves longer than it got them: `x = jnp.concatenate([x, new])`."""
+    """Arrays that a turn leaves longer or shorter: `x = jnp.concatenate([x, new])`, `x = x[1:]`."""
     for name, (entered, _) in loop.data["carried"].items():
         for left in loop.data["left"][name]:
             for before, after in _resized(entered, left):
@@ -135,51 +135,52 @@ def _carried(loop: Fact) -> Iterator[tuple[Node, Grown]]:
 
 
 def _kept(change: Mutation, loops: _Loops) -> Iterator[tuple[Node, Grown]]:
-    """Arrays that an object keeps, and that become longer whenever it is asked to."""
+    """Arrays that an object keeps, and that become longer or shorter whenever it is asked to."""
     if loops and change.value is not None and change.before is not None:
         for before, after in _resized(change.before, change.value):
             yield after, Grown(f"`{change.text}`", loops, before)
 
 
 def _resized(before: Value, after: Value) -> Iterator[tuple[Node, Node]]:
-    """The arrays of a tree that have become longer or shorter, as they were and as they are."""
+    """The arrays of a tree that are longer or shorter, as they were and as they are."""
     for one, other in paired_leaves(before, after):
-        if _is_longer(other.node, one.node) or _is_cut(other.node, one.node):
+        if _growth(other.node, one.node):
             yield one.node, other.node
 
 
-def _is_cut(node: Node, before: Node) -> bool:
-    """Whether an end of an array is cut off: `x[1:]` or `x[:-1]`, after which there is less."""
-    if node.operation != "item" or before not in node.inputs:
-        return False
-    return any(map(_leaves_less, index_parts(node.syntax)))
-
-
-def _leaves_less(part: ast.expr) -> bool:
-    match part:
-        case ast.Slice(lower=ast.Constant(value=int(lower)), upper=None, step=None):
-            return lower > 0
-        case ast.Slice(
-            lower=None, upper=ast.UnaryOp(op=ast.USub(), operand=ast.Constant()), step=None
-        ):
-            return True
-        case _:
-            return False
-
-
-def _is_longer(node: Node, before: Node, depth: int = 0) -> bool | None:
-    """Whether something was joined to an array; `None` if this is not that array any more."""
+def _growth(node: Node, before: Node, depth: int = 0) -> int | None:
+    """Whether an array has become longer (1), shorter (-1) or neither; `None` if nobody knows."""
     if node is before:
-        return False
-    if depth > _DEPTH:
-        return None
-    made = [_is_longer(it, before, depth + 1) for it in node.inputs]
-    known = [it for it in made if it is not None]
-    if not known or (node.operation == "join" and len(known) < len(made)):
-        return None
+        return 0
+    made = [_growth(it, before, depth + 1) for it in node.inputs] if depth < _DEPTH else []
+    known = {it for it in made if it is not None}
+    if not known or known >= {1, -1} or (node.operation == "join" and None in made):
+        return None  # What is cut off and joined again may be as long as it was.
+    change = max(known, key=abs)
+    if node.operation in _KEEPS or node.operation == "join":
+        return change
+    own = _own_growth(node)
+    return None if own is None or own * change < 0 else own or change
+
+
+def _own_growth(node: Node) -> int | None:
+    """What an operation does to the length of what it is given."""
     if node.operation in _JOINS:
-        return any(known) or _parts(node) > 1
-    return any(known) if node.operation in _KEEPS or node.operation == "join" else None
+        return int(_parts(node) > 1)
+    if node.operation == "item" and _cuts(node):
+        return -1
+    return None
+
+
+def _cuts(node: Node) -> bool:
+    """Whether a fixed number of rows is cut off at one end: `x[1:]`, `x[:-1]`."""
+    index = node.syntax.slice if isinstance(node.syntax, ast.Subscript) else None
+    if not isinstance(index, ast.Slice) or index.step is not None:
+        return False
+    start, stop = ("" if it is None else text_of(it) for it in (index.lower, index.upper))
+    return (start.isdigit() and start != "0" and not stop) or (
+        not start and stop.startswith("-") and stop[1:].isdigit()
+    )
 
 
 def _parts(node: Node) -> int:
