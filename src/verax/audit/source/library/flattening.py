@@ -133,7 +133,7 @@ def _transpose(
     outer, inner, tree = [*args, None, None, None][:3]
     outer = machine.structures.get(outer.node) if isinstance(outer, Data) else None
     inside = _at_leaves(outer, tree) if outer is not None and tree is not None else None
-    if outer is not None and inside:
+    if outer is not None and inside and leaves_in_order(outer):
         wanted = inside[0] if inner is None or is_none(inner) else inner
         if isinstance(wanted, Data):
             wanted = machine.structures.get(wanted.node, wanted)
