@@ -309,6 +309,20 @@ def _instance(
     return machine.call(site, Bound(method, set_up(machine, site, callee)), args, keywords)
 
 
+def _record(
+    machine: Interpreter,
+    site: Site,
+    callee: Sequence,
+    args: list[Value],
+    keywords: dict[str, Value],
+) -> Value:
+    """A named tuple may have methods as other objects have."""
+    method = None if callee.type is None else callee.type.find("__call__")
+    if method is None:
+        return machine.opaque("call", site, (callee, *args, *keywords.values()))
+    return machine.call(site, Bound(method, callee), args, keywords)
+
+
 def _module(
     machine: Interpreter,
     site: Site,
@@ -348,6 +362,7 @@ CALLS: dict[type[Value], _Handler] = {
     External: _external,
     Class: _class,
     Instance: _instance,
+    Sequence: _record,
     Data: _data,
     Imported: _module,
 }

@@ -21,6 +21,7 @@ from .values import (
     Sequence,
     Transformed,
     Value,
+    class_of,
     nodes_of,
 )
 
@@ -100,7 +101,7 @@ def _init_subclass(machine: Interpreter, site: Site, cls: Class) -> None:
 
 
 def innermost_function(value: Value | None) -> Function | None:
-    """The function of the project under transformations, partials and methods."""
+    """The function of the project under transformations, partials, methods and callable objects."""
     for _ in range(16):
         if isinstance(value, Function):
             return value
@@ -112,7 +113,10 @@ def innermost_function(value: Value | None) -> Function | None:
             is_marker = marker.startswith(("builtins.", "verax.")) and value.args
             value = value.args[0] if is_marker else value.function
         else:
-            return None
+            cls = None if value is None else class_of(value)
+            if cls is None:
+                return None
+            value = cls.find("__call__")
     return None
 
 

@@ -19,11 +19,11 @@ from .values import (
     Constant,
     Data,
     External,
-    Instance,
     Mapping,
     Sequence,
     Spread,
     Value,
+    class_of,
 )
 
 if TYPE_CHECKING:
@@ -72,9 +72,10 @@ def _unary(machine: Interpreter, frame: Frame, syntax: ast.UnaryOp) -> Value:
             return Constant(compute(operand.value), operand.origin)
         except Exception:
             return machine.opaque(symbol, site, (), traced=False)
-    if isinstance(operand, Instance):
+    cls = class_of(operand)
+    if cls is not None:
         name = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}[symbol]
-        method = operand.cls.find(name)
+        method = cls.find(name)
         if method is not None:
             return machine.call(site, Bound(method, operand), [], {})
     result = machine.array(symbol + "x", site, (operand,), is_jax=False)

@@ -21,11 +21,11 @@ from .values import (
     Data,
     External,
     Function,
-    Instance,
     Mapping,
     Sequence,
     Transformed,
     Value,
+    class_of,
 )
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def binary(
     symbol, compute = OPERATORS[kind]
     if isinstance(left, Constant) and isinstance(right, Constant):
         return _computed(machine, site, symbol, compute, left, right)
-    if isinstance(left, Instance) or isinstance(right, Instance):
+    if class_of(left) or class_of(right):
         found = _of_objects(machine, site, symbol, left, right)
         if found is not None:
             return found
@@ -140,10 +140,12 @@ def _of_objects(
 ) -> Value | None:
     """What an object's own method makes of an operator."""
     name = _METHODS.get(symbol, "")
-    method = left.cls.find(f"__{name}__") if isinstance(left, Instance) else None
+    cls = class_of(left)
+    method = cls.find(f"__{name}__") if cls is not None else None
     if method is not None:
         return machine.call(site, Bound(method, left), [right], {})
-    method = right.cls.find(f"__r{name}__") if isinstance(right, Instance) else None
+    cls = class_of(right)
+    method = cls.find(f"__r{name}__") if cls is not None else None
     return None if method is None else machine.call(site, Bound(method, right), [left], {})
 
 
@@ -246,7 +248,7 @@ def comparison(
         return _membership(machine, site, kind, left, right)
     if _is_no_number(left) or _is_no_number(right):
         return machine.opaque("==", site, (left, right), traced=False)
-    if isinstance(left, Instance) or isinstance(right, Instance):
+    if class_of(left) or class_of(right):
         symbol = OPERATORS[kind.__class__][0]
         found = _of_objects(machine, site, symbol, left, right)
         if found is not None:

@@ -324,6 +324,13 @@ class Instance(Value):
         return f"Instance({self.cls.name})"
 
 
+def class_of(value: Value) -> Class | None:
+    """The class of the project that an object or a named tuple is of."""
+    if isinstance(value, Instance):
+        return value.cls
+    return value.type if isinstance(value, Sequence) else None
+
+
 def leaves(value: Value, limit: int = 200) -> list[Data]:
     """The data in a value, through containers, each of which may hold itself."""
     if isinstance(value, Data):

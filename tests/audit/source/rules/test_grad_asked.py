@@ -3,6 +3,34 @@
 from .claims import check_found, check_silent, each_of
 
 WRONG = {
+    "a record that is called, and is a vector of one number": """
+        from typing import NamedTuple
+
+        class Layer(NamedTuple):
+            weight: jax.Array
+
+            def __call__(self, x):
+                return self.weight @ x
+
+        class Field(NamedTuple):
+            layers: tuple
+
+            def __call__(self, x):
+                for layer in self.layers[:-1]:
+                    x = jnp.sin(layer(x))
+                return self.layers[-1](x)  # GR201
+
+        def slopes(field):
+            return jax.grad(field)
+
+        def entry(field, points):
+            slope = slopes(field)
+            return jax.vmap(field)(points), jax.vmap(lambda x: slope(x))(points)
+
+        def inputs():
+            layers = Layer(jnp.ones((4, 2))), Layer(jnp.ones((1, 4)))
+            return Field(layers), jnp.ones((5, 2))
+        """,
     "a density for each group, whose slope two steps take": """
         def make(groups, seen):
             def log_density(place):

@@ -268,3 +268,25 @@ def test_an_object_made_anew_from_a_dict_of_its_parts():
     """
     assert found("PT101", program) == []
     assert found("PT101", program.replace("**children[0]", "children[0]")) == [12]
+
+
+def test_a_named_tuple_with_methods_is_called_and_computed_with():
+    program = """
+    from typing import NamedTuple
+
+    class Affine(NamedTuple):
+        scale: jax.Array
+        shift: jax.Array
+
+        def __call__(self, x):
+            return self.scale * x + self.shift
+
+        def __matmul__(self, other):
+            return Affine(self.scale * other.scale, self.scale * other.shift + self.shift)
+
+    def apply(first: Affine, second: Affine, rows):
+        return jax.vmap(first @ second)(rows)
+    """
+    assert found("VM202", program) == []
+    without = program.replace("__call__", "apply")
+    assert found("VM202", without) == [14]

@@ -9,7 +9,7 @@ from ...finding import Engine, Evidence, Finding, Severity
 from ...source.events import Applied
 from ...source.queries.gradients.flatness import is_integer
 from ...source.queries.gradients.losses import (
-    differentiated_often,
+    differentiated_apart,
     has_auxiliary,
     is_several,
     made_at,
@@ -79,14 +79,14 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     events = [
         it for it in facts.events(Applied) if it.transformed.kind in ("grad", "value_and_grad")
     ]
-    shared = differentiated_often(events)
+    apart = differentiated_apart(events)
     for event in events:
         problem = _problem(event)
         if problem is not None:
             kind, details = problem
             got, expected, fix = _EXPLAIN[kind]
             made = made_at(event)
-            is_own = kind == "auxiliary first" or (kind == "vector loss" and event in shared)
+            is_own = kind == "auxiliary first" or (kind == "vector loss" and event in apart)
             yield RULE.finding(
                 (returned_at(facts, event) if is_own else None) or event.place,
                 current=f"`{event.transformed.kind}` differentiates {got.format(**details)}",

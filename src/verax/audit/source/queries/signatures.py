@@ -13,6 +13,7 @@ from ..values import (
     Sequence,
     Transformed,
     Value,
+    class_of,
 )
 from .structures.trees import kind_of
 
@@ -37,14 +38,16 @@ def cannot_take(value: Value, count: int) -> str | None:
 
 def _no_function(value: Value) -> str | None:
     """That something cannot be called at all."""
+    cls = class_of(value)
+    if cls is not None and cls.find("__call__") is not None:
+        return None
     if isinstance(value, (Sequence, Mapping)):
         kind = kind_of(value)
         return f"is a {kind}, not a function" if kind else None
     if isinstance(value, Data) and value.is_array and value.traced is not None:
         return "is an array, not a function"
     if isinstance(value, Instance) and not value.cls.bases:
-        is_function = value.cls.find("__call__") is not None
-        return None if is_function else f"is a {value.cls.name}, not a function"
+        return f"is a {value.cls.name}, not a function"
     return None
 
 

@@ -32,21 +32,24 @@ def is_several(value: Value) -> bool:
     return isinstance(value, Mapping)
 
 
-def differentiated_often(events: list[Applied]) -> set[Applied]:
+def differentiated_apart(events: list[Applied]) -> set[Applied]:
     """Derivatives of functions whose derivative is taken, or made, in more than one place.
 
-    What is wrong with all of them is to be mended in the function.
+    What is wrong with all of them is to be mended in the function; and so it is where a derivative
+    is taken in another function than the one that makes it, which neither of them sees.
     """
     by_function: dict[ast.AST, list[Applied]] = {}
-    for event in events:
+    # Where nobody is seen to call a derivative, it is called where it is made.
+    for event in (it for it in events if it.syntax is not it.transformed.syntax):
         function = innermost_function(event.transformed.function)
         if function is not None:
             by_function.setdefault(function.syntax, []).append(event)
     return {
         event
         for found in by_function.values()
-        if len({(it.transformed.syntax, it.syntax) for it in found}) > 1
         for event in found
+        if len({(it.transformed.syntax, it.syntax) for it in found}) > 1
+        or event.transformed.frame.function is not event.frame.function
     }
 
 

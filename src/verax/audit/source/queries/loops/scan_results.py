@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ....finding import Place
 from ...events import Fact, Loop
 from ...frame import Frame
-from ...values import Instance, Mapping, Sequence, Value
+from ...values import Instance, Mapping, Sequence, Value, class_of
 from ..structures.structure import parts_of
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _results(facts: SourceFacts) -> dict[int, tuple[Loop, int]]:
 
 
 def _has(value: Value, name: str) -> bool:
-    cls = value.cls if isinstance(value, Instance) else getattr(value, "type", None)
+    cls = class_of(value)
     return name in parts_of(value) or (cls is not None and cls.find(name) is not None)
 
 
