@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 _Term = TypeVar("_Term", bound=Hashable)
-_DEEPEST = 6
+_LONGEST = 200
 
 
 @dataclass(eq=False)
@@ -137,33 +137,36 @@ class Estimators(ABC, Generic[_Term]):
             if whole in inner:
                 continue
             parts: dict[int, Part[_Term]] = {}
-            has_stop = self._add(whole, (1, 1), parts, inner)
-            if any(not part.value for part in parts.values()):
+            has_stop = self._take_apart(whole, parts, inner)
+            # Whether a term cancels is known only of a sum that was taken apart to its end.
+            if has_stop is not None and any(not part.value for part in parts.values()):
                 yield Sum(whole, list(parts.values()), has_stop)
 
-    def _add(
-        self,
-        term: _Term,
-        counts: tuple[int, int],
-        parts: dict[int, Part[_Term]],
-        inner: set[_Term],
-        depth: int = 0,
-    ) -> bool:
-        """Add to the parts what a sum is made of, and say whether anything of it is stopped."""
-        term, (value, slope) = self._plain(term), counts
-        inside = self._stopped(term)
-        if inside is not None:
-            self._add(inside, (value, 0), parts, inner, depth + 1)
-            return True
-        addends = self._addends(term) if depth < _DEEPEST else []
-        if addends:
-            inner.add(term)
-            stops = [
-                self._add(it, (sign * value, sign * slope), parts, inner, depth + 1)
-                for sign, it in addends
-            ]
-            return any(stops)
-        part = parts.setdefault(self._number(term), Part(term))
-        part.value += value
-        part.slope += slope
-        return False
+    def _take_apart(
+        self, whole: _Term, parts: dict[int, Part[_Term]], inner: set[_Term]
+    ) -> bool | None:
+        """Add to the parts what a sum is made of, and say whether anything of it is stopped.
+
+        `None` for a sum that is too long.
+        """
+        has_stop = False
+        pending = [(whole, 1, 1)]
+        for _ in range(_LONGEST):
+            if not pending:
+                return has_stop
+            term, value, slope = pending.pop()
+            term = self._plain(term)
+            inside = self._stopped(term)
+            if inside is not None:
+                has_stop = True
+                pending.append((inside, value, 0))
+                continue
+            addends = self._addends(term)
+            if addends:
+                inner.add(term)
+                pending += [(it, sign * value, sign * slope) for sign, it in reversed(addends)]
+                continue
+            part = parts.setdefault(self._number(term), Part(term))
+            part.value += value
+            part.slope += slope
+        return None

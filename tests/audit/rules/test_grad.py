@@ -153,6 +153,16 @@ STRAIGHT = {
 }
 
 TARGETS = {
+    "difference_in_a_lane": """
+        def value(params, obs): return jnp.tanh(obs @ params["w"]) @ params["v"]
+        def error(params, x, r, y):
+            return value(params, x) - (r + 0.9 * value(params, y))  # GR014
+        def f(params, x, r, y, done):
+            errors = jax.vmap(error, in_axes=(None, 0, 0, 0))(params, x, r, y)
+            return jnp.mean(jnp.where(jnp.abs(errors) < 1, errors**2, 2 * jnp.abs(errors)))
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
     "wanted_distribution": """
         def f(params, x, r, y, done):
             logits = lambda x: jnp.tanh(x @ params["w"])
@@ -329,6 +339,47 @@ CUSTOM = {
             return f(x), jnp.sin(x) * dx  # GR017
 
         def entry(w, x): return jax.vmap(jax.grad(f))(w * x)
+    """,
+    "a_root_by_steps_that_differentiate": """
+        def gap(u, x): return u + 0.1 * u**3 - x
+
+        @jax.custom_vjp
+        def f(x):
+            def newton(u, _):
+                return u - jnp.linalg.solve(jax.jacfwd(gap)(u, x), gap(u, x)), None
+
+            return jax.lax.scan(newton, jnp.zeros_like(x), length=6)[0]
+
+        def fwd(x):
+            u = f(x)
+            return u, (u, x)
+        def bwd(saved, g):
+            u, x = saved
+            adjoint = jnp.linalg.solve(jax.jacfwd(gap)(u, x).T, g)
+            return jax.vjp(lambda y: gap(u, y), x)[1](adjoint)  # GR017
+        f.defvjp(fwd, bwd)
+
+        def entry(w, x): return jax.grad(lambda v: jnp.sum(f(v) ** 2))(w * x)
+    """,
+    "a_fixed_point_in_a_loop_without_a_known_end": """
+        def step(u, x): return 0.4 * jnp.tanh(u) + x
+
+        @jax.custom_vjp
+        def f(x):
+            def moves(pair): return jnp.max(jnp.abs(pair[0] - pair[1])) > 1e-5
+            def turn(pair): return pair[1], step(pair[1], x)
+            return jax.lax.while_loop(moves, turn, (x, step(x, x)))[1]
+
+        def fwd(x):
+            u = f(x)
+            return u, (u, x)
+        def bwd(saved, g):
+            u, x = saved
+            slope = 0.4 * (1 - jnp.tanh(u) ** 2)
+            return (0.5 * g / (1 - slope),)  # GR017
+        f.defvjp(fwd, bwd)
+
+        def entry(w, x): return jax.grad(lambda v: jnp.sum(f(v) ** 2))(w * x)
     """,
     "mapped_inside": """
         @jax.custom_vjp
@@ -589,6 +640,46 @@ FINE = {
 }
 
 RULES_THAT_ARE_MEANT = {
+    "a_fixed_point": """
+        def step(u, x): return 0.4 * jnp.tanh(u) + x
+
+        @jax.custom_vjp
+        def f(x):
+            def moves(pair): return jnp.max(jnp.abs(pair[0] - pair[1])) > 1e-5
+            def turn(pair): return pair[1], step(pair[1], x)
+            return jax.lax.while_loop(moves, turn, (x, step(x, x)))[1]
+
+        def fwd(x):
+            u = f(x)
+            return u, u
+        def bwd(u, g): return (g / (1 - 0.4 * (1 - jnp.tanh(u) ** 2)),)
+        f.defvjp(fwd, bwd)
+    """,
+    "a_loop_that_never_ends": """
+        @jax.custom_vjp
+        def f(x): return jax.lax.while_loop(lambda u: u[0] < 1e9, lambda u: 0.5 * u + x, x)
+        def fwd(x): return f(x), None
+        def bwd(_, g): return (3 * g,)
+        f.defvjp(fwd, bwd)
+    """,
+    "a_bisection_whose_turns_have_another_derivative": """
+        @jax.custom_vjp
+        def f(x):
+            def halve(bounds, _):
+                low, high = bounds
+                middle = (low + high) / 2
+                below = middle + middle**3 < x
+                return (jnp.where(below, middle, low), jnp.where(below, high, middle)), None
+
+            start = -1 - jnp.abs(x), 1 + 2 * jnp.abs(x)
+            return jax.lax.scan(halve, start, length=30)[0][0]
+
+        def fwd(x):
+            u = f(x)
+            return u, u
+        def bwd(u, g): return (g / (1 + 3 * u**2),)
+        f.defvjp(fwd, bwd)
+    """,
     "gradient_reversal": """
         @jax.custom_vjp
         def f(x): return x

@@ -10,27 +10,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import ClosedJaxpr, Literal, jaxpr_as_fun, primitives
+from jax.extend.core import primitives
 
 from ..._jax import (
-    bind_equation,
     bind_primitive,
     closed,
-    inner_jaxprs,
     raw_frames,
     source_of_rule,
 )
 from ..finding import Place
 from .gradients import CUSTOM_CALLS, is_inexact
+from .judging import Sample, judge
 from .keys import is_typed
 from .places import UserCode
 from .program import Step, Value
-from .regions import region_p
+from .rerun import has_loop_without_end, may_be_run, runnable
 
 if TYPE_CHECKING:
     from .facts import Facts
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 _POINTS = 6
 # Larger functions are not run.
 _MOST_ELEMENTS = 200_000
+_MOST_DIRECTIONS = 500
+_STEP = 1e-2
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +77,7 @@ class _Checker:
 
     def __init__(self, facts: Facts, step: Step):
         self._facts, self._step = facts, step
-        jaxpr, consts = closed(step.params["call_jaxpr"])
-        self._plain = _as_function(jaxpr, consts)
+        self._plain = runnable(step.params["call_jaxpr"])
         primitive = {
             "custom_jvp_call": primitives.custom_jvp_call_p,
             "custom_vjp_call": primitives.custom_vjp_call_p,
@@ -87,6 +88,7 @@ class _Checker:
             index for index, value in enumerate(step.inputs) if index >= first and is_inexact(value)
         ]
         self._results = [i for i, value in enumerate(step.outputs) if is_inexact(value)]
+        self._loops = any(it.kind in ("scan", "while") for it in step.bodies[0].walk())
         self._rule_name, self._rule_file, self._rule_line = source_of_rule(step.params)
 
     def check(self) -> CustomRule:
@@ -97,17 +99,17 @@ class _Checker:
         if point is None:
             return self._verdict("unknown")
         try:
-            jax.eval_shape(self._pullback(self._plain), *point)
+            jax.eval_shape(self._slopes(), *point)
         except Exception:  # Not the rule's fault: there is nothing to compare it with.
             return self._verdict("unknown")
         try:
             program = jax.make_jaxpr(self._pullback(self._ruled))(*point)
         except Exception as error:
             return self._verdict("raises", message=_first_sentence(error))
-        if not all(_may_be_run(it) for it in (program, self._step.params["call_jaxpr"])):
+        if not all(may_be_run(it) for it in (program, self._step.params["call_jaxpr"])):
             return self._verdict("unknown")
         try:
-            wrong = self._compare()
+            wrong = self._compare(program)
         except Exception:
             return self._verdict("unknown")
         if wrong is None or isinstance(wrong, str):
@@ -127,18 +129,25 @@ class _Checker:
         """A function of a point and cotangents: results, and cotangents of the arguments."""
 
         def run(args: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
-            def of_differentiated(*values: Any) -> list[Any]:
-                filled = list(args)
-                for index, value in zip(self._differentiated, values, strict=True):
-                    filled[index] = value
-                outs = function(*filled)
-                return [outs[index] for index in self._results]
-
-            values = [args[index] for index in self._differentiated]
+            of_differentiated, values = self._of_differentiated(function, args)
             outs, pull = jax.vjp(of_differentiated, *values)
             return [*outs, *pull(list(cotangents))]
 
         return run
+
+    def _of_differentiated(
+        self, function: Callable[..., Any], args: Sequence[Any]
+    ) -> tuple[Callable[..., list[Any]], list[Any]]:
+        """A function of the differentiated arguments alone, and what they are."""
+
+        def of_differentiated(*values: Any) -> list[Any]:
+            filled = list(args)
+            for index, value in zip(self._differentiated, values, strict=True):
+                filled[index] = value
+            outs = function(*filled)
+            return [outs[index] for index in self._results]
+
+        return of_differentiated, [args[index] for index in self._differentiated]
 
     def _point(self, seed: int) -> tuple[list[Any], list[Any]] | None:
         rng = np.random.default_rng(seed)
@@ -174,35 +183,85 @@ class _Checker:
             drawn = rng.normal(size=shape)
         return jnp.asarray(drawn, dtype)
 
-    def _compare(self) -> tuple[int, float | None] | str | None:
+    def _slopes(self) -> Callable[..., Any]:
+        """A function of a point and cotangents: results, and the true cotangents.
+
+        A loop without a known end has derivatives forwards only.
+        """
+        if not has_loop_without_end(self._step.params["call_jaxpr"]):
+            return self._pullback(self._plain)
+
+        def run(args: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+            of_differentiated, values = self._of_differentiated(self._plain, args)
+            if sum(it.size for it in values) > _MOST_DIRECTIONS:
+                raise NotImplementedError("too many directions")
+
+            def along(index: int, direction: Any) -> Any:
+                tangents = [jnp.zeros_like(it) for it in values]
+                tangents[index] = direction
+                pushed = jax.jvp(of_differentiated, values, tangents)[1]
+                return sum(jnp.vdot(ct, it) for ct, it in zip(cotangents, pushed, strict=True))
+
+            slopes = [
+                jax.vmap(partial(along, at))(jnp.eye(it.size).reshape(it.size, *it.shape))
+                for at, it in enumerate(values)
+            ]
+            shaped = [it.reshape(v.shape) for it, v in zip(slopes, values, strict=True)]
+            return [*of_differentiated(*values), *shaped]
+
+        return run
+
+    def _compare(self, program: Any) -> tuple[int, float | None] | str | None:
         """Which derivative is wrong; `None` if all agree; "unknown" if there is no telling."""
+        pulled, slopes = runnable(program), self._slopes()
 
         def both(args: Any, cotangents: Any) -> Any:
             twice = [-2 * it for it in cotangents]
-            true = self._pullback(self._plain)(args, cotangents)
-            ruled = self._pullback(self._ruled)(args, cotangents)
-            return true, ruled, self._pullback(self._ruled)(args, twice)
+            true = slopes(args, cotangents)
+            off = self._off_the_slope(args, cotangents, true[count:]) if self._loops else 0.0
+            return true, pulled(*args, *cotangents), pulled(*args, *twice), off
 
         run = jax.jit(both)
         count = len(self._results)
-        samples: list[list[_Sample]] = [[] for _ in self._differentiated]
+        samples: list[list[Sample]] = [[] for _ in self._differentiated]
         for seed in range(_POINTS):
             point = self._point(seed)
             if point is None:
                 return "unknown"
-            true, ruled, twice = jax.device_get(run(*point))
-            if not all(np.isfinite(it).all() for it in true[:count]):
+            true, ruled, twice, off = jax.device_get(run(*point))
+            if not all(np.isfinite(it).all() for it in true[:count]) or not off < 0.1:
                 continue
             identity = self._changes_nothing(point[0], true[:count])
             for index, found in enumerate(samples):
                 parts = (true[count + index], ruled[count + index], twice[count + index])
                 exact, by_rule, twofold = (np.asarray(it, np.float64) for it in parts)
-                found.append(_Sample(exact, by_rule, twofold, identity))
-        known = [_judge(found, self._tolerance()) for found in samples]
+                found.append(Sample(exact, by_rule, twofold, identity))
+        known = [judge(found, self._tolerance()) for found in samples]
         for index, verdict in enumerate(known):
             if isinstance(verdict, float) or verdict == "wrong":
                 return index, verdict if isinstance(verdict, float) else None
         return None if all(verdict == "agrees" for verdict in known) else "unknown"
+
+    def _off_the_slope(self, args: Any, cotangents: Any, slopes: Sequence[Any]) -> Any:
+        """How far the derivative of a loop's turns is from that of what they come to.
+
+        A bisection, say, gets to its result by turns that have no derivative.
+        """
+        function, values = self._of_differentiated(self._plain, args)
+        size = jnp.sqrt(sum(jnp.sum(it**2) for it in slopes))
+
+        def off(key: Any) -> Any:
+            ways = [jax.random.normal(key, it.shape, it.dtype) for it in values]
+            ahead, behind = (
+                function(*(it + step * way for it, way in zip(values, ways, strict=True)))
+                for step in (_STEP, -_STEP)
+            )
+            triples = zip(cotangents, ahead, behind, strict=True)
+            rise = sum(jnp.vdot(ct, one - other) for ct, one, other in triples) / (2 * _STEP)
+            expected = sum(jnp.vdot(it, way) for it, way in zip(slopes, ways, strict=True))
+            return jnp.abs(rise - expected) / jnp.maximum(size, 1e-6)
+
+        return jnp.max(jax.lax.map(off, jax.random.split(jax.random.key(0), _POINTS)))
 
     def _changes_nothing(self, args: Sequence[Any], outs: Sequence[Any]) -> bool:
         values = [np.asarray(args[index]) for index in self._differentiated]
@@ -212,8 +271,7 @@ class _Checker:
 
     def _tolerance(self) -> float:
         # A loop in the function may stand for its limit, which the rule is the derivative of.
-        loops = any(it.kind in ("scan", "while") for it in self._step.bodies[0].walk())
-        return 0.15 if loops else 0.02
+        return 0.15 if self._loops else 0.02
 
     # --- places
 
@@ -242,114 +300,6 @@ class _Checker:
                 own = [it for it in frames if it.function.endswith(self._rule_name)]
                 return own[0] if own and self._rule_name else None
         return None
-
-
-@dataclass(frozen=True, eq=False)
-class _Sample:
-    """A derivative at one point: true, by the rule, by the rule for -2 times the cotangent."""
-
-    true: np.ndarray
-    ruled: np.ndarray
-    twice: np.ndarray
-    identity: bool
-
-
-def _judge(samples: Sequence[_Sample], tolerance: float) -> str | float:
-    """Whether a derivative "agrees", is "wrong", or by which constant ratio; else "unknown"."""
-    if not samples:
-        return "unknown"
-    true = np.concatenate([it.true.ravel() for it in samples])
-    ruled = np.concatenate([it.ruled.ravel() for it in samples])
-    twice = np.concatenate([it.twice.ravel() for it in samples])
-    usable = np.isfinite(true) & np.isfinite(ruled) & np.isfinite(twice)
-    true, ruled, twice = true[usable], ruled[usable], twice[usable]
-    scale = np.abs(true).max(initial=0.0)
-    slack = tolerance * np.abs(true) + 1e-3 * scale
-    bad = np.abs(ruled - true) > slack
-    moving = np.abs(true) > 1e-3 * scale
-    if not bad.any() and true.size:
-        return "agrees"
-    deliberate = (
-        all(it.identity for it in samples)
-        or not moving.any()
-        or not ruled.any()
-        or not (bad & moving).any()
-        or _is_nonlinear(ruled, twice)
-        or _only_bounds(true, ruled, bad)
-        or _smooths_a_hard_function(true, ruled)
-    )
-    if deliberate:
-        return "unknown"
-    ratios = ruled[moving] / true[moving]
-    constant = np.ptp(ratios) < 0.02 * np.abs(ratios).max()
-    return float(np.median(ratios)) if constant else "wrong"
-
-
-def _is_nonlinear(ruled: np.ndarray, twice: np.ndarray) -> bool:
-    """Whether the rule clips or masks what it is given: that is what it is for."""
-    scale = np.abs(ruled).max(initial=0.0)
-    return bool((np.abs(twice + 2 * ruled) > 0.01 * np.abs(ruled) + 1e-3 * scale).any())
-
-
-def _only_bounds(true: np.ndarray, ruled: np.ndarray, bad: np.ndarray) -> bool:
-    """Whether the rule is the derivative, but for a bound on its size."""
-    if bad.all():
-        return False
-    smaller = (np.abs(ruled) < np.abs(true)) & (ruled * true >= 0)
-    return bool(smaller[bad].all() and np.abs(true[bad]).min() >= np.abs(true[~bad]).max())
-
-
-def _smooths_a_hard_function(true: np.ndarray, ruled: np.ndarray) -> bool:
-    """Whether the true derivative is zero on whole pieces, where the rule gives a slope."""
-    flat = true == 0
-    return bool(flat.mean() > 0.1 and (np.abs(ruled[flat]) > 0).mean() > 0.5)
-
-
-def _as_function(jaxpr: Any, consts: Sequence[Any]) -> Callable[..., Any]:
-    """A traced program as a function; what stands for a `vmap` maps again."""
-    if not any(eqn.primitive is region_p for eqn in jaxpr.eqns):
-        return jaxpr_as_fun(ClosedJaxpr(jaxpr, consts))
-
-    def run(*args: Any) -> list[Any]:
-        known: dict[Any, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
-        known.update(zip(jaxpr.invars, args, strict=True))
-
-        def read(var: Any) -> Any:
-            return var.val if isinstance(var, Literal) else known[var]
-
-        for eqn in jaxpr.eqns:
-            values = [read(var) for var in eqn.invars]
-            outs = _mapped(eqn, values) if eqn.primitive is region_p else bind_equation(eqn, values)
-            known.update(zip(eqn.outvars, outs, strict=True))
-        return [read(var) for var in jaxpr.outvars]
-
-    return run
-
-
-def _mapped(eqn: Any, values: Sequence[Any]) -> Sequence[Any]:
-    region = eqn.params["region"]
-    if region.kind != "vmap":
-        raise NotImplementedError("only vmap is run again")
-    inner = _as_function(*closed(eqn.params["jaxpr"]))
-    in_axes = (*(None,) * region.num_closed_over, *region.in_axes)
-    mapped = jax.vmap(
-        lambda *args: tuple(inner(*args)),
-        in_axes=in_axes,
-        out_axes=tuple(region.out_axes),
-        axis_name=region.axis_name,
-        axis_size=region.axis_size,
-    )
-    return mapped(*values)
-
-
-def _may_be_run(jaxpr: Any) -> bool:
-    """Whether a program ends wherever it starts from, and does nothing but compute."""
-    for eqn in closed(jaxpr)[0].eqns:
-        if eqn.primitive is primitives.while_p or "callback" in eqn.primitive.name:
-            return False
-        if not all(_may_be_run(inner) for inner in inner_jaxprs(eqn)):
-            return False
-    return True
 
 
 def _first_sentence(error: Exception) -> str:

@@ -3,6 +3,24 @@
 from .claims import check_found, check_silent, each_of
 
 WRONG = {
+    "errors of one operand, each lane's made by a function": """
+        def value(params, obs):
+            return jnp.tanh(obs @ params["in"]) @ params["out"]
+
+        def error(params, obs, reward, after):
+            target = reward + 0.9 * value(params, after)
+            return value(params, obs) - target  # GR014
+
+        def loss(params, obs, reward, after):
+            errors = jax.vmap(error, in_axes=(None, 0, 0, 0))(params, obs, reward, after)
+            return optax.huber_loss(errors, delta=2.0).mean()
+
+        def named(params, obs, reward, after):
+            target = reward + 0.9 * value(params, after)
+            return optax.l2_loss(targets=target, predictions=value(params, obs)).mean()  # GR014
+
+        gradients = jax.grad(loss), jax.grad(named)
+        """,
     "the wanted distribution of a cross-entropy": """
         def logits(params, obs):
             return jnp.tanh(obs @ params["in"]) @ params["out"]
@@ -213,6 +231,18 @@ WRONG = {
 }
 
 RIGHT = {
+    "errors of one operand towards what is stopped": """
+        def value(params, obs):
+            return jnp.tanh(obs @ params["in"]) @ params["out"]
+
+        def loss(params, frozen, obs, reward, after):
+            target = reward + 0.9 * value(frozen, after)
+            other = stop_gradient(reward + 0.9 * value(params, after))
+            errors = value(params, obs) - target
+            return optax.huber_loss(errors).mean() + optax.l2_loss(value(params, obs), other).mean()
+
+        gradient = jax.grad(loss)
+        """,
     "an entropy, a divergence and posteriors": """
         def logits(params, x):
             return jnp.tanh(x @ params["in"]) @ params["out"]

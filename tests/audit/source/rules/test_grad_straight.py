@@ -39,6 +39,25 @@ WRONG = {
 }
 
 RIGHT = {
+    "stages that each quantise what the ones before have left": """
+        def stage(codes, z):
+            q = codes[jnp.argmin(jnp.sum((z[:, None] - codes) ** 2, -1), -1)]
+            learn = jnp.mean((q - stop_gradient(z)) ** 2)
+            commit = jnp.mean((z - stop_gradient(q)) ** 2)
+            return z + stop_gradient(q - z), learn + 0.2 * commit
+
+        def loss(params, x):
+            z = x @ params["enc"]
+            first, one = stage(params["coarse"], z)
+            left = z - stop_gradient(first)
+            second, two = stage(params["fine"], left)
+            left = left - stop_gradient(second)
+            third, three = stage(params["finest"], left)
+            total = first + second + third
+            return jnp.mean((total @ params["dec"] - x) ** 2) + one + two + three
+
+        gradient = jax.grad(loss)
+        """,
     "the slope of another function": """
         def activation(x):
             leaky = jnp.where(x > 0, x, 0.1 * x)

@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 def check(facts: Facts) -> Iterator[Finding]:
     """Report errors whose target carries a gradient into the parameters of the prediction."""
     from ...trace.loss_terms import bootstraps
+    from ...trace.meaning.copies import root
     from ...trace.soft_targets import soft_bootstraps
 
     for flow in facts.gradients.flows:
         for it in (*bootstraps(flow), *soft_bootstraps(flow)):
-            made = it.error.value.producer or it.error.step
+            made = root(it.error.value).producer or it.error.step
             target = it.bootstrapped.producer
             both = flow.gets(it.prediction) & flow.gets(it.bootstrapped)
             names = [p.name for p in flow.parameters if p.bit & both]

@@ -29,8 +29,10 @@ _MODULES = ("jax.numpy", "ndarray", "jax.lax")
 # Functions of a prediction and a target that are zero where both agree.
 _COMPARISONS = frozenset(
     "optax.l2_loss optax.squared_error optax.huber_loss optax.losses.l2_loss "
-    "optax.losses.squared_error optax.losses.huber_loss optax.log_cosh".split()
+    "optax.losses.squared_error optax.losses.huber_loss optax.log_cosh "
+    "optax.losses.log_cosh".split()
 )
+_SIDES = {"predictions": 1, "targets": -1}
 # What is the same on the other side of a boundary, in one of the turns, or in one of the branches.
 SAME = frozenset(("stack", "lane", "last", "join", "carry", "slice", "turn"))
 _ONE_OF = frozenset(("turn", "lane", "slice", "element"))
@@ -162,10 +164,13 @@ def errors(flow: Flow) -> Iterator[Error]:
             yield Error([Term(inside, 1)], inside, node)
             continue
         call = flow.context.calls.get(node)
-        if call is not None and call.name in _COMPARISONS and len(call.args) >= 2:
-            given = [it.node if isinstance(it, Data) else None for it in call.args[:2]]
-            parts = [Term(it, s) for it, s in zip(given, (1, -1), strict=True) if it is not None]
-            yield Error(parts, node, node)
+        if call is not None and call.name in _COMPARISONS:
+            given = {**dict(zip(_SIDES, call.args, strict=False)), **call.keywords}
+            pairs = [(given.get(name), sign) for name, sign in _SIDES.items()]
+            parts = [Term(it.node, sign) for it, sign in pairs if isinstance(it, Data)]
+            # Given one of them alone, that is the difference.
+            is_whole = len(parts) == 1 and "targets" not in given
+            yield Error(parts, parts[0].node if is_whole else node, node)
 
 
 def squared(node: Node) -> Node | None:
