@@ -251,6 +251,8 @@ def _partial(
     machine: Interpreter, site: Site, callee: Partial, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     merged = {**callee.keywords, **keywords}
+    if callee.is_open:
+        site = Site(site.frame, site.syntax, True, site.trailing)
     return machine.call(site, callee.function, [*callee.args, *args], merged)
 
 

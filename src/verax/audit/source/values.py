@@ -186,12 +186,19 @@ class Bound(Value):
 
 
 class Partial(Value):
-    """`functools.partial` of a function."""
+    """`functools.partial` of a function. With `is_open` it may bind more than is known."""
 
-    __slots__ = ("args", "function", "keywords")
+    __slots__ = ("args", "function", "is_open", "keywords")
 
-    def __init__(self, function: Value, args: list[Value], keywords: dict[str, Value]):
+    def __init__(
+        self,
+        function: Value,
+        args: list[Value],
+        keywords: dict[str, Value],
+        is_open: bool = False,
+    ):
         self.function: Value = function
+        self.is_open: bool = is_open
         self.args: list[Value] = args
         self.keywords: dict[str, Value] = keywords
 

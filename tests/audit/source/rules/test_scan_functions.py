@@ -351,3 +351,35 @@ def test_branches_that_are_values():
         return step(key, reset(key)), fine(key, reset(key))
     """
     assert found("SC203", program) == [14]
+
+
+def test_a_body_to_which_a_wrapper_binds_what_it_is_given():
+    program = """
+    import functools
+
+    def over_rows(function):
+        def run(rows, **options):
+            return jax.lax.scan(functools.partial(function, **options), 0.0, rows)
+
+        return run
+
+    @over_rows
+    def total(carry, row, *, weight):
+        return carry + weight * row, carry
+
+    def fine(rows):
+        return total(rows, weight=0.5)
+
+    """
+    assert found("SC203", program) == []
+    alone = """
+    import functools
+
+    def total(carry, row, *, weight):
+        return carry + weight * row, carry
+
+    def fails(rows, options):
+        known = {"unroll": 2}
+        return jax.lax.scan(functools.partial(total), 0.0, rows, **known)
+    """
+    assert found("SC203", alone) == [8]

@@ -224,7 +224,7 @@ def _partial(
 ) -> Value:
     if not args:
         return machine.opaque("partial", site, ())
-    return Partial(args[0], args[1:], keywords)
+    return Partial(args[0], args[1:], keywords, site.is_open)
 
 
 @handles("functools.wraps", "functools.update_wrapper")

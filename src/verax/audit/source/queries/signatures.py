@@ -23,6 +23,8 @@ def cannot_take(value: Value, count: int) -> str | None:
     given, bound = count, set[str]()
     while not isinstance(value, Function):
         if isinstance(value, Partial):
+            if value.is_open:
+                return None
             given += len(value.args)
             bound |= value.keywords.keys()
             value = value.function
