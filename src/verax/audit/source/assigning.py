@@ -90,6 +90,10 @@ def _unpack(machine: Interpreter, frame: Frame, target: ast.Tuple | ast.List, va
         machine.note(Fact(target, frame, "unpacked wrongly", data))
     for number, inner in enumerate(targets):
         if isinstance(inner, ast.Starred):
+            known = _elements(machine, site, value, number, len(targets) - number - 1)
+            if known is not None:
+                assign(machine, frame, inner.value, Sequence("list", known))
+                continue
             end = Constant(number - len(targets) + 1 or None)
             bounds: list[Value] = [Constant(number), end, Constant(None)]
             rest = parts.item(machine, site, value, Sequence("slice", bounds))
@@ -102,6 +106,20 @@ def _unpack(machine: Interpreter, frame: Frame, target: ast.Tuple | ast.List, va
             assign(machine, frame, inner, part)
         else:
             assign(machine, frame, inner, parts.element(machine, site, value))
+
+
+# Elements of an array that are told apart when the rest of it is taken as a list.
+_FEW_ELEMENTS = 16
+
+
+def _elements(
+    machine: Interpreter, site: Site, value: Value, before: int, after: int
+) -> list[Value] | None:
+    """The elements of an array of known length, without some at both ends, if they are few."""
+    length = length_of(value) if isinstance(value, Data) else None
+    if not isinstance(length, int) or not 0 <= length - before - after <= _FEW_ELEMENTS:
+        return None
+    return [parts.item(machine, site, value, Constant(i)) for i in range(before, length - after)]
 
 
 def _assign_attribute(

@@ -64,9 +64,19 @@ def _key(index: Value) -> Any:
     return None
 
 
+def _from_the_front(node: Node, index: Value) -> Value:
+    """An index that counts from the end, of an array of known length: it is the same element."""
+    number = index.value if isinstance(index, Constant) else None
+    if not isinstance(number, int) or isinstance(number, bool) or number >= 0:
+        return index
+    length = node.shape[0] if isinstance(node.shape, tuple) and node.shape else None
+    return Constant(length + number) if isinstance(length, int) and -length <= number else index
+
+
 def _item_of_data(machine: Interpreter, site: Site, base: Data, index: Value) -> Value:
     if base.type == "shape":
         return _size(machine, site, base, index)
+    index = _from_the_front(base.node, index) if base.node.is_key else index
     key = _key(index)
     inputs = [leaf for leaf in (base, index) if isinstance(leaf, (Data, Sequence))]
     if key is None or not isinstance(index, (Constant, Data)):

@@ -5,6 +5,16 @@ import pytest
 from .random_keys import found
 
 FINE = {
+    "all but the last of some keys, and the last": """
+        def layers(key, n):
+            first, *rest = jax.random.split(key, 4)
+            inner = [jax.random.normal(k, (n, n)) for k in rest[:-1]]
+            return jax.random.normal(first, (n,)), inner, jax.random.normal(rest[-1], (n,))
+
+        def others(key, n):
+            keys = jax.random.split(key, 5)
+            return jax.random.normal(keys[3], (n,)) + jax.random.normal(keys[-1], (n,))
+    """,
     "a factory that uses the key on another way than the function it gives": """
         def make(key, n, is_fixed):
             if is_fixed:

@@ -386,6 +386,34 @@ REUSED = {
         """,
         4,
     ),
+    "the last of the keys that a loop over the rest has used": (
+        """
+        def layers(key, n):
+            first, *rest = jax.random.split(key, 4)
+            inner = [jax.random.normal(k, (n, n)) for k in rest]
+            return jax.random.normal(first, (n,)), inner, jax.random.normal(rest[-1], (n,))
+        """,
+        4,
+    ),
+    "a key from a list that a loop has gone through": (
+        """
+        def layers(key, n):
+            a, b, c = jax.random.split(key, 3)
+            keys, found = [a, b, c], []
+            for k in keys:
+                found.append(jax.random.normal(k, (n,)))
+            return found, jax.random.uniform(b, (n,))
+        """,
+        6,
+    ),
+    "one key by its number from the front and from the end": (
+        """
+        def pair(key, n):
+            keys = jax.random.split(key, 5)
+            return jax.random.normal(keys[3], (n,)) + jax.random.normal(keys[-2], (n,))
+        """,
+        3,
+    ),
 }
 
 
