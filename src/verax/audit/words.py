@@ -140,6 +140,11 @@ def may_be_episode_boundary(name: str | None) -> bool:
     return may_be_episode_end(name) or bool(words & _BEGINS)
 
 
+def tells_beginning(name: str | None) -> bool:
+    """Whether a flag of this name is set in the first step of an episode, not in the last."""
+    return bool(set(words_of(name or "")) & (_BEGINS | {"reset", "resets"}))
+
+
 def is_reward(name: str | None) -> bool:
     """Whether a value of this name is what an environment pays."""
     return _any(name, _REWARD)

@@ -107,6 +107,18 @@ def memory_across_episodes(x, done, w):
     return lax.scan(step, jnp.zeros((3, 4)), (x, done))
 
 
+def memory_past_a_mark(x, first, w):
+    def think(h, x_t):
+        return jnp.tanh(h @ w + x_t[:, None])
+
+    def step(h, inp):
+        x_t, mark = inp
+        h = think(h, x_t)
+        return h, jnp.where(mark, 0.0, h.sum(-1))
+
+    return lax.scan(step, jnp.zeros((3, 4)), (x, first))
+
+
 def reset_by_any(pos, fresh):
     done = jnp.linalg.norm(pos, axis=-1) > 2
     return jnp.where(done.any(), fresh, pos)
@@ -167,6 +179,7 @@ PROGRAMS = [
     (frames_apart, (PIXELS, PIXELS), None, "DF202"),
     (forgotten_whitening, (array(6, 4), array(4), array(4)), None, "DF101"),
     (memory_across_episodes, (array(6, 3), DONE, array(3, 4)), None, "EN002"),
+    (memory_past_a_mark, (array(6, 3), DONE, array(4, 4)), None, "EN002"),
     (reset_by_any, (array(4, 2), array(4, 2)), None, "EN001"),
     (own_gradients, (array(3), array(2, 4, 3), array(2, 4)), None, "VM004"),
     (
@@ -192,3 +205,10 @@ def test_a_wrong_program_is_found_at_its_own_lines(function, args, axes, code):
     first = function.__code__.co_firstlineno
     assert found[code].place.file == __file__
     assert first < found[code].place.line < first + 14
+
+
+def test_a_memory_that_goes_on_is_told_where_the_loop_calls_its_network():
+    given = (array(6, 3), DONE, array(4, 4))
+    report = audit_callable(memory_past_a_mark, given, {}, strict=True)
+    (issue,) = [it for it in report.issues if it.code == "EN002"]
+    assert issue.place.line == memory_past_a_mark.__code__.co_firstlineno + 6

@@ -39,6 +39,19 @@ def is_learned(step: Step, index: int) -> bool:
     )
 
 
+def products_with_weights(variation: Variation, step: Step, index: int) -> list[Value]:
+    """Products with a matrix from outside of a loop that a leaf of its next carry is made from."""
+    carried = step.detail.carried[index]
+    return [
+        inner.outputs[0]
+        for inner in step.bodies[-1].walk()
+        if inner.primitive == "dot_general"
+        and variation.changes(inner.outputs[0], step)
+        and not all(variation.changes(it, step) for it in inner.inputs)
+        and carried in reached_from(variation, step, inner.outputs[0])
+    ]
+
+
 # Steps that neither change a value's size nor its part in a sum.
 _TRANSPARENT = {"convert_element_type", "copy", "reshape", "squeeze", "broadcast_in_dim"}
 

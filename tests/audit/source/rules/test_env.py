@@ -63,7 +63,7 @@ WRONG = {
             return lax.scan(step, hidden, traj)
         """,
         "EN002",
-        3,
+        4,
     ),
     "a gate on the wrong part": (
         """

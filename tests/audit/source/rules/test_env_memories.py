@@ -384,6 +384,64 @@ PROGRAMS = {
             begun = jnp.where(is_first, slope, new.pairs)
             return Search(new.step, jnp.where(must_reset, 0.0, begun), new.anchor)
         """,
+    "a memory past marks that tell where something begins": """
+        def think(weights, mind, seen):
+            return jnp.tanh(mind @ weights + seen)
+
+        def goes_on(weights, mind, seen, starts):
+            def tick(mind, row):
+                now, first = row
+                mind = think(weights, mind, now)  # EN002
+                length = jnp.sqrt((mind**2).sum(-1))
+                scaled = mind / length[:, None]
+                loud = length > 1.0
+                return mind, (scaled, loud | first)
+
+            return lax.scan(tick, mind, (seen, starts))
+
+        def starts_anew(weights, mind, seen, starts):
+            def tick(mind, row):
+                now, first = row
+                mind = think(weights, jnp.where(first[:, None], 0.0, mind), now)
+                return mind, first
+
+            return lax.scan(tick, mind, (seen, starts))
+
+        def smooths(weights, level, seen, starts):
+            def tick(level, row):
+                now, first = row
+                level = 0.9 * level + 0.1 * now
+                return level, jnp.where(first[:, None], now, level) @ weights
+
+            return lax.scan(tick, level, (seen, starts))
+
+        def entry(weights, mind, seen, starts):
+            given = (weights, mind, seen, starts)
+            return goes_on(*given), starts_anew(*given), smooths(*given)
+
+        def inputs():
+            marks = jnp.zeros((6, 3), bool)
+            return jnp.eye(4), jnp.zeros((3, 4)), jnp.ones((6, 3, 4)), marks
+        """,
+    "the cell of a memory of which the other part is reset": """
+        def cell(weights, memory, seen):
+            out, kept = memory
+            gates = jnp.split(seen @ weights["seen"] + out @ weights["own"], 3, axis=-1)
+            keep, add, show = (jax.nn.sigmoid(it) for it in gates)
+            kept = keep * kept + add
+            return show * jnp.tanh(kept), kept
+
+        def half(weights, memory, seen, dones):
+            def tick(memory, row):
+                now, done = row
+                out, kept = cell(weights, memory, now)
+                score = (out**2).sum(-1)
+                score = jnp.where(done, 0.0, score)
+                out = jnp.where(done[:, None], 0.0, out)
+                return (out, kept), score  # EN002
+
+            return lax.scan(tick, memory, (seen, dones))
+        """,
 }
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Engine, Evidence, Severity
+from ...finding import Confidence, Engine, Evidence, Place, Severity
 from ...source.queries.episodes.crossings import crossings
 from ...source.queries.episodes.windows import kept_windows
-from ...words import is_episode_end
+from ...words import is_episode_end, may_be_episode_boundary
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -21,10 +21,18 @@ if TYPE_CHECKING:
 def check(facts: Facts) -> Iterator[Verdict]:
     """Loops that know where episodes end, and let a part of their carry go on."""
     from ...trace.describe import tensor_of
-    from ...trace.recurrence import Feedback, feedback, is_learned, reached_from, trains
+    from ...trace.recurrence import (
+        Feedback,
+        feedback,
+        is_learned,
+        products_with_weights,
+        reached_from,
+        trains,
+    )
 
     for step in facts.steps:
-        ends = _episode_ends(facts, step) if step.kind in ("scan", "while") else []
+        certain = _episode_ends(facts, step) if step.kind in ("scan", "while") else []
+        ends = certain or (_marks(step) if step.kind == "scan" else [])
         if not ends or trains(step) or not facts.is_users(step):
             continue
         told: set[Value] = set()
@@ -35,6 +43,9 @@ def check(facts: Facts) -> Iterator[Verdict]:
             if not _is_state(facts, carry, ends) or is_learned(step, index):
                 continue
             if feedback(facts.variation, step, index) is not Feedback.RECURRENT:
+                continue
+            products = products_with_weights(facts.variation, step, index)
+            if not certain and reached_from(facts.variation, step, carry).isdisjoint(products):
                 continue
             gates = partial(_gates, told)
             open_way = reached_from(facts.variation, step, carry, gates)
@@ -49,8 +60,10 @@ def check(facts: Facts) -> Iterator[Verdict]:
                 )
                 continue
             update = loop.carried[index].producer
+            made = update if update is not step else None
             yield RULE.finding(
-                (update.place if update is not None and update is not step else None)
+                (_called_at(made, place) if made is not None and products else None)
+                or (made.place if made is not None else None)
                 or place
                 or facts.place(step),
                 current=f"{tensor_of(facts, carry)} is carried on past the end of an episode: the "
@@ -81,6 +94,23 @@ def _episode_ends(facts: Facts, step: Step) -> list[Value]:
             if made.consumers and facts.variation.changes(made, step):
                 found.append(made)
     return found
+
+
+def _marks(step: Step) -> list[Value]:
+    """Scanned flags of which only their type and name tell that episodes begin or end there."""
+    return [
+        part
+        for whole, part in zip(step.detail.scanned, step.detail.slices, strict=True)
+        if part.consumers
+        and part.dtype == bool
+        and (may_be_episode_boundary(part.name) or may_be_episode_boundary(whole.name))
+    ]
+
+
+def _called_at(step: Step, body: Place | None) -> Place | None:
+    """Where the body of a loop has a network do a step: what is inside knows of no episodes."""
+    own = (body.file, body.function) if body is not None else None
+    return next((it for it in step.frames if (it.file, it.function) == own), None)
 
 
 # What turns flags into flags.

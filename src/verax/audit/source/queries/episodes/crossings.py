@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ....finding import Place
-from ....words import is_episode_end, is_reward, may_be_episode_boundary
+from ....words import is_episode_end, is_reward, may_be_episode_boundary, tells_beginning
 from ...events import Fact, Loop
 from ...frame import Frame, Region
 from ...graph import Node
@@ -25,12 +25,14 @@ from .recurrence import (
     flags_inside,
     flags_of,
     flags_taken,
+    goes_through_weights,
     has_rows_for,
     is_hidden,
     is_learned,
     is_recursion,
     is_remembered,
     is_statistic,
+    marks_of,
     reaching,
     trains,
 )
@@ -60,6 +62,7 @@ def crossings(facts: SourceFacts) -> Iterator[Crossing]:
         ends |= {before.node for before, after in carried if after.node in ends}
         yield from _past_flags(facts, loop, frame, ends)
         if not ends:
+            yield from _past_marks(facts, loop, frame)
             yield from _past_unread_flags(facts, loop, frame)
             yield from _over_masked_errors(facts, loop, frame)
     for factor, place in decays_past_ends(facts):
@@ -94,11 +97,35 @@ def _past_flags(
         if path is None or not has_rows_for(before.node, flags, carried):
             continue
         if not is_statistic(facts, loop, before.node, frame) and not is_learned(loop, before.node):
-            # A turn that comes to know of an end after a step of the network hands on what to keep.
-            is_handed = not ends and not is_recursion(loop, path)
-            handed = returned_at(facts, loop, after.node) if is_handed else None
-            place = handed or _made_at(path, frame, loop.place)
+            place = _kept_at(facts, loop, frame, path, ends)
             yield Crossing(place, local_name(facts, frame, before, after), loop.place)
+
+
+def _past_marks(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterator[Crossing]:
+    """What a network remembers, past flags of which only their type and name tell what they are."""
+    marks = marks_of(facts, loop, frame)
+    told = depending(loop.returned, marks) if marks else set[Node]()
+    for before, after in paired_leaves(loop.carry_in, loop.carry_out) if marks else ():
+        path = feedback_path(after.node, before.node, marks, told)
+        if path is None or not goes_through_weights(loop, before.node, after.node):
+            continue
+        if has_rows_for(before.node, marks) and not is_learned(loop, before.node):
+            place = _kept_at(facts, loop, frame, path, marks)
+            yield Crossing(place, local_name(facts, frame, before, after), loop.place)
+
+
+def _kept_at(
+    facts: SourceFacts, loop: Loop, frame: Frame, path: list[Node], flags: set[Node]
+) -> Place:
+    """Where something goes on that should have started anew.
+
+    A turn that is the first of an episode, by its flags, must not begin with what was kept. One
+    that is the last, or comes to know of an end itself, must not hand it on.
+    """
+    names = {name for it in flags for name in names_of(facts, it, frame)}
+    is_handed = not is_recursion(loop, path) and not any(map(tells_beginning, names))
+    handed = returned_at(facts, loop, path[0]) if is_handed else None
+    return handed or _made_at(path, frame, loop.place)
 
 
 def _over_masked_errors(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterator[Crossing]:

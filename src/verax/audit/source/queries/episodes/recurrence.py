@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Set
 from typing import TYPE_CHECKING
 
-from ....words import is_episode_end, words_of
+from ....words import is_episode_end, may_be_episode_boundary, words_of
 from ...events import Loop
 from ...frame import Frame, Region
 from ...graph import Node
@@ -32,6 +32,19 @@ def flags_of(facts: SourceFacts, loop: Loop, frame: Frame) -> list[Node]:
     slices = {leaf.node for leaf in leaves(loop.slices)} if loop.slices is not None else set()
     found = [node for node in slices if node in used and _is_flag(facts, node, frame)]
     return [*found, *flags_taken(facts, used, loop.region, frame, slices)]
+
+
+def marks_of(facts: SourceFacts, loop: Loop, frame: Frame) -> set[Node]:
+    """What a body gets and uses of flags whose names may mean that episodes begin or end there."""
+    used = behind(loop.returned)
+    slices = leaves(loop.slices) if loop.slices is not None else ()
+    return {
+        leaf.node
+        for leaf in slices
+        if leaf.node in used
+        and leaf.node.dtype == "bool"
+        and any(map(may_be_episode_boundary, names_of(facts, leaf.node, frame)))
+    }
 
 
 def flags_taken(
@@ -180,11 +193,15 @@ _CHOICES = frozenset(("jax.numpy.where", "jax.lax.select", "cond", "stack"))
 
 def goes_through_weights(loop: Loop, before: Node, after: Node) -> bool:
     """Whether a value is multiplied by a matrix from outside of a loop on its way to the next."""
-    way = reaching(behind(Data(after)), {before})
+    return _has_weights(loop, reaching(behind(Data(after)), {before}))
+
+
+def _has_weights(loop: Loop, nodes: set[Node]) -> bool:
     return any(
         node.operation in _MATRIX_PRODUCTS
+        and loop.region in node.varies
         and any(loop.region not in it.varies for it in node.inputs)
-        for node in way
+        for node in nodes
     )
 
 
@@ -206,9 +223,12 @@ def _is_part_of(node: Node, wholes: set[Node]) -> bool:
 
 
 def is_recursion(loop: Loop, path: list[Node]) -> bool:
-    """Whether a way from a carry to its next value scales it and adds to it, and no more."""
+    """Whether a way from a carry to its next value scales it and adds to it, and no more.
+
+    The cell of a network does that too, by what weights have made in the same turn.
+    """
     is_plain = all(it.operation in _PLAIN or it.operation in ("*", "carry") for it in path)
-    return is_plain and not goes_through_weights(loop, path[-1], path[0])
+    return is_plain and not _has_weights(loop, behind(Data(path[0])))
 
 
 def flags_inside(loop: Loop, frame: Frame) -> set[Node]:
