@@ -5,6 +5,26 @@ import pytest
 from .random_keys import found
 
 FINE = {
+    "a module of which the key is replaced with the rest": """
+        import equinox as eqx
+
+        class Walk(eqx.Module):
+            place: jax.Array
+            key: jax.Array
+
+        class Search(eqx.Module):
+            walk: Walk
+            steps: list
+
+        def f(place, key):
+            def body(search, _):
+                key, sub = jax.random.split(search.walk.key)
+                place = search.walk.place + jax.random.normal(sub, place.shape)
+                search = eqx.tree_at(lambda it: [it.walk.place, it.walk.key], search, [place, key])
+                return eqx.tree_at(lambda it: it.steps[0], search, place), None
+
+            return jax.lax.scan(body, Search(Walk(place, key), [place]), None, length=5)
+    """,
     "all but the last of some keys, and the last": """
         def layers(key, n):
             first, *rest = jax.random.split(key, 4)

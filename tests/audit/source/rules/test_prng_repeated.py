@@ -5,6 +5,33 @@ import pytest
 from .random_keys import found
 
 REPEATED = {
+    "a module of which several parts are replaced, but not the key": (
+        """
+        import equinox as eqx
+
+        class Walk(eqx.Module):
+            place: jax.Array
+            count: jax.Array
+            key: jax.Array
+
+        class Search(eqx.Module):
+            walk: Walk
+            best: jax.Array
+
+        def f(place, key):
+            def body(search, _):
+                walk = search.walk
+                _, sub = jax.random.split(walk.key)
+                place = walk.place + jax.random.normal(sub, walk.place.shape)
+                new = (place, walk.count + 1, jnp.minimum(search.best, place))
+                parts = lambda it: (it.walk.place, it.walk.count, it.best)
+                return eqx.tree_at(parts, search, new), None
+
+            start = Search(Walk(place, 0, key), place)
+            return jax.lax.scan(body, start, None, length=5)
+        """,
+        19,
+    ),
     "one key beside each batch": (
         """
         import itertools

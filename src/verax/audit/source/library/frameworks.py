@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
-from ..attributes import named_attribute
-from ..classes import all_fields
 from ..graph import Node, variation
 from ..shapes.shape import change_axis
 from ..shaping import of_operator
@@ -14,7 +11,6 @@ from ..values import (
     Constant,
     Data,
     External,
-    Function,
     Instance,
     Mapping,
     Sequence,
@@ -50,24 +46,6 @@ def _field(
     """A field of a class is its default, as far as its objects are concerned."""
     default = keywords.get("default")
     return machine.opaque("call", site, args, type=name) if default is None else default
-
-
-@handles("equinox.tree_at")
-def _tree_at(
-    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
-) -> Value:
-    """`eqx.tree_at(lambda tree: tree.part, tree, new)`: an object with another part."""
-    tree = args[1] if len(args) > 1 else keywords.get("pytree")
-    new = args[2] if len(args) > 2 else keywords.get("replace")
-    result = machine.opaque(name, site, (*args[1:], *keywords.values()))
-    if not isinstance(tree, Instance):
-        return result
-    changed = Instance(tree.cls, result.node, site.frame, tree.traced)
-    path = args[0].syntax.body if args and isinstance(args[0], Function) else None
-    if isinstance(path, ast.Attribute) and isinstance(path.value, ast.Name) and new is not None:
-        kept = {it: named_attribute(machine, site, tree, it) for it in all_fields(tree.cls)}
-        changed.attributes = {**tree.attributes, **kept, path.attr: new}
-    return changed
 
 
 @handles("flax.nnx.split")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from ..attributes import named_attribute
 from ..classes import all_fields
 from ..events import Call
-from ..values import Class, Constant, Data, Instance, Value
+from ..parts import item
+from ..values import Class, Constant, Data, Function, Instance, Value
 from .registry import handles, handles_method
 
 if TYPE_CHECKING:
@@ -42,6 +43,57 @@ def _apply_gradients(
     if not isinstance(owner, Instance):
         return result
     return _changed(machine, site, owner, result, _trained(site, result, keywords))
+
+
+@handles("equinox.tree_at")
+def _tree_at(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """`eqx.tree_at(lambda tree: (tree.part, …), tree, (new, …))`: an object with other parts."""
+    tree = args[1] if len(args) > 1 else keywords.get("pytree")
+    new = args[2] if len(args) > 2 else keywords.get("replace")
+    result = machine.opaque(name, site, (*args[1:], *keywords.values()))
+    if not isinstance(tree, Instance):
+        return result
+    where = args[0].syntax.body if args and isinstance(args[0], Function) else None
+    several = where.elts if isinstance(where, (ast.Tuple, ast.List)) else None
+    paths = [_path_of(it) for it in (several or [where])]
+    if not all(paths):
+        return Instance(tree.cls, result.node, site.frame, tree.traced)
+    for number, path in enumerate(paths):
+        part = new
+        if part is not None and several is not None:
+            part = item(machine, site, part, Constant(number))
+        tree = _with_part(machine, site, tree, result, path, part)
+    return tree
+
+
+def _path_of(syntax: object) -> list[str]:
+    """The fields that lead to a part, up to one that is not reached by names: `tree.a.b`."""
+    path: list[str] = []
+    while isinstance(syntax, (ast.Attribute, ast.Subscript)):
+        path = [syntax.attr, *path] if isinstance(syntax, ast.Attribute) else [""]
+        syntax = syntax.value
+    return path if isinstance(syntax, ast.Name) else []
+
+
+def _with_part(
+    machine: Interpreter,
+    site: Site,
+    owner: Instance,
+    made: Data,
+    path: list[str],
+    new: Value | None,
+) -> Instance:
+    """An object with another part; a field of which only something inside changes is unknown."""
+    first, *others = path
+    held = named_attribute(machine, site, owner, first) if others and others[0] else None
+    changed: Value | None = new if not others else None
+    if isinstance(held, Instance):
+        changed = _with_part(machine, site, held, made, others, new)
+    if changed is None:
+        changed = Data(made.node.child("field", first, site.syntax, site.frame), made.traced)
+    return _changed(machine, site, owner, made, {first: changed} if first else {})
 
 
 def _changed(
