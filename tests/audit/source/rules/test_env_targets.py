@@ -3,6 +3,32 @@
 from .claims import check_claims, each_of
 
 PROGRAMS = {
+    "factors made of flags, by another name and in lanes": """
+        def leaks(errors, weights, going):
+            def fold(later, row):
+                error, weight, factor = row
+                later = error + 0.9 * weight * later  # EN002
+                return later, (later, factor)
+
+            return lax.scan(fold, 0.0, (errors, weights, going), reverse=True)[1]
+
+        def stops(errors, weights, going):
+            def fold(later, row):
+                error, weight, factor = row
+                later = error + factor * weight * later
+                return later, (later, factor)
+
+            return lax.scan(fold, 0.0, (errors, weights, going), reverse=True)[1]
+
+        def both(errors, weights, done):
+            going = 0.99 * (1.0 - done.astype(jnp.float32))
+            rows = (errors, weights, going)
+            return jax.vmap(leaks)(*rows), jax.vmap(stops)(*rows)
+
+        def of_other_things(errors, weights, done):
+            share = 0.99 * (1.0 - weights)
+            return jax.vmap(leaks)(errors * (1.0 - done), weights, share)
+        """,
     "factors of an associative scan over errors that stop at ends": """
         def joined(later, earlier):
             return later[0] * earlier[0], earlier[1] + earlier[0] * later[1]

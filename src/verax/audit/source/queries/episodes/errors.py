@@ -21,7 +21,7 @@ _SUMS = frozenset("+ - jax.numpy.add jax.numpy.subtract".split())
 _PRODUCTS = frozenset("* jax.numpy.multiply jax.numpy.where".split())
 # What turns flags into flags or into factors.
 _AS_FACTORS = frozenset(
-    "- ~x * jax.numpy.logical_not jax.numpy.where ndarray.astype jax.numpy.asarray "
+    "- ~x * jax.numpy.logical_not jax.numpy.where ndarray.astype jax.numpy.asarray lane "
     "jax.numpy.float32 jax.lax.stop_gradient ndarray.reshape | jax.numpy.logical_or".split()
 )
 _DEPTH = 12
@@ -98,10 +98,13 @@ def _is_masked(facts: SourceFacts, frame: Frame, term: Node) -> bool:
     """Whether a term is a product with a factor made of flags, and of nothing else but numbers."""
     if term.operation not in _PRODUCTS or len(term.inputs) < 2:
         return False
-    return any(_is_factor(facts, frame, it) or _is_masked(facts, frame, it) for it in term.inputs)
+    return any(
+        is_made_of_ends(facts, frame, it) or _is_masked(facts, frame, it) for it in term.inputs
+    )
 
 
-def _is_factor(facts: SourceFacts, frame: Frame, node: Node) -> bool:
+def is_made_of_ends(facts: SourceFacts, frame: Frame, node: Node) -> bool:
+    """Whether something is flags, or factors made of flags: `gamma * (1 - done)`."""
     for _ in range(_DEPTH):
         if _is_end(facts, frame, node):
             return True

@@ -12,6 +12,7 @@ from ...graph import Node
 from ...values import Data, Value, leaves
 from ..loops.bodies import behind, paired_leaves
 from ..names import named_parts, names_of
+from .errors import is_made_of_ends
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
@@ -31,6 +32,11 @@ def flags_of(facts: SourceFacts, loop: Loop, frame: Frame) -> list[Node]:
     used = behind(loop.returned)
     slices = {leaf.node for leaf in leaves(loop.slices)} if loop.slices is not None else set()
     found = [node for node in slices if node in used and _is_flag(facts, node, frame)]
+    found += [
+        share.node
+        for whole, share in paired_leaves(loop.xs, loop.slices)
+        if share.node in used and is_made_of_ends(facts, loop.frame, whole.node)
+    ]
     return [*found, *flags_taken(facts, used, loop.region, frame, slices)]
 
 
