@@ -165,3 +165,29 @@ def test_the_shape_of_keys_depends_on_their_kind():
         return jax.vmap(lambda count: count + 1)(counts)
     """
     assert found("VM202", program) == []
+
+
+def test_equal_splits_of_which_each_takes_another_child():
+    program = """
+    def noise(key, count):
+        rows = jax.random.split(jax.random.split(key)[0], count)
+        columns = jax.random.split(jax.random.split(key)[1], count)
+        return jax.random.normal(rows[0]), jax.random.normal(columns[0])
+
+    def search(key, x):
+        def goes_on(state):
+            key, x = state
+            _, ask, _ = jax.random.split(key, 3)
+            return x.sum() < jax.random.uniform(ask)
+
+        def move(state):
+            key, x = state
+            key, _, draw = [None] * 3 if key is None else jax.random.split(key, 3)
+            return key, x + jax.random.normal(draw, x.shape)
+
+        return lax.while_loop(goes_on, move, (key, x))
+    """
+    assert found("RK001", program) == []
+    assert found("RK001", program.replace("split(key)[1]", "split(key)[0]")) == [3]
+    assert found("RK001", program.replace("split(key)[1]", "split(key, 4)[1]")) == [3]
+    assert found("RK001", program.replace("_, ask, _ =", "ask, _, _ =")) != []

@@ -14,6 +14,7 @@ from ...source.queries.handing import (
     handed_in_at,
     is_key,
 )
+from ...source.queries.keys.equal_splits import take_other_children
 from ...source.queries.keys.placeholders import is_for_shapes
 from ...source.queries.keys.reordering import moves_along
 from ...source.queries.keys.reuse import (
@@ -139,6 +140,8 @@ def _reuses(facts: SourceFacts) -> Iterator[Finding]:
             continue
         if not use.is_certain and not before.is_certain and not (use.by and before.by):
             continue  # two functions that nobody knows, which may be compared with each other
+        if take_other_children(before, use):
+            continue
         if not excluded(before, use) and not moves_along(facts, before, use):
             # A key that is split twice has the same children twice: these are not told as well.
             if use.by == "jax.random.split":

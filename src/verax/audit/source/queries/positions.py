@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from ..graph import Node
 from ..text import text_of
 from .indices import index_parts, is_new_axis, is_whole
+from .syntax import written_number
 
 _JOINS = frozenset(("jax.numpy.concatenate", "jax.numpy.append"))
 # They change every element, and leave it where it is.
@@ -76,7 +77,7 @@ def _cut(syntax: ast.AST | None) -> tuple[int, str, int] | None:
     if not isinstance(entry, ast.Slice):
         moved = _counted(entry)
         return None if moved is None else (axis, *moved)
-    start = _number(entry.lower) if entry.lower is not None else 0
+    start = written_number(entry.lower) if entry.lower is not None else 0
     if entry.step is not None or start is None or start < 0:
         return None
     return axis, "", start
@@ -88,20 +89,10 @@ def _counted(syntax: ast.expr) -> tuple[str, int] | None:
         return syntax.id, 0
     if not isinstance(syntax, ast.BinOp) or not isinstance(syntax.left, ast.Name):
         return None
-    number = _number(syntax.right)
+    number = written_number(syntax.right)
     if number is None or not isinstance(syntax.op, (ast.Add, ast.Sub)):
         return None
     return syntax.left.id, number if isinstance(syntax.op, ast.Add) else -number
-
-
-def _number(syntax: ast.expr) -> int | None:
-    match syntax:
-        case ast.Constant(value=int(number)):
-            return number
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(number))):
-            return -number
-        case _:
-            return None
 
 
 def is_one_row(node: Node) -> bool:

@@ -69,6 +69,17 @@ def holds(outer: ast.stmt | ast.expr, inner: ast.stmt | ast.expr) -> bool:
     return start <= (inner.lineno, inner.col_offset) < end
 
 
+def written_number(syntax: ast.expr) -> int | None:
+    """The integer that is written there, if one is."""
+    match syntax:
+        case ast.Constant(value=int(number)):
+            return number
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(number))):
+            return -number
+        case _:
+            return None
+
+
 def handlers_around(frame: Frame, syntax: ast.AST) -> Iterator[ast.ExceptHandler]:
     """The `except` clauses that are ready where a piece of syntax runs."""
     line: int = getattr(syntax, "lineno", 0)
