@@ -11,7 +11,7 @@ from .events import Fact
 from .field_types import held_object
 from .graph import Node
 from .imports import attribute_of_module
-from .library.names import canonical
+from .library.names import offered
 from .values import (
     Bound,
     Class,
@@ -50,7 +50,7 @@ def attribute(machine: Interpreter, site: Site, base: Value) -> Value:
 def named_attribute(machine: Interpreter, site: Site, base: Value, name: str) -> Value:
     """An attribute of a value, by its name."""
     if isinstance(base, External):
-        return External(canonical(f"{base.name}.{name}"))
+        return offered(f"{base.name}.{name}")
     if isinstance(base, Data):
         return _of_data(machine, site, base, name)
     if isinstance(base, Instance):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from .library.names import canonical
+from .library.names import canonical, offered
 from .project import Module
 from .values import External, Imported, Value
 
@@ -59,7 +59,7 @@ class PendingImport(Pending):
             inner = machine.project.find(f"{self.module}.{self.attribute}", self.importer)
             if inner is not None:
                 return Imported(inner)
-            return External(canonical(f"{self.module}.{self.attribute}"))
+            return offered(f"{self.module}.{self.attribute}")
         return attribute_of_module(machine, found, self.attribute)
 
 
@@ -74,7 +74,7 @@ def attribute_of_module(machine: Interpreter, module: Module, name: str) -> Valu
     inner = machine.project.find(f"{module.name}.{name}", module)
     if inner is not None:
         return Imported(inner)
-    return External(canonical(f"{module.name}.{name}"))
+    return offered(f"{module.name}.{name}")
 
 
 def import_statement(machine: Interpreter, frame: Frame, syntax: ast.Import) -> None:

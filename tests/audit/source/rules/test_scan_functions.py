@@ -383,3 +383,27 @@ def test_a_body_to_which_a_wrapper_binds_what_it_is_given():
         return jax.lax.scan(functools.partial(total), 0.0, rows, **known)
     """
     assert found("SC203", alone) == [8]
+
+
+def test_what_a_condition_counts_is_compared_with_something_that_changes():
+    program = """
+    def choose(key, tree, node):
+        def is_too_large(state):
+            _, tree, node = state
+            free = jnp.sum(tree == 0)
+            return free < tree.shape[0] - node
+
+        def again(state):
+            key, tree, _ = state
+            key, sub = jax.random.split(key)
+            return key, tree, jax.random.randint(sub, (), 0, 9)
+
+        return lax.while_loop(is_too_large, again, (key, tree, node))
+    """
+    assert found("SC007", program) == []
+    fixed = (
+        program.replace("< tree.shape[0] - node", "< 3) & (node > 2")
+        .replace("return free", "return (free")
+        .replace("> 2", "> 2)")
+    )
+    assert found("SC007", fixed) == [10]

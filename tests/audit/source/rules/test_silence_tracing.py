@@ -415,3 +415,20 @@ def test_names_of_entries_are_no_tracers():
     """
     assert found("JT102", program) == [17]
     assert found("JT205", program) == [18]
+
+
+def test_a_new_axis_is_none():
+    program = """
+    from jax.numpy import newaxis
+    na = jnp.newaxis
+
+    def lagged(x, count):
+        return x[count:] + jnp.zeros((count, 1)).sum()
+
+    def both(x):
+        first = jax.vmap(lagged, in_axes=(0, na))(x, 3)
+        return first, jax.vmap(lagged, in_axes=(0, newaxis))(x, 3)
+    """
+    assert found("JT203", program) == []
+    mapped = program.replace("(0, na))(x, 3)", "(0, 0))(x, jnp.arange(3))")
+    assert found("JT203", mapped) == [5]

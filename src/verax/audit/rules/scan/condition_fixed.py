@@ -54,10 +54,13 @@ def _fixed_terms(
     same = {before.node for before, after in leaves if before.node is after.node}
     if not (carried & sources) - same:
         return  # Nothing that it reads changes, which is told as such.
-    for term in sources if same else ():
-        read = carried & all_sources([term]) if term.operation in COMPARISONS else None
+    terms = [it for it in sources if it.operation in COMPARISONS] if same else []
+    for term in terms:
+        read = carried & all_sources([term])
         if not read or not read <= same or term.place is None:
             continue
+        if any(it is not term and it.depends_on(term) for it in terms):
+            continue  # What it counts is compared with something else, which may change.
         yield RULE.finding(
             returned_at(facts, loop) or loop.place,
             current=f"the condition of the while_loop asks for `{facts.name_of(Data(term))}`, and "

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from ..values import NONE, External, Value
+
 # Longest first; a prefix is replaced by the name that the tables use.
 _PREFIXES = (
     ("jax.experimental.shard_map.shard_map", "jax.shard_map"),
@@ -70,3 +72,9 @@ def canonical(name: str) -> str:
         if module in ("flax.linen", "flax.nnx") and last in _ACTIVATIONS:
             return f"jax.nn.{last}"
     return name
+
+
+def offered(name: str) -> Value:
+    """What a library offers under a name; `jnp.newaxis` is no more than `None`."""
+    known = canonical(name)
+    return NONE if known in ("jax.numpy.newaxis", "numpy.newaxis") else External(known)
