@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from .axes import annotated_shape
-from .classes import all_fields, base_names, field_of, is_static_field
+from .classes import all_fields, base_names, field_of, is_enum, is_static_field
 from .events import Fact
 from .field_types import held_object
 from .graph import Node
@@ -59,6 +59,9 @@ def named_attribute(machine: Interpreter, site: Site, base: Value, name: str) ->
         return attribute_of_module(machine, base.module, name)
     if isinstance(base, Class):
         found = base.find(name)
+        if isinstance(found, Sequence) and is_enum(base):
+            # What a member is made from, as its constructor says.
+            return machine.opaque("enum", site, (), traced=False)
         if found is not None:
             return unwrapped_method(found, base, is_class=True)
     elif isinstance(base, Sequence) and base.type is not None:

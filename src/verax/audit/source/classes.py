@@ -256,11 +256,16 @@ def all_fields(cls: Class) -> dict[str, ast.AnnAssign]:
     return found
 
 
+def is_enum(cls: Class) -> bool:
+    """Whether the values of a class are those that it lists."""
+    return any(name.startswith("enum.") for name in base_names(cls))
+
+
 def construct(
     machine: Interpreter, site: Site, cls: Class, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     """A new object of a class."""
-    if any(name.startswith("enum.") for name in base_names(cls)):
+    if is_enum(cls):
         return machine.opaque("enum", site, (), traced=False)
     if is_typed_dict(cls):
         return Mapping(dict(keywords), bool(args), site.frame, machine.control, site.syntax)

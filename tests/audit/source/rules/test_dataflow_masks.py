@@ -47,10 +47,21 @@ WRONG = {
 
         def histogram(x, ids):
             return x / jnp.bincount(ids, length=8)  # DF201
+
+        def of_others(x, ids, others, n):
+            total = jax.ops.segment_sum(x, ids, n)
+            count = jax.ops.segment_sum(jnp.ones_like(x), ids, n)
+            return (total / count)[others]  # DF201
         """,
 }
 
 RIGHT = {
+    "a mean that each element gets of its own segment": """
+        def smoothed(x, ids, n):
+            total = jax.ops.segment_sum(x, ids, n)
+            count = jax.ops.segment_sum(jnp.ones_like(x), ids, n)
+            return (total / count)[ids] + jnp.take(total / jnp.bincount(ids, length=n), ids)
+        """,
     "what is zero where it is not chosen": """
         def twice(x, keep, y):
             return jnp.where(keep, x * keep, y), jnp.where(keep, y, x * (1 - keep))

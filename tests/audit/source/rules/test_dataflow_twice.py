@@ -185,6 +185,18 @@ WRONG = {
 }
 
 RIGHT = {
+    "some of what a matrix is decomposed into": """
+        from typing import NamedTuple
+
+        class Clusters(NamedTuple):
+            spectrum: jax.Array
+            gap: jax.Array
+            basis: jax.Array
+
+        def clusters(matrix):
+            left, values, right = jnp.linalg.svd(matrix)
+            return Clusters(spectrum=values, gap=values[-2], basis=right)
+        """,
     "pixels that are scaled once, or by the pixels of a mask": """
         def scale(frames):
             return frames.astype(jnp.float32) / 255.0

@@ -290,3 +290,29 @@ def test_a_named_tuple_with_methods_is_called_and_computed_with():
     assert found("VM202", program) == []
     without = program.replace("__call__", "apply")
     assert found("VM202", without) == [14]
+
+
+def test_members_of_an_enum_are_what_its_constructor_makes():
+    program = """
+    from enum import IntEnum
+
+    class Status(IntEnum):
+        def __new__(cls, code, message):
+            member = int.__new__(cls, code)
+            member.message = message
+            return member
+
+        fine = (0, "it has converged")
+        stuck = (1, "it makes no progress")
+
+    def solve(x):
+        state = {"x": x, "status": Status.fine}
+
+        def step(i, state):
+            worse = jnp.where(i > 3, Status.stuck, state["status"])
+            return {"x": 0.5 * state["x"], "status": worse}
+
+        return lax.fori_loop(0, 9, step, state)
+    """
+    assert found("JT204", program) == []
+    assert found("JT204", program.replace("(IntEnum)", "")) != []

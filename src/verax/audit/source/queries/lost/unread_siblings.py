@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ....finding import Place
 from ...frame import Frame
+from ...graph import Node
 from ...parameters import NamedFunction, positional
 from ...remember import walked
 from ...values import Class, Data, Function, Value
@@ -96,9 +97,17 @@ def _alike(unread: str, names: list[str], values: Mapping[str, Value]) -> Iterat
         own = values.get(name)
         if name == unread or not isinstance(own, Data) or own.node.is_key:
             continue
+        if _are_factors(lost.node, own.node):
+            continue
         shapes = (lost.node.shape, own.node.shape)
         if lost.node.operation == own.node.operation and (None in shapes or shapes[0] == shapes[1]):
             yield name
+
+
+def _are_factors(one: Node, other: Node) -> bool:
+    """Whether they are what a matrix is decomposed into, of which each is something else."""
+    made = one.inputs[0] if one.operation == "item" and one.inputs else None
+    return made is not None and ".linalg." in made.operation and made in other.inputs
 
 
 # Of these nobody knows whether they are alike.

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _SHAPED = frozenset("reshape expand_dims astype broadcast_to squeeze".split())
 _ONES = frozenset(f"jax.numpy.{it}" for it in ("ones", "ones_like"))
 _COUNTS = frozenset(("jax.numpy.bincount",))
+_GATHERS = frozenset(("item", "element", "jax.numpy.take", "ndarray.take"))
 # They leave out what is not finite.
 _CHOICES = frozenset("where select nan_to_num isfinite isnan nanmean nansum".split())
 
@@ -33,8 +34,17 @@ def by_empty_segments(facts: SourceFacts) -> Iterator[tuple[Node, Node]]:
         if count is None:
             continue
         users = users if users is not None else users_of(facts)
-        if not any(it.operation.rpartition(".")[2] in _CHOICES for it in users.get(node, ())):
+        own = users.get(node, ())
+        if any(it.operation.rpartition(".")[2] in _CHOICES for it in own):
+            continue
+        ids = _segments(count)
+        if not own or ids is None or not all(_is_read_at(it, node, ids) for it in own):
             yield node, count
+
+
+def _is_read_at(node: Node, means: Node, ids: Node) -> bool:
+    """Whether each element is given what there is for its own segment, which holds that element."""
+    return node.operation in _GATHERS and node.inputs[:2] == (means, ids)
 
 
 def without_views(node: Node) -> Node:
@@ -71,7 +81,8 @@ def _weights(above: Node, divisor: Node) -> Node | None:
 
 def _segments(node: Node) -> Node | None:
     """Which segment each element belongs to."""
-    given = node.operands[1] if len(node.operands) > 1 else None
+    at = 0 if node.operation in _COUNTS else 1
+    given = node.operands[at] if len(node.operands) > at else None
     return given.node if isinstance(given, Data) else None
 
 
