@@ -1,8 +1,18 @@
 """New versions of records, trees and states that are computed and not handed on."""
 
 from .claims import check_found, check_silent, each_of
+from .reading import found
 
 WRONG = {
+    "the first of two residual branches": """
+        def block(params, x):
+            x_mixed = x + jnp.tanh(x @ params["mix"])
+            return x + jax.nn.relu(x @ params["widen"])  # DF101
+
+        def scaled(params, x, mean, spread):
+            centred = (x - mean) / spread
+            return jnp.tanh(x @ params["w"]) / jnp.sum(params["w"])  # DF101
+        """,
     "a whole record, moved by another function": """
         from typing import NamedTuple
 
@@ -388,3 +398,34 @@ def test_it_is_found(program: str):
 @each_of(RIGHT)
 def test_it_is_left_alone(program: str):
     check_silent(program, "dataflow")
+
+
+def test_a_source_that_is_used_for_something_else_than_an_unread_value():
+    program = """
+    def at_faces(state):
+        density, momentum = state["density"], state["momentum"]
+        velocity = momentum / jnp.maximum(density, 1e-6)
+
+        def average(x):
+            return 0.5 * (x + jnp.roll(x, -1))
+
+        face = jnp.maximum(average(density), 1e-6)
+        return average(momentum) / face
+
+    def switched(sign, x):
+        branch = sign + 1
+        return jnp.where(sign + 1 == 2, x, -x)
+
+    def energy(gas, gamma):
+        return gas[0] ** 2 + gas[1] / (gamma - 1.0)
+
+    def flux(gas, gamma):
+        pressure = gas[1]
+        scaled_pressure = jnp.sqrt(gamma * pressure)
+        return energy(gas, gamma)
+    """
+    assert found("DF101", program) == []
+    assert found("DF122", program) == [3, 12, 20]
+    other = program.replace("average(momentum) / face", "average(momentum) / 2.0")
+    by_name = other.replace("return energy(gas, gamma)", "return pressure / (gamma - 1.0)")
+    assert found("DF101", by_name) == [9, 21]

@@ -24,16 +24,11 @@ from ..names import named_parts
 from ..nodes import position_in
 from ..reads import Reads, reads_of
 from .dropped_states import named_parts_of
+from .elementwise import ARRAYS, is_made_anew, versions_of
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_ARRAYS = ("jax.numpy", "jax.nn", "jax.lax", "ndarray")
-_UNARY = frozenset(
-    "clip tanh abs absolute exp log log1p expm1 sqrt square nan_to_num relu sigmoid gelu silu "
-    "softplus astype negative reciprocal sin cos floor round".split()
-)
-_EITHER = frozenset(("+", "*", "jax.numpy.maximum", "jax.numpy.minimum"))
 _MERGING = frozenset(("concatenate", "stack", "hstack", "vstack", "dstack", "column_stack"))
 
 
@@ -134,7 +129,7 @@ def _of_run(
                 continue
             if not isinstance(part, Data) or not _is_computed(part) or part.node in live:
                 continue
-            found = _replaced(frame, live, statement, name, part)
+            found = _replaced(frame, live, reads, statement, name, part)
             if not found and target is statement.targets[0]:
                 found = list(_lost(function, frame, live, reads, statement, name, part))
             yield from found
@@ -154,7 +149,7 @@ def _is_computed(value: Value) -> bool:
     if node.dtype is not None and node.dtype.startswith(("bool", "key")):
         return False
     module = node.operation.rpartition(".")[0]
-    return module in _ARRAYS or node.operation in ("+", "-", "*", "/", "@", "**", "-x", "stack")
+    return module in ARRAYS or node.operation in ("+", "-", "*", "/", "@", "**", "-x", "stack")
 
 
 def _is_of_leaves(node: Node) -> bool:
@@ -163,16 +158,20 @@ def _is_of_leaves(node: Node) -> bool:
 
 
 def _replaced(
-    frame: Frame, live: set[Node], statement: ast.stmt, name: str, value: Data
+    frame: Frame, live: set[Node], reads: Reads, statement: ast.stmt, name: str, value: Data
 ) -> list[Dropped]:
-    """The value that this one is a version of, where it is used afterwards."""
+    """The value that this one is a version of, where it is used afterwards by its name."""
     names = names_in(frame, name)
     # Of several results some are often of no use.
     together = {it.id for it in walked(statement) if isinstance(it, ast.Name) and _is_bound(it)}
-    for source, is_clear in _versions_of(value.node):
+    for source, is_clear in versions_of(value.node):
         if source not in names or not _fits(value.node, source) or names[source] in together:
             continue
         if not is_clear and not value.node.shape and not _share_words(name, names[source]):
+            continue
+        if not reads.after(statement, names[source].partition(".")[0]):
+            continue
+        if is_made_anew(live, source, value.node):
             continue
         used = _used_after(frame, live, source, statement)
         used = used or _kept_after(frame, source, statement)
@@ -222,24 +221,6 @@ def _keeps(node: Node, field: Node) -> bool:
     return is_owner and field.label not in [it.arg for it in call.keywords]
 
 
-def _versions_of(node: Node) -> Iterator[tuple[Node, bool]]:
-    """What a value is made from element by element, and whether that is its only main operand.
-
-    `height * width` is a version of neither, but `scaled_x = x * scale` one of `x`.
-    """
-    pending = [(node, True)]
-    seen: set[Node] = set()
-    while pending and len(seen) < 50:
-        current, is_clear = pending.pop()
-        if current in seen:
-            continue
-        seen.add(current)
-        if current is not node:
-            yield current, is_clear
-        operands = _main_operands(current)
-        pending.extend((it, is_clear and len(operands) < 2) for it in operands)
-
-
 # One size of something is not a version of another.
 _SIZES = frozenset("dim dims size sizes num len length count shape".split())
 
@@ -247,18 +228,6 @@ _SIZES = frozenset("dim dims size sizes num len length count shape".split())
 def _share_words(one: str, other: str) -> bool:
     shared = set(words_of(one)).intersection(words_of(other))
     return bool(shared) and _SIZES.isdisjoint(words_of(one))
-
-
-def _main_operands(node: Node) -> list[Node]:
-    operation, operands = node.operation, node.operands
-    module, _, name = operation.rpartition(".")
-    if operation in _EITHER:
-        both = [it.node for it in operands if isinstance(it, Data)]
-        return [it for it in both if it.shape != ()] or both
-    if operation in ("-", "/", "**") or (module in _ARRAYS and name in _UNARY):
-        first = operands[0] if operands else None
-        return [first.node] if isinstance(first, Data) else []
-    return list(node.inputs) if operation == "-x" else []
 
 
 def _fits(value: Node, source: Node) -> bool:
@@ -342,6 +311,6 @@ def _merge_after(frame: Frame, live: set[Node], statement: ast.stmt) -> Place | 
 
 def _is_merge(node: Node) -> bool:
     module, _, name = node.operation.rpartition(".")
-    if module in _ARRAYS and name in _MERGING:
+    if module in ARRAYS and name in _MERGING:
         return True
     return node.operation in ("+", "*") and len(node.inputs) >= 2
