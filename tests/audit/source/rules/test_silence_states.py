@@ -153,3 +153,19 @@ def test_a_mean_along_another_axis_than_what_was_masked_elsewhere():
         return jnp.mean(blocks(samples, valid_mask), axis=0)
     """
     assert found("DF109", program) == []
+
+
+def test_a_kind_of_step_is_no_episode_that_goes_on():
+    program = """
+    class Kind:
+        MIDDLE, TERMINATED, TRUNCATED = jnp.asarray(0), jnp.asarray(1), jnp.asarray(2)
+
+    def described(state):
+        terminated = state["done"] & ~state["truncated"]
+        other = lax.select(state["truncated"], Kind.TRUNCATED, Kind.MIDDLE)
+        return lax.select(terminated, Kind.TERMINATED, other)
+
+    def reset(env, key):
+        return described(env.begin(key))
+    """
+    assert found("EN008", program) == []

@@ -63,6 +63,8 @@ def _resets(facts: SourceFacts) -> Iterator[Reset]:
         kept, fresh = (first, second) if is_reversed else (second, first)
         if fresh.node in made_from([kept.node]):
             continue  # What a reset has made, and a change of it.
+        if not _starts(kept.node):
+            continue  # A constant: no episode that could go on.
         if not known or judged in made_from([fresh.node]) or _are_of_one_reset(judged, fresh.node):
             continue
         name = facts.name_of(Data(judged))
