@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from .axes import annotated_shape
-from .classes import is_abstract, is_list_of_constants, is_typed_dict
+from .classes import has_derived, is_certain, is_list_of_constants, is_typed_dict
 from .graph import Node
 from .library.replacing import as_object
 from .parameters import FunctionSyntax, parameters, positional
@@ -145,7 +145,7 @@ def _learn_classes(machine: Interpreter, site: Site, function: Function, inner: 
             cls = class_by_use(machine, function.syntax, argument.arg, value)
         else:
             continue
-        if isinstance(cls, Class) and not (cls.derived or is_typed_dict(cls) or is_abstract(cls)):
+        if isinstance(cls, Class) and is_certain(cls):
             found = environment[argument.arg] = as_object(machine, site, value, cls)
             known = machine.record.objects.get(cls) if inner.is_staged else None
             if known is not None and not value.traced:
@@ -175,7 +175,7 @@ def generic(
     is_array = isinstance(default, Constant) and isinstance(default.value, (int, float))
     is_array = is_array or (default is None and argument.arg in _FLAGS)
     annotation = _annotation(machine, function, argument)
-    if annotation is None and isinstance(default, Instance) and not default.cls.derived:
+    if annotation is None and isinstance(default, Instance) and not has_derived(default.cls):
         annotation = default.cls  # What is given instead is like it.
     if isinstance(annotation, Class) and not is_typed_dict(annotation):
         return Instance(annotation, node, None, traced)

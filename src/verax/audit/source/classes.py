@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from .frame import Frame, Site
 from .graph import Node
+from .remember import remembered
 from .text import text_of
 from .values import (
     Bound,
@@ -254,6 +255,26 @@ def all_fields(cls: Class) -> dict[str, ast.AnnAssign]:
         if isinstance(it, Class):
             found.update(it.fields)
     return found
+
+
+def has_derived(cls: Class) -> bool:
+    """Whether an object that is said to be of a class may be of one that derives from it.
+
+    Of a module that is imported, only those classes are read that somebody asks for.
+    """
+    return bool(cls.derived) or cls.name in _named_bases(cls.frame.module.syntax)
+
+
+@remembered
+def _named_bases(module: ast.Module) -> set[str]:
+    """The names that classes of a module derive from."""
+    classes = [it for it in module.body if isinstance(it, ast.ClassDef)]
+    return {base.id for it in classes for base in it.bases if isinstance(base, ast.Name)}
+
+
+def is_certain(cls: Class) -> bool:
+    """Whether an object that is said to be of a class is of that one, and has its methods."""
+    return not (has_derived(cls) or is_typed_dict(cls) or is_abstract(cls))
 
 
 def is_enum(cls: Class) -> bool:

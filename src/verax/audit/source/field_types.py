@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from .classes import is_abstract, is_typed_dict
+from .classes import is_certain
 from .graph import Node
 from .library.layers import is_layer
 from .remember import remembered
@@ -39,7 +39,7 @@ def _object(held: Value | None, node: Node, traced: bool | None) -> Value | None
         layer = Data(node, traced, type=held.name)
         # Of other layers it is asked where they are made.
         return layer if held.name.startswith("equinox.") and is_layer(layer) else None
-    if not isinstance(held, Class) or held.derived or is_abstract(held) or is_typed_dict(held):
+    if not isinstance(held, Class) or not is_certain(held):
         return None
     return Instance(held, node, None, traced)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from .classes import fields_are_leaves
+from .classes import fields_are_leaves, has_derived
 from .graph import Node, variation
 from .shapes.shape import common
 from .values import Bound, Constant, Data, Instance, Mapping, Sequence, Value, is_bounded, nodes_of
@@ -44,7 +44,7 @@ def join(one: Value, other: Value, depth: int = 0) -> Value:
 
 def _object_or_given(made: Value, given: Value) -> Instance | None:
     """`given or Default()`: what a caller may give instead of an object is one of its class."""
-    if not isinstance(made, Instance) or made.cls.derived or not isinstance(given, Data):
+    if not isinstance(made, Instance) or has_derived(made.cls) or not isinstance(given, Data):
         return None
     if given.node.operation != "parameter" or given.traced is not None or given.is_array:
         return None

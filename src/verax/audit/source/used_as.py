@@ -12,8 +12,7 @@ from .classes import (
     base_names,
     fields_are_leaves,
     innermost_function,
-    is_abstract,
-    is_typed_dict,
+    is_certain,
 )
 from .parameters import FunctionSyntax, positional
 from .remember import remembered, walked
@@ -87,7 +86,7 @@ def _names_of(cls: ast.ClassDef) -> set[str]:
 
 
 def _fits(cls: Class, uses: _Uses) -> bool:
-    if cls.derived or is_typed_dict(cls) or is_abstract(cls):
+    if not is_certain(cls):
         return False
     if any(name.startswith(_LEFT_TO_OTHERS) for name in base_names(cls)):
         return False

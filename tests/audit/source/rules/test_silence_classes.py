@@ -1,5 +1,8 @@
 """Right classes, modules and calls of real packages that were taken for wrong."""
 
+import textwrap
+from pathlib import Path
+
 from verax.audit.source.engine import audit_paths
 
 from .reading import found
@@ -239,7 +242,7 @@ def test_a_typed_dict_is_a_dict():
     assert found("SC201", program) == []
 
 
-def test_a_circle_of_imports_ends(tmp_path):
+def test_a_circle_of_imports_ends(tmp_path: Path):
     circle = {
         "one": "from two import f, g",
         "two": "from three import f, g",
@@ -316,3 +319,38 @@ def test_members_of_an_enum_are_what_its_constructor_makes():
     """
     assert found("JT204", program) == []
     assert found("JT204", program.replace("(IntEnum)", "")) != []
+
+
+def test_an_object_may_be_of_a_class_that_nobody_has_asked_for_yet(tmp_path: Path):
+    shapes = """
+        import dataclasses
+        import jax
+
+        @dataclasses.dataclass
+        class Sky:
+            data: jax.Array
+
+        @jax.tree_util.register_dataclass
+        class Polarised(Sky):
+            pass
+        """
+    use = """
+        import jax
+        from shapes import Sky
+        from typing import NamedTuple
+
+        class Scan(NamedTuple):
+            sky: Sky
+
+        def doubled(scan: Scan):
+            return jax.tree.map(lambda x: 2 * x, scan.sky)
+        """
+    assert _told(tmp_path, shapes, use) == []
+    assert _told(tmp_path, shapes.replace("(Sky)", ""), use) == ["PT104"]
+
+
+def _told(folder: Path, shapes: str, use: str) -> list[str]:
+    (folder / "shapes.py").write_text(textwrap.dedent(shapes))
+    (folder / "use.py").write_text(textwrap.dedent(use))
+    report = audit_paths([str(folder / "use.py")])
+    return [it.code for it in report.findings if it.family == "pytree"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ...classes import all_fields, base_names, decorator_names, is_abstract
+from ...classes import all_fields, base_names, decorator_names, has_derived, is_abstract
 from ...facts import SourceFacts
 from ...project import Module
 from ...remember import remembered, walked
@@ -57,7 +57,7 @@ def is_tree(cls: Class) -> bool | None:
 def may_be_derived(value: Instance) -> bool:
     """Whether an object may be of a class that derives from its own, and is registered."""
     is_given = value.node.operation == "parameter"
-    return is_given or bool(value.cls.derived) or is_abstract(value.cls)
+    return is_given or has_derived(value.cls) or is_abstract(value.cls)
 
 
 def _registers_unseen(module: Module) -> bool:
