@@ -229,7 +229,7 @@ def _call_generic(
             _without_shapes(given)
         if isinstance(value, Partial):
             names = names[len(value.args) :]
-            taken |= value.keywords.keys()
+            taken |= value.keywords.keys() | (keyword_only if value.is_open else set())
         elif isinstance(value, Bound):
             names = names[1:]
         value = value.function

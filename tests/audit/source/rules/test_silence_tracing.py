@@ -432,3 +432,23 @@ def test_a_new_axis_is_none():
     assert found("JT203", program) == []
     mapped = program.replace("(0, na))(x, 3)", "(0, 0))(x, jnp.arange(3))")
     assert found("JT203", mapped) == [5]
+
+
+def test_what_is_bound_by_names_that_are_not_known():
+    program = """
+    def unpack(*flat, count, treedef):
+        return jax.tree.unflatten(treedef, list(flat[:count]))
+
+    def batched(args, dims, **params):
+        return jax.vmap(partial(unpack, **params), in_axes=tuple(dims))(*args), 0
+
+    def scaled(x, factor=None):
+        return x * factor
+
+    def outside(x, **options):
+        return jax.jit(partial(scaled, **options))(x)
+    """
+    assert found("JT202", program) == []
+    assert found("AX201", program) == []
+    mapped = program.replace("partial(unpack, **params)", "unpack")
+    assert found("JT202", mapped) == [2]
