@@ -132,7 +132,7 @@ def condition(machine: Interpreter, frame: Frame, syntax: ast.expr, kind: str) -
     for part in syntax.values:
         truth = condition(machine, frame, part, "or" if stops_at else "and")
         if truth is stops_at:
-            return stops_at if known is not None else None
+            return stops_at  # whatever the parts before it are
         if truth is None:
             known = None
     return known

@@ -452,3 +452,24 @@ def test_what_is_bound_by_names_that_are_not_known():
     assert found("AX201", program) == []
     mapped = program.replace("partial(unpack, **params)", "unpack")
     assert found("JT202", mapped) == [2]
+
+
+def test_checks_that_leave_tracers_out():
+    program = """
+    from jax.core import Tracer
+
+    def check(indices, starts, strict):
+        if not strict or isinstance(indices, Tracer) or isinstance(starts, Tracer):
+            return
+        if np.any(np.diff(np.asarray(starts)) < 0):
+            raise ValueError("starts go down")
+
+    def build(indices, strict):
+        def summed(starts):
+            check(indices, starts, strict)
+            return starts.sum()
+
+        return jax.jit(summed)
+    """
+    assert found("JT202", program) == []
+    assert found("JT202", program.replace(" or isinstance(starts, Tracer)", "")) == [6]
