@@ -473,3 +473,24 @@ def test_checks_that_leave_tracers_out():
     """
     assert found("JT202", program) == []
     assert found("JT202", program.replace(" or isinstance(starts, Tracer)", "")) == [6]
+
+
+def test_a_size_that_is_found_where_it_is_not_given():
+    program = """
+    def neighbours(x, known):
+        def build(x, most=None):
+            close = jnp.sum(x < 1.0)
+            if most is None:
+                most = int(close)
+            return jnp.argsort(x)[:most]
+
+        return build(x) if known is None else build(x, most=known.most)
+
+    @jax.jit
+    def update(x, known):
+        return neighbours(x, known)
+    """
+    told = program.replace("build(x) if known is None else build(x, most=known.most)", "build(x)")
+    assert found("JT202", told) == [5]
+    given = program.replace("build(x) if known is None else ", "")
+    assert found("JT202", given) == []

@@ -10,6 +10,7 @@ from typing import Any, cast
 from ..frame import Frame
 from ..remember import remembered
 from ..text import text_of
+from ..values import Data
 
 
 def body_of(frame: Frame) -> ast.AST:
@@ -99,7 +100,7 @@ def is_guarded(frame: Frame, syntax: ast.AST) -> bool:
                 text = "" if handler.type is None else text_of(handler.type)
                 if not text or any(word in text for word in _OF_TRACING):
                     return True
-            if _asks_for_tracing(caller, position):
+            if _asks_for_tracing(caller, position) or _may_be_given(caller, position):
                 return True
         position = caller.called_at
     return False
@@ -114,6 +115,23 @@ def _asks_for_tracing(frame: Frame, syntax: ast.AST) -> bool:
         words = (it.attr if isinstance(it, ast.Attribute) else it.id for it in _names(node.test))
         if any(word.rpartition("_")[2] in _SETTINGS for word in words):
             return True
+    return False
+
+
+def _may_be_given(frame: Frame, syntax: ast.AST) -> bool:
+    """Whether a piece of syntax runs only where an argument is None, of which nobody knows.
+
+    What is left out outside of a compiled function, to be found there, is often given inside.
+    """
+    line: int = getattr(syntax, "lineno", 0)
+    for node in statements_in(body_of(frame)):
+        match node:
+            case ast.If(test=ast.Compare(ast.Name(name), [ast.Is()], [ast.Constant(None)])):
+                end = node.body[-1].end_lineno or 0
+                if node.body[0].lineno <= line <= end and isinstance(frame.given.get(name), Data):
+                    return True
+            case _:
+                pass
     return False
 
 
