@@ -494,3 +494,11 @@ def test_a_size_that_is_found_where_it_is_not_given():
     assert found("JT202", told) == [5]
     given = program.replace("build(x) if known is None else ", "")
     assert found("JT202", given) == []
+    renamed = """
+        found = known
+        if found is None:
+            return build(x)
+        return build(x, most=found.most)
+    """
+    one = "    return build(x) if known is None else build(x, most=known.most)\n"
+    assert found("JT202", program.replace(one, renamed.lstrip("\n"))) == []

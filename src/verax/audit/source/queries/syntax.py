@@ -128,11 +128,18 @@ def _may_be_given(frame: Frame, syntax: ast.AST) -> bool:
         match node:
             case ast.If(test=ast.Compare(ast.Name(name), [ast.Is()], [ast.Constant(None)])):
                 end = node.body[-1].end_lineno or 0
-                if node.body[0].lineno <= line <= end and isinstance(frame.given.get(name), Data):
+                if node.body[0].lineno <= line <= end and _is_given(frame, name):
                     return True
             case _:
                 pass
     return False
+
+
+def _is_given(frame: Frame, name: str) -> bool:
+    """Whether a name stands for an argument of which nothing is known, or another name of it."""
+    value = frame.given.get(name, frame.environment.get(name))
+    is_own = name in frame.given
+    return isinstance(value, Data) and (is_own or value.node.operation in ("parameter", "argument"))
 
 
 def _names(syntax: ast.AST) -> Iterator[ast.Attribute | ast.Name]:
