@@ -240,3 +240,41 @@ def test_an_element_of_what_is_scanned_in_part_is_read_again():
     assert (
         found("SC003", READ.replace("h = jnp.tanh(w[tokens[0]]", "h = jnp.tanh(w[current]")) == []
     )
+
+
+CELLS = """
+    def run(w, u, xs):
+        def step(state, x):
+            h, c = state
+            gate = jax.nn.sigmoid(x @ w + h @ u)
+            c = gate * (0.5 * c) + x @ w
+            return (gate * jnp.tanh(c), c), h
+
+        start = jnp.zeros((4, 6)), jnp.zeros((4, 24))
+        return lax.scan(step, start, xs)
+
+    run(jnp.ones((3, 6)), jnp.ones((6, 6)), jnp.ones((9, 4, 3)))
+"""
+
+
+def test_a_start_that_the_first_turn_cannot_use_is_mended_where_it_is_made():
+    assert found("SC205", CELLS) == [8]
+    assert found("SC205", CELLS.replace("(4, 24)", "(4, 6)")) == []
+
+
+def test_a_start_that_is_given_or_cut_by_the_body_need_not_be_wrong():
+    given = """
+        def entry(w, xs, c):
+            return lax.scan(lambda c, x: (c + x @ w, None), c, xs)
+
+        def inputs():
+            return jnp.ones((3, 6)), jnp.ones((9, 4, 3)), jnp.zeros((4, 24))
+    """
+    assert found("SC205", given) == []
+    own = CELLS.replace("gate * (0.5 * c) + x @ w", "c[:, :6] * c")
+    assert found("SC205", own) == []
+
+
+def test_a_start_with_a_batch_is_right_where_the_scan_goes_along_the_batch():
+    along = CELLS.replace("(4, 24)", "(4, 6)").replace("(9, 4, 3)", "(4, 9, 3)")
+    assert found("SC205", along) == []

@@ -18,6 +18,7 @@ from . import (
     scanned_axes_mixed,
     slice_ignored,
     stacked_for_nothing,
+    start_does_not_fit,
     unrolled_loop,
 )
 
@@ -34,6 +35,7 @@ RULES: tuple[Rule, ...] = (
     scan_call_wrong.RULE,
     body_called_wrongly.RULE,
     results_swapped.RULE,
+    start_does_not_fit.RULE,
     carry_truncated.RULE,
     unrolled_loop.RULE,
     stacked_for_nothing.RULE,

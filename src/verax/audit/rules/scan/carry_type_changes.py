@@ -13,6 +13,7 @@ from ...source.events import Loop
 from ...source.graph import sources
 from ...source.queries.arrays import are_declared
 from ...source.queries.loops.bodies import (
+    behind,
     body_frame,
     instead_of_pair,
     paired_leaves,
@@ -20,6 +21,7 @@ from ...source.queries.loops.bodies import (
     shown_shape,
 )
 from ...source.queries.loops.carries import begun_at, structure_changed_at
+from ...source.queries.loops.clashing_starts import clashing_starts
 from ...source.queries.names import local_name, names_of
 from ...source.queries.structures.structure import described, difference
 from ...source.shapes.dims import differ
@@ -203,8 +205,11 @@ def _lost(loop: Loop) -> str | None:
 
 def _changed_leaves(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
     initial = {id(inside): it for it, inside in pairs(loop.initial, loop.carry_in)}
+    clashing = clashing_starts(facts).keys()
     for before, after in paired_leaves(loop.carry_in, loop.carry_out):
         one, other = before.node.shape, after.node.shape
+        if not clashing.isdisjoint(behind(after) if clashing else ()):
+            continue  # What the body makes of it is not known: it fails.
         if are_declared([before, after]):
             pass  # It may be the annotation that is wrong.
         elif isinstance(one, tuple) and isinstance(other, tuple):

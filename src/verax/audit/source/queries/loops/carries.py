@@ -56,14 +56,14 @@ def begun_at(loop: Loop, before: Data) -> Place | None:
     A function that puts into the carry what its caller took from something else makes it.
     """
     first = before.node.inputs[0] if before.node.inputs else before.node
-    is_given = first.operation in ("parameter", "argument") or _is_example(first, loop)
+    is_given = first.operation in ("parameter", "argument") or is_example(first, loop)
     written = _put_in(loop.initial, loop.carry_in, before) if first.operation in _TAKEN else None
     if written is not None and (is_given or written.frame is not first.frame):
         return written.place
     return _named_at(loop) if is_given else first.place
 
 
-def _is_example(first: Node, loop: Loop) -> bool:
+def is_example(first: Node, loop: Loop) -> bool:
     """Whether something is made by a function that has nothing to do with the loop: `inputs()`."""
     if first.frame is None:
         return False
