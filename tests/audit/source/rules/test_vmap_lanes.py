@@ -273,3 +273,22 @@ def test_gradients_are_added_up_of_parameters_that_are_mapped():
     assert found("VM001", PER_EXAMPLE.format("", "clipped")) == []
     of_each = "jax.tree.map(lambda g: g.sum(axis=-1), clipped)"
     assert found("VM001", PER_EXAMPLE.format("", of_each)) == []
+
+
+def test_the_last_step_is_picked_along_the_axis_behind_it():
+    program = """
+    from jaxtyping import Array, Float
+
+    def summary(states):
+        last = states[:, -1]
+        return jnp.tanh(last).sum()
+
+    def apply(x: Float[Array, "batch time dim"]):
+        return jax.vmap(summary)(x)
+    """
+    assert found("VM003", program) == [4]
+    assert found("VM003", program.replace("last", "height")) == []
+    assert found("VM003", program.replace("last", "last_feature")) == []
+    assert found("VM003", program.replace(":, -1", "-1")) == []
+    assert found("VM003", program.replace("time dim", "dim time")) == []
+    assert found("VM003", program.replace("jax.vmap(summary)(x)", "summary(x)")) == []

@@ -14,6 +14,7 @@ from ...source.queries.loops.divided_lanes import divided_in_lanes
 from ...source.queries.loops.lanes import (
     Lane,
     differences_to_first,
+    ends_of_another_axis,
     lanes_in,
     lengths_of_lanes,
     runs_inside_maps,
@@ -138,6 +139,20 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         )
     yield from _deviations(facts)
     yield from _first_components(facts)
+    for it in ends_of_another_axis(facts):
+        if it.syntax in said:
+            continue
+        said.add(it.syntax)
+        first, second = names_of(it.array.node.shape)[:2]
+        yield RULE.finding(
+            it.frame.place(it.syntax),
+            current=f"`{text_of(it.syntax)}` is one {second} at each {first}, and called "
+            f"`{it.name}`: without the mapped axis, axis 1 is {second}",
+            expected=f"an end of {first} is picked along {first}, axis 0 here",
+            fix=f"`{text_of(it.syntax.value)}[-1]`, or pick it outside of the map",
+            evidence=(Evidence("the map", it.region.place),),
+            engine=Engine.SOURCE,
+        )
 
 
 def _mapped(lane: Lane | None) -> Mapped | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ....words import is_batch, words_of
+from ....words import is_batch, is_feature, is_sequence, words_of
 from ...axes import names_of
 from ...frame import Frame, Region
 from ...graph import Node
@@ -16,7 +16,7 @@ from ...remember import walked
 from ...shapes import Shape
 from ...shapes.names import name_of
 from ...values import Data, leaves
-from ..indices import index_parts
+from ..indices import index_parts, is_whole
 from ..nodes import all_nodes
 from ..structures.structure import held
 
@@ -174,6 +174,51 @@ def differences_to_first(facts: SourceFacts) -> Iterator[tuple[Data, Data, Regio
         if is_first and whole.node in first.node.inputs and len(names_of(whole.node.shape)) == 1:
             for region, axis in named_maps(whole.node):
                 yield whole, first, region, axis
+                break
+
+
+@dataclass(frozen=True, eq=False)
+class OtherEnd:
+    """`x[:, -1]`, called the last of a sequence, which is axis 0 of what one lane has."""
+
+    frame: Frame
+    syntax: ast.Subscript
+    name: str
+    array: Data
+    region: Region
+
+
+def ends_of_another_axis(facts: SourceFacts) -> Iterator[OtherEnd]:
+    """Elements that are named after an end of a sequence, and picked along the axis behind it."""
+    for frame in runs_inside_maps(facts):
+        for statement, _ in frame.steps:
+            target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+            name = target.id if isinstance(target, ast.Name) else frame.name
+            is_named = isinstance(target, ast.Name) or isinstance(statement, ast.Return)
+            if is_named and _end(name) is not None and not is_feature(name):
+                yield from _other_ends(frame, statement, name)
+
+
+_ENDS = {"first": "0", "initial": "0", "cls": "0", "last": "-1", "final": "-1"}
+
+
+def _end(name: str) -> str | None:
+    """The index of the end of a sequence that something is called after."""
+    return next((_ENDS[it] for it in words_of(name.rpartition(".")[2]) if it in _ENDS), None)
+
+
+def _other_ends(frame: Frame, statement: ast.stmt, name: str) -> Iterator[OtherEnd]:
+    for syntax in walked(statement):
+        index = index_parts(syntax)
+        array = held(frame, syntax.value) if isinstance(syntax, ast.Subscript) else None
+        if len(index) < 2 or not is_whole(index[0]) or not isinstance(array, Data):
+            continue
+        before, behind = (*names_of(array.node.shape), "", "")[:2]
+        is_other = is_sequence(before) and bool(behind) and not is_sequence(behind)
+        is_end = ast.unparse(index[1]) == _end(name)
+        if is_other and is_end and isinstance(syntax, ast.Subscript):
+            for region, _ in named_maps(array.node):
+                yield OtherEnd(frame, syntax, name, array, region)
                 break
 
 
