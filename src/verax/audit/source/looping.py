@@ -106,8 +106,8 @@ def stand_alone(value: Value) -> bool:
 def _stands_alone(item: Value, depth: int = 0) -> bool:
     if isinstance(item, Constant):
         return isinstance(item.value, str)
-    if isinstance(item, Data):
-        return item.node.is_key  # Each is used up in its own turn, and in no other.
+    if isinstance(item, Data) and item.node.is_key:
+        return True  # Each is used up in its own turn, and in no other.
     if isinstance(item, Sequence) and item.kind == "tuple" and item.type is None:
         # `for key, (name, shape) in zip(keys, shapes.items())`
         return depth < 2 and any(_stands_alone(it, depth + 1) for it in item.items or ())
