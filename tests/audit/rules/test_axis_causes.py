@@ -1,4 +1,4 @@
-"""Axes that meet far from where one of them was put into the other's place: both are told."""
+"""Axes that meet far from where one of them was put into the other's place: that is told."""
 
 from textwrap import dedent
 
@@ -18,7 +18,7 @@ def test_a_map_that_puts_its_lanes_in_front():
         sorted_draws = jax.vmap(jnp.sort, in_axes=1)(costs)  # AX001
         logs = jnp.log1p(sorted_draws)
         scaled = 2.0 * logs
-        return scaled - costs  # AX001
+        return scaled - costs
     """
     assert_claims("axis", dedent(program) + AXES)
 
@@ -26,7 +26,7 @@ def test_a_map_that_puts_its_lanes_in_front():
 def test_a_mapped_function_gets_the_wrong_axis():
     program = """
     def weighed(row, prices):
-        worth = row * prices  # AX001
+        worth = row * prices
         return worth.sum()
 
     def entry(costs, prices, tolls):
@@ -42,7 +42,7 @@ def test_a_reduction_in_a_helper_leaves_the_wrong_axis():
 
     def entry(costs, prices, tolls):
         dearest = costs.max(axis=1)
-        gap = per_chain(costs) - prices  # AX001
+        gap = per_chain(costs) - prices
         return gap + dearest
     """
     assert_claims("axis", dedent(program) + AXES)
@@ -65,7 +65,7 @@ def test_a_map_that_turns_its_result_round_before_it_is_aligned():
 
     def entry(costs, prices, tolls):
         ranks = ranked(costs)
-        return ranks / prices[:, None]  # AX001
+        return ranks / prices[:, None]
     """
     assert_claims("axis", dedent(program) + AXES)
     kept = """
@@ -77,6 +77,18 @@ def test_a_map_that_turns_its_result_round_before_it_is_aligned():
         return ranks / tolls[:, None]  # AX001
     """
     assert_claims("axis", dedent(kept) + AXES)
+
+
+def test_what_a_scan_stacks_is_aligned_where_it_meets():
+    program = """
+    def entry(costs, prices, tolls):
+        def step(total, cost):
+            return total + cost, total * cost
+
+        totals = jax.lax.scan(step, jnp.zeros(4), costs.T)[1]
+        return totals - costs  # AX001
+    """
+    assert_claims("axis", dedent(program) + AXES)
 
 
 def test_frequencies_are_no_samples():

@@ -31,6 +31,12 @@ def found_of(family: str, program: str) -> list[tuple[str, int]]:
     return [(it.code, it.place.line - LINES) for it in found]
 
 
+def led_by(code: str, program: str) -> list[list[int]]:
+    """The lines that each finding of a rule goes back to, after the usual imports."""
+    found = [it.evidence for it in _findings(program) if it.code == code]
+    return [[it.place.line - LINES for it in steps if it.place is not None] for steps in found]
+
+
 def _findings(program: str) -> tuple[Finding, ...]:
     report = audit_text(HEAD + textwrap.dedent(program).lstrip("\n"), strict=True)
     return report.findings

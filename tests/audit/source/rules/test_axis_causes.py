@@ -1,8 +1,8 @@
-"""Axes that meet far from where one of them was put into the other's place: both are told."""
+"""Axes that meet far from where one of them was put into the other's place: that is told."""
 
 from textwrap import dedent
 
-from .reading import found
+from .reading import found, led_by
 
 ROLLOUT = """
 AXES = {"costs": "chain draw", "prices": "chain", "tolls": "draw"}
@@ -27,7 +27,9 @@ def test_a_map_that_was_made_for_another_layout():
     def entry(costs, prices, tolls):
         return make(jnp.max)(costs, prices).sum()
     """
-    assert found("AX001", dedent(program) + ROLLOUT) == [2, 7]
+    assert found("AX001", dedent(program) + ROLLOUT) == [2]
+    (lines,) = led_by("AX001", dedent(program) + ROLLOUT)
+    assert lines[-1] == 7
 
 
 def test_a_mapped_function_gets_the_wrong_axis():
@@ -40,7 +42,7 @@ def test_a_mapped_function_gets_the_wrong_axis():
         mapped = jax.vmap(weighed, in_axes=(0, None))
         return mapped(costs, prices).sum()
     """
-    assert found("AX001", dedent(program) + ROLLOUT) == [2, 6]
+    assert found("AX001", dedent(program) + ROLLOUT) == [6]
 
 
 def test_a_reduction_in_a_helper_leaves_the_wrong_axis():
@@ -53,7 +55,7 @@ def test_a_reduction_in_a_helper_leaves_the_wrong_axis():
         gap = per_chain(costs) - prices
         return gap.sum() + dearest.sum()
     """
-    assert found("AX001", dedent(program) + ROLLOUT) == [2, 6]
+    assert found("AX001", dedent(program) + ROLLOUT) == [2]
 
 
 def test_a_transposition_that_is_forgotten():
@@ -64,7 +66,7 @@ def test_a_transposition_that_is_forgotten():
         scaled = 2.0 * logs
         return jnp.where(costs > 0, scaled, 0.0)
     """
-    assert found("AX001", dedent(program) + ROLLOUT) == [2, 5]
+    assert found("AX001", dedent(program) + ROLLOUT) == [2]
 
 
 def test_what_has_too_few_axes_is_aligned_where_it_meets():
@@ -86,7 +88,7 @@ def test_statistics_of_a_value_that_they_are_taken_from():
         mean = centre(costs)
         return (costs - mean).sum()
     """
-    assert found("AX001", dedent(program) + ROLLOUT) == [2, 6]
+    assert found("AX001", dedent(program) + ROLLOUT) == [2]
 
 
 def test_an_alignment_in_the_same_line_is_the_cause():
@@ -122,7 +124,7 @@ def test_an_index_in_a_helper_takes_the_wrong_axis():
         again = 2.0 * now
         return again @ tolls
     """
-    assert found("AX001", dedent(program) + ROLLOUT) == [2, 7]
+    assert found("AX001", dedent(program) + ROLLOUT) == [2]
 
 
 def test_maps_inside_of_maps_in_a_helper():
@@ -135,7 +137,7 @@ def test_maps_inside_of_maps_in_a_helper():
         pairs = table(jnp.multiply, prices, tolls)
         return pairs @ tolls
     """
-    assert found("AX001", dedent(program) + ROLLOUT) == [2, 7]
+    assert found("AX001", dedent(program) + ROLLOUT) == [2]
 
 
 def test_a_loop_of_python_over_the_wrong_axis():
@@ -147,7 +149,7 @@ def test_a_loop_of_python_over_the_wrong_axis():
             level = level + paid
         return level
     """
-    assert found("AX001", dedent(program) + ROLLOUT) == [3, 5]
+    assert found("AX001", dedent(program) + ROLLOUT) == [3]
 
 
 def test_a_map_that_turns_its_result_round_before_it_is_aligned():
@@ -159,7 +161,7 @@ def test_a_map_that_turns_its_result_round_before_it_is_aligned():
         ranks = ranked(costs)
         return ranks / prices[:, None]
     """
-    assert found("AX001", dedent(program) + ROLLOUT) == [2, 6]
+    assert found("AX001", dedent(program) + ROLLOUT) == [2]
     # A map that leaves its lanes where they were did nothing: the alignment did.
     kept = program.replace("in_axes=1", "in_axes=0").replace("prices[:", "tolls[:")
     assert found("AX001", dedent(kept) + ROLLOUT) == [6]
@@ -181,7 +183,7 @@ def test_of_two_maps_the_one_that_turns_its_result_round():
         change = 0.1 * slopes
         return paid + change
     """
-    assert found("AX001", dedent(program) + ROLLOUT) == [10, 13]
+    assert found("AX001", dedent(program) + ROLLOUT) == [10]
 
 
 def test_the_axis_that_a_helper_is_given_is_told_where_it_is_written():
@@ -200,7 +202,7 @@ def test_the_axis_that_a_helper_is_given_is_told_where_it_is_written():
         return jnp.abs(level.mean - prices).sum()
     """
     imports = "from functools import partial\nfrom typing import NamedTuple\n"
-    assert found("AX001", imports + dedent(reduced) + ROLLOUT) == [14, 15]
+    assert found("AX001", imports + dedent(reduced) + ROLLOUT) == [14]
     bound = """
     def level(costs, axis):
         return costs.mean(axis)
@@ -216,7 +218,7 @@ def test_the_axis_that_a_helper_is_given_is_told_where_it_is_written():
         meter = Meter(partial(level, axis=0))
         return meter.gap(costs, prices)
     """
-    assert found("AX001", imports + dedent(bound) + ROLLOUT) == [12, 15]
+    assert found("AX001", imports + dedent(bound) + ROLLOUT) == [15]
     # A constant with a name is chosen where it is used.
     named = """
     CHAIN = 0
@@ -228,7 +230,7 @@ def test_the_axis_that_a_helper_is_given_is_told_where_it_is_written():
         gap = level(costs) - prices
         return gap
     """
-    assert found("AX001", dedent(named) + ROLLOUT) == [4, 7]
+    assert found("AX001", dedent(named) + ROLLOUT) == [4]
 
 
 def test_frequencies_are_no_samples():

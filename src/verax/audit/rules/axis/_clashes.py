@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...finding import Evidence, Finding, Place
@@ -40,7 +40,7 @@ _HOW = {
 }
 # Meetings of axes that got there on ways of their own.
 _PLACED = frozenset(("elementwise", "contraction", "concatenation", "update", "branch"))
-_DECIDED = "here is decided which axis is left, and where"
+_MEET = "there the axes meet"
 
 
 def _meet_later(kind: str, place: Place) -> str:
@@ -60,7 +60,7 @@ class Read:
 
 
 def clashes_read(facts: SourceFacts) -> Iterator[Read]:
-    """Each place where names meet; one a line of code."""
+    """Each place where names meet, or where that was decided; one a line of code."""
     said: set[tuple[str, int]] = set()
     for fact in facts.events(Fact):
         if fact.kind != "clash" or (fact.place.file, fact.place.line) in said:
@@ -70,22 +70,19 @@ def clashes_read(facts: SourceFacts) -> Iterator[Read]:
         kind = where if where in _HOW else _KIND_OF.get(where.rpartition(".")[2], "elementwise")
         operands = fact.data["operands"]
         evidence, cause = made_here(facts, operands), placed_at(fact)
-        read = Read(
-            fact.place,
+        yield Read(
+            cause or fact.place,
             fact.data["names"],
-            _HOW[kind],
+            _HOW[kind] if cause is None else _meet_later(kind, fact.place),
             arrays_in_words(facts, operands),
-            evidence if cause is None else (Evidence(_DECIDED, cause), *evidence),
+            evidence if cause is None else (*evidence, Evidence(_MEET, fact.place)),
         )
-        yield read
-        if cause is not None:
-            yield replace(read, place=cause, how=_meet_later(kind, fact.place))
 
 
 def clashes_at(
     facts: Facts, rule: Rule, kinds: set[str], expected: str, fix: str
 ) -> Iterator[Finding]:
-    """A finding for each place where names of these kinds meet; one a line of code."""
+    """A finding for each place where names of these kinds meet, or where that was decided."""
     from ...trace.axes.placing import placed_by
     from ...trace.describe import tensor_of
 
@@ -103,18 +100,14 @@ def clashes_at(
         evidence = _both_paths(facts, clash)
         step = placed_by(facts.axes, clash) if clash.where in _PLACED else None
         cause = facts.place(step) if step is not None and facts.is_users(step) else None
-        told = [(place, _HOW[clash.where])]
-        if cause is not None:
-            evidence = (Evidence(_DECIDED, cause), *evidence)
-            told.append((cause, _meet_later(clash.where, place)))
-        for where, how in told:
-            yield rule.finding(
-                where,
-                current=f"axes {one} and {other} {how}: {shapes}",
-                expected=expected.format(one=one, other=other),
-                fix=fix.format(one=one, other=other),
-                evidence=evidence,
-            )
+        how = _HOW[clash.where] if cause is None else _meet_later(clash.where, place)
+        yield rule.finding(
+            cause or place,
+            current=f"axes {one} and {other} {how}: {shapes}",
+            expected=expected.format(one=one, other=other),
+            fix=fix.format(one=one, other=other),
+            evidence=evidence if cause is None else (*evidence, Evidence(_MEET, place)),
+        )
 
 
 def _both_paths(facts: Facts, clash: Clash) -> Any:

@@ -92,7 +92,8 @@ def _last_move(analysis: AxisAnalysis, dimension: Dimension, other: str) -> _Mov
     at = (dimension.value, dimension.index)
     repeated = False
     for _ in range(_MOST):
-        if at not in analysis.came_from:
+        # A scan has to be given its axis first, and puts it first: that is nobody's choice.
+        if at not in analysis.came_from or _is_stacked(*at):
             return None
         before = analysis.came_from[at]
         if at[0] in analysis.entered:
@@ -109,6 +110,12 @@ def _last_move(analysis: AxisAnalysis, dimension: Dimension, other: str) -> _Mov
         )
         at = before
     return None
+
+
+def _is_stacked(value: Value, index: int) -> bool:
+    """Whether a dimension is made of the turns of a scan."""
+    step = value.producer
+    return step is not None and step.kind == "scan" and index == 0 and value in step.detail.stacked
 
 
 def _moves(
