@@ -501,4 +501,5 @@ def test_a_size_that_is_found_where_it_is_not_given():
         return build(x, most=found.most)
     """
     one = "    return build(x) if known is None else build(x, most=known.most)\n"
+    one = "        return build(x) if known is None else build(x, most=known.most)\n"
     assert found("JT202", program.replace(one, renamed.lstrip("\n"))) == []
