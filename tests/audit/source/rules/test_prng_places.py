@@ -537,6 +537,22 @@ PROGRAMS = {
             )
             return x + low * jax.random.normal(noise_key, x.shape)
     """,
+    "a key that starts a loop of a helper, and was used before": """
+        @jax.jit
+        def step(key, total):
+            key, sub = jax.random.split(key)
+            return key, total + jax.random.normal(sub)
+
+        def summed(key, batches):
+            total = 0.0
+            for batch in batches:
+                key, total = step(key, total + batch)
+            return total
+
+        def compared(key, batches):
+            expected = jax.random.normal(key)
+            return expected - summed(key, batches)  # RK001
+    """,
 }
 
 
