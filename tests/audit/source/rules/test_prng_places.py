@@ -549,9 +549,17 @@ PROGRAMS = {
                 key, total = step(key, total + batch)
             return total
 
-        def compared(key, batches):
-            expected = jax.random.normal(key)
-            return expected - summed(key, batches)  # RK001
+        def scanned(key, batches):
+            def one(key, batch):
+                key, sub = jax.random.split(key)
+                return key, batch + jax.random.normal(sub)
+
+            return lax.scan(one, key, batches)[1]
+
+        def compared(key, other, batches):
+            expected = jax.random.normal(key), jax.random.normal(other)
+            total = summed(key, batches)  # RK001
+            return expected, total, scanned(other, batches)  # RK001
     """,
 }
 

@@ -99,9 +99,9 @@ def handed_apart_at(key: Node, first: Event, second: Event) -> Place | None:
     common = next((frame for frame, _ in calls(second) if frame in others), None)
     if common is None or first.syntax is second.syntax:
         return None
-    # What a loop of Python's starts from was handed to the function around it.
+    # What a loop starts from was handed to the function around it.
     starts = [key]
-    while starts[-1].operation == "turn" and starts[-1].inputs:
+    while (starts[-1].operation in _SHARES or starts[-1].operation == "turn") and starts[-1].inputs:
         starts.append(starts[-1].inputs[0])
     return handed_in_at(second, is_key(*starts), within=common)
 
