@@ -18,6 +18,8 @@ from .joining import join
 from .library.containers import extend_list
 from .looping import for_statement, while_statement
 from .operators import binary
+from .remember import walked
+from .shapes import Size
 from .text import text_of
 from .values import (
     Bound,
@@ -101,10 +103,26 @@ def _leave_loop(machine: Interpreter, frame: Frame, syntax: ast.Break | ast.Cont
 
 def _assert(machine: Interpreter, frame: Frame, syntax: ast.Assert) -> None:
     condition(machine, frame, syntax.test, "assert")
+    _note_equal(machine, frame, syntax.test, ast.Eq)
+
+
+def _note_equal(machine: Interpreter, frame: Frame, test: ast.expr, kind: type[ast.cmpop]) -> None:
+    """Keep in mind which two sizes the program goes on with only if they are equal."""
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or type(test.ops[0]) is not kind:
+        return
+    sides = (test.left, test.comparators[0])
+    if any(isinstance(it, ast.Call) for side in sides for it in walked(side)):
+        return  # Calls are not made twice.
+    sizes = [machine.evaluate(frame, it) for it in sides]
+    known = [it.value for it in sizes if isinstance(it, Constant) and isinstance(it.value, Size)]
+    if len(known) == 2:
+        machine.note(Fact(test, frame, "equal sizes", {"sizes": frozenset(known)}))
 
 
 def _if(machine: Interpreter, frame: Frame, syntax: ast.If) -> bool:
     truth = condition(machine, frame, syntax.test, "if")
+    if isinstance(syntax.body[-1], ast.Raise):
+        _note_equal(machine, frame, syntax.test, ast.NotEq)
     if truth is not None:
         return machine.execute(frame, syntax.body if truth else syntax.orelse)
     return either(

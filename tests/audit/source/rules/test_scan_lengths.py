@@ -177,3 +177,23 @@ def test_a_while_that_counts_is_unrolled():
     assert found("SC302", COUNTED.replace("@jax.jit\n", "\n")) == []
     halved = COUNTED.replace("done += 1", "done = 2 * done + 1")
     assert found("SC302", halved) == []
+
+
+def test_a_square_matrix_that_the_program_asks_for():
+    program = """
+    def shares(matrix, labels):
+        rows, columns = matrix.shape
+        assert rows == columns, "a matrix of all pairs"
+        matrix = jnp.abs(matrix)
+
+        def one(i):
+            own = matrix[:, i]
+            return jnp.sum(jnp.where(labels == labels[i], own, 0.0)) / jnp.sum(own)
+
+        return jax.vmap(one)(jnp.arange(rows))
+    """
+    check = '        assert rows == columns, "a matrix of all pairs"\n'
+    raised = "        if rows != columns:\n            raise ValueError(rows)\n"
+    assert found("SC004", program) == []
+    assert found("SC004", program.replace(check, raised)) == []
+    assert found("SC004", program.replace(check, "")) == [9]

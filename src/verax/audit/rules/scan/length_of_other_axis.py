@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Severity
+from ...source.events import Fact
 from ...source.queries.loops.accesses import accesses
 from ...source.queries.loops.bodies import shown_shape
 from ...source.queries.loops.counters import bounds, sizes_of, turn_of
@@ -77,11 +78,12 @@ def _counts(step: Step, index: Value) -> bool:
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Counters that stop at the size of one axis of an array, and index another one of it."""
     known = bounds(facts)
+    equal = {it.data["sizes"] for it in facts.events(Fact) if it.kind == "equal sizes"}
     for access in accesses(facts) if known else ():
         taken = {axis for axis, _ in access.positions}
         for axis, index in access.positions:
             bound = turn_of(index, known)
-            other = _other_axis(access.array.node, axis, bound.limit) if bound else None
+            other = _other_axis(access.array.node, axis, bound.limit, equal) if bound else None
             if bound is None or other is None or other in taken:
                 continue  # `a[i, j]` of a square matrix: it has one size.
             name = facts.name_of(access.array)
@@ -99,7 +101,7 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
             )
 
 
-def _other_axis(array: Node, axis: int, limit: object) -> int | None:
+def _other_axis(array: Node, axis: int, limit: object, equal: set[frozenset[Size]]) -> int | None:
     """The axis whose size is the limit of a counter that indexes another one.
 
     Only a size that is taken from the array itself says so: numbers may be equal by chance.
@@ -110,6 +112,8 @@ def _other_axis(array: Node, axis: int, limit: object) -> int | None:
     own = sizes[axis] if axis < len(sizes) else None
     if isinstance(own, Size) and not limit.symbols.isdisjoint(own.symbols):
         return None  # There is one more of them, or twice as many.
+    if frozenset((own, limit)) in equal:
+        return None  # The program has asked for that.
     return next((number for number, size in enumerate(sizes) if size == limit), None)
 
 
