@@ -16,6 +16,7 @@ from .frame import Region, Site
 from .imports import PendingImport, import_from, import_statement
 from .joining import join
 from .library.containers import extend_list
+from .library.questions import OF_ARRAYS
 from .looping import for_statement, while_statement
 from .operators import binary
 from .remember import walked
@@ -180,7 +181,15 @@ def _try(machine: Interpreter, frame: Frame, syntax: ast.Try) -> bool:
             if handler.name:
                 site = Site(frame, handler)
                 frame.environment[handler.name] = machine.opaque("exception", site, ())
-            return machine.execute(frame, handler.body)
+            # What lacks an attribute of arrays is none, until the ways meet again.
+            before = _lacking(frame, syntax, handler)
+            others = {name: Data(value.node, False) for name, value in before.items()}
+            frame.environment.update(others)
+            live = machine.execute(frame, handler.body)
+            for name, value in others.items():
+                if frame.environment.get(name) is value:
+                    frame.environment[name] = before[name]
+            return live
 
         return run
 
@@ -189,6 +198,19 @@ def _try(machine: Interpreter, frame: Frame, syntax: ast.Try) -> bool:
         data = {"handlers": syntax.handlers, "body": syntax.body}
         machine.note(Fact(syntax, frame, "try", data))
     return machine.execute(frame, syntax.finalbody) and live
+
+
+def _lacking(frame: Frame, syntax: ast.Try, handler: ast.ExceptHandler) -> dict[str, Data]:
+    """What a handler knows to have no attribute that the body asks for, and every array has."""
+    found: dict[str, Data] = {}
+    if handler.type is None or text_of(handler.type) != "AttributeError":
+        return found
+    for node in (it for statement in syntax.body for it in walked(statement)):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            value = frame.environment.get(node.value.id)
+            if node.attr in OF_ARRAYS and isinstance(value, Data):
+                found[node.value.id] = value
+    return found
 
 
 def _with(machine: Interpreter, frame: Frame, syntax: ast.With | ast.AsyncWith) -> bool:

@@ -503,3 +503,25 @@ def test_a_size_that_is_found_where_it_is_not_given():
     one = "    return build(x) if known is None else build(x, most=known.most)\n"
     one = "        return build(x) if known is None else build(x, most=known.most)\n"
     assert found("JT202", program.replace(one, renamed.lstrip("\n"))) == []
+
+
+def test_what_lacks_an_attribute_of_arrays_is_no_tracer():
+    program = """
+    import warnings
+
+    def cast(tree):
+        def one(x):
+            try:
+                return x.astype(jnp.float32)
+            except AttributeError:
+                warnings.warn(f"{x} stays as it is")
+                return x
+
+        return jax.tree.map(one, tree)
+
+    @jax.jit
+    def step(tree):
+        return cast(tree)
+    """
+    assert found("JT102", program) == []
+    assert found("JT102", program.replace("AttributeError", "ValueError")) == [8]

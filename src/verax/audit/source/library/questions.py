@@ -25,7 +25,7 @@ _OTHERS = frozenset(
     )
 )
 _CONTAINERS = frozenset(("builtins.list", "builtins.tuple", "builtins.dict", "builtins.set"))
-_OF_ARRAYS = frozenset("shape dtype ndim size astype at T reshape".split())
+OF_ARRAYS = frozenset("shape dtype ndim size astype at T reshape".split())
 
 
 _PLAIN = {f"builtins.{it.__name__}": it for it in (bool, int, float, str)}
@@ -105,6 +105,6 @@ def _hasattr(
 ) -> Value:
     value, wanted = (*args, None, None)[:2]
     is_array = isinstance(value, Data) and (value.traced or value.is_array)
-    if is_array and isinstance(wanted, Constant) and wanted.value in _OF_ARRAYS:
+    if is_array and isinstance(wanted, Constant) and wanted.value in OF_ARRAYS:
         return Constant(True)
     return machine.opaque(name, site, (), traced=False)
