@@ -407,3 +407,21 @@ def test_what_a_condition_counts_is_compared_with_something_that_changes():
         .replace("> 2", "> 2)")
     )
     assert found("SC007", fixed) == [10]
+
+
+def test_sizes_of_what_is_carried_are_compared_once_and_for_all():
+    program = """
+    def choose(key, options, pick, old):
+        def is_same(state):
+            _, options, pick, old = state
+            return (pick == old) & (len(options) > 1) & (options.shape[0] > 2)
+
+        def again(state):
+            key, options, _, old = state
+            key, sub = jax.random.split(key)
+            return key, options, jax.random.choice(sub, options), old
+
+        return lax.while_loop(is_same, again, (key, options, pick, old))
+    """
+    assert found("SC007", program) == []
+    assert found("SC007", program.replace("(len(options) > 1)", "(options[0] > 1)")) == [9]

@@ -56,7 +56,8 @@ def _fixed_terms(
         return  # Nothing that it reads changes, which is told as such.
     terms = [it for it in sources if it.operation in COMPARISONS] if same else []
     for term in terms:
-        read = carried & all_sources([term])
+        # Sizes never change, and are compared while the loop is traced.
+        read = carried & all_sources([term], lambda it: it.operation != "static")
         if not read or not read <= same or term.place is None:
             continue
         if any(it is not term and it.depends_on(term) for it in terms):
