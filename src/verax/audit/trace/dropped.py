@@ -172,18 +172,29 @@ def used_after(facts: Facts, value: Value, node: Node) -> tuple[bool, Step | Non
 
 
 def _only_here(facts: Facts, node: Node) -> list[Value]:
-    """Inputs that reach no output and that only this line uses."""
+    """Inputs that reach no output and that only this line uses, be it inside of loops and maps."""
     inputs = set(facts.program.body.inputs) - facts.live
-    return [
-        value
-        for value in _taken(facts, node)
-        if value in inputs and _all_inside(facts, value, node)
-    ]
+    found: dict[Value, None] = {}
+    pending = _taken(facts, node)
+    while pending:
+        value = pending.pop()
+        around = [it for it in (value.producer,) if it is not None and _is_around(facts, it, node)]
+        if not _all_inside(facts, value, node):
+            continue
+        if value in inputs:
+            found[value] = None
+        pending += [it for step in around for it in sources(step, value)]
+    return list(found)
 
 
 def _all_inside(facts: Facts, value: Value, node: Node) -> bool:
-    positions = [facts.order.start[it] for it in value.consumers if it.kind != "call"]
-    return bool(positions) and all(node.start <= it < node.end for it in positions)
+    steps = [it for it in value.consumers if it.kind != "call" and not _is_around(facts, it, node)]
+    return all(node.start <= facts.order.start[it] < node.end for it in steps)
+
+
+def _is_around(facts: Facts, step: Step, node: Node) -> bool:
+    """Whether a line is in the body of a step."""
+    return facts.order.start[step] < node.start and node.end <= facts.order.end[step]
 
 
 def _takes_similar(facts: Facts, node: Node, value: Value) -> Step | None:

@@ -3,6 +3,23 @@
 from .claims import check_found, check_silent, each_of
 
 WRONG = {
+    "what a layer gives": """
+        import flax.linen as nn
+
+        class Mix(nn.Module):
+            def setup(self):
+                make = lambda: nn.DenseGeneral((2, 4))
+                self.to_key, self.to_value = make(), make()
+
+            def __call__(self, x):
+                key = self.to_key(x)
+                value = self.to_value(x)  # DF122
+                return jax.nn.softmax(jnp.sum(key, axis=-1), axis=0) * jnp.max(key)
+
+        @jax.jit
+        def run(params, x):
+            return Mix().apply(params, x)
+        """,
     "what another model says": """
         import flax.linen as nn
 
@@ -81,6 +98,19 @@ WRONG = {
 }
 
 RIGHT = {
+    "a layer that keeps statistics of what it is given": """
+        import flax.linen as nn
+
+        class Mix(nn.Module):
+            @nn.compact
+            def __call__(self, x):
+                normed = nn.BatchNorm(use_running_average=False)(x)
+                return nn.Dense(3)(x)
+
+        @jax.jit
+        def run(params, x):
+            return Mix().apply(params, x, mutable=["batch_stats"])
+        """,
     "for its time, its error, or by a name that says so": """
         import time
 

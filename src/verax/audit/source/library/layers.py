@@ -161,6 +161,11 @@ def is_linear(operation: str) -> bool:
     return known is not None and (known.gives is not None or operation.endswith(_GENERAL))
 
 
+def only_computes(operation: str) -> bool:
+    """Whether something is made by a layer that keeps nothing of what it is given."""
+    return operation in _LAYERS and not operation.endswith(".BatchNorm")
+
+
 def applied(
     machine: Interpreter, site: Site, layer: Data, args: list[Value], keywords: dict[str, Value]
 ) -> Value:

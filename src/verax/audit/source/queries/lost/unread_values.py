@@ -15,6 +15,7 @@ from ....finding import Place
 from ....words import words_of
 from ...frame import Frame
 from ...graph import Node
+from ...library.layers import only_computes
 from ...parameters import NamedFunction
 from ...values import Data, Instance, Sequence, Value, nodes_of
 from ..reads import reads_of
@@ -151,7 +152,8 @@ def _is_data(frame: Frame, value: Value) -> bool:
 
 
 def _is_computed(node: Node) -> bool:
-    return node.operation.startswith(_COMPUTING) or node.operation in _ARITHMETIC
+    name = node.operation
+    return name.startswith(_COMPUTING) or name in _ARITHMETIC or only_computes(name)
 
 
 def _is_made(node: Node) -> bool:
