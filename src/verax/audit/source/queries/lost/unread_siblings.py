@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ....finding import Place
 from ...frame import Frame
 from ...graph import Node
-from ...parameters import NamedFunction, positional
+from ...parameters import FunctionSyntax, NamedFunction, positional
 from ...remember import walked
 from ...values import Class, Data, Function, Value
 from ..reads import reads_of
@@ -47,6 +47,24 @@ def doubled(facts: SourceFacts) -> Iterator[Doubled]:
                 if place not in told:
                     told.add(place)
                     yield Doubled(place, name, lost)
+    for it in _of_leaves(facts):
+        if it.place not in told:
+            told.add(it.place)
+            yield it
+
+
+def _of_leaves(facts: SourceFacts) -> Iterator[Doubled]:
+    """`jax.tree.map(lambda a, b: jnp.concatenate([a, a]), one, other)`: the leaves are alike."""
+    for call in facts.calls(("jax.tree.map",)):
+        given = call.args[0] if len(call.args) > 2 else None
+        if not isinstance(given, Function) or call.frame.module is not facts.module:
+            continue
+        function = given.syntax
+        names = [it.arg for it in positional(function)]
+        for lost in _unread(function, names):
+            for name in names:
+                for it in (*_joins(function, name), *_mixtures(function, name)):
+                    yield Doubled(given.frame.place(it), name, lost)
 
 
 def _doubled(
@@ -79,7 +97,7 @@ def _unpacked(function: NamedFunction) -> list[list[str]]:
     ]
 
 
-def _unread(function: NamedFunction, names: list[str]) -> list[str]:
+def _unread(function: FunctionSyntax, names: list[str]) -> list[str]:
     reads = reads_of(function)
     return [
         it
@@ -114,7 +132,7 @@ def _are_factors(one: Node, other: Node) -> bool:
 _GIVEN = frozenset(("parameter", "argument", "static", "counter"))
 
 
-def _joins(function: NamedFunction, name: str) -> Iterator[ast.expr]:
+def _joins(function: FunctionSyntax, name: str) -> Iterator[ast.expr]:
     """`jnp.concatenate([a, a])`."""
     for call in _calls(function):
         given = call.args[0] if call.args else None
@@ -144,6 +162,16 @@ def _sums(function: NamedFunction, name: str) -> Iterator[ast.expr]:
                     yield it
 
 
+def _mixtures(function: FunctionSyntax, name: str) -> Iterator[ast.expr]:
+    """`(1 - r) * a + r * a`."""
+    for it in walked(function):
+        if isinstance(it, ast.BinOp) and isinstance(it.op, (ast.Add, ast.Sub)):
+            sides = [side for side in (it.left, it.right) if isinstance(side, ast.BinOp)]
+            # A square is no weight.
+            if sum(_is(one.left, name) is not _is(one.right, name) for one in sides) > 1:
+                yield it
+
+
 def _same_calls(
     facts: SourceFacts, frame: Frame, function: NamedFunction, name: str
 ) -> Iterator[ast.expr]:
@@ -159,7 +187,7 @@ def _same_calls(
         seen.add(known)
 
 
-def _calls(function: NamedFunction) -> Iterator[ast.Call]:
+def _calls(function: FunctionSyntax) -> Iterator[ast.Call]:
     return (it for it in walked(function) if isinstance(it, ast.Call))
 
 
