@@ -53,6 +53,20 @@ DROPPED = {
         def inputs():
             return jnp.ones((5, 4), jnp.uint8), jnp.ones((4, 2))
         """,
+    "weights have no effect inside of a map": """
+        def attend(params, shift, x):
+            keys = x @ params["k"]
+            values = x @ params["v"] + shift[None]
+            weights = jax.nn.softmax(keys @ keys.T, axis=-1)  # DF101
+            return weights @ keys
+
+        def entry(params, shifts, xs):
+            return jax.vmap(attend, in_axes=(None, 0, 0))(params, shifts, xs)
+
+        def inputs():
+            params = {"k": jnp.ones((5, 4)), "v": jnp.ones((5, 4))}
+            return params, jnp.ones((2, 4)), jnp.ones((2, 3, 5))
+        """,
     "a whole input has no effect": """
         def embed(w, x):
             return jnp.tanh(x @ w)
@@ -199,6 +213,16 @@ TWICE = {
             image = scale(x)
             return scale(image)  # DF103
         """,
+    "a chance that is added to a logarithm of chances": """
+        def entry(x):
+            steps = jax.nn.softmax(x, axis=-1)
+            first = jax.nn.log_softmax(x[0]) + x[1]
+
+            def turn(belief, row):
+                return jax.nn.logsumexp(belief[:, None] + steps, axis=0) + row, None  # DF102
+
+            return jax.lax.scan(turn, first, x)[0]
+        """,
     "by who hands it on, and by who never gets anything raw": """
         def scale(x):
             return x / 255.0
@@ -238,6 +262,12 @@ def test_meanings_that_are_given_twice(program):
 
 
 ONCE = {
+    "logarithms that are added, and chances that weight them": """
+        def entry(x):
+            belief = jax.nn.log_softmax(x, axis=-1) + x
+            chance = jax.nn.softmax(x, axis=-1)
+            return belief - jnp.sum(chance * belief), chance + x, belief @ chance
+        """,
     "a softmax of log-probabilities": """
         def entry(x):
             return jax.nn.softmax(jax.nn.log_softmax(x))

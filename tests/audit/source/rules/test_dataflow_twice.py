@@ -29,6 +29,26 @@ WRONG = {
         def compare(w, stats, old, new):
             return score(w, stats, old) - score(w, stats, scale(stats, new))  # DF103
         """,
+    "a leaf of one tree joined with itself, and mixed with itself": """
+        def merge(old, new):
+            return jnp.concatenate([old, old], axis=0)  # DF108
+
+        @jax.jit
+        def update(slow, fast, kept, fresh):
+            slow = jax.tree.map(lambda s, f: 0.9 * s + 0.1 * s, slow, fast)  # DF108
+            return slow, jax.tree.map(merge, kept, fresh)
+        """,
+    "a logarithm of chances to which a chance is added": """
+        def ahead(start, moves, seen):
+            step = jax.nn.softmax(moves, axis=-1)
+
+            def turn(belief, emitted):
+                moved = jax.nn.logsumexp(belief[:, None] + step, axis=0)  # DF102
+                return moved + emitted, None
+
+            first = jax.nn.log_softmax(start) + seen[0]
+            return lax.scan(turn, first, seen[1:])[0]
+        """,
     "an action that is brought between the limits twice": """
         class Arm:
             def __init__(self, low, high):
@@ -196,6 +216,21 @@ RIGHT = {
         def clusters(matrix):
             left, values, right = jnp.linalg.svd(matrix)
             return Clusters(spectrum=values, gap=values[-2], basis=right)
+    "leaves that only give their structure, or are used alone": """
+        @jax.jit
+        def spread(specs, params, scale):
+            named = jax.tree.map(lambda leaf, spec: spec, params, specs)
+            squares = jax.tree.map(lambda p, spec: p * p + 2.0 * p, params, specs)
+            tiled = jax.tree.map(lambda p, _: jnp.stack([p, p]), params, specs)
+            both = jax.tree.map(lambda a, b: 0.5 * a + 0.5 * b, params, scale)
+            return named, squares, tiled, both
+        """,
+    "logarithms that are added, and chances that weight them": """
+        def ahead(start, moves, seen):
+            belief = jax.nn.log_softmax(start) + seen
+            total = jax.nn.logsumexp(belief[:, None] + jax.nn.log_softmax(moves, axis=-1), axis=0)
+            chance = jax.nn.softmax(moves, axis=-1)
+            return total + chance @ jnp.log(seen), total - jnp.sum(chance * belief), chance + seen
         """,
     "pixels that are scaled once, or by the pixels of a mask": """
         def scale(frames):

@@ -12,6 +12,7 @@ from ...source.queries.nodes import all_nodes
 from ...source.queries.numbers.meaning import (
     first_behind,
     is_log_probability,
+    is_logarithm,
     is_probability,
     is_taken,
     is_tempered,
@@ -35,8 +36,21 @@ if TYPE_CHECKING:
 def check(facts: Facts) -> Iterator[Finding]:
     """Softmaxes, log-softmaxes and logsumexps of probabilities; sigmoids of sigmoids."""
     from ...trace.describe import name_of
+    from ...trace.meaning.logarithms import mixed
 
     seen: set[Place] = set()
+    for step, chance, made in mixed(facts):
+        place = facts.place(step)
+        if place not in seen:
+            seen.add(place)
+            yield RULE.finding(
+                place,
+                current=f"`{name_of(facts, chance)}` holds probabilities, and a logarithm of "
+                "probabilities is added to it, or taken from it",
+                expected=_ALIKE,
+                fix=_BOTH,
+                evidence=(Evidence("it becomes probabilities here", made.step.place),),
+            )
     for step, of, before in _twice(facts):
         place = facts.place(step)
         if place in seen:
@@ -141,14 +155,18 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     yield from _mixed(facts)
 
 
+_ALIKE = "both are logarithms, or both are not"
+_BOTH = "Take `jax.nn.log_softmax` of the logits for both."
+
+
 def _mixed(facts: SourceFacts) -> Iterator[Finding]:
-    """Differences of a probability and a logarithm of one."""
+    """Sums and differences of a probability and a logarithm of one."""
     for node in all_nodes(facts):
-        if node.operation != "-" or len(node.operands) != 2 or node.place is None:
+        if node.operation not in ("+", "-") or len(node.operands) != 2 or node.place is None:
             continue
         sides = [it for it in node.operands if isinstance(it, Data)]
         plain = [first_behind(it.node, is_probability, is_taken) for it in sides]
-        logarithms = [first_behind(it.node, is_log_probability, is_taken) for it in sides]
+        logarithms = [is_logarithm(it.node) for it in sides]
         if len(sides) < 2 or not any(plain) or not any(logarithms):
             continue
         chance, other = sides if plain[0] is not None else sides[::-1]
@@ -158,8 +176,8 @@ def _mixed(facts: SourceFacts) -> Iterator[Finding]:
             node.place,
             current=f"`{facts.name_of(chance)}` holds probabilities, and "
             f"`{facts.name_of(other)}` logarithms of probabilities",
-            expected="both are logarithms, or both are not",
-            fix="Take `jax.nn.log_softmax` of the logits for both.",
+            expected=_ALIKE,
+            fix=_BOTH,
             evidence=(Evidence("it becomes probabilities here", made.place),),
             engine=Engine.SOURCE,
         )

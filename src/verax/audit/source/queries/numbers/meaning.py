@@ -16,6 +16,7 @@ _SAME_MEANING = frozenset(
 )
 _BOUNDARIES = frozenset("stack lane turn carry slice last primal item element".split())
 _MODULES = ("jax.numpy", "jax.lax", "ndarray", "jax.nn")
+_FAR = 100
 
 
 def first_behind(
@@ -64,6 +65,24 @@ def is_log_probability(node: Node) -> bool:
     while total.operation.rpartition(".")[2] in _SAME_MEANING and total.inputs:
         total = total.inputs[0]
     return total.operation.endswith(".logsumexp") and total.inputs[:1] == (of,)
+
+
+def is_logarithm(node: Node) -> bool:
+    """Whether the logarithm of a probability is a value, or one of the terms that it sums up."""
+    pending, seen = [node], {node}
+    while pending and len(seen) < _FAR:
+        found = first_behind(pending.pop(), _is_log_or_sum, is_taken)
+        if found is None:
+            continue
+        if is_log_probability(found):
+            return True
+        pending += [it for it in found.inputs if it not in seen]
+        seen.update(found.inputs)
+    return False
+
+
+def _is_log_or_sum(node: Node) -> bool:
+    return is_log_probability(node) or node.operation in ("+", "-")
 
 
 @dataclass(frozen=True, eq=False)
