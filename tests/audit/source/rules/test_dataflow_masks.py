@@ -52,6 +52,12 @@ WRONG = {
             total = jax.ops.segment_sum(x, ids, n)
             count = jax.ops.segment_sum(jnp.ones_like(x), ids, n)
             return (total / count)[others]  # DF201
+        def centres(x, ids):
+            ids = ids.reshape(-1)
+            member = jax.nn.one_hot(ids, 4)
+            is_in = (ids[:, None] == jnp.arange(4)).astype(jnp.float32)
+            mean = (member.T @ x) / member.sum(axis=0)[:, None]  # DF201
+            return mean, x / is_in.sum(0)  # DF201
         """,
 }
 
@@ -146,6 +152,12 @@ RIGHT = {
             return jax.nn.softmax(scores) * mask[:, None]
         """,
     "segments that have one at least": """
+        def spread(x, ids):
+            member = jax.nn.one_hot(ids.reshape(-1), 4)
+            turns = jax.nn.one_hot(jnp.arange(8) % 4, 4)
+            safe = (member.T @ x) / jnp.maximum(member.sum(axis=0), 1.0)[:, None]
+            return safe, x / member.sum(axis=-1)[:, None], x / turns.sum(axis=0)
+
         def pooled(x, ids, n):
             count = jax.ops.segment_sum(jnp.ones_like(ids), ids, n)
             total = jax.ops.segment_sum(x, ids, n)

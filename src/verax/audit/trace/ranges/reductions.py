@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..program import Step, Value
 from .arithmetic import greatest_of, mul_bounds, times
+from .counts import empty_class
 from .functions import apply
 from .interval import Interval, Number, Point, anything, fitted, kind_of
 
@@ -56,7 +57,9 @@ def _reduce_sum(ranges: Ranges, step: Step) -> Interval:
         integral=interval.integral,
     )
     # Rounding keeps order: a one and more are no less than one.
-    return replace(found, low=1.0) if _holds_a_one(ranges, step) else found
+    if _holds_a_one(ranges, step):
+        return replace(found, low=1.0)
+    return found.with_points(empty_class(step))
 
 
 def _holds_a_one(ranges: Ranges, step: Step) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from ...graph import Node
+from ...graph import Node, sources
+from ...shapes.shape import rank
 from ...values import Constant, Data
 from ..indices import index_parts, is_new_axis, is_whole
 from ..nodes import all_nodes, users_of
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 _SHAPED = frozenset("reshape expand_dims astype broadcast_to squeeze".split())
 _ONES = frozenset(f"jax.numpy.{it}" for it in ("ones", "ones_like"))
+_RANGE = "jax.numpy.arange"
+_SUMS = frozenset(("jax.numpy.sum", "ndarray.sum"))
 _COUNTS = frozenset(("jax.numpy.bincount",))
 _GATHERS = frozenset(("item", "element", "jax.numpy.take", "ndarray.take"))
 # They leave out what is not finite.
@@ -91,7 +94,7 @@ def _is_sum(node: Node) -> bool:
 
 
 def _is_count(node: Node) -> bool:
-    if node.operation in _COUNTS:
+    if node.operation in _COUNTS or _is_sum_of_classes(node):
         return True
     if node.operation != "jax.ops.segment_sum" or not node.operands:
         return False
@@ -99,3 +102,30 @@ def _is_count(node: Node) -> bool:
     if isinstance(summed, Constant):
         return summed.value == 1
     return isinstance(summed, Data) and summed.node.operation in _ONES
+
+
+def _is_sum_of_classes(node: Node) -> bool:
+    """`jax.nn.one_hot(labels, number).sum(axis=0)`, where the labels are data."""
+    first = node.operands[0] if node.operation in _SUMS and node.operands else None
+    along = node.operands[1] if len(node.operands) > 1 else None
+    axis = along.value if isinstance(along, Constant) else None
+    if not isinstance(first, Data) or type(axis) is not int:
+        return False
+    vectors = first.node
+    while vectors.operation == "ndarray.astype" and vectors.inputs:
+        vectors = vectors.inputs[0]
+    if not _is_one_hot(vectors):
+        return False
+    axes = rank(vectors.shape)
+    return axis < -1 or (axes is not None and 0 <= axis < axes - 1)
+
+
+def _is_one_hot(node: Node) -> bool:
+    """Whether the last axis is one of classes, of which the data say which is there."""
+    if node.operation == "jax.nn.one_hot":
+        is_last = len(node.operands) == 2
+    else:
+        compared = node.inputs if node.operation == "==" else ()
+        is_last = any(it.operation == _RANGE and rank(it.shape) == 1 for it in compared)
+    labels = [it for it in node.inputs if it.operation != _RANGE]
+    return is_last and len(labels) == 1 and all(it.operation != _RANGE for it in sources(labels))
