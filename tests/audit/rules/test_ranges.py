@@ -48,6 +48,8 @@ UNDEFINED = [
     (lambda x: jnp.log1p(-x).sum(), (X,), {"x": (0, 1)}),
     (lambda x: lax.scan(lambda n, y: (n + 1, y / n), 0.0, x)[1], (X,), None),
     (lambda i: jnp.log(jnp.bincount(i, length=5) / 4).sum(), (INDEX,), None),
+    (lambda i: (1 / jax.nn.one_hot(i, 5).sum(0)).sum(), (INDEX,), None),
+    (lambda i: (1 / (i[:, None] == jnp.arange(5)[None]).sum(0)).sum(), (INDEX,), None),
     (lambda x: jax.vmap(lambda y: jnp.log(jnp.maximum(y, 0.0)))(x).sum(), (X,), None),
 ]  # fmt: skip
 
@@ -67,6 +69,9 @@ DEFINED = [
     (lambda x: x[1:] / jnp.arange(8)[1:], (X,), None),
     (lambda x: jnp.sqrt(1 - jnp.clip(x, -1, 1) ** 2).sum(), (X,), None),
     (lambda x: jnp.arccos(jnp.clip(2 * x, -1, 1)).sum(), (X,), {"x": (-1, 1)}),
+    (lambda i: (1 / jax.nn.one_hot(i, 5).sum(1)).sum(), (INDEX,), None),
+    (lambda i: (i[0] / jax.nn.one_hot(jnp.arange(9) % 3, 3).sum(0)).sum(), (INDEX,), None),
+    (lambda i: (1 / jnp.maximum(jax.nn.one_hot(i, 5).sum(0), 1)).sum(), (INDEX,), None),
     # Made safe before.
     (lambda x, m: (x / jnp.where(m, jnp.where(m, x, 0.0), 1.0)).sum(), (X, MASK), None),
     (lambda x, m: jnp.log(jnp.where(m, masked(x, m), 1.0)).sum(), (X, MASK), None),
@@ -105,6 +110,13 @@ def test_a_bound_that_rules_a_hazard_out_is_verified():
 
 # --- Integers
 
+
+def blended(u):
+    """Two images, each in its share of 255."""
+    share = u[:, :1].astype(jnp.uint16)
+    return ((u * share + u[::-1] * (255 - share)) // 255).astype(jnp.uint8)
+
+
 WRAPPING = [
     (lambda u: u - u[::-1], (PIXELS,), None),
     (lambda u: u - 128, (PIXELS,), None),
@@ -112,6 +124,9 @@ WRAPPING = [
     (lambda u: u * 2, (PIXELS,), None),
     (lambda u: u.astype(jnp.int8), (PIXELS,), None),
     (lambda u: u @ u, (PIXELS,), None),
+    (lambda i: jnp.zeros(3, jnp.uint8).at[i].add(1), (jnp.zeros(300, jnp.int32),), None),
+    (lambda u: u.astype(jnp.uint16) * u + u[::-1].astype(jnp.uint16) * (255 - u), (PIXELS,), None),
+    (lambda u: u[::-1] * u + u.T * (255 - u) // 255, (PIXELS,), None),
     (lambda i: i * i, (INDEX,), {"i": (0, 100_000)}),
     (lambda i: i * 60_000, (INDEX,), {"i": (0, 100_000)}),
     (lambda i: (i * 2).astype(jnp.uint8), (INDEX,), {"i": (0, 200)}),
@@ -124,6 +139,10 @@ FITTING = [
     (lambda u: jnp.where(u > u[::-1], u - u[::-1], u[::-1] - u), (PIXELS,), None),
     (lambda u: (u - u[::-1]).astype(jnp.int8), (PIXELS,), None),
     (lambda u: 255 - u, (PIXELS,), None),
+    (lambda i: jnp.zeros(3, jnp.uint8).at[i].add(1), (jnp.zeros(200, jnp.int32),), None),
+    (lambda i: jnp.zeros(300, jnp.int32).at[i].add(1), (jnp.zeros(300, jnp.int32),), None),
+    (lambda u: jnp.zeros((4, 300), jnp.uint8).at[INDEX].add(u), (jnp.ones((4, 300), bool),), None),
+    (blended, (PIXELS,), None),
     (lambda u: u // 2 + 1, (PIXELS,), None),
     (lambda u: u - u % 8, (PIXELS,), None),
     (lambda i: i * i + 1, (INDEX,), None),

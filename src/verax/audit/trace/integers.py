@@ -12,6 +12,7 @@ from .program import Step, Value
 from .ranges.arithmetic import add_bounds, mul_bounds, sub_bounds
 from .ranges.identity import unarranged
 from .ranges.interval import Interval, Kind, Number, kind_of
+from .ranges.mixtures import mixed_bounds
 
 # Integers of so few bits hold pixels and the like, and are used up to their ends.
 _SMALL = 1 << 16
@@ -46,7 +47,7 @@ def _outside(facts: Facts, step: Step, kind: Kind) -> int | None:
     if kind.high - kind.low < _SMALL and all(_is_integer(value) for value in step.inputs):
         # Signed ones seldom hold their last numbers: a step to the next one is no danger.
         spare = (kind.high - kind.low) // 16 if kind.low < 0 else 0
-        bounds = _EXACT[step.primitive](step, operands)
+        bounds = mixed_bounds(facts.ranges, step) or _EXACT[step.primitive](step, operands)
         candidates += [it for it in bounds if not kind.low - spare <= it <= kind.high + spare]
     outside = [it for it in candidates if math.isfinite(it) and not kind.low <= it <= kind.high]
     return int(max(outside, key=abs)) if outside else None
@@ -86,6 +87,20 @@ def _dot(step: Step, operands: list[Interval]) -> tuple[Number, Number]:
     return low * count, high * count
 
 
+def _added(step: Step, operands: list[Interval]) -> tuple[Number, Number]:
+    """An element of an array to which any number of updates may be added."""
+    target, _, updates = operands[:3]
+    numbers = step.params["dimension_numbers"]
+    whole = step.inputs[2].shape
+    count = math.prod(
+        size for axis, size in enumerate(whole) if axis not in numbers.update_window_dims
+    )
+    if step.params["unique_indices"]:
+        count = 1
+    low, high = min(0, updates.low * count), max(0, updates.high * count)
+    return target.low + low, target.high + high
+
+
 def _power(step: Step, operands: list[Interval]) -> tuple[Number, Number]:
     (base,) = operands
     ends = (base.low ** step.params["y"], base.high ** step.params["y"])
@@ -100,6 +115,8 @@ _EXACT = {
     "square": lambda step, operands: mul_bounds(operands[0], operands[0]),
     "integer_pow": _power,
     "dot_general": _dot,
+    "scatter-add": _added,
+    "scatter_add": _added,
     "convert_element_type": _convert,
 }
 

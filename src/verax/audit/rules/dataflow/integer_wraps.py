@@ -54,6 +54,7 @@ _WORDS = {
     "square": "the square of {}",
     "integer_pow": "a power of {}",
     "dot_general": "the product of {} and {}",
+    **dict.fromkeys(("scatter-add", "scatter_add"), "{0} with {2} added to it"),
     "convert_element_type": "{}",
 }
 

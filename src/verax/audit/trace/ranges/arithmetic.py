@@ -12,6 +12,7 @@ from ..program import Step, Value
 from .functions import apply
 from .identity import unarranged
 from .interval import Interval, Number, Point, anything, fitted, kind_of, rounded
+from .mixtures import mixed_bounds
 
 if TYPE_CHECKING:
     from .analysis import Ranges, Rule
@@ -79,7 +80,7 @@ def _add(ranges: Ranges, step: Step) -> Interval:
     a, b = ranges.of(step)
     undefined = _has_infinity(a) and _has_infinity(b)
     found = fitted(
-        *add_bounds(a, b),
+        *(mixed_bounds(ranges, step) or add_bounds(a, b)),
         step.outputs[0].dtype,
         nan=a.nan or b.nan or undefined,
         integral=_both(a, b),
