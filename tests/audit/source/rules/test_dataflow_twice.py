@@ -216,6 +216,7 @@ RIGHT = {
         def clusters(matrix):
             left, values, right = jnp.linalg.svd(matrix)
             return Clusters(spectrum=values, gap=values[-2], basis=right)
+        """,
     "leaves that only give their structure, or are used alone": """
         @jax.jit
         def spread(specs, params, scale):

@@ -13,6 +13,20 @@ WRONG = {
             centred = (x - mean) / spread
             return jnp.tanh(x @ params["w"]) / jnp.sum(params["w"])  # DF101
         """,
+    "a part of a dict that nobody takes": """
+        def prepared(batch):
+            x = batch["x"]
+            centred = x - x.mean(axis=0)
+            return {**batch, "centred": centred}
+
+        def scores(w, batch):
+            return jnp.tanh(batch["x"] @ w)  # DF101
+
+        @jax.jit
+        def run(w, x, y):
+            batch = prepared({"x": x, "y": y})
+            return jnp.mean((scores(w, batch) - batch["y"]) ** 2)
+        """,
     "a whole record, moved by another function": """
         from typing import NamedTuple
 
@@ -178,6 +192,29 @@ WRONG = {
 }
 
 RIGHT = {
+    "parts of a dict that somebody takes, or may take": """
+        def prepared(x, y):
+            centred = x - x.mean(axis=0)
+            return {"x": x, "y": y, "centred": centred}
+
+        def measured(loss):
+            return {"loss": loss, "in_bits": loss / jnp.log(2.0)}
+
+        @jax.jit
+        def run(w, x, y):
+            batch = prepared(x, y)
+            return jnp.mean((batch["x"] @ w - batch["y"]) ** 2 + batch["centred"] @ w)
+
+        @jax.jit
+        def all_of_it(x, y):
+            batch = prepared(x, y)
+            return {name: jnp.sum(it) for name, it in batch.items()}
+
+        @jax.jit
+        def with_log(w, x):
+            loss = jnp.mean((x @ w) ** 2)
+            return loss, measured(loss)
+        """,
     "averages of new parameters, or before there are any": """
         def update(params, slow, average, state, grads, tx):
             average = jax.tree.map(lambda a, p: 0.9 * a + 0.1 * p, average, params)

@@ -9,6 +9,7 @@ from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
 from ...source.queries.gradients.unread_gradients import unread_gradients
 from ...source.queries.lost.dropped import dropped_values
 from ...source.queries.lost.overwritten_terms import overwritten_terms
+from ...source.queries.lost.unread_parts import unread_parts
 from ...source.queries.lost.unread_versions import unread_versions
 from ...source.queries.training.unread_parameters import unread_parameters
 from .._rule import Rule
@@ -66,7 +67,7 @@ def _beside(own: Place | None, step: Step) -> Place | None:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by reading."""
-    elements = list(dropped_values(facts))
+    elements = [*dropped_values(facts), *unread_parts(facts)]
     known = {it.place for it in elements}
     told: set[Place] = set()
     told_names: set[tuple[str, Place]] = set()

@@ -118,7 +118,7 @@ def _target_names(target: ast.expr) -> Iterator[str]:
 def _of_run(
     function: NamedFunction, frame: Frame, candidates: set[tuple[ast.stmt, str]]
 ) -> Iterator[Dropped]:
-    live = _live(frame)
+    live = live_in(frame)
     reads = reads_of(function)
     for statement, value in frame.steps:
         if not isinstance(statement, ast.Assign):
@@ -135,7 +135,7 @@ def _of_run(
             yield from found
 
 
-def _live(frame: Frame) -> set[Node]:
+def live_in(frame: Frame) -> set[Node]:
     """Everything that what a function returns is made from."""
     return sources(node for _, value in frame.returns for node in nodes_of(value))
 
