@@ -68,6 +68,19 @@ RIGHT = {
             count = jax.ops.segment_sum(jnp.ones_like(x), ids, n)
             return (total / count)[ids] + jnp.take(total / jnp.bincount(ids, length=n), ids)
         """,
+    "statistics of what has no padding": """
+        def entry(rewards, values, lengths):
+            mask = jnp.arange(values.shape[1]) < lengths[:, None]
+            centred = (rewards - rewards.mean()) / rewards.std()
+            return jnp.sum(centred[:, None] * mask * values) / mask.sum()
+
+        def by_steps(rewards, values, mask):
+            centred = rewards - rewards.mean()
+            return jnp.sum(centred[None] * mask * values) / mask.sum()
+
+        def inputs():
+            return jnp.ones(3), jnp.ones((3, 5)), jnp.array([2, 5, 1])
+        """,
     "what is zero where it is not chosen": """
         def twice(x, keep, y):
             return jnp.where(keep, x * keep, y), jnp.where(keep, y, x * (1 - keep))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ....words import words_of
 from ...graph import Node, sources
 from ...remember import remembered
+from ...shapes.shape import rank
 from ...text import text_of
 from ...values import Constant, Data, Value, nodes_of
 from ..indices import index_parts, is_new_axis
@@ -76,8 +77,15 @@ def centred_with_padding(facts: SourceFacts) -> Iterator[tuple[Node, Masked]]:
                 continue
             of, mean = node.inputs
             is_of_all = mean.operation in _MEANS and names_axis(mean) is False
-            if is_of_all and mean.inputs[:1] == (of,) and not _knows(mean, masked):
+            is_it = is_of_all and mean.inputs[:1] == (of,) and not _knows(mean, masked)
+            if is_it and not _has_more_axes(masked.mask, of):
                 yield mean, masked
+
+
+def _has_more_axes(mask: Node, values: Node) -> bool:
+    """Whether a mask tells of parts of each of some values, all of which are there."""
+    most, count = rank(mask.shape), rank(values.shape)
+    return most is not None and count is not None and most > count
 
 
 def _knows(mean: Node, masked: Masked) -> bool:
@@ -200,12 +208,12 @@ def _is_divided(node: Node, by: Node, users: dict[Node, list[Node]]) -> bool:
 
 
 def _element_by_element(node: Node) -> Iterator[Node]:
-    """A value and what it is made from element by element."""
+    """A value and what it is made from element by element, with nothing repeated."""
     pending, seen = [node], {node}
     while pending and len(seen) < 40:
         current = pending.pop()
         yield current
-        if current.operation in _ELEMENTWISE:
+        if current.operation in _ELEMENTWISE and not _adds_axis(current):
             for it in current.inputs:
                 if it not in seen:
                     seen.add(it)
