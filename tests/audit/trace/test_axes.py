@@ -384,7 +384,7 @@ def test_what_lies_between_neighbours_may_have_a_name_of_its_own():
         shapes = [jax.ShapeDtypeStruct((size, 3), jnp.float32) for size in (5, 4)]
         return len(Facts(trace(function, shapes, {}), names, None).axes.clashes)
 
-    edges = {"x": "node dim", "w": "edge dim"}
+    edges = {"x": "sample dim", "w": "gap dim"}
     assert clashes(lambda x, w: jnp.diff(x, axis=0) * w, edges) == 0
     assert clashes(lambda x, w: w * (0.5 * (x[1:] + x[:-1])), edges) == 0
     # Nothing new is made of a stretch alone, and steps of time are no environments.

@@ -12,7 +12,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from ...words import is_sequence
+from ...words import is_separate, is_sequence
 from ..program import Body, Loop, Mapping, Program, Step, Value
 from .axis import Axes, Axis, Clash, Dimension, Meeting, unknown
 
@@ -107,6 +107,9 @@ class AxisAnalysis:
             return Axis(lost=True)
         if len(names) == 2 and self._lies_between(a, b) != self._lies_between(b, a):
             return Axis(lost=True)
+        of_things = not any(is_sequence(it) or is_separate(it) for it in names)
+        if len(names) == 2 and of_things and self._are_some(*a) != self._are_some(*b):
+            return Axis(lost=True)
         return self.meeting.join(
             step,
             where,
@@ -126,16 +129,26 @@ class AxisAnalysis:
         Its elements are told by where they are in the window: it is weighed by a kernel, the axis
         of which has a name of its own.
         """
+        return self._cut_by(value, index) == "dynamic_slice"
+
+    def _are_some(self, value: Value, index: int) -> bool:
+        """Whether a dimension holds some of the components of a thing, cut out to be its own.
+
+        `pose[:2]` of x, y and a heading is a place, and meets what has a name for that.
+        """
+        return self._cut_by(value, index) == "slice"
+
+    def _cut_by(self, value: Value, index: int) -> str:
+        """The primitive that made a dimension of a longer one; empty if nothing did."""
         at = (value, index)
         for _ in range(16):
             source = self.came_from.get(at)
             if source is None:
                 break
             if source[0].shape[source[1]] != value.shape[index]:
-                step = at[0].producer
-                return step is not None and step.primitive == "dynamic_slice"
+                return at[0].producer.primitive if at[0].producer is not None else ""
             at = source
-        return False
+        return ""
 
     def _lies_between(self, at: tuple[Value, int], beside: tuple[Value, int]) -> bool:
         """Whether a dimension is of neighbours in another one, which may have a name of their own.
