@@ -36,6 +36,7 @@ _SEPARATE = {
     *("simulations", "realisation", "realisations", "realization", "realizations", "replicate"),
     *("replicates", "trial", "trials", "station", "stations", "electrode", "electrodes", "mic"),
     *("mics", "microphone", "microphones", "scene", "scenes", "image", "images", "graph", "graphs"),
+    *("trace", "traces"),
 }
 _ENVIRONMENT = {
     "env",

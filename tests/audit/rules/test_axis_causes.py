@@ -104,3 +104,47 @@ def test_frequencies_are_no_samples():
     assert_claims("axis", dedent(program))
     along_mics = program.replace("fft(signal)", "fft(signal, axis=0)")
     assert_claims("axis", dedent(along_mics.replace(" @ bank,", " @ bank,  # AX001\n       ")))
+
+
+def test_a_map_over_time_around_a_recursion():
+    program = """
+    AXES = {"gains": "env time"}
+
+    def inputs():
+        return (jnp.ones((4, 4)),)
+
+    def decayed(gains):
+        return jax.lax.scan(lambda total, gain: (gain + 0.9 * total, total), 0.0, gains)[1]
+
+    def summed(gains):
+        return jax.lax.scan(lambda total, gain: (gain + total, None), 0.0, gains)[0]
+
+    def entry(gains):
+        right = jax.vmap(decayed)(gains).sum() + jax.vmap(summed, in_axes=1)(gains).sum()
+        return right + jax.vmap(decayed, in_axes=1)(gains).sum()  # AX005
+    """
+    assert_claims("axis", dedent(program))
+
+
+def test_some_components_of_a_thing_are_another_thing():
+    program = """
+    AXES = {"pose": "dof", "landmarks": "landmark plane", "times": "time"}
+
+    def inputs():
+        return jnp.ones(3), jnp.ones((4, 2)), jnp.ones(3)
+
+    def entry(pose, landmarks, times):
+        gap = landmarks - pose[None, :2]
+        return gap, landmarks.T + pose[1:, None], landmarks + times[None, 1:]  # AX001
+    """
+    assert_claims("axis", dedent(program))
+    whole = """
+    AXES = {"pose": "dof", "landmarks": "landmark plane"}
+
+    def inputs():
+        return jnp.ones(2), jnp.ones((4, 2))
+
+    def entry(pose, landmarks):
+        return landmarks - pose[None, :2]  # AX001
+    """
+    assert_claims("axis", dedent(whole))

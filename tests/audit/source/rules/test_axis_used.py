@@ -385,3 +385,57 @@ def test_a_helper_that_scans_what_it_is_given():
     )
     inside = inside.replace("smooth(gains)\n", "smooth(gains, weights)\n")
     assert found("AX005", inside) == [8, 11]
+
+
+def test_a_map_over_time_around_a_recursion():
+    program = """
+    AXES = {"gains": "env time", "decay": "env time"}
+
+    def decayed(gains, decay):
+        def step(total, it):
+            gain, keep = it
+            return gain + keep * total, total
+
+        return lax.scan(step, 0.0, (gains, decay), reverse=True)[1]
+
+    def entry(gains, decay):
+        scaled = 0.9 * decay
+        return jax.vmap(decayed, in_axes=1, out_axes=1)(gains, scaled)
+
+    def inputs():
+        return jnp.ones((4, 4)), jnp.ones((4, 4))
+    """
+    assert found("AX005", program) == [12]
+    assert found("AX005", program.replace("in_axes=1, out_axes=1", "in_axes=0")) == []
+    # Agents may act one after the other, in each step.
+    assert found("AX005", program.replace("env time", "agent time")) == []
+    total = program.replace("gain + keep * total", "gain * keep + total")
+    assert found("AX005", total) == []
+
+
+def test_a_parallel_scan_along_the_batch():
+    program = """
+    AXES = {"x": "batch time feat"}
+
+    def merge(one, other):
+        return one[0] * other[0], other[0] * one[1] + other[1]
+
+    def entry(x):
+        decay = jnp.full_like(x, 0.9)
+        _, states = lax.associative_scan(merge, (decay, 2.0 * x))
+        return states
+
+    def along(x):
+        return lax.associative_scan(merge, (0.9 * x, x), axis=1)[1]
+
+    def inputs():
+        return (jnp.ones((4, 4, 3)),)
+    """
+    assert found("AX005", program) == [8]
+    assert found("AX005", program.replace("2.0 * x))", "2.0 * x), axis=-2)")) == []
+    mapped = program.replace("2.0 * x))", "2.0 * x), axis=1)").replace("def entry", "def other")
+    mapped = mapped.replace("def along", "def entry").replace(
+        "lax.associative_scan(merge, (0.9 * x, x), axis=1)[1]",
+        "jax.vmap(lambda it: lax.associative_scan(merge, (0.9 * it, it)), in_axes=1)(x)[1]",
+    )
+    assert found("AX005", mapped) == [12]

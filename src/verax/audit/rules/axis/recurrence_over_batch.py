@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
 from ...source.axes import names_of
-from ...source.events import Fact, Loop
+from ...source.events import Event, Fact, Loop
 from ...source.graph import Node
 from ...source.queries.arrays import array_in_words
 from ...source.queries.blame import knowingly_given_at
 from ...source.queries.loops.bodies import paired_leaves
 from ...source.queries.loops.collected import is_collected
+from ...source.queries.loops.lanes import lanes_of_time, lanes_over
 from ...source.queries.nodes import stacked_over
+from ...source.queries.placing import map_at
 from ...source.shapes.names import name_of_most
 from ...source.values import Constant, Data, Value, leaves, nodes_of
-from ...words import is_separate, is_sequence
+from ...words import is_separate, is_sequence, may_compete
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -35,7 +37,16 @@ def check(facts: Facts) -> Iterator[Verdict]:
             continue
         over = facts.axes.over[step].label
         time = _sequence_in_recurrent_carry(facts, step)
-        if over and time and is_separate(over):
+        around = None if time or not _may_only_step(over) else _map_over_time(facts, step)
+        if around is not None:
+            yield RULE.finding(
+                facts.place(around),
+                current=_MAPPED.format(time=facts.axes.over[around].label, over=over),
+                expected=_MAP_EXPECTED.format(over=over),
+                fix=_MAP_FIX.format(over=over),
+                evidence=(Evidence(f"the scan over {over}", facts.place(step)),),
+            )
+        elif over and time and is_separate(over):
             scanned = step.detail.scanned[0]
             yield RULE.finding(
                 facts.place(step),
@@ -70,6 +81,28 @@ def _sequence_in_recurrent_carry(facts: Facts, step: Step) -> str | None:
     return None
 
 
+def _map_over_time(facts: Facts, step: Step) -> Step | None:
+    """A map over time around a scan whose state is fed back."""
+    from ...trace.recurrence import Feedback, feedback
+
+    carries = range(len(step.detail.carry))
+    if all(feedback(facts.variation, step, it) is not Feedback.RECURRENT for it in carries):
+        return None
+    for around in step.ancestors():
+        if around.kind == "map" and is_sequence(facts.axes.over[around].label):
+            mapped = {inner for _, inner, _ in around.detail.mapped}
+            return around if mapped.issuperset(step.detail.scanned) else None
+    return None
+
+
+def _may_only_step(over: str) -> bool:
+    """Whether nothing goes from one element along an axis to the next, nor weighs one by others."""
+    return is_separate(over) and not may_compete(over)
+
+
+_MAPPED = "the map takes {time} away, and a recursion inside of it runs over {over}"
+_MAP_EXPECTED = "the map runs over {over}, and the recursion over the steps of each"
+_MAP_FIX = "map over {over} instead, with another `in_axes`"
 _FIX = (
     "bring {time} to the front before the scan (`jnp.swapaxes(x, 0, 1)`), or map over {over} with "
     "`jax.vmap` and scan inside"
@@ -85,6 +118,10 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             shape = scanned.node.shape
             over = name_of_most(shape[0]) if isinstance(shape, tuple) and shape else ""
             time = next(filter(is_sequence, names_of(shape)[1:]), None)
+            around = lanes_of_time(scanned.node) if time is None else None
+            if around is not None and _may_only_step(over) and _is_recurrent(loop):
+                yield _mapped_over_time(loop, around, over)
+                break
             if time is None or not is_separate(over) or not _carries(facts, loop, time):
                 continue
             for place in filter(None, (loop.place, _given_at(loop, over))):
@@ -103,6 +140,52 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         else:
             yield from _backwards_over_lanes(facts, loop)
     yield from _loops_of_python(facts)
+    yield from _in_parallel(facts)
+
+
+def _is_recurrent(loop: Loop) -> bool:
+    return any(
+        after.node.depends_on(before.node) and not is_collected(before.node, after.node)
+        for before, after in paired_leaves(loop.carry_in, loop.carry_out)
+    )
+
+
+def _mapped_over_time(event: Event, around: Region, over: str) -> Finding:
+    return RULE.finding(
+        map_at(around, "in_axes") or event.place,
+        current=_MAPPED.format(time=lanes_over(around), over=over),
+        expected=_MAP_EXPECTED.format(over=over),
+        fix=_MAP_FIX.format(over=over),
+        evidence=(Evidence(f"the recursion over {over}", event.place),),
+        engine=Engine.SOURCE,
+    )
+
+
+def _in_parallel(facts: SourceFacts) -> Iterator[Finding]:
+    """The same in parallel scans: they walk along an axis, too."""
+    for fact in facts.events(Fact):
+        axis = fact.data["axis"] if fact.kind == "associative scan" else None
+        if not isinstance(axis, Constant) or not isinstance(axis.value, int):
+            continue
+        for scanned in leaves(fact.data["elements"]):
+            names = names_of(scanned.node.shape)
+            over = names[axis.value] if -len(names) <= axis.value < len(names) else ""
+            time = next(filter(is_sequence, names), None)
+            around = lanes_of_time(scanned.node) if time is None else None
+            if around is not None and _may_only_step(over):
+                yield _mapped_over_time(fact, around, over)
+                break
+            if time is None or not is_separate(over):
+                continue
+            yield RULE.finding(
+                fact.place,
+                current=f"the scan runs over {over} of {array_in_words(facts, scanned)}, from one "
+                "element to the next",
+                expected=f"the scan runs over {time}, for every element of {over} apart",
+                fix=f"scan along axis {names.index(time)}: `axis={names.index(time)}`",
+                engine=Engine.SOURCE,
+            )
+            break
 
 
 def _given_at(loop: Loop, over: str) -> Place | None:

@@ -153,7 +153,7 @@ def _map_of(node: Node, name: str, other: str) -> _Move | None:
     region = stacked_over(node)
     if region is None or region.kind not in ("vmap", "pmap"):
         return None
-    place, lanes = _map_at(region, "out_axes"), name_of(region.details.get("size"))
+    place, lanes = map_at(region, "out_axes"), name_of(region.details.get("size"))
     move = None if place is None else _Move(node, place)
     is_it = lanes == name or (lanes == other and move is not None and move.elsewhere)
     return move if is_it else None
@@ -164,10 +164,10 @@ def _entered_at(node: Node, source: Node) -> Place | None:
     region = next(iter(node.varies - source.varies), None)
     if region is None or region.kind not in ("vmap", "pmap"):
         return None
-    return _map_at(region, "in_axes")
+    return map_at(region, "in_axes")
 
 
-def _map_at(region: Region, option: str) -> Place | None:
+def map_at(region: Region, option: str) -> Place | None:
     """Where a map stands, or where is said along which axis a helper is to map."""
     transformed: Transformed = region.details["transformed"]
     written = handed_number_at(transformed.options.get(option), transformed.frame)

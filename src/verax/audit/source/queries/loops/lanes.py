@@ -14,7 +14,7 @@ from ...frame import Frame, Region
 from ...graph import Node
 from ...remember import walked
 from ...shapes import Shape
-from ...shapes.names import name_of
+from ...shapes.names import name_of, name_of_most
 from ...values import Data, leaves
 from ..indices import index_parts, is_whole
 from ..nodes import all_nodes
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _BATCH = {"batch", "minibatch"}
 _SAME = frozenset(("primal", "turn"))
+_ELEMENTWISE = frozenset("+ - * / ** -x".split())
 
 
 @dataclass(frozen=True)
@@ -242,3 +243,16 @@ def measured(value: ast.expr) -> ast.expr | None:
             return array
         case _:
             return None
+
+
+def lanes_over(region: Region) -> str:
+    """The name of the axis that a map takes away; empty if it has none."""
+    return name_of_most(region.details.get("size"))
+
+
+def lanes_of_time(node: Node) -> Region | None:
+    """The map over an axis of time, of one lane of which a value is made."""
+    while node.operation in _ELEMENTWISE and node.inputs:
+        node = node.inputs[0]
+    own = node.varies - node.inputs[0].varies if node.operation == "lane" else ()
+    return next((it for it in own if it.kind == "vmap" and is_sequence(lanes_over(it))), None)
