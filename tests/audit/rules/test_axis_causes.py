@@ -148,3 +148,20 @@ def test_some_components_of_a_thing_are_another_thing():
         return landmarks - pose[None, :2]  # AX001
     """
     assert_claims("axis", dedent(whole))
+
+
+def test_a_squeeze_that_drops_what_is_one_by_chance():
+    program = """
+    def inputs():
+        return jnp.ones((4, 1, 7)), jnp.ones((6, 1, 7))
+
+    def entry(scores, rows):
+        best = scores.max(axis=-1, keepdims=True)
+        margin = best - jax.lax.dynamic_slice_in_dim(scores, 2, 1, axis=-1)
+        alone = jnp.squeeze(scores[0].max(axis=-1, keepdims=True))
+        picture = rows.transpose(0, 2, 1).sum(axis=1, keepdims=True).squeeze()
+        return jnp.squeeze(margin), alone, picture, jnp.squeeze(margin, axis=-1)  # AX004
+    """
+    assert_claims("axis", dedent(program))
+    more = program.replace("(4, 1, 7)", "(4, 5, 7)").replace("  # AX004", "")
+    assert_claims("axis", dedent(more))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ...source.graph import Node
     from ...source.shapes import Dim
     from ...trace.facts import Facts
+    from ...trace.program import Step
 
 
 def check(facts: Facts) -> Iterator[Verdict]:
@@ -37,7 +38,18 @@ def check(facts: Facts) -> Iterator[Verdict]:
         lost = [name for name in dropped if name]
         # A single one at the end, with the others in place, is what was meant.
         only_last = step.params["dimensions"] == (len(names) - 1,)
-        if not lost or only_last or not _squeezes_all(facts, step.place):
+        by_chance = [] if lost else _one_by_chance(facts, step)
+        if not (lost or by_chance) or only_last or not _squeezes_all(facts, step.place):
+            continue
+        if by_chance:
+            yield RULE.finding(
+                step.place,
+                current=f"squeeze() of {tensor_of(facts, value)} drops axis {by_chance[0]} as "
+                f"well, which has size one only for these inputs",
+                expected=f"axis {by_chance[0]} stays, also when its size is one",
+                fix=_FIX,
+                confidence=Confidence.LIKELY,
+            )
             continue
         yield RULE.finding(
             step.place,
@@ -46,6 +58,18 @@ def check(facts: Facts) -> Iterator[Verdict]:
             expected=f"{lost[0]} stays an axis, also when its size is one",
             fix=_FIX,
         )
+
+
+def _one_by_chance(facts: Facts, step: Step) -> list[int]:
+    """Axes of size one that data has brought, before one that was kept in order to be dropped.
+
+    The latter is what a reduction with `keepdims` leaves, or a slice of one element.
+    """
+    value, dropped = step.inputs[0], step.params["dimensions"]
+    units = [axis.unit for axis in facts.axes[value]]
+    kept = [index for index in dropped if units[index] in ("reduced", "indexed")]
+    is_all = len(dropped) == len(value.shape)
+    return [it for it in dropped if kept and not is_all and not units[it] and it < kept[-1]]
 
 
 def _squeezes_all(facts: Facts, place: Place) -> bool:
