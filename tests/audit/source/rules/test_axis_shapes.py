@@ -249,6 +249,23 @@ def test_a_squeeze_that_would_drop_a_declared_batch():
     assert found("AX004", program) == [7]
 
 
+def test_a_squeeze_that_drops_what_is_one_by_chance():
+    program = """
+    def entry(scores, rows):
+        best = scores.max(axis=-1, keepdims=True)
+        margin = best - lax.dynamic_slice_in_dim(scores, 2, 1, axis=-1)
+        written = jnp.squeeze(rows[:, None].max(axis=-1, keepdims=True))
+        other = rows.sum(axis=0, keepdims=True).squeeze()
+        return jnp.squeeze(margin), written, other, jnp.squeeze(margin, axis=-1)
+
+    def inputs():
+        return jnp.ones((4, 1, 7)), jnp.ones((6, 7))
+    """
+    assert found("AX004", program) == [6]
+    assert found("AX004", program.replace("(4, 1, 7)", "(4, 5, 7)")) == []
+    assert found("AX004", program.replace("(4, 1, 7)", "(1, 1, 7)")) == []
+
+
 def test_the_shape_of_a_jacobian():
     program = """
     from jaxtyping import Array, Float

@@ -11,6 +11,7 @@ from ...source.axes import names_of
 from ...source.queries.arrays import array_in_words, calls_of
 from ...source.queries.loops.maps import is_called_for_real
 from ...source.queries.nodes import users_of
+from ...source.queries.units import one_by_chance
 from ...source.shapes.names import is_declared, name_of
 from ...source.values import Data
 from ...words import is_batch
@@ -44,9 +45,8 @@ def check(facts: Facts) -> Iterator[Verdict]:
         if by_chance:
             yield RULE.finding(
                 step.place,
-                current=f"squeeze() of {tensor_of(facts, value)} drops axis {by_chance[0]} as "
-                f"well, which has size one only for these inputs",
-                expected=f"axis {by_chance[0]} stays, also when its size is one",
+                current=_BY_CHANCE.format(array=tensor_of(facts, value), axis=by_chance[0]),
+                expected=_STAYS.format(axis=by_chance[0]),
                 fix=_FIX,
                 confidence=Confidence.LIKELY,
             )
@@ -92,6 +92,8 @@ def _is_bare(call: ast.Call) -> bool:
     return len(call.args) == int(of_module)
 
 
+_BY_CHANCE = "squeeze() of {array} drops axis {axis} as well, which only these inputs make one"
+_STAYS = "axis {axis} stays, also when its size is one"
 _FIX = "name the axis that is meant to go: `squeeze(axis=-1)`"
 
 
@@ -112,8 +114,20 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         assert isinstance(array, Data)
         names = names_of(array.node.shape)
         is_named = any(name_of(dim) for it in sizes.get(call.syntax, ()) for dim in it)
-        if _drops_both_ends(array.node.shape) and is_called_for_real(call.frame) and not is_named:
+        is_real = is_called_for_real(call.frame) and not is_named
+        by_chance = one_by_chance(array.node) if is_real else None
+        if is_real and _drops_both_ends(array.node.shape):
             yield _both_ends(facts, call, array)
+        elif by_chance is not None:
+            yield RULE.finding(
+                call.place,
+                current=_BY_CHANCE.format(array=array_in_words(facts, array), axis=by_chance),
+                expected=_STAYS.format(axis=by_chance),
+                fix=_FIX,
+                confidence=Confidence.LIKELY,
+                engine=Engine.SOURCE,
+            )
+            continue
         elif _drops_lanes(array.node) and is_called_for_real(call.frame):
             yield RULE.finding(
                 call.place,

@@ -26,13 +26,22 @@ def unit_origin(node: Node, axis: int) -> str:
             return "written"
         if _is_literal(node.syntax):
             return "written"
-        if name in _REDUCTIONS or name in _KEPT:
-            return "kept"
         before = _with_unit(node, axis)
         if before is None:
-            return ""
+            return "kept" if name in _REDUCTIONS or name in _KEPT else ""
         node = before
     return ""
+
+
+def one_by_chance(node: Node) -> int | None:
+    """An axis of size one that data has brought, before a last one that was kept to be dropped."""
+    shape = node.shape
+    if not isinstance(shape, tuple) or shape[-1:] != (1,) or unit_origin(node, -1) != "kept":
+        return None
+    units = [at for at, size in enumerate(shape) if size == 1]
+    if len(units) == len(shape):
+        return None
+    return next((at for at in units[:-1] if not unit_origin(node, at - len(shape))), None)
 
 
 def is_only_averaged(node: Node, users: dict[Node, list[Node]]) -> bool:
