@@ -59,6 +59,19 @@ def test_pieces_of_features_are_others_and_those_of_time_are_not():
     assert [tuple(it) for it in found] == pieces + wholes
 
 
+def test_more_features_are_others_and_more_steps_are_steps():
+    def joined(x, last):
+        longer = jnp.concatenate([x, last[:, None]], axis=1)
+        wider = jnp.concatenate([x, x[..., :1]], axis=-1)
+        return longer, wider, jnp.concatenate([x], axis=-1)
+
+    assert output_names(joined, x="batch time feat", last="batch feat") == [
+        "batch time feat",
+        "batch time _",
+        "batch time feat",
+    ]
+
+
 @pytest.mark.parametrize(
     ("function", "names", "expected"),
     [

@@ -198,13 +198,18 @@ def concatenate(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) ->
 
 
 def _appended(step: Step, operands: Sequence[Axes], along: int) -> Axis:
-    """What pieces of one axis make is that axis; pieces of several make a new one."""
+    """What pieces of one axis make is that axis; pieces of several make a new one.
+
+    More steps are steps; a position with a speed beside it is no position.
+    """
     found = {
         axes[along].root()
         for value, axes in zip(step.inputs, operands, strict=True)
         if value.shape[along] > 1
     }
-    return found.pop() if len(found) == 1 else Axis()
+    if len(found) != 1:
+        return Axis()
+    return found.pop() if len(step.inputs) == 1 else piece(found.pop())
 
 
 def split(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> list[Axes]:
