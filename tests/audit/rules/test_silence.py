@@ -24,6 +24,15 @@ def array(*shape):
     return jnp.asarray(RNG.normal(size=shape), jnp.float32)
 
 
+def deltas_of_calls(spots, strikes):
+    def price(spot, strike):
+        d1 = jnp.log(spot / strike) / 0.3
+        cdf = jax.scipy.stats.norm.cdf
+        return spot * cdf(d1) - strike * cdf(d1 - 0.3)
+
+    return jax.vmap(jax.grad(price))(spots, strikes)
+
+
 def contrastive(a, b):
     a = a / jnp.linalg.norm(a, axis=-1, keepdims=True)
     b = b / jnp.linalg.norm(b, axis=-1, keepdims=True)
@@ -380,6 +389,7 @@ PROGRAMS = [
     (forces_on_parents, (array(4),), None),
     (step_that_leaves_something_unused, (Body(array(4), jnp.ones(4)), array(5, 4)), None),
     (mean_until_a_bound, (array(4),), None),
+    (deltas_of_calls, (jnp.full(4, 1.1), jnp.ones(4)), None),
     (kernel_matrix, (array(4, 2), array(6, 2)), {"x": "n dim", "y": "m dim"}),
 ]
 

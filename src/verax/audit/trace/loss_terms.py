@@ -142,8 +142,19 @@ class Error:
 def errors(flow: Flow) -> Iterator[Error]:
     """All differences that are squared, or taken the absolute value of, on the way to a result."""
     for step in steps_of(flow.body):
-        if step.kind == "operation" and step.outputs[0] in flow.trained_through and _is_even(step):
+        if step.kind != "operation" or step.outputs[0] not in flow.trained_through:
+            continue
+        if _is_even(step) and not _is_squashed(flow, step.outputs[0]):
             yield Error(step.inputs[0], step)
+
+
+def _is_squashed(flow: Flow, value: Value) -> bool:
+    """Whether a value is only used to compute a bounded function of it: it is not made small."""
+    users = [it for it in value.consumers if it.outputs[0] in flow.trained_through]
+    return bool(users) and all(it.primitive in _SQUASHES for it in users)
+
+
+_SQUASHES = frozenset(("erf", "erfc", "tanh", "logistic", "sin", "cos"))
 
 
 def _is_even(step: Step) -> bool:
