@@ -26,9 +26,11 @@ def unit_origin(node: Node, axis: int) -> str:
             return "written"
         if _is_literal(node.syntax):
             return "written"
-        before = _with_unit(node, axis)
+        is_kept = name in _REDUCTIONS or name in _KEPT
+        # What is reduced or taken from comes first; indices say nothing of its other axes.
+        before = _with_unit(node, axis, node.inputs[:1] if is_kept else node.inputs)
         if before is None:
-            return "kept" if name in _REDUCTIONS or name in _KEPT else ""
+            return "kept" if is_kept else ""
         node = before
     return ""
 
@@ -61,9 +63,9 @@ def is_only_averaged(node: Node, users: dict[Node, list[Node]]) -> bool:
     return reduced and not pending
 
 
-def _with_unit(node: Node, axis: int) -> Node | None:
+def _with_unit(node: Node, axis: int, sources: tuple[Node, ...]) -> Node | None:
     """The operand from which a result has its axis of size one, if it is of the same rank."""
-    for source in node.inputs:
+    for source in sources:
         if rank(source.shape) == rank(node.shape) and size_of(source.shape, axis) == 1:
             return source
     return None
