@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -10,12 +9,12 @@ from ...finding import Confidence, Engine, Evidence, Place, Severity
 from ...source.events import Loop
 from ...source.queries.loops.bodies import paired_leaves
 from ...source.queries.loops.carries import begun_at
+from ...source.queries.loops.cut_carries import cut_at
 from ...source.shapes.dtypes import is_float, is_integer
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
-    from ...source.graph import Node
     from ...trace.facts import Facts
     from ...trace.program import Step, Value
 
@@ -99,13 +98,11 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Loops in which a float that is made from an integer carry is cast back to it."""
     for loop in facts.events(Loop):
         for before, after in paired_leaves(loop.carry_in, loop.carry_out):
-            if not is_integer(before.node.dtype):
+            cut = cut_at(after.node, before.node) if is_integer(before.node.dtype) else None
+            if cut is None:
                 continue
-            cast = _cast(after.node, before.node)
-            if cast is None:
-                continue
-            here = cast.place or loop.place
-            dtype = cast.inputs[0].dtype
+            here = cut.place or loop.place
+            dtype = next((it.dtype for it in cut.inputs if is_float(it.dtype)), "float32")
             yield RULE.finding(
                 begun_at(loop, before) or here,
                 current=f"the carry starts as {before.node.dtype}, so that each iteration cuts "
@@ -116,42 +113,6 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
                 evidence=(Evidence(f"cast to {before.node.dtype} in each iteration", here),),
                 engine=Engine.SOURCE,
             )
-
-
-_CASTS = frozenset(
-    "ndarray.astype jax.numpy.astype jax.numpy.asarray jax.lax.convert_element_type "
-    "jax.numpy.int32 jax.numpy.uint8 jax.numpy.int8 jax.numpy.int16 jax.numpy.uint32".split()
-)
-_WHOLE = ("floor", "round", "ceil", "trunc", "rint", "fix")
-_SELECTIONS = frozenset(("jax.numpy.where", "jax.numpy.clip", "jax.numpy.maximum"))
-
-
-def _cast(node: Node, carry: Node) -> Node | None:
-    """The cast of a broken number that depends on the carry, on the way to the next carry."""
-    if node.operation in _SELECTIONS:
-        return next((found for it in node.inputs if (found := _cast(it, carry))), None)
-    if node.operation not in _CASTS or not node.inputs or not is_float(node.inputs[0].dtype):
-        return None
-    is_whole = node.inputs[0].operation.rpartition(".")[2] in _WHOLE
-    return node if not is_whole and _breaks(node.inputs[0], carry) else None
-
-
-def _breaks(node: Node, carry: Node) -> bool:
-    """Whether a value is made from the carry, and by something that gives fractions."""
-    way = [it for it in node.ancestors() if it is not carry and it.depends_on(carry)]
-    return any(_is_broken(it, carry) for it in way)
-
-
-def _is_broken(node: Node, carry: Node) -> bool:
-    if node.operation == "/":
-        return True
-    if node.operation not in ("*", "+", "-", "**"):
-        return False
-    syntax = node.syntax or ast.Pass()
-    numbers = [it for it in ast.walk(syntax) if isinstance(it, ast.Constant)]
-    if any(isinstance(it.value, float) and it.value % 1 for it in numbers):
-        return True
-    return any(is_float(it.dtype) and not it.depends_on(carry) for it in node.inputs)
 
 
 RULE = Rule(
@@ -166,8 +127,9 @@ A scan's carry keeps its dtype. When it starts as integers (zeros made like an a
 Python `0`) and the update is a float, a cast back to the carry's dtype makes the types agree, and
 cuts the fraction in every iteration: a decayed sum never leaves the whole numbers.
 
-Reported where the float that is cast depends on the carry and is not known to be whole. An explicit
-`round` or `floor` says that cutting is meant.""",
+Reported where the float that is cast depends on the carry and is not known to be whole, or is added
+to the carry in whichever type that has (`acc + x.astype(acc.dtype)`). An explicit `round` or
+`floor` says that cutting is meant.""",
     wrong="""\
 import jax
 import jax.numpy as jnp
