@@ -487,3 +487,51 @@ def test_a_list_of_the_call_that_is_kept_later_is_told_where_it_is_kept():
         return Heat().update(t, top)
     """
     assert found("JT101", program) == [13]
+
+
+COUNTED = """
+    import itertools
+
+    def decayed(xs):
+        numbers = itertools.count(1)
+
+        def step(h, x):
+            h = h + x / next(numbers)
+            return h, h
+
+        return lax.scan(step, jnp.zeros(3), xs)
+"""
+
+
+def test_a_loop_computes_with_a_number_that_is_counted_once():
+    assert found("JT104", COUNTED) == [7]
+    named = COUNTED.replace("x / next(numbers)", "scoped(x, f'step{next(numbers)}')")
+    assert found("JT104", named) == []
+    inside = COUNTED.replace("h = h + x / next(numbers)", "h = h + x / next(itertools.count(1))")
+    assert found("JT104", inside) == []
+
+
+TAKEN = """
+    def warmed(xs):
+        rates = [0.1, 0.2, 0.4]
+
+        def step(h, x):
+            rate = rates.pop(0)
+            return h + rate * x, None
+
+        return lax.scan(step, jnp.zeros(3), xs)
+"""
+
+
+def test_a_loop_takes_one_element_out_of_a_list():
+    assert found("JT101", TAKEN) == [5]
+    own = TAKEN.replace("rate = rates.pop(0)", "own = [0.1, 0.2]; rate = own.pop(0)")
+    assert found("JT101", own) == []
+
+
+def test_a_counter_in_an_array_of_numpy_is_moved_once():
+    counter = TAKEN.replace("[0.1, 0.2, 0.4]", "np.zeros(1)")
+    counter = counter.replace("rate = rates.pop(0)", "rates[0] += 1.0; rate = rates[0]")
+    assert found("JT101", counter) == [5]
+    inside = counter.replace("rates[0] += 1.0;", "rates = np.zeros(1); rates[0] += 1.0;")
+    assert found("JT101", inside) == []

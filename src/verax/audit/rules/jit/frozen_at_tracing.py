@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity
+from ...source.events import Loop
 from ...source.queries.blame import is_outside, wrongly_called_at
-from ...source.queries.boundaries import crossed, repeated
-from ...source.values import Data, Sequence
+from ...source.queries.boundaries import LOOPS, crossed, repeated
+from ...source.queries.loops.bodies import behind
+from ...source.values import Data, Sequence, nodes_of
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -49,7 +51,7 @@ _NO_DRAWS = frozenset("seed default_rng RandomState Generator Random PCG64 SeedS
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Calls inside of what runs more often than Python goes through it."""
     for call in facts.calls(name for name in facts.calls_by_name if _may_vary(name)):
-        what = _what(call)
+        what = _what(facts, call)
         region = repeated(call.frame) if what else None
         if region is None:
             continue
@@ -75,13 +77,13 @@ def _may_vary(name: str) -> bool:
     return is_drawn or name in _CLOCKS or name == "builtins.next"
 
 
-def _what(call: Call) -> str:
+def _what(facts: SourceFacts, call: Call) -> str:
     """What a call gives that would be different each time."""
     name = call.name
     if name in _CLOCKS:
         return "time" if name.startswith(("time", "datetime")) else "value"
     if name == "builtins.next":
-        return "element" if _is_iterator_from_outside(call) else ""
+        return "element" if _is_iterator_from_outside(facts, call) else ""
     owner, _, method = name.rpartition(".")
     if method in _NO_DRAWS:
         return ""
@@ -102,19 +104,34 @@ def _is_unseeded_or_from_outside(call: Call) -> bool:
     return bool(crossed(call.frame, generator.node.frame)) or not is_seeded
 
 
+_ARITHMETIC = frozenset("+ - * / // % ** @".split())
 _MADE_WHILE_TRACING = frozenset(("itertools.count", "haiku.PRNGSequence"))
 
 
-def _is_iterator_from_outside(call: Call) -> bool:
+def _is_computed_with(facts: SourceFacts, call: Call, iterator: Data) -> bool:
+    """Whether an element goes into what the turns of a loop give that its iterator is not in."""
+    around = {it for it in crossed(call.frame, iterator.node.frame) if it.kind in LOOPS}
+    result = set(nodes_of(call.result))
+    return any(
+        (it.operation in _ARITHMETIC or it.operation.startswith("jax."))
+        and not result.isdisjoint(it.inputs)
+        for loop in facts.events(Loop)
+        if loop.region in around
+        for it in behind(loop.returned)
+    )
+
+
+def _is_iterator_from_outside(facts: SourceFacts, call: Call) -> bool:
     """Whether what goes on by one element is made before, and not given to the function.
 
-    One that counts gives each trace a number of its own, and nobody minds which.
+    One that counts gives each trace a number of its own, and nobody minds which, unless a loop
+    computes with it in each turn.
     """
     iterator = call.args[0] if len(call.args) == 1 else None
     if isinstance(iterator, Sequence):
         return iterator.made_in is not None and bool(crossed(call.frame, iterator.made_in))
     if isinstance(iterator, Data) and iterator.type in _MADE_WHILE_TRACING:
-        return False
+        return iterator.type == "itertools.count" and _is_computed_with(facts, call, iterator)
     node = iterator.node if isinstance(iterator, Data) and not iterator.traced else None
     if node is None or node.frame is None or node.operation not in ("call", "builtins.iter"):
         return False

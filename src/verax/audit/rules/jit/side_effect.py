@@ -10,7 +10,7 @@ from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.classes import base_names
 from ...source.events import Mutation
 from ...source.queries.blame import is_given, is_outside, wrongly_called_at
-from ...source.queries.boundaries import REPEATED, crossed, holds_tracer, passed_as_it_is
+from ...source.queries.boundaries import LOOPS, REPEATED, crossed, holds_tracer, passed_as_it_is
 from ...source.queries.putting_back import is_put_back, part_of
 from ...source.queries.syntax import statement_around
 from ...source.text import text_of
@@ -38,7 +38,9 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         if holds_tracer(change.value):
             if not is_put_back(facts, change, regions[-1]):
                 yield _finding(facts, change, regions[-1], is_tracer=True)
-        elif _counts(change) and any(region.kind in REPEATED for region in regions):
+        elif any(it.kind in (LOOPS if _takes(change) else REPEATED) for it in regions) and (
+            _takes(change) or _counts(change)
+        ):
             yield _finding(facts, change, regions[-1], is_tracer=False)
     for call in facts.calls(filter(_stores, facts.calls_by_name)):
         regions = _regions_of_store(call)
@@ -73,6 +75,8 @@ def _regions(facts: SourceFacts, change: Mutation) -> list[Region]:
     if change.how == "nonlocal":
         return crossed(frame, _scope(frame, change.name))
     if isinstance(target, Data) and target.type.startswith("collections."):
+        return crossed(frame, target.node.frame) if target.node.frame else []
+    if isinstance(target, Data) and target.traced is False and change.how == "item":
         return crossed(frame, target.node.frame) if target.node.frame else []
     if isinstance(target, Class):
         return crossed(frame, target.frame)
@@ -119,6 +123,11 @@ def _scope(frame: Frame, name: str) -> Frame | None:
     while scope is not None and name not in scope.environment:
         scope = scope.outer
     return scope
+
+
+def _takes(change: Mutation) -> bool:
+    """Whether one element is taken out of a list."""
+    return change.how == "pop" and isinstance(change.target, Sequence)
 
 
 def _counts(change: Mutation) -> bool:

@@ -8,7 +8,8 @@ from ..frame import Frame, Region
 from ..values import Bound, Value, leaves
 
 # Python goes through these once, and what it has made of the code runs again and again.
-REPEATED = frozenset("jit pmap shard_map scan while_loop fori_loop map associative_scan".split())
+LOOPS = frozenset("scan while_loop fori_loop map associative_scan".split())
+REPEATED = LOOPS | frozenset(("jit", "pmap", "shard_map"))
 # Values inside of these are tracers that mean nothing outside.
 TRACING = REPEATED | frozenset(
     "vmap cond switch checkpoint custom_vjp custom_jvp grad value_and_grad jacrev jacfwd hessian "
