@@ -1,5 +1,7 @@
 """How long a loop is, against what it counts along; and loops that are unrolled."""
 
+import pytest
+
 from .reading import found
 
 SMOOTH = """
@@ -197,3 +199,77 @@ def test_a_square_matrix_that_the_program_asks_for():
     assert found("SC004", program) == []
     assert found("SC004", program.replace(check, raised)) == []
     assert found("SC004", program.replace(check, "")) == [9]
+
+
+UNROLLED = """
+    @jax.jit
+    def run(w, h, xs):
+        {loop}
+            h = jnp.tanh(w @ h + x)
+        return h
+
+    run(jnp.ones((3, 3)), jnp.ones(3), jnp.ones((40, 3)))
+"""
+
+
+@pytest.mark.parametrize(
+    "loop",
+    ["for x in jnp.unstack(xs):", "for x in jnp.split(xs, 20):", "for x in np.linspace(0, 1, 20):"],
+)
+def test_the_parts_of_an_array_are_unrolled(loop: str):
+    program = UNROLLED.format(loop=loop)
+    assert found("SC302", program) == [3]
+    assert found("SC302", program.replace("20", "4").replace("40", "4")) == []
+    assert found("SC302", program.replace("@jax.jit", "")) == []
+
+
+def test_a_while_that_counts_to_a_size_is_unrolled():
+    program = UNROLLED.format(loop="t = 0\n        while t < xs.shape[0]:")
+    program = program.replace("+ x)", "+ xs[t]); t += 1")
+    assert found("SC302", program) == [4]
+    assert found("SC302", program.replace("shape[0]", "shape[1]")) == []
+
+
+def test_what_accumulate_goes_through_is_unrolled():
+    program = """
+        import itertools
+
+        @jax.jit
+        def run(w, h, xs):
+            step = lambda h, x: jnp.tanh(w @ h + x)
+            return jnp.stack(list(itertools.accumulate(xs, step, initial=h)))
+
+        run(jnp.ones((3, 3)), jnp.ones(3), jnp.ones((40, 3)))
+    """
+    assert found("SC302", program) == [6]
+    assert found("SC302", program.replace("(40, 3)", "(4, 3)")) == []
+
+
+STORED = """
+    class Net:
+        def __init__(self, w):
+            self.w = w
+
+        def run(self, h, xs):
+            self.h = h
+            for x in xs:
+                self.h = jnp.tanh(self.w @ self.h + x)
+            return self.h
+
+    @jax.jit
+    def run(w, h, xs):
+        state = {"h": h}
+        for x in xs:
+            state["h"] = jnp.tanh(w @ state["h"] + x)
+        return state["h"], Net(w).run(h, xs)
+
+    run(jnp.ones((3, 3)), jnp.ones(3), jnp.ones((40, 3)))
+"""
+
+
+def test_attributes_and_keys_go_from_turn_to_turn():
+    assert found("SC302", STORED) == [7, 14]
+    apart = STORED.replace("self.w @ self.h + x", "self.w @ x").replace(
+        'w @ state["h"] + x', "w @ x"
+    )
+    assert found("SC302", apart) == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...finding import Confidence, Engine, Evidence, Severity
 from ...source.events import Fact, Mutation
@@ -15,7 +15,7 @@ from ...source.remember import walked
 from ...source.shapes import Size
 from ...source.shaping import length_of
 from ...source.text import text_of
-from ...source.values import Data, Sequence, leaves
+from ...source.values import Constant, Data, Sequence, leaves
 from ...words import is_sequence
 from .._rule import Rule, Verdict
 
@@ -60,7 +60,8 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
             continue
         turns = _turns(fact)
         carried = [name for name, (old, new) in fact.data["carried"].items() if _chains(old, new)]
-        carried += _lists(facts, fact) if turns is not None and not carried else []
+        if turns is not None and not carried:
+            carried = _lists(facts, fact) or _stores(facts, fact)
         if turns is None or not carried:
             continue
         yield RULE.finding(
@@ -82,10 +83,11 @@ def _turns(fact: Fact) -> str | None:
     if counted is not None:
         return str(counted) if counted >= _SHORTEST else None
     iterated: Value | None = fact.data["iterated"]
+    cut = _number_of_parts(iterated)
     is_range = isinstance(iterated, Sequence) and iterated.kind == "range"
-    if iterated is None or not (is_range or _goes_through_arrays(iterated)):
+    if iterated is None or not (is_range or cut is not None or _goes_through_arrays(iterated)):
         return None
-    length = length_of(iterated)
+    length = length_of(iterated) if cut is None else cut
     if isinstance(length, int):
         return str(length) if length >= _SHORTEST else None
     # Of an unknown size, only the name of the counter tells that it is a long one.
@@ -93,6 +95,36 @@ def _turns(fact: Fact) -> str | None:
     if isinstance(length, Size) and isinstance(target, ast.Name) and is_sequence(target.id):
         return shape_in_words((length,)).strip("(),")
     return None
+
+
+def _number_of_parts(iterated: Value | None) -> Any:
+    """In how many parts an array is cut that a loop goes through: `jnp.unstack(xs)`."""
+    node = iterated.node if isinstance(iterated, Data) and iterated.traced else None
+    array = node.operands[0] if node is not None and node.operands else None
+    if node is None or not isinstance(array, Data):
+        return None
+    shape = array.node.shape
+    if node.operation == "jax.numpy.unstack" and len(node.operands) == 1:
+        is_first = not getattr(node.syntax, "keywords", None)
+        return shape[0] if is_first and isinstance(shape, tuple) and shape else None
+    given = node.operands[1] if len(node.operands) > 1 else None
+    is_cut = node.operation in ("jax.numpy.split", "jax.numpy.array_split")
+    return given.value if is_cut and isinstance(given, Constant) else None
+
+
+def _stores(facts: SourceFacts, fact: Fact) -> list[str]:
+    """Keys and attributes that each turn gives what it makes from what they held before."""
+    inside = set(walked(fact.syntax)) if isinstance(fact.syntax, (ast.For, ast.While)) else set()
+    return [
+        text_of(change.syntax)
+        for change in (facts.events(Mutation) if inside else ())
+        if change.frame is fact.frame
+        and change.how in ("item", "attribute")
+        and change.syntax in inside
+        and change.before is not None
+        and change.value is not None
+        and _chains(change.before, change.value)
+    ]
 
 
 def _lists(facts: SourceFacts, fact: Fact) -> list[str]:
@@ -124,7 +156,7 @@ def _goes_through_arrays(iterated: Value) -> bool:
     An array of Python's is gone through as well, if a tracer comes along.
     """
     if isinstance(iterated, Data):
-        return bool(iterated.traced) and iterated.is_array
+        return iterated.traced is not None and iterated.is_array
     if not isinstance(iterated, Sequence) or iterated.items is not None or not iterated.element:
         return False
     rows = [it for it in leaves(iterated.element) if it.node.operation != "counter"]

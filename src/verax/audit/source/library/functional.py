@@ -1,4 +1,4 @@
-"""`functools.reduce`, and the operators as functions."""
+"""`functools.reduce` and `itertools.accumulate`, and the operators as functions."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from .. import parts
 from ..events import Fact
+from ..joining import join
 from ..operators import binary
 from ..values import Sequence, Value
+from .arguments import argument
 from .registry import handles
 
 if TYPE_CHECKING:
@@ -46,6 +48,22 @@ def _reduce(
         data = {"start": start, "leaf": element, "result": result}
         machine.note(Fact(site.syntax, site.frame, "reduced", data))
     return result
+
+
+@handles("itertools.accumulate")
+def _accumulate(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """What each step of a fold gives, one of them for all."""
+    function = argument(args, keywords, 1, "func")
+    if not args or function is None:
+        return machine.opaque(name, site, (*args, *keywords.values()))
+    element = parts.element(machine, site, args[0])
+    start = keywords.get("initial") or parts.another(site, element)
+    result = machine.call(site, function, [start, element], {})
+    folded = {"iterated": args[0], "carried": {"it": (start, result)}}
+    machine.note(Fact(site.syntax, site.frame, "folded", folded))
+    return Sequence("list", None, join(start, result), site.frame, machine.control)
 
 
 @handles(*(f"operator.{it}" for it in _OPERATORS))

@@ -6,7 +6,7 @@ import ast
 
 from ...events import Fact
 from ...frame import Frame
-from ...values import Constant
+from ...values import Constant, Data
 
 
 def turns_of_while(fact: Fact) -> int | None:
@@ -25,8 +25,10 @@ def turns_of_while(fact: Fact) -> int | None:
 
 
 def _number(frame: Frame, written: ast.expr) -> int | None:
-    """The number that an expression is, if it is written as one or named."""
+    """The number that an expression is, if it is written as one, named, or the size of an array."""
     value: object = written.value if isinstance(written, ast.Constant) else None
+    if isinstance(written, (ast.Subscript, ast.Call)):
+        return _size(frame, written)
     scope: Frame | None = frame
     while isinstance(written, ast.Name) and scope is not None:
         if written.id in scope.environment:
@@ -35,6 +37,26 @@ def _number(frame: Frame, written: ast.expr) -> int | None:
             break
         scope = scope.outer
     return value if type(value) is int else None
+
+
+def _size(frame: Frame, written: ast.Subscript | ast.Call) -> int | None:
+    """The size that `x.shape[0]` or `len(x)` asks for."""
+    if isinstance(written, ast.Subscript):
+        of, index = written.value, written.slice
+        array = of.value if isinstance(of, ast.Attribute) and of.attr == "shape" else None
+        axis = index.value if isinstance(index, ast.Constant) else None
+    else:
+        is_length = isinstance(written.func, ast.Name) and written.func.id == "len"
+        array, axis = (written.args[0] if is_length and written.args else None), 0
+    known = frame.environment.get(array.id) if isinstance(array, ast.Name) else None
+    shape = known.node.shape if isinstance(known, Data) else None
+    if (
+        not isinstance(shape, tuple)
+        or type(axis) is not int
+        or not -len(shape) <= axis < len(shape)
+    ):
+        return None
+    return shape[axis] if type(shape[axis]) is int else None
 
 
 def _start(fact: Fact, name: str) -> int | None:
