@@ -56,7 +56,7 @@ CHANGED = {
             return lax.scan(step, jnp.zeros((4, 5)), xs)
         """,
         "SC201",
-        6,
+        4,
     ),
     "a carry that grows, by symbols": (
         """

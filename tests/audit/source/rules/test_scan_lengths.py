@@ -273,3 +273,48 @@ def test_attributes_and_keys_go_from_turn_to_turn():
         'w @ state["h"] + x', "w @ x"
     )
     assert found("SC302", apart) == []
+
+
+UNTIL = """
+    def smooth(s, obs):
+        steps = obs.shape[0]
+
+        def more(state):
+            return (state[1] < steps) & jnp.all(state[0] < 9.0)
+
+        def turn(state):
+            s, t = state
+            return s + obs[:, t], t + 1
+
+        return lax.while_loop(more, turn, (s, 0))
+"""
+
+
+def test_the_length_of_a_while_loop_is_in_its_condition():
+    assert found("SC004", UNTIL) == [2]
+    assert found("SC004", UNTIL.replace("obs.shape[0]", "obs.shape[1]")) == []
+    backwards = UNTIL.replace("t + 1", "t - 1")
+    assert found("SC004", backwards) == []
+
+
+KEPT = """
+    class Sweep:
+        def __init__(self, obs):
+            self.obs = obs
+            self.steps = obs.shape[0]
+
+        def turn(self, carry, _):
+            s, t = carry
+            return (s + self.obs.at[:, t].get(), t + 1), None
+
+        def run(self, s):
+            return lax.scan(self.turn, (s, 0), None, length=self.steps)
+
+    def smooth(s, obs):
+        return Sweep(obs).run(s)
+"""
+
+
+def test_the_length_is_followed_to_the_attribute_that_keeps_it():
+    assert found("SC004", KEPT) == [4]
+    assert found("SC004", KEPT.replace("steps = obs.shape[0]", "steps = obs.shape[1]")) == []

@@ -278,3 +278,19 @@ def test_a_start_that_is_given_or_cut_by_the_body_need_not_be_wrong():
 def test_a_start_with_a_batch_is_right_where_the_scan_goes_along_the_batch():
     along = CELLS.replace("(4, 24)", "(4, 6)").replace("(9, 4, 3)", "(4, 9, 3)")
     assert found("SC205", along) == []
+
+
+def test_a_body_that_puts_its_carry_into_one_more_axis_is_mended_in_the_body():
+    program = """
+        def pair(xs):
+            def step(last, x):
+                last = jnp.stack([last, x])
+                return last, None
+
+            start = jnp.zeros(3)
+            return lax.scan(step, start, xs)
+
+        pair(jnp.ones((5, 3)))
+    """
+    assert found("SC201", program) == [3]
+    assert found("SC201", program.replace("jnp.stack([last, x])", "last + x[:, None]")) == [6]

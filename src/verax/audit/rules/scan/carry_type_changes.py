@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from ...finding import Engine, Evidence, Finding, Place, Severity, Verified
 from ...source.events import Loop
-from ...source.graph import sources
 from ...source.queries.arrays import are_declared
 from ...source.queries.loops.bodies import (
     behind,
@@ -21,18 +20,17 @@ from ...source.queries.loops.bodies import (
     shown_shape,
 )
 from ...source.queries.loops.carries import begun_at, structure_changed_at
+from ...source.queries.loops.carry_shapes import ends_otherwise, has_other_size, reshapes
 from ...source.queries.loops.clashing_starts import clashing_starts
 from ...source.queries.names import local_name, names_of
 from ...source.queries.structures.structure import described, difference
 from ...source.shapes.dims import differ
 from ...source.shapes.dtypes import is_weak, strong
-from ...source.shapes.shape import Partial
 from ...source.values import Constant, Data
 from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
-    from ...source.shapes import Shape
     from ...source.values import Value
     from ...trace.facts import Facts
 
@@ -215,42 +213,18 @@ def _changed_leaves(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
         elif isinstance(one, tuple) and isinstance(other, tuple):
             resized = len(one) == len(other) and any(map(differ, one, other))
             if resized or len(one) != len(other):
-                grows = resized and not _has_other_size(loop, before, after)
+                grows = reshapes(before, after) or (
+                    resized and not has_other_size(loop, before, after)
+                )
                 yield _changed_leaf(facts, loop, before, after, grows)
                 continue
-        elif _ends_otherwise(one, other):
+        elif ends_otherwise(one, other):
             yield _changed_leaf(facts, loop, before, after, grows=True)
             continue
         if _changes_dtype(before, after, initial.get(id(before))):
             yield _changed_leaf(
                 facts, loop, before, after, grows=False, narrows=_narrows(before, after)
             )
-
-
-_JOINS = frozenset(
-    "concatenate append stack vstack hstack column_stack dstack pad repeat tile insert".split()
-)
-
-
-def _has_other_size(loop: Loop, before: Data, after: Data) -> bool:
-    """Whether a carry gets its size from something else: weights, or what is scanned.
-
-    Then it is the start that has another one, and not the body that makes it grow.
-    """
-    made_from = sources([after.node], lambda node: node is not before.node)
-    if any(it.operation.rpartition(".")[2] in _JOINS for it in made_from):
-        return False
-    pairs = zip(before.node.shape, after.node.shape, strict=True)
-    new = [size for old, size in pairs if differ(old, size)]
-    given = [it.shape for it in made_from if not it.is_made_in(loop.region) and it.shape]
-    return all(any(size in shape for shape in given if type(shape) is tuple) for size in new)
-
-
-def _ends_otherwise(one: Shape, other: Shape) -> bool:
-    """Whether two shapes, of which not all axes are known, differ in their last ones."""
-    ends = [it.trail if isinstance(it, Partial) else it or () for it in (one, other)]
-    pairs = zip(*map(reversed, ends), strict=False)
-    return any(differ(first, second) for first, second in pairs)
 
 
 def _changes_dtype(before: Data, after: Data, initial: Value | None) -> bool:

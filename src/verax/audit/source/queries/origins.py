@@ -5,9 +5,12 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from ..events import Mutation
 from ..frame import Frame
 from ..parameters import parameters
+from ..values import Instance
 from .loops.bodies import frames_by_call
+from .syntax import statement_around
 
 if TYPE_CHECKING:
     from ...finding import Place
@@ -30,6 +33,8 @@ def origin_of(facts: SourceFacts, frame: Frame, expression: ast.expr) -> Place:
             behind = _returned(facts, frame, expression)
         elif isinstance(expression, ast.Name):
             behind = _named(frame, expression.id)
+        elif isinstance(expression, ast.Attribute):
+            behind = _assigned_to(facts, frame, expression)
         if behind is None:
             break
         frame, expression = behind
@@ -46,6 +51,27 @@ def _named(frame: Frame, name: str) -> tuple[Frame, ast.expr] | None:
     if not isinstance(value, ast.expr) or _takes_apart(statement):
         return None
     return scope, value
+
+
+def _assigned_to(
+    facts: SourceFacts, frame: Frame, expression: ast.Attribute
+) -> tuple[Frame, ast.expr] | None:
+    """What an attribute of an object was given, if that is done in one place only."""
+    owner = expression.value
+    scope = _scope_of(frame, owner.id) if isinstance(owner, ast.Name) else None
+    held = scope.environment[owner.id] if scope and isinstance(owner, ast.Name) else None
+    found: dict[ast.AST, tuple[Frame, ast.expr]] = {}
+    for change in facts.events(Mutation) if isinstance(held, Instance) else ():
+        is_own = change.how == "attribute" and change.target is held
+        if (
+            is_own
+            and isinstance(change.syntax, ast.Attribute)
+            and change.syntax.attr == expression.attr
+        ):
+            statement = statement_around(change.frame, change.syntax)
+            if isinstance(statement, ast.Assign) and statement.targets == [change.syntax]:
+                found[statement] = change.frame, statement.value
+    return next(iter(found.values())) if len(found) == 1 else None
 
 
 def _returned(facts: SourceFacts, frame: Frame, call: ast.Call) -> tuple[Frame, ast.expr] | None:

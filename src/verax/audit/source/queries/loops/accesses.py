@@ -15,7 +15,7 @@ from ..arrays import argument
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_WRITES = tuple(f"ndarray.at[].{name}" for name in "set add multiply min max".split())
+_AT = tuple(f"ndarray.at[].{name}" for name in "set add multiply min max get".split())
 # Functions that take elements along one axis: where they have the position, and where the axis.
 _ALONG = {
     "jax.lax.dynamic_index_in_dim": ((1, "index"), (2, "axis"), 0),
@@ -44,7 +44,7 @@ def accesses(facts: SourceFacts) -> list[Access]:
         for fact in facts.events(Fact)
         if fact.kind == "indexed"
     ]
-    for call in facts.calls(_WRITES):
+    for call in facts.calls(_AT):
         pair = call.args[0] if call.args else None
         items = pair.items if isinstance(pair, Sequence) else None
         if items and isinstance(items[0], Data):

@@ -59,6 +59,15 @@ def _length(loop: Loop, counter: Node) -> tuple[Frame, ast.expr] | None:
     if numbers is not None and isinstance(numbers.syntax, ast.Call) and numbers.frame is not None:
         given = numbers.syntax.args
         return (numbers.frame, given[0]) if len(given) == 1 else None
+    if loop.kind == "while_loop":
+        return next(
+            (
+                (test.frame, test.syntax.comparators[0])
+                for test, it, _ in _tested(loop)
+                if it is counter and isinstance(test.syntax, ast.Compare) and test.frame is not None
+            ),
+            None,
+        )
     if not isinstance(loop.syntax, ast.Call):
         return None
     position, name = (1, "upper") if loop.kind == "fori_loop" else (3, "length")
@@ -109,12 +118,33 @@ def _counters(loop: Loop) -> Iterator[tuple[Node, Any]]:
     if length is None and loop.xs is not None:
         sizes = [it.node.shape for it in leaves(loop.xs)]
         length = next((it[0] for it in sizes if isinstance(it, tuple) and it), None)
+    if loop.kind == "while_loop":
+        counted = set(_counted(loop))
+        yield from ((it, limit) for _, it, limit in _tested(loop) if it in counted)
     if loop.kind == "scan":
-        for (start, before), (_, after) in zip(
-            pairs(loop.initial, loop.carry_in), pairs(loop.carry_in, loop.carry_out), strict=False
-        ):
-            if is_zero(start) and isinstance(before, Data) and _is_next(before, after):
-                yield before.node, length
+        yield from ((node, length) for node in _counted(loop))
+
+
+def _counted(loop: Loop) -> Iterator[Node]:
+    """Parts of a carry that start at zero and are one more in each turn."""
+    for (start, before), (_, after) in zip(
+        pairs(loop.initial, loop.carry_in), pairs(loop.carry_in, loop.carry_out), strict=False
+    ):
+        if is_zero(start) and isinstance(before, Data) and _is_next(before, after):
+            yield before.node
+
+
+def _tested(loop: Loop) -> Iterator[tuple[Node, Node, Any]]:
+    """What the condition of a while loop holds below a number: the test, the value, the number."""
+    condition = loop.options.get("condition")
+    pending = [condition.node] if isinstance(condition, Data) else []
+    for test in pending:
+        if test.operation in ("&", "jax.numpy.logical_and"):
+            pending += test.inputs
+        elif test.operation == "<" and len(test.operands) == 2:
+            value, limit = test.operands
+            if isinstance(value, Data) and isinstance(limit, Constant):
+                yield test, value.node, limit.value
 
 
 def _is_next(before: Data, after: Value) -> bool:
