@@ -1,5 +1,7 @@
 """Parts of a carry that are handed on as they came, though their next value is computed."""
 
+import pytest
+
 from .reading import found
 
 MOMENTS = """
@@ -264,3 +266,46 @@ def test_one_part_of_a_new_state_is_handed_on_and_another_is_not():
     assert found("SC002", FILTER) == [13]
     kept = FILTER.replace("estimate._replace(skipped=corrected.skipped)", "corrected")
     assert found("SC002", kept) == []
+
+
+CELL = """
+    def run(w, h, xs):
+        def cell(h, x):
+            return jnp.tanh(h @ w + x)
+
+        return lax.scan(lambda h, x: (h, cell(h, x)), h, xs)
+
+    run(jnp.ones((3, 3)), jnp.zeros(3), jnp.ones((5, 3)))
+"""
+
+
+def test_the_next_state_is_given_out_and_the_old_one_handed_on():
+    assert found("SC002", CELL) == [5]
+    assert found("SC002", CELL.replace("(h, cell(h, x))", "(cell(h, x), h)")) == []
+
+
+@pytest.mark.parametrize(
+    "result", ["h * x", "x - h", "jnp.sum(h * x)", "h + jax.random.normal(jax.random.key(0), (3,))"]
+)
+def test_a_fixed_carry_that_others_are_scaled_by_compared_with_or_drawn_around(result: str):
+    assert found("SC002", CELL.replace("cell(h, x)", result)) == []
+
+
+RING = """
+    def remember(xs):
+        def step(carry, x):
+            ring, at = carry
+            ring = ring.at[at].set(x)
+            return (ring, at), ring.mean()
+
+        return lax.scan(step, (jnp.zeros((4, 3)), 0), xs)
+"""
+
+
+def test_a_position_that_never_moves_is_written_in_each_turn():
+    assert found("SC002", RING) == [5]
+    assert found("SC002", RING.replace("(ring, at), ring", "(ring, (at + 1) % 4), ring")) == []
+    given = RING.replace("remember(xs)", "remember(xs, slot)").replace(
+        "3)), 0), xs)", "3)), slot), xs)"
+    )
+    assert found("SC002", given) == []

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...events import Loop
+from ...events import Call, Loop
 from ...frame import Frame
 from ...graph import Node
-from ...values import Constant, Data, Value, nodes_of
+from ...shapes.dtypes import is_float
+from ...values import NONE, Constant, Data, Value, leaves, nodes_of
 from ..training.optimisers import renewed_states
-from .bodies import assigned, behind
+from .accesses import accesses
+from .bodies import assigned, behind, pairs
 from .counters import is_zero
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ def successors(
 
     A count that starts at zero and is one more in each turn; an average of the part and of
     something new; the state that an optimiser makes of the part, with updates that are handed on;
-    or anything of its type that nothing is made from.
+    a place that is written in each turn; or anything of its type that nothing else is made from.
     """
     if not stale or loop.returned is None:
         return
@@ -47,6 +49,44 @@ def successors(
             yield "one more than a count", node
         elif node not in handed_on and any(it in own for it in _averaged(node)):
             yield "a moving average", node
+    yield from _given_out(loop, own)
+    yield from _written_in_place(facts, loop, own)
+
+
+def _given_out(loop: Loop, own: dict[Node, Data]) -> Iterator[tuple[str, Node]]:
+    """What a scan gives out of the type of its carry, of which nothing moves.
+
+    What is drawn around a fixed point, or only scaled or compared by it, is no state.
+    """
+    if loop.kind != "scan" or not own.keys() >= set(nodes_of(loop.carry_in or NONE)):
+        return
+    for leaf in leaves(loop.stacked or NONE):
+        node, before = leaf.node, _lost(leaf, own)
+        if before is None or not is_float(node.dtype) or node.operation in ("*", "/", "@"):
+            continue
+        left = node.operands[0] if node.operation == "-" and node.operands else leaf
+        is_compared = isinstance(left, Data) and behind(left).isdisjoint(own)
+        drawn = any(it.operation.startswith("jax.random.") for it in node.ancestors())
+        if not drawn and not is_compared:
+            yield "what it gives out", node
+
+
+def _written_in_place(
+    facts: SourceFacts, loop: Loop, own: dict[Node, Data]
+) -> Iterator[tuple[str, Node]]:
+    """Other parts of the carry that are written at a position which starts at zero and stays."""
+    after = set(nodes_of(loop.carry_out or NONE))
+    for access in accesses(facts):
+        written = access.event.result if isinstance(access.event, Call) else None
+        if not isinstance(written, Data) or written.node not in after:
+            continue
+        for _, position in access.positions:
+            if position in own and any(
+                is_zero(start)
+                for start, inside in pairs(loop.initial, loop.carry_in)
+                if isinstance(inside, Data) and inside.node is position
+            ):
+                yield "what is written at one position", written.node
 
 
 def _lost(value: Value, own: dict[Node, Data]) -> Node | None:
