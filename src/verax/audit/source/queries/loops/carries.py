@@ -50,12 +50,18 @@ def structure_changed_at(facts: SourceFacts, loop: Loop) -> Place:
 _TAKEN = frozenset(("parameter", "argument", "item", "field", "element"))
 
 
+# They hand an array of numpy's over as it is.
+_WRAPS = frozenset(("jax.numpy.asarray", "jax.numpy.array", "jax.device_put"))
+
+
 def begun_at(loop: Loop, before: Data) -> Place | None:
     """Where a part of a loop's carry is made that it starts with.
 
     A function that puts into the carry what its caller took from something else makes it.
     """
     first = before.node.inputs[0] if before.node.inputs else before.node
+    while first.operation in _WRAPS and len(first.operands) == 1 and len(first.inputs) == 1:
+        first = first.inputs[0]
     is_given = first.operation in ("parameter", "argument") or is_example(first, loop)
     written = _put_in(loop.initial, loop.carry_in, before) if first.operation in _TAKEN else None
     if written is not None and (is_given or written.frame is not first.frame):

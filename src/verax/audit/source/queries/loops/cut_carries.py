@@ -13,7 +13,9 @@ _CASTS = frozenset(
     "jax.numpy.int32 jax.numpy.uint8 jax.numpy.int8 jax.numpy.int16 jax.numpy.uint32".split()
 )
 _WHOLE = ("floor", "round", "ceil", "trunc", "rint", "fix")
-_SELECTIONS = frozenset(f"jax.numpy.{name}" for name in ("where", "clip", "maximum", "minimum"))
+_SELECTIONS = frozenset(
+    "jax.numpy.where jax.numpy.clip jax.numpy.maximum jax.numpy.minimum jax.lax.select".split()
+)
 # They give fractions even of whole numbers.
 _FRACTIONS = frozenset(
     "mean average std var median sqrt exp log log1p tanh sigmoid softmax norm".split()
@@ -36,7 +38,8 @@ def cut_at(node: Node, carry: Node) -> Node | None:
     if node.operation in _WRITES and node.inputs[:1] == (carry,):
         given = node.operands[-1]
         value = given.node if isinstance(given, Data) else None
-        if value is not None and is_float(value.dtype) and _is_made_broken(value, carry):
+        is_put = value is not None and is_float(value.dtype)
+        if value is not None and is_put and any(_is_broken(it, carry) for it in value.ancestors()):
             return node
         return value if value is not None and _is_cut(value, carry) else None
     return node if _is_cut(node, carry) else None
