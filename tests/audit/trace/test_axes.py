@@ -95,6 +95,8 @@ def test_more_features_are_others_and_more_steps_are_steps():
         (lambda x: x.reshape(-1, x.shape[-1]), {"x": "batch time feat"}, "batch*time feat"),
         (lambda x: jnp.stack([x, x], axis=1), {"x": "batch feat"}, "batch _ feat"),
         (lambda x: jnp.concatenate([x, 2 * x], axis=0), {"x": "time feat"}, "time feat"),
+        (lambda x: jnp.concatenate([x, 2 * x], axis=1), {"x": "time feat"}, "time _"),
+        (lambda x: jnp.concatenate([x, x[:1]]), {"x": "time feat"}, "time feat"),
         (lambda x: jnp.pad(x, ((1, 1), (0, 0))), {"x": "time feat"}, "time feat"),
         (lambda x: jnp.zeros_like(x) + x, {"x": "time feat"}, "time feat"),
         (lambda x: x.at[0].set(1.0), {"x": "time feat"}, "time feat"),
