@@ -292,3 +292,39 @@ def test_the_last_step_is_picked_along_the_axis_behind_it():
     assert found("VM003", program.replace(":, -1", "-1")) == []
     assert found("VM003", program.replace("time dim", "dim time")) == []
     assert found("VM003", program.replace("jax.vmap(summary)(x)", "summary(x)")) == []
+
+
+def test_the_shape_of_what_a_lane_has_made_is_taken_apart():
+    program = """
+    from jaxtyping import Array, Float
+
+    def loss(x):
+        n_envs, _ = x.shape
+        return x.sum() / n_envs
+
+    def total(x: Float[Array, "env time dim"]):
+        return jax.vmap(loss)(x).sum()
+    """
+    assert found("VM003", program) == [4]
+    assert found("VM003", program.replace("n_envs", "steps")) == []
+
+
+EMBEDDED = """
+    def penalty(code):
+        examples = code.shape[0]
+        return jnp.abs(code).max() / examples
+
+    def total(w, x):
+        codes = x @ w
+        return jax.vmap(lambda row: penalty({0}))({1}).mean()
+
+    def main():
+        return total(jnp.ones((5, 3)), jnp.ones((8, 5)))
+"""
+
+
+def test_a_row_of_similarities_has_one_for_each_example():
+    assert found("VM003", EMBEDDED.format("row @ w", "x")) == [2]
+    assert found("VM003", EMBEDDED.format("row", "codes")) == [2]
+    assert found("VM003", EMBEDDED.format("row", "codes @ codes.T")) == []
+    assert found("VM003", EMBEDDED.format("codes @ row", "codes")) == []

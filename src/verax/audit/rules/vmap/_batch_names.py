@@ -58,8 +58,12 @@ def assumptions(function: ast.AST, mapped: Lookup) -> Iterator[Assumption]:
 
 def _assigned(node: ast.Assign, mapped: Lookup) -> Iterator[Assumption]:
     target, text = node.targets[0], text_of(node.value)
-    name = target.id if isinstance(target, ast.Name) else ""
     array = measured(node.value)
+    if isinstance(target, ast.Tuple) and target.elts and isinstance(node.value, ast.Attribute):
+        # `n, d = x.shape`
+        array = node.value.value if node.value.attr == "shape" else None
+        target = target.elts[0]
+    name = target.id if isinstance(target, ast.Name) else ""
     lane = mapped(array) if array is not None else None
     if array is not None and lane is not None and _counts_batch(name, lane.axis):
         yield Assumption(node, array, f"`{name}` is taken from `{text}`")

@@ -13,11 +13,12 @@ from ...axes import names_of
 from ...frame import Frame, Region
 from ...graph import Node
 from ...remember import walked
-from ...shapes import Shape
+from ...shapes.dims import same
 from ...shapes.names import name_of, name_of_most
 from ...values import Data, leaves
 from ..indices import index_parts, is_whole
 from ..nodes import all_nodes
+from ..numbers.meaning import first_behind
 from ..structures.structure import held
 
 if TYPE_CHECKING:
@@ -60,8 +61,7 @@ def lanes_in(frame: Frame) -> Callable[[ast.expr], Lane | None]:
         for it in (walked(frame.function) if frame.function is not None else ())
         if isinstance(it, ast.Name) and isinstance(it.ctx, ast.Store)
     )
-    lanes = [_lane(leaf.node) for it in frame.given.values() for leaf in leaves(it)]
-    no_room = _has_no_room([it.shape for it in lanes if it is not None])
+    no_room = _has_no_room(_lanes_given(frame))
 
     def find(written: ast.expr) -> Lane | None:
         root = written
@@ -81,7 +81,7 @@ def lanes_in(frame: Frame) -> Callable[[ast.expr], Lane | None]:
 def _lane_of(frame: Frame, name: str, value: Data, no_room: bool) -> Lane | None:
     lane = _lane(value.node)
     if lane is None:
-        return _made_from_lanes(value)
+        return _made_from_lanes(frame, value)
     taken = _taken_from(lane)
     if taken is None:
         return None
@@ -95,13 +95,35 @@ def _lane_of(frame: Frame, name: str, value: Data, no_room: bool) -> Lane | None
     return Lane(taken, value, lost, value.is_array, axis, certain)
 
 
-def _made_from_lanes(value: Data) -> Lane | None:
-    """What a lane has made, if its axes have names, and that of the map is not among them."""
-    for region, axis in named_maps(value.node):
-        first = names_of(value.node.shape)[0]
+def _made_from_lanes(frame: Frame, value: Data) -> Lane | None:
+    """What a lane has made, if that cannot have the axis of the map: by its names, or its rank."""
+    node = value.node
+    for region, axis in named_maps(node):
+        first = names_of(node.shape)[0]
         if first and is_batch(axis) and not is_batch(first):
             return Lane(region, value, True, value.is_array, axis, True)
+    around = list(frame.region.chain()) if frame.region is not None else []
+    region = next((it for it in around if it.kind in ("vmap", "pmap")), None)
+    if region is None or region not in node.varies or any(names_of(node.shape)):
+        return None
+    is_vector = isinstance(node.shape, tuple) and len(node.shape) == 1
+    inside = [it for it in frame.callers() if it.region is not None and region in it.region.chain()]
+    # Who is mapped is given lanes only, those that it calls also what it has made from them.
+    given = next((lanes for it in reversed(inside) if (lanes := _lanes_given(it))), [])
+    if is_vector and _has_no_room(given) and not _may_be_lanes(node, region):
+        return Lane(region, value, True, value.is_array, "", True)
     return None
+
+
+def _lanes_given(frame: Frame) -> list[Node]:
+    lanes = [_lane(leaf.node) for it in frame.given.values() for leaf in leaves(it)]
+    return [it for it in lanes if it is not None]
+
+
+def _may_be_lanes(node: Node, region: Region) -> bool:
+    """Whether a vector is as long as there are lanes: what one of them has to do with each."""
+    size = region.details.get("size")
+    return isinstance(node.shape, tuple) and same(node.shape[0], size) is not False
 
 
 def _lane(node: Node) -> Node | None:
@@ -130,12 +152,24 @@ def _is_called_batch(frame: Frame, node: Node) -> bool:
     )
 
 
-def _has_no_room(shapes: list[Shape]) -> bool:
+def _has_no_room(lanes: list[Node]) -> bool:
     """Whether lanes have no axis that could be a batch of their own: vectors of several lengths."""
+    shapes = [it.shape for it in lanes]
     if not shapes or any(not isinstance(it, tuple) or len(it) > 1 for it in shapes):
         return False
     vectors = [it[0] for it in shapes if isinstance(it, tuple) and it]
-    return len(shapes) == 1 or len(set(vectors)) == len(vectors)
+    are_apart = len(shapes) == 1 or len(set(vectors)) == len(vectors)
+    return are_apart and not any(map(_is_row_of_pairs, lanes))
+
+
+def _is_row_of_pairs(lane: Node) -> bool:
+    """Whether a lane is a row of a table of each with each, as of similarities."""
+    whole = lane.inputs[0]
+    is_square = isinstance(whole.shape, tuple) and len(set(whole.shape)) < len(whole.shape)
+    return is_square and first_behind(whole, lambda it: it.operation in _PRODUCTS) is not None
+
+
+_PRODUCTS = frozenset(("@", "jax.numpy.matmul", "jax.numpy.dot", "jax.numpy.einsum"))
 
 
 @dataclass(frozen=True, eq=False)
