@@ -423,3 +423,29 @@ def test_a_large_array_behind_a_gradient_that_is_jitted():
     """
     assert found("JT301", program) == [4]
     assert found("JT301", program.replace("4096", "16")) == []
+
+
+def test_a_large_array_in_a_record_that_a_jitted_method_takes_from_its_object():
+    program = """
+    from typing import NamedTuple
+
+    class Tables(NamedTuple):
+        basis: jax.Array
+        offset: jax.Array
+
+    class Model:
+        def __init__(self, tables):
+            self.tables = tables
+            self.apply = jax.jit(self._apply)
+
+        def _apply(self, x):
+            tables = self.tables
+            return x @ tables.basis + tables.offset
+
+    model = Model(Tables(jnp.ones((1024, 512)), jnp.zeros(512)))
+    out = model.apply(jnp.ones(1024))
+    """
+    assert found("JT301", program) == [13]
+    assert found("JT301", program.replace("(1024, 512)", "(64, 512)")) == []
+    # What nobody reads of it is in no program.
+    assert found("JT301", program.replace("x @ tables.basis + ", "")) == []

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING
 
 from ...finding import Engine, Severity
 from ...source.events import Fact, Made
-from ...source.values import Data, Partial
+from ...source.queries.nodes import users_of
+from ...source.values import Data, Partial, leaves
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...source.graph import Node
+    from ...source.values import Value
+    from ...trace import program
     from ...trace.facts import Facts
-    from ...trace.program import Step, Value
+    from ...trace.program import Step
 
 _SMALLEST = 1 << 20
 
@@ -49,7 +52,7 @@ def _is_compiled(step: Step) -> bool:
     return step.primitive == "jit" or any(it.primitive == "jit" for it in step.ancestors())
 
 
-def _first_use(value: Value):
+def _first_use(value: program.Value):
     for consumer in value.consumers:
         if consumer.place is not None and consumer.kind == "operation":
             return consumer.place
@@ -61,21 +64,34 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     seen: set[object] = set()
     for fact in facts.events(Fact):
         for capture in fact.data["captures"] if fact.kind == "captured" else ():
-            value = capture.value
-            size = _size(value.node) if isinstance(value, Data) and value.is_array else 0
-            if size < _SMALLEST or value.node in seen:
+            large = [it for it in _large(facts, capture.value) if it not in seen]
+            if not large:
                 continue
-            seen.add(value.node)
-            text = capture.read.text
+            seen.update(large)
+            text, size = capture.read.text, sum(map(_size, large)) / 2**20
+            what = "an array" if isinstance(capture.value, Data) else "which holds arrays"
             yield RULE.finding(
                 capture.frame.place(capture.read.syntax),
-                current=f"`{text}`, an array of {size / 2**20:.1f} MiB, is read from outside of "
+                current=f"`{text}`, {what} of {size:.1f} MiB, is read from outside of "
                 "the jitted function and becomes a constant of the compiled program",
                 expected="large arrays enter a jitted function as arguments",
                 fix=f"pass `{text}` to the function as an argument",
                 engine=Engine.SOURCE,
             )
     yield from _bound(facts, seen)
+
+
+def _large(facts: SourceFacts, value: Value) -> list[Node]:
+    """The arrays of known size in what is read, of a tree those that the program goes on with."""
+    large = [it.node for it in leaves(value) if it.is_array and _size(it.node) >= _SMALLEST]
+    if isinstance(value, Data):
+        return large
+    users = users_of(facts)
+    return [
+        node
+        for node in large
+        if any(it.frame is not None and it.frame.is_staged for it in users.get(node, ()))
+    ]
 
 
 def _bound(facts: SourceFacts, seen: set[object]) -> Iterator[Verdict]:
