@@ -525,3 +525,30 @@ def test_what_shrinks_by_a_row_in_each_turn():
         return value
     """
     assert found("JT304", program) == [8, 15]
+
+
+def test_an_array_of_an_object_grows_with_every_call_of_a_method():
+    program = """
+    @jax.jit
+    def judge(rows):
+        return rows.sum()
+
+    class Log:
+        def __init__(self, first):
+            self.rows = first[None]
+
+        def add(self, row):
+            self.rows = jnp.concatenate([self.rows, row[None]])
+
+    def run(rows):
+        log = Log(rows[0])
+        for i in range(1, rows.shape[0]):
+            log.add(rows[i])
+            judge(log.rows)
+        return log
+    """
+    assert found("JT304", program) == [16]
+    window = program.replace("[self.rows, row", "[self.rows[1:], row")
+    assert found("JT304", window) == []
+    after = program.replace("    judge(log", "judge(log")
+    assert found("JT304", after) == []
