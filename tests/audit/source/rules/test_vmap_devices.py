@@ -425,3 +425,29 @@ def test_a_map_without_a_name_around_collectives():
     nested = program.replace("jax.vmap(centred)", "jax.vmap(jax.vmap(centred), axis_name='other')")
     nested = nested.replace("(5, 3)", "(5, 3, 2)")
     assert found("VM201", nested) == [2]
+
+
+NAMED = """
+class Norm:
+    def __init__(self, scale, axis={0}):
+        self.scale = scale
+        self.axis = axis
+
+    def __call__(self, x):
+        mean = lax.pmean(x, self.axis)
+        spread = lax.pmean((x - mean) ** 2, self.axis)
+        return self.scale * (x - mean) / jnp.sqrt(spread + 1e-5)
+
+def apply(x):
+    norm = Norm(2.0{1})
+    return jax.vmap(norm, axis_name="batch")(x)
+
+out = apply(jnp.ones((4, 3)))
+"""
+
+
+def test_the_call_that_gives_an_object_the_name_of_an_axis():
+    assert found("VM201", NAMED.format("'batch'", ", axis='rows'")) == [12]
+    assert found("VM201", NAMED.format("'batch'", "")) == []
+    # Of all that have the default, the map is the odd one out.
+    assert found("VM201", NAMED.format("'rows'", "")) == [13]

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 from ...finding import Engine, Evidence, Finding, Severity, Verified
 from ...source.events import Fact
 from ...source.queries.blame import wrongly_called_at
-from ...source.queries.handing import handed_in_at
-from ...source.queries.loops.maps import bound_names, misnamed_maps
-from ...source.values import Constant
+from ...source.queries.loops.maps import bound_names, misnamed_maps, named_at
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -97,9 +95,7 @@ def _unbound(facts: SourceFacts, fact: Fact) -> Iterator[Finding]:
         if bound is None or name in bound:
             continue
         known = f"; what surrounds it binds {', '.join(map(repr, bound))}" if bound else ""
-        handed = handed_in_at(
-            fact, lambda it, name=name: isinstance(it, Constant) and it.value == name
-        )
+        handed = named_at(fact)
         called = wrongly_called_at(
             facts, fact, lambda it, name=name: name in (bound_names(it) or ())
         )

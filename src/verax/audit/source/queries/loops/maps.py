@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ....finding import Place
 from ...axes import names_of
 from ...events import Applied, Fact
 from ...frame import Frame, Region
 from ...library.options import axes_of
+from ...remember import walked
 from ...values import Constant, Data, Mapping, Sequence, Transformed, Value, leaves
 from ..handing import handed_in_at
 
 if TYPE_CHECKING:
-    from ....finding import Place
     from ...facts import SourceFacts
 
 
@@ -109,7 +111,7 @@ def misnamed_maps(collectives: list[Fact]) -> Iterator[tuple[Region, str, list[F
     for region, facts in inside.items():
         names = {name for fact in facts for name in fact.data["axes"]}
         syntax = region.details["transformed"].syntax
-        is_one = isinstance(region.axis_name, str) and len({_named_at(it) for it in facts}) < 2
+        is_one = isinstance(region.axis_name, str) and len({named_at(it) for it in facts}) < 2
         if len(names) != 1 or is_one or syntax in said:
             continue
         if all(not names.intersection(bound_names(it.frame) or ()) for it in facts):
@@ -128,7 +130,33 @@ def _to_be_named(collective: Fact) -> list[Region]:
     return named if named or bound else around[:1]
 
 
-def _named_at(collective: Fact) -> Place:
-    """Where the axis that a collective goes over is named: there, or by who calls it."""
+def named_at(collective: Fact) -> Place:
+    """Where the axis that a collective goes over is named: there, or by who calls or makes it."""
     names = collective.data["axes"]
-    return handed_in_at(collective, lambda it: isinstance(it, Constant) and it.value in names)
+    handed = handed_in_at(collective, lambda it: isinstance(it, Constant) and it.value in names)
+    if handed != collective.place or any(_is_name(it, names) for it in walked(collective.syntax)):
+        return handed
+    # An object may have been given the name when it was made, by the one call that has it.
+    module = collective.frame.module
+    calls = [it for it in walked(module.syntax) if isinstance(it, ast.Call)]
+    given = [
+        argument
+        for call in calls
+        for argument in (*call.args, *(it.value for it in call.keywords))
+        if _is_name(argument, names)
+    ]
+    written = [it for it in walked(module.syntax) if isinstance(it, (ast.Assign, ast.arguments))]
+    kept = [it for around in written for it in _values(around) if _is_name(it, names)]
+    if len(given) != 1 or kept:
+        return handed
+    return Place(module.path, given[0].lineno, given[0].col_offset + 1)
+
+
+def _values(written: ast.Assign | ast.arguments) -> list[ast.expr | None]:
+    if isinstance(written, ast.Assign):
+        return [written.value]
+    return [*written.defaults, *written.kw_defaults]
+
+
+def _is_name(written: ast.AST | None, names: list[str]) -> bool:
+    return isinstance(written, ast.Constant) and written.value in names
