@@ -308,6 +308,16 @@ def returns_written_into_an_array(rewards, dones):
     return lax.fori_loop(0, rewards.shape[1], back, start)[1]
 
 
+def smoothed_rows(a, b):
+    """A row of similarities has one for each of the batch."""
+
+    def row_loss(row):
+        batch_size = row.shape[0]
+        return -jnp.sum(jax.nn.log_softmax(row)) / batch_size
+
+    return jax.vmap(row_loss)(jnp.tanh(a) @ b.T).mean()
+
+
 def pulled_by_all(charges, places):
     """Each number meets those of all others, and is one of them."""
 
@@ -337,6 +347,7 @@ def priced_option(spots, strikes, volatilities):
 
 
 PROGRAMS = [
+    (smoothed_rows, (array(5, 3), array(5, 3)), None),
     (pulled_by_all, (array(5), array(5)), {"charges": "body", "places": "body"}),
     (
         smoothed,

@@ -28,7 +28,7 @@ from ._batch_names import Mapped, assumptions, counts_axis
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...trace.facts import Facts
-    from ...trace.program import Step
+    from ...trace.program import Step, Value
 
 
 def check(facts: Facts) -> Iterator[Verdict]:
@@ -59,11 +59,18 @@ def check(facts: Facts) -> Iterator[Verdict]:
 def _mapped_parameters(step: Step, over: str) -> dict[str, Mapped]:
     """Parameters that are arrays with their first axis mapped away, by name."""
     mapping = step.detail
+    inner = step.bodies[0].inputs[len(mapping.closed_over) :]
+    rows = {inside for whole, inside, _ in mapping.mapped if not over and _may_be_pairs(whole)}
     return {
         name: Mapped(over, bool(over))
-        for name, axis in zip(mapping.arguments, mapping.in_axes, strict=False)
-        if axis == 0
+        for name, axis, value in zip(mapping.arguments, mapping.in_axes, inner, strict=False)
+        if axis == 0 and value not in rows
     }
+
+
+def _may_be_pairs(whole: Value) -> bool:
+    """Whether something is computed, and may have one number for each and each: similarities."""
+    return whole.producer is not None and len(set(whole.shape[:2])) == 1 < len(whole.shape)
 
 
 def _inner_shape(facts: Facts, step: Step, parameter: str) -> str:
