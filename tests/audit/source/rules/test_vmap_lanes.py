@@ -328,3 +328,20 @@ def test_a_row_of_similarities_has_one_for_each_example():
     assert found("VM003", EMBEDDED.format("row", "codes")) == [2]
     assert found("VM003", EMBEDDED.format("row", "codes @ codes.T")) == []
     assert found("VM003", EMBEDDED.format("codes @ row", "codes")) == []
+
+
+def test_axes_that_are_written_before_the_map():
+    program = """
+    from jaxtyping import Array, Float
+
+    AXES_OF = (0, 0)
+
+    def layer(scale, x):
+        return scale * x
+
+    def apply(scale: Float[Array, "feat"], x: Float[Array, "batch feat"]):
+        return jax.vmap(layer, in_axes=AXES_OF)(scale, x)
+    """
+    assert found("VM001", program) == [3]
+    assert found("VM001", program.replace("in_axes=AXES_OF", "in_axes=(0, 0)")) == [9]
+    assert found("VM001", program.replace("(0, 0)", "(None, 0)")) == []

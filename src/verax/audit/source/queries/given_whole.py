@@ -12,8 +12,9 @@ from ..events import Applied, Call
 from ..frame import Frame, Region
 from ..graph import Node
 from ..library.options import axes_of
+from ..remember import walked
 from ..shapes.names import name_of
-from ..values import Data, Function, Mapping, leaves
+from ..values import Data, Function, Mapping, Sequence, leaves
 from .arrays import calls_of
 from .nodes import position_in, users_of
 
@@ -114,6 +115,12 @@ def axes_to_mend(event: Applied, leaf: Data) -> Place:
             entry = _entry(axis.syntax, value, leaf)
             if entry is not None:
                 return axis.made_in.place(entry)
+    axes = transformed.options["in_axes"]
+    is_written = isinstance(axes, Sequence) and isinstance(axes.syntax, ast.Tuple)
+    if is_written and isinstance(axes, Sequence) and axes.made_in is not None:
+        assert axes.syntax is not None
+        if not any(it is axes.syntax for it in walked(transformed.syntax)):
+            return axes.made_in.place(axes.syntax)
     return transformed.frame.place(transformed.syntax)
 
 
