@@ -16,7 +16,7 @@ def test_a_tracer_is_stored_through_a_helper_that_a_jitted_function_calls():
         keep("y", y)
         return y
     """
-    assert found("JT101", program) == [9]
+    assert found("JT101", program) == [4]
 
 
 def test_an_attribute_of_a_static_self_is_assigned_a_tracer():

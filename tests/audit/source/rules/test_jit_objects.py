@@ -227,7 +227,7 @@ def test_what_is_put_into_an_outer_container_is_outside():
         HISTORY["new"].append(x)
         return local(x)
     """
-    assert found("JT101", program) == [13, 14, 15]
+    assert found("JT101", program) == [4, 13, 15]
 
 
 def test_a_cond_of_five_arguments_has_two_operands():

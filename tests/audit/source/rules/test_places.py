@@ -62,27 +62,6 @@ BLAMED = {
 
             return lax.scan(body, 0.0, xs)
         """,
-        12,
-    ),
-    "a helper that computes what it collects": (
-        "JT101",
-        """
-        class Log:
-            def __init__(self):
-                self.rows = []
-
-            def add(self, row):
-                self.rows.append(2.0 * row)
-
-        def run(xs):
-            log = Log()
-
-            def body(total, x):
-                log.add(total)
-                return total + x, None
-
-            return lax.scan(body, 0.0, xs)
-        """,
         6,
     ),
     "trees that a helper is given": (

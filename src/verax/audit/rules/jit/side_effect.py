@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.classes import base_names
 from ...source.events import Mutation
-from ...source.queries.blame import is_given, is_outside, wrongly_called_at
+from ...source.queries.blame import is_outside, wrongly_called_at
 from ...source.queries.boundaries import LOOPS, REPEATED, crossed, holds_tracer, passed_as_it_is
 from ...source.queries.putting_back import is_put_back, part_of
 from ...source.queries.syntax import statement_around
@@ -30,7 +30,7 @@ _STORES = frozenset("append appendleft extend extendleft add put put_nowait upda
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Tracers that are stored outside, and counters that tracing moves on once."""
     for change in facts.events(Mutation):
-        if change.frame.region is None or _is_of_context(change) or _is_told_elsewhere(change):
+        if change.frame.region is None or _is_of_context(change) or _is_left_to_setter(change):
             continue
         regions = _regions(facts, change)
         if not regions:
@@ -53,16 +53,9 @@ def _is_of_context(change: Mutation) -> bool:
     return change.frame.name.endswith(("__enter__", "__exit__"))
 
 
-def _is_told_elsewhere(change: Mutation) -> bool:
-    """Whether another change is the one that counts.
-
-    The setter of a property changes what there is to change, and what is put into an empty list by
-    `kept.setdefault(name, []).append(x)` comes later.
-    """
-    target, call = change.target, change.syntax
-    if change.how == "setdefault" and isinstance(call, ast.Call) and len(call.args) == 2:
-        empty = call.args[1]
-        return text_of(empty) in ("[]", "{}")
+def _is_left_to_setter(change: Mutation) -> bool:
+    """Whether a property is assigned to, whose setter changes what there is to change."""
+    target = change.target
     found = target.cls.find(part_of(change)) if isinstance(target, Instance) else None
     return isinstance(found, Partial) and "setter" in found.keywords
 
@@ -153,9 +146,8 @@ def _finding(
     facts: SourceFacts, event: Mutation | Call, region: Region, is_tracer: bool
 ) -> Finding:
     text, kind = event.text, region.kind
-    stored = event.value if isinstance(event, Mutation) else event.args[-1]
     return RULE.finding(
-        wrongly_called_at(facts, event, is_outside(facts), is_given(stored)),
+        wrongly_called_at(facts, event, is_outside(facts)),
         current=f"`{text}` keeps a traced value outside of the `{kind}` that traces it, where it "
         "has no value"
         if is_tracer

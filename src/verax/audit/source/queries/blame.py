@@ -11,50 +11,27 @@ from ..frame import Frame, Region
 from ..graph import Node
 from ..values import Data, Value
 from .loops.bodies import calls
-from .syntax import statement_around
 
 if TYPE_CHECKING:
     from ...finding import Place
     from ..facts import SourceFacts
 
 
-def wrongly_called_at(
-    facts: SourceFacts,
-    event: Event,
-    is_right: Callable[[Frame], bool],
-    is_meant: Callable[[Frame], bool] = lambda frame: False,
-) -> Place:
+def wrongly_called_at(facts: SourceFacts, event: Event, is_right: Callable[[Frame], bool]) -> Place:
     """Where a function is called that does something wrong there, and is right elsewhere.
 
     A function that is also called from where all is right is not to be changed: who calls it from
-    somewhere else is. `is_right` tells of a call of the function whether all is right there,
-    `is_meant` whether a function is there for nothing else, wherever it is called.
+    somewhere else is. `is_right` tells of a call of the function whether all is right there.
     """
     (frame, syntax), *around = calls(event)
     for caller, called_at in around:
-        if _is_transformed(frame, caller) or not (
-            is_meant(frame)
-            or any(
-                _is_written(run) and run.called_at is not called_at and is_right(run)
-                for run in facts.record.runs.get(frame.function or syntax, ())
-            )
+        if _is_transformed(frame, caller) or not any(
+            _is_written(run) and run.called_at is not called_at and is_right(run)
+            for run in facts.record.runs.get(frame.function or syntax, ())
         ):
             break
         frame, syntax = caller, called_at
     return frame.place(syntax)
-
-
-def is_given(value: Value | None) -> Callable[[Frame], bool]:
-    """Whether a function is called, as a statement, only to store what it is given."""
-
-    def is_meant(frame: Frame) -> bool:
-        at, caller = frame.called_at, frame.caller
-        if caller is None or not isinstance(at, ast.Call) or not _is_written(frame):
-            return False
-        is_statement = isinstance(statement_around(caller, at), ast.Expr)
-        return is_statement and any(it is value for it in frame.given.values())
-
-    return is_meant
 
 
 def is_outside(facts: SourceFacts) -> Callable[[Frame], bool]:
