@@ -254,3 +254,16 @@ def test_a_function_among_what_is_mapped_over():
         return bad, good, same
     """
     assert found("JT204", program) == [13]
+
+
+def test_arrays_that_a_generator_gives():
+    program = """
+    @jax.jit
+    def penalty(params, rates):
+        return jnp.sum(rate * jnp.sum(params[name] ** 2) for name, rate in rates.items())
+
+    @jax.jit
+    def right(params, rates):
+        return sum(jnp.sum(params[name] ** 2) for name in rates), jnp.stack([x for x in params])
+    """
+    assert found("JT204", program) == [3]

@@ -516,3 +516,29 @@ def test_a_class_that_derives_from_a_registered_one():
     move(Pose(jnp.ones(3)))
     """
     assert found("PT201", program) == [13]
+
+
+def test_whole_numbers_among_leaves_have_no_derivative():
+    program = """
+    import equinox as eqx
+
+    class Potential(eqx.Module):
+        weights: jax.Array
+        order: int FIELD
+
+        def __call__(self, x):
+            return (self.weights * x**self.order).sum()
+
+    def loss(potential, x):
+        return potential(x)
+
+    def fit(weights, x):
+        potential = Potential(weights, 2)
+        wrong = jax.grad(loss)(potential, x)
+        filtered = eqx.filter_grad(loss)(potential, x)
+        whole = jax.grad(loss, allow_int=True)(potential, x)
+        real = jax.grad(lambda p: (p["w"] * p["scale"]).sum())({"w": weights, "scale": 2.0})
+        return wrong, filtered, whole, real
+    """
+    assert found("PT202", program.replace("FIELD", "")) == [15]
+    assert found("PT202", program.replace("FIELD", "= eqx.field(static=True)")) == []

@@ -290,3 +290,43 @@ def test_a_tree_of_pairs_becomes_a_pair_of_trees():
         assert found("PT203", right.replace("WHICH", "vectors[0]")) == [10]
         # Of a tree that nobody knows, a pair of trees looks like a pair.
         assert found("PT103", right.partition("def main")[0]) == []
+
+
+def test_a_map_is_unpacked_by_the_names_of_its_function_s_results():
+    program = """
+    def drawn(mean, noise):
+        sample = mean + noise
+        cost = mean**2
+        return sample, cost
+
+    def wrong(posterior, noise):
+        weights, costs = jax.tree.map(drawn, posterior["mean"], noise)
+        return weights, costs
+
+    def right(posterior, noise):
+        kernel, bias = jax.tree.map(drawn, posterior["mean"], noise)
+        pairs = jax.tree.map(drawn, posterior["mean"], noise)
+        samples, costs = ([it[i] for it in pairs] for i in (0, 1))
+        return kernel, bias, samples, costs
+    """
+    assert found("PT103", program) == [7]
+
+
+def test_objects_that_branches_give():
+    program = """
+    from typing import NamedTuple
+
+    class Step:
+        def __init__(self, x):
+            self.x = x
+
+    class Known(NamedTuple):
+        x: jax.Array
+
+    def chosen(gain, x):
+        known = lax.cond(gain > 0, lambda: Known(x), lambda: Known(-x))
+        step = lax.cond(gain > 0, lambda: Step(x), lambda: Step(-x))
+        inner = lax.switch(0, [lambda: Step(x).x, lambda: Step(-x).x])
+        return known, step, inner
+    """
+    assert set(found("PT201", program)) == {12}

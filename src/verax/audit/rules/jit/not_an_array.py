@@ -22,6 +22,8 @@ _FIXES = {
     "(`sum(items)`).",
     "tuple": "Make one array of them (`jnp.stack`, `jnp.array`), or use Python's own function "
     "(`sum(items)`).",
+    "generator": "Make one array of them (`jnp.stack(list(items))`), or use Python's own function "
+    "(`sum(items)`).",
     "dict": "Go through its leaves: `sum(jnp.sum(x) for x in jax.tree.leaves(tree))`.",
     "str": "A word that chooses what to do is static: `jax.jit(f, static_argnames=...)`.",
     "NoneType": "Leave the argument out, or replace `None` by an array before the call.",
@@ -73,8 +75,9 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Containers for arrays, and words and functions among the arguments of jitted functions."""
     for call in facts.calls(STRICT):
         for value in call.args[: STRICT[call.name]]:
-            kind = kind_of(value)
-            if kind in ("list", "tuple", "dict"):
+            is_generator = isinstance(value, Sequence) and value.kind == "generator"
+            kind = "generator" if is_generator else kind_of(value)
+            if kind in ("list", "tuple", "dict", "generator"):
                 yield _found(call, f"`{call.text}` passes a {kind}", _FIXES[kind])
                 break
     yield from _operands(facts)

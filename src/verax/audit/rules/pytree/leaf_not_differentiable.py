@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 from ...source.events import Applied
 from ...source.library.options import DERIVATIVES, argument_numbers
 from ...source.queries.structures.trees import strange_leaves
+from ...source.values import Constant
 from ..jit.not_an_array import is_for_pytrees
 
 
@@ -54,7 +55,10 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             continue
         for number in argument_numbers(transformed) or ():
             value = applied.args[number] if number < len(applied.args) else None
-            path, what = next(strange_leaves(value), ("", "")) if value is not None else ("", "")
+            # A number by itself is no tree: what is differentiated then is told elsewhere.
+            in_tree = not isinstance(value, Constant) and "allow_int" not in transformed.options
+            strange = strange_leaves(value, with_integers=in_tree) if value is not None else ()
+            path, what = next(iter(strange), ("", ""))
             if not what:
                 continue
             where = f" at `{path.lstrip('.')}`" if path else ""

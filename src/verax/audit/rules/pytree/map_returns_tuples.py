@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.classes import innermost_function
 from ...source.events import Fact
+from ...source.remember import walked
 from ...source.text import text_of
 from ...source.values import Data, Function, Mapping, Sequence, Value
 from ...trace.facts import Facts
@@ -58,6 +60,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             continue
         for frame, statement in _unpackings(fact):
             names = _names_of_trees(statement.targets[0], fact.syntax)
+            if names is None:
+                names = _names_of_results(statement.targets[0], fact.data["function"])
             if names is None or any(it.length != len(names) for it in results):
                 continue
             yield RULE.finding(
@@ -162,6 +166,27 @@ def _names_of_trees(target: ast.expr, call: ast.Call) -> list[str] | None:
     speaks = any(name.endswith(tree) or tree.endswith(name) for name in names for tree in trees)
     in_order = len(trees) >= len(names) and all(map(_stands_for, names, trees))
     return names if speaks or in_order else None
+
+
+def _names_of_results(target: ast.expr, function: Value) -> list[str] | None:
+    """The names that a map is unpacked to, if one is what the mapped function calls a result.
+
+    `samples, costs = jax.tree.map(draw, tree)`, of a function that returns `sample, cost`.
+    """
+    inner = innermost_function(function)
+    returns = [it for it in walked(inner.syntax) if isinstance(it, ast.Return)] if inner else []
+    given = returns[-1].value if returns else None
+    if not isinstance(target, (ast.Tuple, ast.List)) or not isinstance(given, ast.Tuple):
+        return None
+    names = [it.id for it in target.elts if isinstance(it, ast.Name)]
+    results = [it.id if isinstance(it, ast.Name) else "" for it in given.elts]
+    if not len(names) == len(target.elts) == len(results):
+        return None
+    same = [
+        name.removesuffix("s") == own.removesuffix("s")
+        for name, own in zip(names, results, strict=True)
+    ]
+    return names if any(same) else None
 
 
 def _stands_for(name: str, tree: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ....finding import Place
 from ...classes import innermost_function
-from ...events import Applied, Event, Loop
+from ...events import Applied, Event, Fact, Loop
 from ...facts import SourceFacts
 from ...library.options import DERIVATIVES, argument_numbers
 from ...values import Value
@@ -29,6 +29,10 @@ def crossing(facts: SourceFacts) -> Iterator[tuple[Event, str, Value, Place]]:
         for value, what in ((loop.initial, "the carry"), (loop.xs, "scanned over")):
             if value is not None:
                 yield loop, f"{what} of the `{loop.kind}`", value, loop.place
+    for fact in facts.events(Fact):
+        if fact.kind in ("cond", "switch"):
+            for value in fact.data["results"]:
+                yield fact, f"returned from a branch of the `{fact.kind}`", value, fact.place
 
 
 def _returned(facts: SourceFacts, applied: Applied) -> Iterator[tuple[Place, Value]]:

@@ -169,27 +169,37 @@ def _number(dtype: str) -> str:
 # --- leaves that are no arrays
 
 
-def strange_leaves(value: Value, path: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
-    """The leaves of a tree that are certainly no arrays or numbers: where they are, and what."""
+def strange_leaves(
+    value: Value, path: str = "", depth: int = 0, with_integers: bool = False
+) -> Iterator[tuple[str, str]]:
+    """The leaves of a tree that are certainly no arrays or numbers: where they are, and what.
+
+    `with_integers` it tells of whole numbers as well, which have no derivative.
+    """
     if depth > _DEPTH:
         return
     if isinstance(value, Sequence):
-        if value.kind in ("tuple", "list"):
-            for number, item in enumerate(value.items or ()):
-                yield from strange_leaves(item, f"{path}[{number}]", depth + 1)
+        items = enumerate(value.items or ()) if value.kind in ("tuple", "list") else ()
+        inner = [(f"{path}[{number}]", item) for number, item in items]
     elif isinstance(value, Mapping):
-        for key, item in value.items.items():
-            yield from strange_leaves(item, f"{path}[{key!r}]", depth + 1)
+        inner = [(f"{path}[{key!r}]", item) for key, item in value.items.items()]
     elif isinstance(value, Instance):
-        if "equinox.Module" not in base_names(value.cls):
-            return
-        for name, item in value.attributes.items():
-            if name in all_fields(value.cls) and not is_static_field(value.cls, name):
-                yield from strange_leaves(item, f"{path}.{name}", depth + 1)
+        is_module = "equinox.Module" in base_names(value.cls)
+        fields = all_fields(value.cls) if is_module else ()
+        inner = [
+            (f"{path}.{name}", item)
+            for name, item in value.attributes.items()
+            if name in fields and not is_static_field(value.cls, name)
+        ]
     else:
+        inner = []
         what = _strange(value)
+        if not what and with_integers and isinstance(value, Constant):
+            what = type(value.value).__name__ if isinstance(value.value, int) else ""
         if what:
             yield path, what
+    for where, item in inner:
+        yield from strange_leaves(item, where, depth + 1, with_integers)
 
 
 # Modules of equinox that have functions among their leaves.
