@@ -12,6 +12,7 @@ from .field_types import held_object
 from .graph import Node
 from .imports import attribute_of_module
 from .library.names import offered
+from .remember import walked
 from .values import (
     Bound,
     Class,
@@ -157,6 +158,8 @@ def _of_instance(machine: Interpreter, site: Site, base: Instance, name: str) ->
     is_method = name in ("replace", "_replace") and field is None
     if name in STATIC_ATTRIBUTES:
         return Data(base.node.child("static", name, site.syntax, site.frame), False)
+    if name == "__dict__":
+        return all_attributes(machine, site, base)
     if name.startswith("__") or is_method or _is_train_step(base.cls, name):
         return Bound(External(f"object.{name}"), base)
     if name in ("apply", "param") and "flax.linen.Module" in base_names(base.cls):
@@ -178,6 +181,27 @@ def _of_instance(machine: Interpreter, site: Site, base: Instance, name: str) ->
         value.is_array = True
     base.attributes[name] = value
     return value
+
+
+def all_attributes(machine: Interpreter, site: Site, base: Instance) -> Mapping:
+    """`vars(base)`: what its constructor sets, in that order, and what it is known to hold."""
+    names = dict.fromkeys((*all_fields(base.cls), *_set_by_constructor(base.cls)))
+    items = {it: _of_instance(machine, site, base, it) for it in (*names, *base.attributes)}
+    return Mapping(items, not names, site.frame, machine.control)
+
+
+def _set_by_constructor(cls: Class) -> list[str]:
+    made = cls.find("__init__")
+    syntax = made.syntax if isinstance(made, Function) else None
+    owner = syntax.args.args[0].arg if syntax is not None and syntax.args.args else ""
+    return [
+        it.attr
+        for it in (walked(syntax) if syntax is not None else ())
+        if isinstance(it, ast.Attribute)
+        and isinstance(it.ctx, ast.Store)
+        and isinstance(it.value, ast.Name)
+        and it.value.id == owner
+    ]
 
 
 def _is_train_step(cls: Class, name: str) -> bool:

@@ -3,6 +3,21 @@
 from .claims import check_found, check_silent, each_of
 
 CHANGED = {
+    "all that an object holds, by name, and names that nobody reads": """
+    @jax.tree_util.register_pytree_node_class
+    class Spring:
+        def __init__(self, rest, length):
+            self.rest = rest
+            self.length = length
+
+        def tree_flatten(self):
+            names = sorted(vars(self))
+            return [getattr(self, name) for name in names], names
+
+        @classmethod
+        def tree_unflatten(cls, names, children):
+            return cls(*children)  # PT101
+    """,
     "a field is made up": """
     class Queue:
         def __init__(self, slots, head, wrapped):
@@ -82,6 +97,35 @@ CHANGED = {
 }
 
 KEPT = {
+    "all that an object holds, by name": """
+    @jax.tree_util.register_pytree_node_class
+    class Spring:
+        def __init__(self, rest, length):
+            self.rest = rest
+            self.length = length
+
+        def tree_flatten(self):
+            names = sorted(vars(self))
+            return [getattr(self, name) for name in names], names
+
+        @classmethod
+        def tree_unflatten(cls, names, children):
+            return cls(**dict(zip(names, children)))
+    """,
+    "all that an object holds, as it was set": """
+    @jax.tree_util.register_pytree_node_class
+    class Spring:
+        def __init__(self, rest, length):
+            self.rest = rest
+            self.length = length
+
+        def tree_flatten(self):
+            return tuple(self.__dict__.values()), None
+
+        @classmethod
+        def tree_unflatten(cls, names, children):
+            return cls(*children)
+    """,
     "computed both ways": """
     @jax.tree_util.register_pytree_node_class
     class Rate:

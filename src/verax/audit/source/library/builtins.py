@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from .. import parts
-from ..attributes import named_attribute
+from ..attributes import all_attributes, named_attribute
 from ..events import Fact, Mutation
 from ..joining import join
 from ..shaping import length_of
@@ -201,6 +201,15 @@ def _changed_property(
     getter = args[1:2] if how == "getter" else kept.args
     setter = {"setter": args[1]} if how == "setter" else kept.keywords
     return Partial(kept.function, getter, setter)
+
+
+@handles("builtins.vars")
+def _vars(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    if len(args) == 1 and isinstance(args[0], Instance):
+        return all_attributes(machine, site, args[0])
+    return machine.opaque(name, site, args)
 
 
 @handles("builtins.setattr")

@@ -109,7 +109,8 @@ def _trip(
     swapped = _swapped(fields, after)
     if swapped:
         is_in_order = _is_in_order(children, [fields.get(name, []) for name in after.attributes])
-        wrong = function if is_in_order else innermost_function(flatten) or function
+        is_deaf = is_in_order or _is_unread(function, auxiliary)
+        wrong = function if is_deaf else innermost_function(flatten) or function
         return Trip(cls, wrong, swapped)
     forgotten = _forgotten(cls, fields, after)
     if forgotten:
@@ -120,6 +121,14 @@ def _trip(
     if changed:
         return Trip(cls, function, changed)
     return Trip(cls, function, "", _kept(cls, fields, after))
+
+
+def _is_unread(function: Function, auxiliary: Value) -> bool:
+    """Whether static data, the names of the children perhaps, is given to who does not read it."""
+    names = [it.arg for it in function.syntax.args.args][-2:-1]
+    is_given = not isinstance(auxiliary, Constant) or auxiliary.value is not None
+    read = {it.id for it in walked(function.syntax) if isinstance(it, ast.Name)}
+    return is_given and bool(names) and read.isdisjoint(names)
 
 
 def _missing(function: Function, count: int, after: Instance) -> str:
