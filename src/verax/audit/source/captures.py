@@ -207,4 +207,7 @@ def content(value: Value, depth: int = 0) -> Any:
     if depth < 4 and isinstance(value, Sequence) and value.items is not None:
         parts = [content(item, depth + 1) for item in value.items]
         return None if None in parts else tuple(parts)
+    if depth < 4 and isinstance(value, Mapping) and not value.is_open:
+        found = {key: content(item, depth + 1) for key, item in value.items.items()}
+        return None if None in found.values() else found
     return None

@@ -533,3 +533,34 @@ def test_a_list_that_grows_between_calls():
         return bank.run(x)
     """
     assert found("JT103", program) == [8]
+
+
+def test_parameters_that_a_compiled_lambda_takes_from_the_object_that_is_fitted():
+    program = """
+    class Model:
+        def __init__(self, size):
+            self.params = {"w": jnp.zeros(size)}
+            self.scale = 2.0
+            self.predict = jax.jit(lambda x: self.scale * (x @ self.params["w"]))
+            self.right = jax.jit(lambda params, x: self.scale * (x @ params["w"]))
+
+        def fit(self, x, y):
+            self.params = {"w": jnp.linalg.lstsq(x, y)[0]}
+            return self
+    """
+    assert found("JT103", program) == [5]
+    again = program.replace("return self", "self.predict = jax.jit(lambda x: x * self.scale)")
+    assert found("JT103", again) == []
+
+
+def test_a_dict_that_is_another_one_at_the_next_call():
+    program = """
+    def run(x):
+        params = {"w": x, "b": 1.0}
+        step = jax.jit(lambda v: v * sum(jax.tree.leaves(params)))
+        first = step(x)
+        params = {"w": x, "b": CHANGED}
+        return first, step(x)
+    """
+    assert set(found("JT103", program.replace("CHANGED", "2.0"))) == {3}
+    assert found("JT103", program.replace("CHANGED", "1.0")) == []

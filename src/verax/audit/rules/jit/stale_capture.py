@@ -126,20 +126,32 @@ def _part_changed(change: Mutation) -> tuple[str, object] | None:
 
 
 def _changed_by_methods(facts: SourceFacts, call: Fact) -> Iterator[Finding]:
-    """Another method changes what a jitted one has read of the object."""
+    """Another method changes what a jitted one, or a function inside of one, has read of `self`."""
     owner = call.data["owner"]
-    if not isinstance(owner, Instance) or _has_own_hash(owner.cls):
+    if isinstance(owner, Instance) and _has_own_hash(owner.cls):
         return
     for change in facts.events(Mutation):
         target = change.target
-        if not isinstance(target, Instance) or target.cls is not owner.cls:
+        if not isinstance(target, Instance):
             continue
         for capture in call.data["captures"]:
-            is_read = capture.read.attribute and capture.read.attribute == _attribute(change)
+            holder = owner if isinstance(owner, Instance) else _own_object(capture)
+            if holder is None or target.cls is not holder.cls:
+                continue
+            is_read = capture.read.path[:1] == (("attribute", _attribute(change)),)
             if not is_read or capture.read.name != "self" or _is_filled_later(facts, change):
                 continue
             if _is_later(facts, change):
                 yield _finding(capture, change.place, Confidence.LIKELY)
+
+
+def _own_object(capture: Capture) -> Instance | None:
+    """The object of the method inside of which a function was written that reads of it."""
+    scope: Frame | None = capture.frame
+    while scope is not None and "self" not in scope.environment:
+        scope = scope.outer
+    found = None if scope is None else scope.environment["self"]
+    return found if isinstance(found, Instance) else None
 
 
 def _has_own_hash(cls: Class) -> bool:
