@@ -552,3 +552,21 @@ def test_an_array_of_an_object_grows_with_every_call_of_a_method():
     assert found("JT304", window) == []
     after = program.replace("    judge(log", "judge(log")
     assert found("JT304", after) == []
+
+
+def test_a_number_of_an_array_could_be_an_argument():
+    program = """
+    def relax(x, beta):
+        return x * beta
+
+    def sweep(x, betas, names):
+        for beta in betas:
+            x = jax.jit(functools.partial(relax, beta=beta))(x)
+        for name in names:
+            x = jax.jit(functools.partial(relax, beta=name))(x)
+        return x
+
+    def main(x, names):
+        return sweep(x, np.linspace(0.1, 2.0, 8), names)
+    """
+    assert found("JT304", program) == [6]

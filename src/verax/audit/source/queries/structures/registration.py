@@ -119,7 +119,8 @@ def holds_arrays(facts: SourceFacts, value: Instance) -> list[str]:
 
 def is_certain_array(leaf: Data) -> bool:
     """Whether something is certainly an array, and not a number of Python's."""
-    is_made = leaf.node.operation.startswith(("jax.numpy.", "jax.random.", "numpy."))
+    made_by = leaf.node.whole().operation
+    is_made = made_by.startswith(("jax.numpy.", "jax.random.", "numpy."))
     return leaf.is_array and (is_made or bool(leaf.traced) or bool(leaf.node.shape))
 
 
