@@ -330,3 +330,23 @@ def test_objects_that_branches_give():
         return known, step, inner
     """
     assert set(found("PT201", program)) == {12}
+
+
+def test_leaves_that_are_changed_one_by_one_meet_the_keys_of_their_dict():
+    program = """
+    def lars(params, grads):
+        pairs = zip(jax.tree.leaves(params), jax.tree.leaves(grads))
+        updated = [p - 0.1 * jnp.linalg.norm(p) * g for p, g in pairs]
+        mixed = [p + jax.tree.leaves(params)[0] for p in jax.tree.leaves(params)]
+        right = dict(zip(sorted(params), updated)), dict(zip(params, mixed))
+        return dict(zip(params.keys(), updated)), right
+
+    def entry(w, x):
+        params = {"query": w, "key": w + 1.0}
+        grads = jax.grad(lambda p: (x @ p["query"] @ p["key"]).sum())(params)
+        return lars(params, grads)
+
+    def inputs():
+        return jnp.ones((3, 3)), jnp.ones((2, 3))
+    """
+    assert found("PT102", program) == [6]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...finding import Engine, Evidence, Finding, Place, Severity
 from ...source.events import Call, Fact
 from ...source.graph import Node
-from ...source.queries.structures.placing import misplaced
+from ...source.queries.structures.placing import made_from, misplaced
 from ...source.text import text_of
 from ...source.values import Constant, Data, Mapping, Value, View, nodes_of
 from ...source.values import Sequence as Tuple
@@ -140,6 +140,7 @@ def _zipped(facts: SourceFacts) -> Iterator[Finding]:
         parts: list[Value] = fact.data["parts"] if fact.kind == "zip" else []
         sources = [(taken[id(it)].data["tree"], taken[id(it)]) for it in parts if id(it) in taken]
         sources += [(it.args[0], it) for it in _cut_from(parts, flat) if it.args]
+        sources += [(it.data["tree"], it) for it in made_from(parts, taken.values())]
         for tree, leaves in sources:
             keys = sorted(map(str, tree.items)) if isinstance(tree, Mapping) else _fields(tree)
             same = [it for it in parts if sorted(_names(it)) == sorted(keys) != []]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from ...events import Fact
 from ...facts import SourceFacts
-from ...graph import Node
+from ...graph import Node, sources
 from ...library.flattening import is_none, leaves_in_order
 from ...values import Data, Mapping, Sequence, Value, sorted_keys
 
@@ -60,6 +60,27 @@ def _by_name(given: Value | None, paths: list[Path]) -> list[tuple[Path, Path]]:
 def _names(name: str, key: str) -> bool:
     """Whether a name is that of a key, or of a new version of it: `new_scale`."""
     return name == key or name.endswith(f"_{key}") or name.startswith(f"{key}_")
+
+
+def made_from(lists: Iterable[Value], taken: Iterable[Fact]) -> Iterator[Fact]:
+    """Leaves that a list is computed from one by one: `[p - rate * g for p, g in zip(…)]`."""
+    known = [(it, _nodes(it.data["result"])) for it in taken]
+    all_leaves = {node for _, nodes in known for node in nodes}
+    for made in map(_nodes, lists) if all_leaves else ():
+        if len(made) < 2 or not all_leaves.isdisjoint(made):
+            continue
+        reached = [sources([it], lambda node: node not in all_leaves) for it in made]
+        for fact, nodes in known:
+            own = [[it for it in nodes if it in found] for found in reached]
+            if len(nodes) == len(made) and own == [[it] for it in nodes]:
+                yield fact
+
+
+def _nodes(value: Value) -> list[Node]:
+    """What a list holds, if it is data alone, each once."""
+    items = value.items if isinstance(value, Sequence) else None
+    found = [it.node for it in items or () if isinstance(it, Data)]
+    return found if items and len(set(found)) == len(items) else []
 
 
 def _paths_of_leaves(facts: SourceFacts) -> dict[Node, Path]:
