@@ -18,6 +18,9 @@ from .._rule import Rule
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
 
+# What is noted of functions that go through the leaves of a tree.
+_WALKS = ("leaves", "tree map", "tree reduce")
+
 
 def check(facts: Facts) -> Iterator[Finding]:
     """Leaves that hold arrays, in trees that the user's code takes apart."""
@@ -52,7 +55,7 @@ def check(facts: Facts) -> Iterator[Finding]:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Objects with arrays in trees that are taken apart, of classes that are not registered."""
     for fact in facts.events(Fact):
-        if fact.kind not in ("leaves", "tree map") or _has_own_leaves(fact.syntax):
+        if fact.kind not in _WALKS or _has_own_leaves(fact.syntax):
             continue
         trees = fact.data["trees"] if fact.kind == "tree map" else [fact.data["tree"]]
         for path, leaf in [found for tree in trees for found in opaque_objects(tree)]:

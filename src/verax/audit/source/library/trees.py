@@ -151,6 +151,8 @@ def _reduce(
 ) -> Value:
     if len(args) < 2:
         return machine.opaque(name, site, (*args, *keywords.values()))
+    data = {"function": args[0], "tree": args[1]}
+    machine.note(Fact(site.syntax, site.frame, "tree reduce", data))
     leaf = _any_leaf(machine, site, args[1])
     given = argument(args, keywords, 2, "initializer")
     start = given or parts.another(site, leaf)

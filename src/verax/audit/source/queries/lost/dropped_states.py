@@ -140,7 +140,15 @@ def _of_helper(
 
 def _mutated(facts: SourceFacts) -> dict[Node, tuple[str, Frame]]:
     """What `apply(…, mutable=["batch_stats"])` returns anew: its first name, and who calls."""
-    found: dict[Node, tuple[str, Frame]] = {}
+    return {
+        node: (name, call.frame)
+        for call, name in updating_calls(facts)
+        for node in nodes_of(second_of(call.result))
+    }
+
+
+def updating_calls(facts: SourceFacts) -> Iterator[tuple[Call, str]]:
+    """Calls of modules that also return a new state, with the first name of it."""
     for call in facts.events(Call):
         mutable = call.keywords.get("mutable")
         items = mutable.items if isinstance(mutable, Sequence) else [mutable]
@@ -151,9 +159,7 @@ def _mutated(facts: SourceFacts) -> dict[Node, tuple[str, Frame]]:
             continue  # Running averages are read then, and come back as they were.
         if any("target" in words_of(text_of(it)) for it in getattr(call.syntax, "args", ())):
             continue  # A network that only others train keeps what it has.
-        for node in nodes_of(second_of(call.result)):
-            found[node] = names[0], call.frame
-    return found
+        yield call, names[0]
 
 
 _FLAGS = {

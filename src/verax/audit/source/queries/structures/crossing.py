@@ -22,9 +22,9 @@ def crossing(facts: SourceFacts) -> Iterator[tuple[Event, str, Value, Place]]:
         kind = transformed.kind
         for name, value in _entering(applied):
             yield applied, f"passed to the `{kind}` as `{name}`", value, applied.place
-        if kind == "jit":
+        if kind in ("jit", "vmap", "pmap"):
             for place, value in _returned(facts, applied):
-                yield applied, "returned from the `jit`", value, place
+                yield applied, f"returned from the `{kind}`", value, place
     for loop in facts.events(Loop):
         for value, what in ((loop.initial, "the carry"), (loop.xs, "scanned over")):
             if value is not None:
@@ -36,7 +36,7 @@ def crossing(facts: SourceFacts) -> Iterator[tuple[Event, str, Value, Place]]:
 
 
 def _returned(facts: SourceFacts, applied: Applied) -> Iterator[tuple[Place, Value]]:
-    """What a jitted function gives, where it says so."""
+    """What a transformed function gives, where it says so."""
     function = innermost_function(applied.transformed.function)
     runs = facts.record.runs.get(function.syntax, []) if function is not None else []
     own = [frame for frame in runs if frame.region is applied.region]

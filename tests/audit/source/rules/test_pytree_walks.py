@@ -1,0 +1,225 @@
+"""Trees that are walked, turned inside out, listed and put together again."""
+
+from .reading import found
+
+
+def test_what_a_map_is_told_to_take_for_a_leaf():
+    program = """
+    from typing import NamedTuple
+
+    class Weights(NamedTuple):
+        w: jax.Array
+        b: jax.Array
+
+    def both(p, g):
+        return p - g, g
+
+    def update(w, b, grads):
+        pairs = jax.tree.map(both, Weights(w, b), grads)
+        firsts = jax.tree.map(
+            lambda it: it[0],
+            pairs,
+            is_leaf=lambda it: isinstance(it, tuple) and not isinstance(it, Weights),
+        )
+        seconds = jax.tree.map(lambda it: it[1], pairs, is_leaf=TAKEN)
+        return jax.tree.map(lambda p: 2.0 * p, firsts), jax.tree.map(lambda p: 2.0 * p, seconds)
+
+    def main(grads):
+        return update(jnp.ones((4, 4)), jnp.ones((4, 4)), Weights(grads, grads))
+    """
+    assert found("JT204", program.replace("TAKEN", "lambda it: type(it) is tuple")) == []
+    assert found("JT204", program.replace("TAKEN", "leaf_of(grads)")) == []
+    assert found("JT204", program.replace("TAKEN", "lambda it: isinstance(it, Weights)")) == []
+
+
+def test_an_object_is_asked_for_its_class():
+    program = """
+    class Base:
+        scale = 1.0
+
+    class Derived(Base):
+        scale = 2.0
+
+    class Other:
+        scale = "none"
+
+    @jax.jit
+    def ask(x, base: Base):
+        if isinstance(Derived(), Base) and not isinstance(Derived(), Other):
+            return x
+        if x > 0:
+            return -x
+        return x
+
+    @jax.jit
+    def wonder(x, base: Base):
+        if isinstance(base, Derived):
+            if x > 0:
+                return -x
+        return x
+    """
+    assert found("JT201", program) == [21]
+
+
+def test_leaves_that_are_listed_by_hand_for_a_structure():
+    program = """
+    def match(data):
+        params = {"mean": jnp.zeros(3), "log_scale": jnp.zeros(3)}
+        structure = jax.tree.structure(params)
+        new_mean = params["mean"] + data.mean(0)
+        log_scale = params["log_scale"] + jnp.log(jnp.std(data - new_mean, axis=0))
+        first, second = log_scale, new_mean
+        sorted_scale = log_scale
+        right = jax.tree.unflatten(structure, [log_scale, new_mean])
+        named = jax.tree.unflatten(structure, [first, second])
+        partly = jax.tree.unflatten(structure, [new_mean, sorted_scale])
+        wrong = jax.tree.unflatten(structure, [new_mean, log_scale])
+        return right, named, partly, wrong
+    """
+    assert found("PT102", program) == [11]
+
+
+def test_a_tree_of_pairs_becomes_a_pair_of_trees():
+    program = """
+    def both(w, v):
+        return w * v.sum(), v + 1
+
+    @jax.jit
+    def step(weights, vectors):
+        results = jax.tree.map(both, weights, vectors)
+        inner = jax.tree.structure((0, 0))
+        weights, vectors = jax.tree.transpose(jax.tree.structure(weights), INNER, results)
+        again = jax.tree.map(both, weights, vectors)
+        return again, jax.tree.map(both, weights, WHICH)
+
+    def main():
+        return step([jnp.ones(3), jnp.ones(3)], [jnp.ones(3), jnp.ones(3)])
+    """
+    for inner in ("inner", "None"):
+        right = program.replace("INNER", inner)
+        assert found("PT203", right.replace("WHICH", "vectors")) == []
+        assert found("PT203", right.replace("WHICH", "vectors[0]")) == [10]
+        # Of a tree that nobody knows, a pair of trees looks like a pair.
+        assert found("PT103", right.partition("def main")[0]) == []
+
+
+def test_a_map_is_unpacked_by_the_names_of_its_function_s_results():
+    program = """
+    def drawn(mean, noise):
+        sample = mean + noise
+        cost = mean**2
+        return sample, cost
+
+    def wrong(posterior, noise):
+        weights, costs = jax.tree.map(drawn, posterior["mean"], noise)
+        return weights, costs
+
+    def right(posterior, noise):
+        kernel, bias = jax.tree.map(drawn, posterior["mean"], noise)
+        pairs = jax.tree.map(drawn, posterior["mean"], noise)
+        samples, costs = ([it[i] for it in pairs] for i in (0, 1))
+        return kernel, bias, samples, costs
+    """
+    assert found("PT103", program) == [7]
+
+
+def test_objects_that_branches_give():
+    program = """
+    from typing import NamedTuple
+
+    class Step:
+        def __init__(self, x):
+            self.x = x
+
+    class Known(NamedTuple):
+        x: jax.Array
+
+    def chosen(gain, x):
+        known = lax.cond(gain > 0, lambda: Known(x), lambda: Known(-x))
+        step = lax.cond(gain > 0, lambda: Step(x), lambda: Step(-x))
+        inner = lax.switch(0, [lambda: Step(x).x, lambda: Step(-x).x])
+        return known, step, inner
+    """
+    assert set(found("PT201", program)) == {12}
+
+
+def test_leaves_that_are_changed_one_by_one_meet_the_keys_of_their_dict():
+    program = """
+    def lars(params, grads):
+        pairs = zip(jax.tree.leaves(params), jax.tree.leaves(grads))
+        updated = [p - 0.1 * jnp.linalg.norm(p) * g for p, g in pairs]
+        mixed = [p + jax.tree.leaves(params)[0] for p in jax.tree.leaves(params)]
+        right = dict(zip(sorted(params), updated)), dict(zip(params, mixed))
+        return dict(zip(params.keys(), updated)), right
+
+    def entry(w, x):
+        params = {"query": w, "key": w + 1.0}
+        grads = jax.grad(lambda p: (x @ p["query"] @ p["key"]).sum())(params)
+        return lars(params, grads)
+
+    def inputs():
+        return jnp.ones((3, 3)), jnp.ones((2, 3))
+    """
+    assert found("PT102", program) == [6]
+
+
+def test_objects_that_a_map_has_to_stack():
+    program = """
+    import dataclasses
+
+    @dataclasses.dataclass
+    class Hit:
+        depth: jax.Array
+
+    def trace(origin):
+        return Hit(2.0 * origin)
+
+    def depth(origin):
+        return Hit(2.0 * origin).depth
+
+    def entry(origins):
+        return jax.vmap(trace)(origins).depth, jax.vmap(depth)(origins)
+    """
+    assert set(found("PT201", program)) == {8}
+
+
+def test_arrays_that_a_reduction_does_not_see():
+    program = """
+    import dataclasses
+
+    @dataclasses.dataclass
+    class Moments:
+        first: jax.Array
+
+    def finite(total, leaf):
+        return total & (jnp.all(jnp.isfinite(leaf)) if isinstance(leaf, jax.Array) else True)
+
+    def known(total, leaf):
+        return total + (leaf.first.sum() if isinstance(leaf, Moments) else leaf.sum())
+
+    def entry(x, count):
+        state = {"moments": Moments(jnp.ones(3)), "count": count}
+        start = jnp.bool_(True)
+        return jax.tree.reduce(finite, state, start), jax.tree.reduce(known, state, 0.0)
+    """
+    assert found("PT104", program) == [16]
+
+
+def test_an_output_is_taken_without_the_state_that_comes_with_it():
+    program = """
+    import flax.linen as nn
+
+    def train(model, variables, x):
+        return model.apply(variables, x, train=True, mutable=["batch_stats"])[0]
+
+    def noted(model, variables, x):
+        return model.apply(variables, x, train=True, mutable=["intermediates"])[0]
+
+    def kept(model, variables, x):
+        both = model.apply(variables, x, train=True, mutable=["batch_stats"])
+        return both[0], both[1]
+
+    def evaluate(model, variables, x):
+        return model.apply(variables, x, train=False, mutable=["batch_stats"])[0]
+    """
+    assert found("PT105", program) == [4]
