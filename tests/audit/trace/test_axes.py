@@ -45,6 +45,20 @@ def clashes(function, **names: str) -> list[tuple[str, set[str]]]:
     return [(it.where, {it.first_name, it.second_name}) for it in facts.axes.clashes]
 
 
+def test_one_more_number_beside_features_makes_others_and_one_more_step_is_a_step():
+    def joined(x, steps):
+        return jnp.concatenate([x, x[:, :1]], 1), jnp.concatenate([steps, steps[:1]], 0)
+
+    assert output_names(joined, x="batch feat", steps="time hid") == ["batch _", "time hid"]
+
+    def drives(weights, place):
+        made = jnp.zeros((2, 4)) + place.sum()
+        pushed = jnp.concatenate([made, made[:, :1]], axis=1) @ weights
+        return made[:, :1] + pushed, made + pushed[:, :4]
+
+    assert clashes(drives, weights="feat hid", place="batch") == []
+
+
 def test_pieces_of_features_are_others_and_those_of_time_are_not():
     def halves(x, steps):
         mean, log_std = jnp.split(x, 2, axis=-1)
