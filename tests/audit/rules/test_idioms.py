@@ -119,6 +119,18 @@ def memory_past_a_mark(x, first, w):
     return lax.scan(step, jnp.zeros((3, 4)), (x, first))
 
 
+def errors_past_factors_of_flags(errors, weights, done):
+    def of_one(errors, weights, going):
+        def fold(later, inp):
+            error, weight, factor = inp
+            later = error + 0.9 * weight * later
+            return later, (later, factor)
+
+        return lax.scan(fold, 0.0, (errors, weights, going), reverse=True)[1]
+
+    return jax.vmap(of_one, in_axes=1)(errors, weights, 0.9 * (1.0 - done))
+
+
 def reset_by_any(pos, fresh):
     done = jnp.linalg.norm(pos, axis=-1) > 2
     return jnp.where(done.any(), fresh, pos)
@@ -180,6 +192,7 @@ PROGRAMS = [
     (forgotten_whitening, (array(6, 4), array(4), array(4)), None, "DF101"),
     (memory_across_episodes, (array(6, 3), DONE, array(3, 4)), None, "EN002"),
     (memory_past_a_mark, (array(6, 3), DONE, array(4, 4)), None, "EN002"),
+    (errors_past_factors_of_flags, (array(6, 3), array(6, 3), DONE), None, "EN002"),
     (reset_by_any, (array(4, 2), array(4, 2)), None, "EN001"),
     (own_gradients, (array(3), array(2, 4, 3), array(2, 4)), None, "VM004"),
     (

@@ -86,7 +86,8 @@ def _episode_ends(facts: Facts, step: Step) -> list[Value]:
     found = [
         part
         for whole, part in zip(loop.scanned, loop.slices, strict=True)
-        if part.consumers and (is_episode_end(part.name) or _comes_from_ends(whole))
+        if (part.consumers or part in loop.stacks)
+        and (is_episode_end(part.name) or _comes_from_ends(whole))
     ]
     for inner in step.bodies[-1].steps:
         if inner.primitive in ("dynamic_slice", "gather") and _comes_from_ends(inner.inputs[0]):
@@ -109,8 +110,11 @@ def _marks(step: Step) -> list[Value]:
 
 def _called_at(step: Step, body: Place | None) -> Place | None:
     """Where the body of a loop has a network do a step: what is inside knows of no episodes."""
-    own = (body.file, body.function) if body is not None else None
-    return next((it for it in step.frames if (it.file, it.function) == own), None)
+    if body is None:
+        return None
+    # A program knows its functions by name alone, a line by all that is around it.
+    own = (it for it in step.frames if it.function.rpartition(".")[2] == body.function)
+    return next((it for it in own if it.file == body.file), None)
 
 
 # What turns flags into flags.
@@ -126,6 +130,9 @@ def _comes_from_ends(value: Value) -> bool:
         if is_episode_end(value.name):
             return True
         step = value.producer
+        if step is not None and step.kind == "map":
+            value = next((whole for whole, lane, _ in step.detail.mapped if lane is value), value)
+            continue
         if step is None or step.primitive not in _FLAG_OPERATIONS:
             return False
         varying = [it for it in step.inputs if not it.is_constant]
