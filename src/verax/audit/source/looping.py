@@ -125,6 +125,21 @@ def one_by_one(machine: Interpreter, turns: list[Value]) -> Generator[None]:
         machine.turns = before
 
 
+@contextmanager
+def each_turn(machine: Interpreter, site: Site, iterated: Value) -> Generator[Region]:
+    """While a function runs that is called once for each element of something."""
+    frame, outer = site.frame, site.frame.region
+    frame.region = Region(
+        "loop", outer, frame.place(site.syntax), syntax=site.syntax, iterated=iterated
+    )
+    machine.control += 1
+    try:
+        yield frame.region
+    finally:
+        machine.control -= 1
+        frame.region = outer
+
+
 def _is_left_early(syntax: ast.AST) -> bool:
     return any(isinstance(it, (ast.Break, ast.Continue, ast.Return)) for it in ast.walk(syntax))
 

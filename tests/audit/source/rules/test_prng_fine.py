@@ -5,6 +5,23 @@ import pytest
 from .random_keys import found
 
 FINE = {
+    "a key of its own for each that Python maps or folds": """
+        def mapped(key, sizes):
+            keys = jax.random.split(key, len(sizes))
+            return list(map(lambda k, n: jax.random.normal(k, (n,)), keys, sizes))
+
+        def folded(key, x):
+            keys = jax.random.split(key, 9)
+            return functools.reduce(lambda y, k: y + jax.random.normal(k, x.shape), keys, x)
+
+        def walked(key, steps):
+            def turn(state, step):
+                key, x = state
+                key, sub = jax.random.split(key)
+                return key, x + step * jax.random.normal(sub)
+
+            return functools.reduce(turn, steps, (key, 0.0))
+    """,
     "a module of which the key is replaced with the rest": """
         import equinox as eqx
 

@@ -5,6 +5,20 @@ import pytest
 from .random_keys import found
 
 REPEATED = {
+    "what is folded by a function": (
+        """
+        def f(key, x, scales):
+            return functools.reduce(lambda y, s: y + s * jax.random.normal(key, x.shape), scales, x)
+        """,
+        2,
+    ),
+    "what is mapped by Python": (
+        """
+        def f(key, sizes):
+            return list(map(lambda n: jax.random.normal(key, (n,)), sizes))
+        """,
+        2,
+    ),
     "a module of which several parts are replaced, but not the key": (
         """
         import equinox as eqx

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from .. import parts
 from ..events import Fact
 from ..joining import join
+from ..looping import each_turn, varying
 from ..operators import binary
-from ..values import Sequence, Value
+from ..values import Sequence, Value, nodes_of
 from .arguments import argument
 from .registry import handles
 
@@ -39,9 +40,14 @@ def _reduce(
     """One step stands for all of them."""
     if len(args) < 2:
         return machine.opaque(name, site, (*args, *keywords.values()))
-    element = parts.element(machine, site, args[1])
-    start = args[2] if len(args) > 2 else parts.another(site, element)
-    result = machine.call(site, args[0], [start, element], {})
+    first = parts.element(machine, site, args[1])
+    start = args[2] if len(args) > 2 else parts.another(site, first)
+    with each_turn(machine, site, args[1]) as region:
+        start, element = (
+            varying(it, region, site.syntax, site.frame) if nodes_of(it) else it
+            for it in (start, first)
+        )
+        result = machine.call(site, args[0], [start, element], {})
     folded = {"iterated": args[1], "carried": {"it": (start, result)}}
     machine.note(Fact(site.syntax, site.frame, "folded", folded))
     if len(args) == 2:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from .. import parts
 from ..events import Fact
-from ..looping import FEW, stand_alone
+from ..looping import FEW, each_turn, known_turns, one_by_one, stand_alone, varying
 from ..shaping import length_of
 from ..values import (
     NONE,
@@ -239,8 +239,16 @@ def _map(
 ) -> Value:
     if not args:
         return Sequence("map", [])
-    elements = [parts.element(machine, site, it) for it in args[1:]]
-    result = machine.call(site, args[0], elements, {})
+    turns = known_turns(machine, args[1]) if len(args) == 2 else None
+    if turns is not None and name.endswith("map"):
+        with one_by_one(machine, turns):
+            return Sequence("map", [machine.call(site, args[0], [it], {}) for it in turns])
+    with each_turn(machine, site, args[1] if len(args) > 1 else Constant(None)) as region:
+        elements = [
+            varying(parts.element(machine, site, it), region, site.syntax, site.frame)
+            for it in args[1:]
+        ]
+        result = machine.call(site, args[0], elements, {})
     if name.endswith("filter"):
         machine.test(site, "filter", result)
         result = elements[0] if elements else result

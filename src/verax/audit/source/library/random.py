@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..shaping import array_function
-from ..values import Constant, Data, Value
+from ..values import Constant, Data, Sequence, Value
 from .registry import handles
 
 if TYPE_CHECKING:
@@ -51,15 +51,24 @@ def _split(
     if not isinstance(key, Data):
         keys = machine.array(name, site, (key,))
     else:
-        identity = count.value if isinstance(count, Constant) else id(site.syntax)
+        sizes = _sizes(count)
+        identity = id(site.syntax) if sizes is None else sizes
         node = key.node.child("jax.random.split", identity, site.syntax, site.frame)
         node.operands = (key, count)
         keys = Data(node, True if site.frame.is_staged else key.traced, True)
     keys.node.is_key = True
     keys.node.dtype = "key"
-    if isinstance(count, Constant):
-        keys.node.shape = (count.value,)
+    keys.node.shape = _sizes(count) or keys.node.shape
     return keys
+
+
+def _sizes(count: Value) -> tuple[Any, ...] | None:
+    """The shape of what a split gives: it is told a number, or a shape."""
+    if isinstance(count, Constant):
+        return count.value if isinstance(count.value, tuple) else (count.value,)
+    several = count.items if isinstance(count, Sequence) else None
+    sizes = [it.value for it in several or () if isinstance(it, Constant)]
+    return tuple(sizes) if several and len(sizes) == len(several) else None
 
 
 @handles("jax.random.fold_in")
