@@ -5,6 +5,55 @@ import pytest
 from .claims import claimed_and_found
 
 PROGRAMS = {
+    "loops and maps that begin with the same keys in each turn around them": """
+        def walk(i, carry):
+            key, x = carry
+            key, sub = jax.random.split(key)
+            return key, x + jax.random.normal(sub, x.shape)
+
+        def restarts(key, x):
+            def round_of(x, r):
+                _, x = lax.fori_loop(0, 4, walk, (key, x))  # RK002
+                return x, r
+
+            return lax.scan(round_of, x, jnp.arange(5))
+
+        def shares(key, xs):
+            def walker(x):
+                return lax.fori_loop(0, 4, walk, (key, x))[1]  # RK003
+
+            return jax.vmap(walker)(xs)
+
+        def same_rows(key, x):
+            keys = jax.random.split(key, 3)
+
+            def round_of(x, r):
+                noise = jax.vmap(lambda k: jax.random.normal(k, x.shape))(keys)  # RK002
+                return x + noise.mean(0), r
+
+            return lax.scan(round_of, x, jnp.arange(5))
+
+        def goes_on(key, x):
+            def round_of(carry, r):
+                return lax.fori_loop(0, 4, walk, carry), r
+
+            return lax.scan(round_of, (key, x), jnp.arange(5))
+
+        def folds(key, x):
+            keys = jax.random.split(key, 3)
+
+            def round_of(x, r):
+                own = jax.vmap(lambda k: jax.random.fold_in(k, r))(keys)
+                return x + jax.vmap(lambda k: jax.random.normal(k, x.shape))(own).mean(0), r
+
+            return lax.scan(round_of, x, jnp.arange(5))
+
+        def evaluates(key, x, train):
+            keys = jax.random.split(key, 3)
+            for epoch in range(9):
+                x = train(x)
+                print(jax.vmap(lambda k: jax.random.normal(k, (2,)))(keys).mean() + x)
+    """,
     "a key that is split again, while the one split off for the draw is left": """
         def ask(key, archive):
             key, members_key, row_key = jax.random.split(key, 3)

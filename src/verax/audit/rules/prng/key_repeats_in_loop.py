@@ -12,6 +12,7 @@ from ...source.queries.keys.leaves import drawn_for_leaves
 from ...source.queries.keys.reordering import goes_through_arrays
 from ...source.queries.keys.reuse import (
     LOOPS,
+    begun_by,
     comes_from_outside,
     is_stored_anew,
     line_to_outside,
@@ -114,7 +115,8 @@ def _over_leaves(facts: SourceFacts) -> Iterator[Finding]:
 
 
 def _closed_over(facts: SourceFacts, use: KeyUse, region: Region) -> Finding:
-    place = handed_in_at(use, is_key(*line_to_outside(use.key.node, region)), region)
+    line = line_to_outside(use.key.node, region)
+    place = handed_in_at(begun_by(use, line), is_key(*line), region)
     name = name_at(facts, use, place)
     loop = "Python loop" if region.kind == "loop" else region.kind.replace("_", " ")
     return RULE.finding(

@@ -13,6 +13,7 @@ from ...source.queries.keys.common_numbers import compare_by_same_numbers
 from ...source.queries.keys.reuse import (
     MAPS,
     are_copies,
+    begun_by,
     copies_behind,
     is_argument,
     line_to_outside,
@@ -137,7 +138,7 @@ def _shared(facts: SourceFacts, use: KeyUse, region: Region) -> Finding:
         how, place = "is passed with in_axes=None", region.place
     else:
         line = line_to_outside(use.key.node, region)
-        how, place = "is closed over", handed_in_at(use, is_key(*line), region)
+        how, place = "is closed over", handed_in_at(begun_by(use, line), is_key(*line), region)
     lanes = "devices" if region.kind == "pmap" else f"lanes of the {region.kind}"
     return RULE.finding(
         place or use.place,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ....finding import Place
 from ...classes import base_names
-from ...events import Applied, KeyUse, Mutation
+from ...events import Applied, Event, KeyUse, Mutation
 from ...frame import Region
 from ...graph import Node, sources
 from ...library.options import DERIVATIVES
@@ -29,6 +29,8 @@ _PARTS = frozenset(("item", "element", "field", "jax.random.fold_in", "primal"))
 # What a loop inside of a map has made of a key: lanes that begin alike go on alike.
 _LATER = frozenset(("carry", "turn"))
 _DERIVATIVES = DERIVATIVES | {"vjp", "jvp", "linearize"}
+# What a loop or map inside of a loop gets: it begins alike in each turn that gives it the same.
+_BEGUN = frozenset(("slice", "lane", "carry"))
 # Nothing that is computed in there is computed when the program runs.
 ABSTRACT = frozenset(("eval_shape", "make_jaxpr"))
 
@@ -109,7 +111,9 @@ def comes_from_outside(node: Node, region: Region) -> bool:
         return bool(node.inputs) and all(comes_from_outside(it, region) for it in node.inputs)
     if not node.is_made_in(region):
         return True
-    if node.operation in _PARTS and node.inputs:
+    # A loop of Python's may well begin with the same keys on purpose, to evaluate what is trained.
+    through = _PARTS if region.kind == "loop" else _PARTS | _BEGUN
+    if node.operation in through and node.inputs:
         return comes_from_outside(node.inputs[0], region)
     return False
 
@@ -125,10 +129,18 @@ def copies_behind(node: Node, region: Region) -> Node | None:
 def line_to_outside(node: Node, region: Region) -> list[Node]:
     """A key that is the same in all turns of a region, and what it is made from there."""
     line = [node]
-    while node.operation in _PARTS and node.inputs and node.is_made_in(region):
+    while node.operation in _PARTS | _BEGUN and node.inputs and node.is_made_in(region):
         node = node.inputs[0]
         line.append(node)
     return line
+
+
+def begun_by(use: KeyUse, line: list[Node]) -> Event:
+    """The use of a key, or the loop inside that begins with it and goes on with what it makes."""
+    begun = [it for it in line if it.operation == "carry"]
+    if not begun or begun[-1].syntax is None or begun[-1].frame is None:
+        return use
+    return Event(begun[-1].syntax, begun[-1].frame)
 
 
 _COPIES = frozenset(("jax.numpy.broadcast_to", "jax.numpy.tile", "jax.numpy.repeat"))
