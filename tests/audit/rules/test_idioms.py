@@ -136,6 +136,16 @@ def reset_by_any(pos, fresh):
     return jnp.where(done.any(), fresh, pos)
 
 
+def reset_unless_all_go_on(pos, fresh):
+    alive = jnp.linalg.norm(pos, axis=-1) < 2
+    return lax.switch((~jnp.all(alive)).astype(int), [lambda: pos, lambda: fresh])
+
+
+def reset_if_not_none_is_through(pos, fresh):
+    over = (jnp.linalg.norm(pos, axis=-1) > 2).sum(keepdims=True) == 0
+    return jnp.where(over[:, None], pos, fresh)
+
+
 def own_gradients(w, x, y):
     def step(w, x, y):
         return w - 0.1 * jax.grad(lambda w: jnp.mean((x @ w - y) ** 2))(w)
@@ -194,6 +204,8 @@ PROGRAMS = [
     (memory_past_a_mark, (array(6, 3), DONE, array(4, 4)), None, "EN002"),
     (errors_past_factors_of_flags, (array(6, 3), array(6, 3), DONE), None, "EN002"),
     (reset_by_any, (array(4, 2), array(4, 2)), None, "EN001"),
+    (reset_unless_all_go_on, (array(4, 2), array(4, 2)), None, "EN001"),
+    (reset_if_not_none_is_through, (array(4, 2), array(4, 2)), None, "EN001"),
     (own_gradients, (array(3), array(2, 4, 3), array(2, 4)), None, "VM004"),
     (
         numbers_of_all_for_each,

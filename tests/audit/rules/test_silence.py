@@ -51,6 +51,11 @@ def attention(x, w):
     return (weights @ v).swapaxes(1, 2).reshape(2, 8, 12) + x
 
 
+def begins_anew_once_all_are_through(pos, fresh):
+    done = jnp.linalg.norm(pos, axis=-1) > 2
+    return lax.cond(jnp.all(done), lambda: fresh, lambda: pos)
+
+
 def accumulated_gradients(x, w):
     def step(total, part):
         loss, grads = jax.value_and_grad(lambda w: jnp.mean((part @ w) ** 2))(w)
@@ -362,6 +367,7 @@ PROGRAMS = [
     ),
     (contrastive, (array(8, 16), array(8, 16)), {"a": "batch dim", "b": "batch dim"}),
     (attention, (array(2, 8, 12), PROJECTIONS), {"x": "batch time feat"}),
+    (begins_anew_once_all_are_through, (array(4, 2), array(4, 2)), {"pos": "env dim"}),
     (accumulated_gradients, (array(6, 4, 3), array(3, 2)), {"x": "batch time feat"}),
     (
         learned_online,

@@ -5,6 +5,71 @@ import textwrap
 from .claims import check_claims, each_of
 
 PROGRAMS = {
+    "one flag for all, however it is made and asked": """
+        class World(NamedTuple):
+            place: jax.Array
+            clock: jax.Array
+
+        def moved(world, push):
+            return World(world.place + push, world.clock + 1)
+
+        def begun(world):
+            return World(jnp.zeros_like(world.place), jnp.zeros_like(world.clock))
+
+        def scaled(world, push):
+            world = moved(world, push)
+            done = world.clock > 9
+            kept = 1 - done.any().astype(jnp.int32)
+            return World(world.place * kept, world.clock * kept)  # EN001
+
+        def switched(world, push):
+            world = moved(world, push)
+            done = world.clock > 9
+            return lax.switch(  # EN001
+                done.max().astype(int), [lambda: world, lambda: begun(world)]
+            )
+
+        def while_all(world, push):
+            world = moved(world, push)
+            alive = world.clock < 9
+            return lax.cond(jnp.all(alive), lambda: world, lambda: begun(world))  # EN001
+
+        def if_none(world, push):
+            world = moved(world, push)
+            done = world.clock > 9
+            return lax.cond(jnp.sum(done) == 0, lambda: world, lambda: begun(world))  # EN001
+
+        def spread(world, push):
+            world = moved(world, push)
+            done = world.clock > 9
+            some = ~jnp.full_like(done, ~jnp.any(done, keepdims=True))
+            clock = jnp.where(done, 0, world.clock)
+            return World(jnp.where(some[:, None], 0.0, world.place), clock)  # EN001
+
+        def once_all(world, push):
+            world = moved(world, push)
+            done = world.clock > 9
+            return lax.cond(jnp.all(done), lambda: begun(world), lambda: world)
+
+        def by_each(world, push):
+            world = moved(world, push)
+            done = world.clock > 9
+            count = done.any() * world.place.mean()
+            return World(world.place * (1.0 - done[:, None]), world.clock * (1 - done)), count
+
+        def taken_back(world, push, tolerance):
+            new = moved(world, push)
+            error = jnp.abs(new.place - world.place).max(axis=-1)
+            return lax.cond(jnp.all(error < tolerance), lambda: new, lambda: world)
+
+        def entry(world, push):
+            made = [scaled(world, push), switched(world, push), while_all(world, push)]
+            made += [if_none(world, push), spread(world, push), once_all(world, push)]
+            return made, by_each(world, push), taken_back(world, push, 0.1)
+
+        def inputs():
+            return World(jnp.ones((3, 2)), jnp.arange(3)), jnp.ones((3, 2))
+        """,
     "lanes of a map that finish one by one": """
         class World(NamedTuple):
             place: jax.Array

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from math import prod
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Severity
-from ...source.events import Fact
+from ...source.queries.episodes.joined_flags import choices, joined_flags
 from ...source.queries.handing import handed_in_at, is_key
 from ...source.queries.loops.bodies import made_from
 from ...source.queries.names import names_of
-from ...source.queries.nodes import is_flag, stacked_over
+from ...source.queries.nodes import stacked_over
 from ...source.values import Constant, Data, leaves
 from ...words import is_episode_end, words_of
 from .._rule import Rule, Verdict
@@ -31,14 +32,15 @@ def check(facts: Facts) -> Iterator[Verdict]:
     from ...trace.describe import tensor_of
 
     for step in facts.steps:
-        if (step.kind != "cond" and step.primitive != "select_n") or not facts.is_users(step):
+        joined = _joined(step.inputs[0]) if _chooses(step) and facts.is_users(step) else None
+        if joined is None:
             continue
-        reduction = _any_of_flags(step.inputs[0])
-        if reduction is None:
-            continue
+        reduction, is_turned = joined
         flags = reduction.inputs[0]
         axes = [facts.axes[flags][index] for index in reduction.params["axes"]]
-        replaced = next(_replaced(facts, step, axes), None)
+        # What is kept while all go on; what comes when all are through is fine.
+        ways = (is_turned,) if reduction.primitive in _ALL else (False, True)
+        replaced = next(_replaced(facts, step, axes, ways), None)
         if replaced is None:
             continue
         value, axis = replaced
@@ -54,21 +56,38 @@ def check(facts: Facts) -> Iterator[Verdict]:
         )
 
 
-def _any_of_flags(choice: Value) -> Step | None:
-    """The reduction of several flags to one that a choice hangs on."""
-    for _ in range(8):
+def _joined(choice: Value) -> tuple[Step, bool] | None:
+    """The reduction of several flags to one that a choice hangs on, and whether it is turned."""
+    from ...trace.meaning.copies import number_of
+
+    is_turned = False
+    for _ in range(12):
         step = choice.producer
-        if step is None or step.kind != "operation" or choice.shape != ():
+        if step is None or step.kind != "operation":
             return None
-        if step.primitive in _JOINING and step.inputs[0].shape:
-            return step if _are_flags(step.inputs[0]) else None
-        if step.primitive not in ("convert_element_type", "squeeze", "reshape", "copy", "ne", "gt"):
+        name, inputs = step.primitive, step.inputs
+        if name in _JOINING | _ALL and inputs[0].shape:
+            is_one = prod(step.outputs[0].shape) == 1
+            return (step, is_turned) if is_one and _are_flags(inputs[0]) else None
+        if name == "clamp":
+            choice = inputs[1]
+            continue
+        if name == "sub" and number_of(inputs[0]) == 1:
+            choice, is_turned = inputs[1], not is_turned
+            continue
+        asked = (name, number_of(inputs[1])) if len(inputs) == 2 else (name, None)
+        is_opposite = name == "not" or asked in _NONE
+        if not is_opposite and name not in _SAME and asked not in _SOME:
             return None
-        choice = step.inputs[0]
+        choice, is_turned = inputs[0], is_turned is not is_opposite
     return None
 
 
-_JOINING = ("reduce_or", "reduce_max", "reduce_sum")
+_SAME = {"convert_element_type", "squeeze", "reshape", "copy", "broadcast_in_dim", "expand_dims"}
+_SOME = {("ne", 0), ("gt", 0), ("ge", 1)}
+_NONE = {("eq", 0), ("le", 0), ("lt", 1)}
+_ALL = {"reduce_and", "reduce_min"}
+_JOINING = {"reduce_or", "reduce_max", "reduce_sum"}
 
 
 def _are_flags(value: Value) -> bool:
@@ -91,8 +110,17 @@ def _asks_for_nan(value: Value) -> bool:
     )
 
 
-def _replaced(facts: Facts, step: Step, axes: list[Axis]) -> Iterator[tuple[Value, Axis]]:
-    """Values with the axis of the flags that one side keeps and the other replaces."""
+def _chooses(step: Step) -> bool:
+    return step.kind == "cond" or step.primitive == "select_n"
+
+
+def _replaced(
+    facts: Facts, step: Step, axes: list[Axis], ways: tuple[bool, ...]
+) -> Iterator[tuple[Value, Axis]]:
+    """Values with the axis of the flags that one side keeps and the other replaces.
+
+    `ways` are whether what is kept may be what is taken where the choice is not true.
+    """
     from ...trace.liveness import needed_for
 
     for index, out in enumerate(step.outputs):
@@ -107,7 +135,8 @@ def _replaced(facts: Facts, step: Step, axes: list[Axis]) -> Iterator[tuple[Valu
         if len(sides) != 2 or not shared:
             continue
         judged = _varying(needed_for([step.inputs[0]]))
-        for kept, fresh in (sides, sides[::-1]):
+        for is_turned in ways:
+            fresh, kept = sides[::-1] if is_turned else sides
             # The flags look at what is kept; what replaces it has nothing to do with either.
             replaced = kept in given and not judged.isdisjoint(needed_for([kept]))
             if replaced and judged.isdisjoint(needed_for([fresh])):
@@ -121,103 +150,29 @@ def _varying(values: Iterable[Value]) -> set[Value]:
 
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Choices by "any" of several flags between what these judge and something else."""
-    for event, choice, sides in _choices(facts):
-        joined = _without(_SAME, choice)
-        flags = _joined_flags(joined) or _flags_of_one(joined)
-        if flags is None or _is_mapped(facts, event):
+    for choice in choices(facts):
+        joined, event = joined_flags(choice.by), choice.event
+        if joined is None or _is_mapped(facts, event):
             continue
-        ways = (sides, sides[::-1])
+        ways = [(choice.taken, choice.otherwise), (choice.otherwise, choice.taken)]
+        if joined.is_all:  # What is kept while all go on; what comes when all are through is fine.
+            ways = ways[joined.is_turned :][:1]
+        flags = joined.flags
         kept = [it[0] for it in ways if _replaces(facts, event, flags, *it)]
         if not kept or not _are_of_elements(facts, event, flags, kept[0]):
             continue
-        name = facts.name_of(_data(flags))
-        which = "the first" if joined.operation == "item" else "any"
+        name = facts.name_of(Data(flags))
+        which = "the first" if joined.is_first else "any"
+        state = "not set" if joined.is_all else "set"
         yield RULE.finding(
-            handed_in_at(event, is_key(joined, choice)),
-            current=f"as soon as {which} flag of `{name}` is set, everything is replaced, also "
-            "elements whose own flag is not set",
+            handed_in_at(event, is_key(joined.flag, choice.by)),
+            current=f"as soon as {which} flag of `{name}` is {state}, everything is replaced, also "
+            "elements of which the own flag says otherwise",
             expected="each element is replaced by its own flag",
             fix="`jnp.where(done[:, None], fresh, state)` with the flag's axes lined up, or "
             "`jax.vmap` of a function that decides for one element",
             engine=Engine.SOURCE,
         )
-
-
-def _data(node: Node) -> SourceValue:
-    return Data(node)
-
-
-def _choices(
-    facts: SourceFacts,
-) -> Iterator[tuple[Event, Node, tuple[SourceValue, SourceValue]]]:
-    """Every choice between two values, with what decides it."""
-    for fact in facts.events(Fact):
-        if fact.kind == "cond" and isinstance(fact.data["predicate"], Data):
-            results = fact.data["results"]
-            if len(results) == 2:
-                yield fact, fact.data["predicate"].node, (results[0], results[1])
-    for call in facts.calls(("jax.numpy.where", "jax.lax.select")):
-        if len(call.args) != 3:
-            continue
-        if isinstance(call.args[0], Data):
-            yield call, call.args[0].node, (call.args[1], call.args[2])
-
-
-_ANY = frozenset(("jax.numpy.any", "ndarray.any"))
-# Of flags, which are numbers then, they tell the same.
-_MOST = frozenset(
-    f"{owner}.{name}"
-    for owner in ("jax.numpy", "ndarray")
-    for name in ("sum", "max", "amax", "count_nonzero")
-)
-_CASTS = frozenset(
-    "ndarray.astype jax.numpy.asarray jax.numpy.bool_ jax.numpy.float32 jax.numpy.int32".split()
-)
-_SAME = _CASTS | frozenset(
-    "lane primal jax.numpy.broadcast_to jax.lax.broadcast jax.numpy.reshape ndarray.reshape "
-    "jax.numpy.expand_dims".split()
-)
-# What asks whether a number of flags is at least one, and with which number.
-_ASKING = {">": 0, "!=": 0, ">=": 1}
-
-
-def _flags_of_one(choice: Node) -> Node | None:
-    """The flags, where a choice hangs on the first of them."""
-    if choice.operation != "item" or choice.label != "0":
-        return None
-    flags = _without(_CASTS, choice.inputs[0])
-    # One of several results of a function is no element of an array.
-    has_rows = isinstance(flags.shape, tuple) and len(flags.shape) == 1
-    return flags if has_rows and is_flag(flags) else None
-
-
-def _joined_flags(choice: Node) -> Node | None:
-    """The flags, where a choice hangs on whether any of them is set."""
-    if choice.inputs and _asks_for_one(choice):
-        choice = choice.inputs[0]
-    syntax = choice.syntax
-    if not choice.inputs or not isinstance(syntax, ast.Call):
-        return None
-    flags = _without(_CASTS, choice.inputs[0])
-    if choice.operation not in _ANY and not (choice.operation in _MOST and is_flag(flags)):
-        return None
-    # `any` along one axis leaves a flag for each element of the others.
-    given = len(syntax.args) - choice.operation.startswith("jax.numpy.")
-    is_all = given == 0 and not syntax.keywords and flags.shape != ()
-    return flags if is_all else None
-
-
-def _without(changes: frozenset[str], node: Node) -> Node:
-    while node.operation in changes and node.inputs:
-        node = node.inputs[0]
-    return node
-
-
-def _asks_for_one(node: Node) -> bool:
-    least = node.operands[-1] if len(node.operands) == 2 else None
-    if not isinstance(least, Constant) or node.operation not in _ASKING:
-        return False
-    return least.value == _ASKING[node.operation]
 
 
 def _is_mapped(facts: SourceFacts, event: Event) -> bool:
@@ -291,15 +246,28 @@ def _replaces(
     # What a map has put together for each lane is judged there.
     own |= {it for node in own if _is_of_lanes(node) for it in node.inputs}
     judged = made_from([flags])
-    other = made_from([leaf.node for leaf in leaves(fresh)])
+    new = {leaf.node for leaf in leaves(fresh)}
+    other = made_from(new)
     if not own or own & other or flags in other:
         return False
+    if new & made_from(own):
+        return False  # A step that is taken back leaves what it was made from.
     if not own.isdisjoint(judged):
         return True
     named = {name for leaf in leaves(fresh) for name in names_of(facts, leaf.node, event.frame)}
     words = {word for name in named for word in words_of(name)}
-    is_flag = any(map(is_episode_end, names_of(facts, flags, event.frame)))
-    return is_flag and not words.isdisjoint(_FRESH)
+    is_end = any(map(is_episode_end, names_of(facts, flags, event.frame)))
+    is_state = all(_has_rows_of(node, flags) for node in own)
+    is_new = not words.isdisjoint(_FRESH) or (isinstance(fresh, Constant) and is_state)
+    return is_end and is_new
+
+
+def _has_rows_of(node: Node, flags: Node) -> bool:
+    """Whether something certainly has a row for each of some flags."""
+    rows, shape = flags.shape, node.shape
+    if not isinstance(rows, tuple) or not isinstance(shape, tuple) or not rows:
+        return False
+    return shape[: len(rows)] == rows
 
 
 _FRESH = frozenset(("reset", "fresh", "init", "initial", "start"))

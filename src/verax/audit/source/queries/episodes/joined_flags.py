@@ -1,0 +1,143 @@
+"""Choices for a whole batch that hang on one flag, made of those of all its elements."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...events import Event, Fact
+from ...graph import Node
+from ...values import Constant, Data, Value
+from ..nodes import all_nodes, is_flag
+from .resets import without_shape
+
+if TYPE_CHECKING:
+    from ...facts import SourceFacts
+
+
+class Choice(NamedTuple):
+    """Where something is chosen, by what, and what is taken if that holds, and if not."""
+
+    event: Event
+    by: Node
+    taken: Value
+    otherwise: Value
+
+
+class Joined(NamedTuple):
+    """The one flag, and those that it is made of; `all` of them must be set if `is_all`.
+
+    `is_turned` if the choice asks for the opposite, and `is_first` if one element speaks for all.
+    """
+
+    flag: Node
+    flags: Node
+    is_all: bool = False
+    is_turned: bool = False
+    is_first: bool = False
+
+
+def choices(facts: SourceFacts) -> Iterator[Choice]:
+    """Every choice between two values, and every factor that leaves something or makes it zero."""
+    for fact in facts.events(Fact):
+        if fact.kind not in ("cond", "switch") or not isinstance(fact.data["predicate"], Data):
+            continue
+        by, results = fact.data["predicate"].node, fact.data["results"]
+        if len(results) == 2:
+            yield Choice(fact, by, *(results if fact.kind == "cond" else results[::-1]))
+    for call in facts.calls(("jax.numpy.where", "jax.lax.select")):
+        if len(call.args) == 3 and isinstance(call.args[0], Data):
+            yield Choice(call, call.args[0].node, call.args[1], call.args[2])
+    for node in all_nodes(facts):
+        if node.operation == "*" and len(node.inputs) == 2 and node.syntax and node.frame:
+            one, other = node.inputs
+            for by, value in ((one, other), (other, one)):
+                if by.shape == () and is_flag(_turned(by)[0]):
+                    yield Choice(Event(node.syntax, node.frame), by, Data(value), Constant(0))
+
+
+_NAMES = ("jax.numpy", "ndarray")
+_ANY = frozenset(f"{owner}.any" for owner in _NAMES)
+_ALL = frozenset(f"{owner}.all" for owner in _NAMES)
+# Of flags, which are numbers then, they tell the same.
+_MOST = frozenset(
+    f"{owner}.{it}" for owner in _NAMES for it in ("sum", "max", "amax", "count_nonzero")
+)
+_LEAST = frozenset(f"{owner}.{it}" for owner in _NAMES for it in ("min", "amin", "prod"))
+_CASTS = frozenset(
+    "ndarray.astype jax.numpy.asarray jax.numpy.bool_ jax.numpy.float32 jax.numpy.int32".split()
+)
+_SAME = _CASTS | frozenset(
+    "lane primal jax.numpy.broadcast_to jax.lax.broadcast jax.numpy.reshape ndarray.reshape "
+    "jax.numpy.expand_dims jax.numpy.squeeze ndarray.squeeze".split()
+)
+_FULL = frozenset(("jax.numpy.full_like", "jax.numpy.full"))
+_NOT = frozenset(("~x", "jax.numpy.logical_not", "jax.numpy.invert"))
+# What asks whether a number of flags is at least one, or none, and with which number.
+_SOME = {">": 0, "!=": 0, ">=": 1}
+_NONE = {"==": 0, "<=": 0, "<": 1}
+
+
+def joined_flags(choice: Node) -> Joined | None:
+    """What a choice hangs on, if that is one flag for several."""
+    flag, is_turned = _turned(choice)
+    if not flag.inputs:
+        return None
+    if flag.operation == "item":
+        flags = _first_of(flag)
+        return None if flags is None else Joined(flag, flags, False, is_turned, True)
+    flags = _without(_CASTS, flag.inputs[0])
+    is_all = flag.operation in _ALL or (flag.operation in _LEAST and is_flag(flags))
+    is_any = flag.operation in _ANY or (flag.operation in _MOST and is_flag(flags))
+    if not (is_all or is_any) or flags.shape == () or not _takes_all(flag):
+        return None
+    return Joined(flag, flags, is_all, is_turned)
+
+
+def _turned(node: Node) -> tuple[Node, bool]:
+    """A flag without changes of its shape and type, and whether it is asked for the opposite."""
+    is_turned = False
+    for _ in range(12):
+        before = node
+        node = without_shape(_without(_SAME, node))
+        if node.operation in _FULL and node.inputs:
+            node = node.inputs[-1]
+        elif node.operation in _NOT and node.inputs:
+            node, is_turned = node.inputs[0], not is_turned
+        elif len(node.inputs) == 1 and len(node.operands) == 2:
+            first, second = node.operands
+            if node.operation == "-" and isinstance(first, Constant) and first.value == 1:
+                node, is_turned = node.inputs[0], not is_turned
+            elif isinstance(second, Constant) and second.value == _SOME.get(node.operation, ...):
+                node = node.inputs[0]
+            elif isinstance(second, Constant) and second.value == _NONE.get(node.operation, ...):
+                node, is_turned = node.inputs[0], not is_turned
+        if node is before:
+            break
+    return node, is_turned
+
+
+def _first_of(element: Node) -> Node | None:
+    """The flags of which one element is taken, by a number."""
+    if element.label != "0":
+        return None
+    flags = _without(_CASTS, element.inputs[0])
+    # One of several results of a function is no element of an array.
+    has_rows = isinstance(flags.shape, tuple) and len(flags.shape) == 1
+    return flags if has_rows and is_flag(flags) else None
+
+
+def _takes_all(flag: Node) -> bool:
+    """Whether a reduction leaves one: along one axis it leaves a flag for each of the others."""
+    syntax = flag.syntax
+    if not isinstance(syntax, ast.Call):
+        return False
+    given = len(syntax.args) - flag.operation.startswith("jax.numpy.")
+    return given == 0 and all(it.arg in ("keepdims", "dtype") for it in syntax.keywords)
+
+
+def _without(changes: frozenset[str], node: Node) -> Node:
+    while node.operation in changes and node.inputs:
+        node = node.inputs[0]
+    return node
