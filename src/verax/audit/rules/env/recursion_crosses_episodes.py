@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...finding import Confidence, Engine, Evidence, Place, Severity
 from ...source.queries.episodes.crossings import crossings
 from ...source.queries.episodes.windows import kept_windows
-from ...words import is_episode_end, may_be_episode_boundary
+from ...words import is_episode_end, may_be_episode_boundary, tells_beginning
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -49,7 +49,6 @@ def check(facts: Facts) -> Iterator[Verdict]:
                 continue
             gates = partial(_gates, told)
             open_way = reached_from(facts.variation, step, carry, gates)
-            place = step.bodies[-1].place
             if loop.carried[index] not in open_way:
                 yield RULE.verified(
                     f"carry {tensor_of(facts, carry)} of the scan at line "
@@ -59,13 +58,8 @@ def check(facts: Facts) -> Iterator[Verdict]:
                     step.place,
                 )
                 continue
-            update = loop.carried[index].producer
-            made = update if update is not step else None
             yield RULE.finding(
-                (_called_at(made, place) if made is not None and products else None)
-                or (made.place if made is not None else None)
-                or place
-                or facts.place(step),
+                _kept_at(facts, step, index, bool(products)) or facts.place(step),
                 current=f"{tensor_of(facts, carry)} is carried on past the end of an episode: the "
                 "flags enter the loop, but no factor or choice that depends on them stands "
                 "between its last value and its next",
@@ -108,8 +102,40 @@ def _marks(step: Step) -> list[Value]:
     ]
 
 
+def _kept_at(facts: Facts, step: Step, index: int, by_weights: bool) -> Place | None:
+    """Where a part of a carry goes on that should have started anew.
+
+    A recursion is wrong where it is written. Of a memory it depends: a turn that is the first of
+    an episode, by its flags, must not begin with it; one that is the last must not hand it on.
+    """
+    update, body = step.detail.carried[index].producer, step.bodies[-1].place
+    if update is None or update is step:
+        return body
+    if not by_weights and _is_recursion(facts, step, index):
+        return update.place or body
+    called = _called_at(update, body) or update.place
+    names = [it.name for it in (*step.detail.scanned, *step.detail.slices)]
+    if called is None or any(map(tells_beginning, names)):
+        return called or body
+    return facts.sources.returned(called) or called
+
+
+def _is_recursion(facts: Facts, step: Step, index: int) -> bool:
+    """Whether one iteration scales a part of the carry and adds to it, and no more."""
+    from ...trace.liveness import needed_for
+    from ...trace.recurrence import reached_from
+
+    carry, carried = step.detail.carry[index], step.detail.carried[index]
+    way = reached_from(facts.variation, step, carry) & set(needed_for([carried]))
+    made = (it.producer for it in way if it is not carry)
+    return all(it is None or it.kind != "operation" or it.primitive in _PLAIN for it in made)
+
+
+_PLAIN = {"add", "sub", "mul", "neg", "convert_element_type", "broadcast_in_dim", "reshape", "copy"}
+
+
 def _called_at(step: Step, body: Place | None) -> Place | None:
-    """Where the body of a loop has a network do a step: what is inside knows of no episodes."""
+    """Where the body of a loop has a step made: what is further inside knows of no episodes."""
     if body is None:
         return None
     # A program knows its functions by name alone, a line by all that is around it.
