@@ -3,6 +3,21 @@
 from .claims import check_found, check_silent, each_of
 
 WRONG = {
+    "a function that is handed to who takes its derivative": """
+        def energies(place, springs):
+            return springs * place**2  # GR201
+
+        def descend(energy, place):
+            return place - 0.1 * jax.grad(energy)(place)
+
+        def entry(place, springs):
+            return descend(lambda it: jnp.sum(energies(it, springs)), place), descend(
+                functools.partial(energies, springs=springs), place
+            )
+
+        def inputs():
+            return jnp.ones(3), jnp.ones(3)
+        """,
     "a record that is called, and is a vector of one number": """
         from typing import NamedTuple
 
@@ -61,8 +76,9 @@ WRONG = {
 
         def backward(saved, g):
             scale, x = saved
-            slopes = {"scale": jnp.sum(g * x, axis=0), "shift": jnp.sum(g)}
-            return slopes, g * scale  # GR016
+            slopes = {"scale": jnp.sum(g * x, axis=0), "shift": jnp.sum(g)}  # GR016
+            slope = g * scale
+            return slopes, slope
 
         affine.defvjp(forward, backward)
 

@@ -26,6 +26,7 @@ from ...values import (
     Value,
     nodes_of,
 )
+from ..nodes import position_in
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
@@ -139,8 +140,8 @@ def _results(facts: SourceFacts, fact: Fact) -> Iterator[Misfit]:
             yield Misfit(place, name, message)
     backward: Value | None = fact.data.get("backward")
     if backward is not None:
-        place = return_place(facts, transformed.rules["bwd"])
-        message = _cotangents(fact.data["arguments"], backward)
+        message, wrong = _cotangents(fact.data["arguments"], backward)
+        place = return_place(facts, transformed.rules["bwd"], wrong)
         if place is not None and message:
             yield Misfit(place, name, message)
 
@@ -178,35 +179,38 @@ def _described(value: Value) -> str:
     return "one array"
 
 
-def _cotangents(arguments: list[Value], backward: Value) -> str:
-    """What is wrong with the cotangents, if anything is."""
+def _cotangents(arguments: list[Value], backward: Value) -> tuple[str, Value | None]:
+    """What is wrong with the cotangents, if anything is, and with which, if it is one of them."""
     expected = len(arguments)
     if isinstance(backward, Data) and backward.is_array and backward.node.operation != "join":
-        return f"its backward rule returns one array, and not a tuple of {expected} cotangents"
+        return (
+            f"its backward rule returns one array, and not a tuple of {expected} cotangents",
+            None,
+        )
     if not isinstance(backward, Sequence) or backward.items is None:
-        return ""
+        return "", None
     if len(backward.items) != expected:
         return (
             f"its backward rule returns {len(backward.items)} cotangents for "
             f"{expected} differentiable argument{'' if expected == 1 else 's'}"
-        )
+        ), None
     for number, (argument, cotangent) in enumerate(zip(arguments, backward.items, strict=True)):
-        for path, one, other in _differing(argument, cotangent):
+        for path, one, other, wrong in _differing(argument, cotangent):
             return (
                 f"its backward rule returns a cotangent of shape {show_shape(other)} for argument "
                 f"{number}{path}, whose shape is {show_shape(one)}"
-            )
-    return ""
+            ), wrong
+    return "", None
 
 
 def _differing(
     argument: Value, cotangent: Value, path: str = ""
-) -> Iterator[tuple[str, tuple[int, ...], tuple[int, ...]]]:
-    """The parts of a tree whose cotangent has another shape, and both shapes."""
+) -> Iterator[tuple[str, tuple[int, ...], tuple[int, ...], Value]]:
+    """The parts of a tree whose cotangent has another shape: both shapes, and the cotangent."""
     one, other = _shape(argument), _shape(cotangent)
     if one is not None and other is not None:
         if one != other:
-            yield path, one, other
+            yield path, one, other, cotangent
     elif isinstance(argument, Mapping) and isinstance(cotangent, Mapping):
         for key, item in argument.items.items():
             if key in cotangent.items:
@@ -227,14 +231,16 @@ def _shape(value: Value) -> tuple[int, ...] | None:
     return shape
 
 
-def return_place(facts: SourceFacts, rule: Value) -> Place | None:
-    """Where a rule returns what it was last seen to return."""
+def return_place(facts: SourceFacts, rule: Value, part: Value | None = None) -> Place | None:
+    """Where a rule returns what it was last seen to return, or where it makes a part of that."""
     function = innermost_function(rule)
     runs = facts.record.runs.get(function.syntax) if function is not None else None
-    for frame in reversed(runs or ()):
-        if len(frame.returns) == 1 and _is_rule(frame):
-            return frame.place(frame.returns[0][0])
-    return None
+    frames = [it for it in reversed(runs or ()) if len(it.returns) == 1 and _is_rule(it)]
+    for frame in frames:
+        made_at = position_in(frame, part.node) if isinstance(part, Data) else None
+        if made_at is not None:
+            return frame.place(made_at)
+    return frames[0].place(frames[0].returns[0][0]) if frames else None
 
 
 def _is_rule(frame: Frame) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ....finding import Place
 from ...classes import fields_are_leaves, innermost_function
 from ...events import Applied
+from ...frame import Frame
 from ...library.options import DERIVATIVES
 from ...values import Constant, Data, Instance, Mapping, Sequence, Transformed, Value, leaves
 
@@ -35,8 +36,9 @@ def is_several(value: Value) -> bool:
 def differentiated_apart(events: list[Applied]) -> set[Applied]:
     """Derivatives of functions whose derivative is taken, or made, in more than one place.
 
-    What is wrong with all of them is to be mended in the function; and so it is where a derivative
-    is taken in another function than the one that makes it, which neither of them sees.
+    What is wrong with all of them is to be mended in the function. So it is where a derivative is
+    taken in another function than the one that makes it, and where it is that of a function which
+    was handed in: who takes it does not see what it is of.
     """
     by_function: dict[ast.AST, list[Applied]] = {}
     # Where nobody is seen to call a derivative, it is called where it is made.
@@ -50,7 +52,18 @@ def differentiated_apart(events: list[Applied]) -> set[Applied]:
         for event in found
         if len({(it.transformed.syntax, it.syntax) for it in found}) > 1
         or event.transformed.frame.function is not event.frame.function
+        or _is_handed_in(event)
     }
+
+
+def _is_handed_in(event: Applied) -> bool:
+    """Whether what makes a derivative got the function from its caller."""
+    scope: Frame | None = event.transformed.frame
+    while scope is not None:
+        if any(it is event.transformed.function for it in scope.given.values()):
+            return True
+        scope = scope.outer
+    return False
 
 
 def returned_at(facts: SourceFacts, event: Applied) -> Place | None:
