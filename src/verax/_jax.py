@@ -396,6 +396,24 @@ def source_of_rule(params: dict[str, Any]) -> tuple[str, str, int]:
     return _parsed(getattr(getattr(rule, "debug_info", None), "func_src_info", None))
 
 
+def watched_rule(params: dict[str, Any], called: Callable[..., None]) -> dict[str, Any]:
+    """The parameters of a custom function with a backward rule that tells what it is called with.
+
+    `called` gets the rule, as a function, and its arguments. Until JAX traces backward rules under
+    their own lines (it does not in 0.12): inside of a derivative they have that of the call.
+    """
+    rule = params.get("bwd")
+    if not isinstance(rule, jex.linear_util.WrappedFun):
+        return params
+
+    def watched(*args: Any) -> Any:
+        called(rule.call_wrapped, args)
+        return rule.call_wrapped(*args)
+
+    wrapped = jex.linear_util.wrap_init(watched, debug_info=rule.debug_info)
+    return {**params, "bwd": wrapped}
+
+
 @contextlib.contextmanager
 def whole_tracebacks() -> Iterator[None]:
     """Leave JAX's own frames in the traceback of an error: they say which function raised it."""

@@ -340,6 +340,37 @@ CUSTOM = {
 
         def entry(w, x): return jax.vmap(jax.grad(f))(w * x)
     """,
+    "what_two_derivatives_share_and_a_third_does_not": """
+        @jax.custom_vjp
+        def f(x, y, z): return jnp.tanh(x * y) + z**2
+        def fwd(x, y, z):
+            out = f(x, y, z)
+            return out, (x, y, z, jnp.tanh(x * y))
+        def bwd(saved, g):
+            x, y, z, t = saved
+            slope = g * (1 + t**2)  # GR017
+            scale = 2 * g
+            x_bar = slope * y
+            y_bar = slope * x
+            z_bar = scale * z
+            return x_bar, y_bar, z_bar
+        f.defvjp(fwd, bwd)
+
+        def entry(w, x): return jax.grad(lambda *v: jnp.sum(f(*v)), argnums=(0, 1, 2))(w, x, w)
+    """,
+    "a_derivative_that_is_named_before_it_is_returned": """
+        @jax.custom_vjp
+        def f(x, y): return x**2 * y
+        def fwd(x, y): return f(x, y), (x, y)
+        def bwd(saved, g):
+            x, y = saved
+            x_bar = g * x * y  # GR017
+            y_bar = g * x**2
+            return x_bar, y_bar
+        f.defvjp(fwd, bwd)
+
+        def entry(w, x): return jax.grad(lambda *v: jnp.sum(f(*v)), argnums=(0, 1))(w, x)
+    """,
     "a_root_by_steps_that_differentiate": """
         def gap(u, x): return u + 0.1 * u**3 - x
 

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import primitives
+from jax.extend.core import Literal, primitives
 
 from ..._jax import (
     bind_primitive,
     closed,
     raw_frames,
     source_of_rule,
+    watched_rule,
 )
 from ..finding import Place
 from .gradients import CUSTOM_CALLS, is_inexact
@@ -30,6 +31,7 @@ from .judging import Sample, judge
 from .keys import is_typed
 from .places import UserCode
 from .program import Step, Value
+from .regions import has_type, type_of
 from .rerun import has_loop_without_end, may_be_run, runnable
 
 if TYPE_CHECKING:
@@ -82,7 +84,10 @@ class _Checker:
             "custom_jvp_call": primitives.custom_jvp_call_p,
             "custom_vjp_call": primitives.custom_vjp_call_p,
         }[step.primitive]
-        self._ruled: Callable[..., Any] = lambda *args: bind_primitive(primitive, step.params, args)
+        # A backward rule, and the types of what it is called with.
+        self._backward: tuple[Callable[..., Any], list[Any]] | None = None
+        params = watched_rule(step.params, self._remember)
+        self._ruled: Callable[..., Any] = lambda *args: bind_primitive(primitive, params, args)
         first = step.params["num_consts"]
         self._differentiated = [
             index for index, value in enumerate(step.inputs) if index >= first and is_inexact(value)
@@ -90,6 +95,10 @@ class _Checker:
         self._results = [i for i, value in enumerate(step.outputs) if is_inexact(value)]
         self._loops = any(it.kind in ("scan", "while") for it in step.bodies[0].walk())
         self._rule_name, self._rule_file, self._rule_line = source_of_rule(step.params)
+
+    def _remember(self, rule: Callable[..., Any], args: Sequence[Any]) -> None:
+        if all(map(has_type, args)):
+            self._backward = rule, [type_of(it) for it in args]
 
     def check(self) -> CustomRule:
         size = sum(int(np.prod(it.shape, dtype=int)) for it in self._step.inputs)
@@ -114,9 +123,9 @@ class _Checker:
             return self._verdict("unknown")
         if wrong is None or isinstance(wrong, str):
             return self._verdict(wrong or "agrees")
-        argument, ratio = wrong
-        place = self._place_of(program, len(self._results) + argument)
-        return self._verdict("wrong", place, argument=self._differentiated[argument], ratio=ratio)
+        place = self._place_of(program, wrong)
+        argument = self._differentiated[wrong.wrong[0]]
+        return self._verdict("wrong", place, argument=argument, ratio=wrong.ratio)
 
     def _verdict(self, verdict: str, place: Place | None = None, **parts: Any) -> CustomRule:
         body = self._step.bodies[0]
@@ -211,8 +220,8 @@ class _Checker:
 
         return run
 
-    def _compare(self, program: Any) -> tuple[int, float | None] | str | None:
-        """Which derivative is wrong; `None` if all agree; "unknown" if there is no telling."""
+    def _compare(self, program: Any) -> _Compared | str | None:
+        """Which derivatives are wrong; `None` if all agree; "unknown" if there is no telling."""
         pulled, slopes = runnable(program), self._slopes()
 
         def both(args: Any, cotangents: Any) -> Any:
@@ -237,10 +246,12 @@ class _Checker:
                 exact, by_rule, twofold = (np.asarray(it, np.float64) for it in parts)
                 found.append(Sample(exact, by_rule, twofold, identity))
         known = [judge(found, self._tolerance()) for found in samples]
-        for index, verdict in enumerate(known):
-            if isinstance(verdict, float) or verdict == "wrong":
-                return index, verdict if isinstance(verdict, float) else None
-        return None if all(verdict == "agrees" for verdict in known) else "unknown"
+        right = [index for index, verdict in enumerate(known) if verdict == "agrees"]
+        wrong = [i for i, it in enumerate(known) if isinstance(it, float) or it == "wrong"]
+        if wrong:
+            ratio = known[wrong[0]]
+            return _Compared(wrong, right, ratio if isinstance(ratio, float) else None)
+        return None if len(right) == len(known) else "unknown"
 
     def _off_the_slope(self, args: Any, cotangents: Any, slopes: Sequence[Any]) -> Any:
         """How far the derivative of a loop's turns is from that of what they come to.
@@ -287,19 +298,66 @@ class _Checker:
         start = Place(self._rule_file, self._rule_line + 1, 1, self._rule_name)
         return self._facts.sources.returned(start) or start
 
-    def _place_of(self, program: Any, output: int) -> Place | None:
-        """The line that made an output of the rule."""
-        jaxpr, _ = closed(program)
-        wanted = jaxpr.outvars[output]
-        for eqn in reversed(jaxpr.eqns):
-            if any(var is wanted for var in eqn.outvars):
-                frames = self._facts.traced.user_code.frames(raw_frames(eqn))
-                # Rules for one argument each are called by a function of JAX.
-                if not self._is_users_rule:
-                    return frames[0] if frames else None
-                own = [it for it in frames if it.function.endswith(self._rule_name)]
-                return own[0] if own and self._rule_name else None
-        return None
+    def _rule_alone(self) -> tuple[Any, list[Any]] | None:
+        """The program of a backward rule, with the lines of the rule, and its derivatives."""
+        if self._backward is None:
+            return None
+        rule, types = self._backward
+        numbers: list[int] = []
+
+        def derivatives(*args: Any) -> list[Any]:
+            outs = rule(*args)[-len(self._step.inputs) :]
+            offset = len(self._step.inputs) - len(outs)
+            numbers[:] = [at for at in self._differentiated if has_type(outs[at - offset])]
+            return [outs[at - offset] for at in numbers]
+
+        try:
+            jaxpr, _ = closed(jax.make_jaxpr(derivatives)(*types))
+        except Exception:  # A rule may insist on being called by JAX.
+            return None
+        return (jaxpr, list(jaxpr.outvars)) if numbers == self._differentiated else None
+
+    def _place_of(self, program: Any, found: _Compared) -> Place | None:
+        """The line that made what is wrong.
+
+        Where some derivatives are right, that is the last which all wrong ones are made of, and no
+        right one.
+        """
+        jaxpr, results = self._rule_alone() or (closed(program)[0], None)
+        made_of = [_made_of(jaxpr, var) for var in results or jaxpr.outvars[len(self._results) :]]
+        behind = made_of[found.wrong[0]]
+        if found.right and len(found.wrong) > 1:
+            shared = set.intersection(*(set(made_of[it]) for it in found.wrong))
+            shared -= {eqn for it in found.right for eqn in made_of[it]}
+            behind = [it for it in behind if it in shared] or behind
+        if not behind:
+            return None
+        frames = self._facts.traced.user_code.frames(raw_frames(jaxpr.eqns[behind[0]]))
+        # Rules for one argument each are called by a function of JAX.
+        if not self._is_users_rule:
+            return frames[0] if frames else None
+        own = [it for it in frames if it.function.endswith(self._rule_name)]
+        return own[0] if own and self._rule_name else None
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """Which derivatives are wrong and which are right, by number; how wrong the first is."""
+
+    wrong: list[int]
+    right: list[int]
+    ratio: float | None
+
+
+def _made_of(jaxpr: Any, result: Any) -> list[int]:
+    """The equations that a result is made by, the last one first."""
+    wanted, found = {result}, list[int]()
+    for number in range(len(jaxpr.eqns) - 1, -1, -1):
+        eqn = jaxpr.eqns[number]
+        if not wanted.isdisjoint(eqn.outvars):
+            found.append(number)
+            wanted.update(it for it in eqn.invars if not isinstance(it, Literal))
+    return found
 
 
 def _first_sentence(error: Exception) -> str:
