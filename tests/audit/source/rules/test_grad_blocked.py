@@ -6,6 +6,29 @@ from .claims import check_found, check_silent, each_of
 from .reading import found
 
 WRONG = {
+    "a helper that is right for data": """
+        def ranks(x):
+            return jnp.argsort(jnp.argsort(x)).astype(x.dtype)
+
+        def loss(w, x, y):
+            given = ranks(y)
+            guessed = ranks(x @ w)  # GR010
+            return jnp.mean((guessed - given) ** 2)
+
+        gradient = jax.grad(loss)
+        """,
+    "a helper that is wrong wherever it is called": """
+        def ranks(x):
+            return jnp.argsort(jnp.argsort(x)).astype(x.dtype)  # GR010
+
+        def loss(w, x, y):
+            return jnp.mean((ranks(x @ w) - y) ** 2)
+
+        def other(w, x, y):
+            return jnp.mean(jnp.abs(ranks(x @ w) - y))
+
+        gradients = jax.grad(loss), jax.grad(other)
+        """,
     "straight through with both sides stopped": """
         import flax.linen as nn
         import optax

@@ -6,15 +6,20 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity, Verified
+from ...source.events import Event
+from ...source.queries.blame import wrongly_called_at
 from ...source.queries.gradients.flatness import STOP
 from ...source.queries.gradients.flows import Flow as FlowRead
 from ...source.queries.gradients.flows import flows
 from ...source.queries.gradients.straight_through import ReadEstimators
 from ...source.queries.gradients.trained_parts import is_trained
+from ...source.values import nodes_of
 from .._rule import Rule
 
 if TYPE_CHECKING:
+    from ...finding import Place
     from ...source.facts import SourceFacts
+    from ...source.frame import Frame
     from ...source.graph import Node
     from ...trace.facts import Facts
     from ...trace.gradients import Flow, Link, Parameter
@@ -108,16 +113,33 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             )
             if not blockers or meant or parameter.bit & explained:
                 continue
-            finding = _read(flow, (others or blockers)[-1], flow.name(parameter.node), everything)
-            if finding is not None:
-                yield finding
+            node, reason = (others or blockers)[-1]
+            place = _blocked_at(facts, node)
+            if place is not None:
+                yield _read(flow, node, place, flow.name(parameter.node), reason, everything)
 
 
-def _read(flow: FlowRead, blocker: tuple[Node, str], name: str, certain: bool) -> Finding | None:
-    node, reason = blocker
-    place = node.place
-    if place is None:
-        return None
+def _blocked_at(facts: SourceFacts, node: Node) -> Place | None:
+    """Where a gradient is lost: where a function is called that is right for what is not trained.
+
+    Ranks of data, say, are fine, and those of a prediction are not.
+    """
+    if node.frame is None or node.syntax is None:
+        return node.place
+
+    def is_of_data(run: Frame) -> bool:
+        # One call is gone through several times, also without its derivative.
+        runs = facts.record.runs.get(run.function, ()) if run.function is not None else ()
+        same = [it for it in runs if it.called_at is run.called_at]
+        given = [node for it in same for value in it.given.values() for node in nodes_of(value)]
+        return bool(given) and not any(flow.uses(it) for flow in flows(facts) for it in given)
+
+    return wrongly_called_at(facts, Event(node.syntax, node.frame), is_of_data)
+
+
+def _read(
+    flow: FlowRead, node: Node, place: Place, name: str, reason: str, certain: bool
+) -> Finding:
     remedy = (
         "stop only what is meant to be constant"
         if node.operation == STOP
@@ -130,7 +152,10 @@ def _read(flow: FlowRead, blocker: tuple[Node, str], name: str, certain: bool) -
         f"result goes through {reason}",
         expected=f"a path from `{name}` to the result on which every operation has a derivative",
         fix=f"{remedy}; or do not differentiate with respect to `{name}`",
-        evidence=(Evidence("differentiated here", flow.event.place),),
+        evidence=(
+            *(() if place == node.place else (Evidence("lost here", node.place),)),
+            Evidence("differentiated here", flow.event.place),
+        ),
         engine=Engine.SOURCE,
         confidence=Confidence.CERTAIN if certain else Confidence.LIKELY,
     )
