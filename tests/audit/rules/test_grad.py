@@ -188,8 +188,8 @@ TARGETS = {
             return jnp.tanh(x @ params["w"]) @ params["v"]
 
         def f(params, x, r, y, done):
-            target = r + 0.9 * (1 - done) * value(params, y)
-            return jnp.mean((stop_gradient(value(params, x)) - target) ** 2)  # GR014
+            target = r + 0.9 * (1 - done) * value(params, y)  # GR014
+            return jnp.mean((stop_gradient(value(params, x)) - target) ** 2)
 
         def entry(*args): return jax.grad(f)(*args)
     """,
@@ -208,8 +208,8 @@ TARGETS = {
             return jnp.tanh(x @ params["w"]) @ params["v"]
 
         def one(params, x, r, y, done):
-            target = r + 0.9 * value(params, y)
-            return jnp.abs(target - value(params, x))  # GR014
+            target = r + 0.9 * value(params, y)  # GR014
+            return jnp.abs(target - value(params, x))
 
         def f(params, *batch):
             return jnp.mean(jax.vmap(one, in_axes=(None, 0, 0, 0, 0))(params, *batch))
@@ -219,8 +219,8 @@ TARGETS = {
     "one_pass_over_time": """
         def f(params, x, r, y, done):
             values = jnp.tanh(x @ params["w"]) @ params["v"]
-            target = r[:-1] + 0.9 * values[1:]
-            return jnp.mean((values[:-1] - target) ** 2)  # GR014
+            target = r[:-1] + 0.9 * values[1:]  # GR014
+            return jnp.mean((values[:-1] - target) ** 2)
 
         def entry(*args): return jax.grad(f)(*args)
     """,

@@ -112,8 +112,8 @@ WRONG = {
         """,
     "the difference of each example, in a map": """
         def error(w, now, reward, after):
-            target = reward + 0.9 * jnp.tanh(after @ w)
-            return jnp.tanh(now @ w) - target  # GR014
+            target = reward + 0.9 * jnp.tanh(after @ w)  # GR014
+            return jnp.tanh(now @ w) - target
 
         def loss(w, now, reward, after):
             errors = jax.vmap(error, in_axes=(None, 0, 0, 0))(w, now, reward, after)

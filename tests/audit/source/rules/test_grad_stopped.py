@@ -8,16 +8,16 @@ WRONG = {
             return jnp.tanh(obs @ params["in"]) @ params["out"]
 
         def error(params, obs, reward, after):
-            target = reward + 0.9 * value(params, after)
-            return value(params, obs) - target  # GR014
+            target = reward + 0.9 * value(params, after)  # GR014
+            return value(params, obs) - target
 
         def loss(params, obs, reward, after):
             errors = jax.vmap(error, in_axes=(None, 0, 0, 0))(params, obs, reward, after)
             return optax.huber_loss(errors, delta=2.0).mean()
 
         def named(params, obs, reward, after):
-            target = reward + 0.9 * value(params, after)
-            return optax.l2_loss(targets=target, predictions=value(params, obs)).mean()  # GR014
+            target = reward + 0.9 * value(params, after)  # GR014
+            return optax.l2_loss(targets=target, predictions=value(params, obs)).mean()
 
         gradients = jax.grad(loss), jax.grad(named)
         """,
@@ -38,8 +38,8 @@ WRONG = {
 
         def loss(critics, obs, reward, after):
             least = jnp.minimum(*[value(critic, after) for critic in critics])
-            target = reward + 0.9 * least
-            errors = [value(critic, obs) - target for critic in critics]  # GR014
+            target = reward + 0.9 * least  # GR014
+            errors = [value(critic, obs) - target for critic in critics]
             return sum(jnp.mean(error**2) for error in errors)
 
         gradient = jax.grad(loss)
@@ -49,8 +49,8 @@ WRONG = {
 
         def loss(pair, obs, reward, after):
             predict = lambda w, x: jnp.tanh(x @ w)
-            target = reward + 0.9 * predict(pair[0], after)
-            return jnp.mean((predict(pair[0], obs) - target) ** 2)  # GR014
+            target = reward + 0.9 * predict(pair[0], after)  # GR014
+            return jnp.mean((predict(pair[0], obs) - target) ** 2)
 
         def entry(*arguments):
             return jax.grad(loss)(*arguments)
@@ -122,8 +122,8 @@ WRONG = {
                 q = net.apply(params, batch["obs"])
                 chosen = jnp.take_along_axis(q, batch["action"][:, None], axis=-1).squeeze(-1)
                 after = jnp.max(net.apply(params, batch["next_obs"]), axis=-1)
-                target = batch["reward"] + gamma * (1 - batch["done"]) * after
-                return jnp.mean(optax.huber_loss(chosen, target)), after  # GR014
+                target = batch["reward"] + gamma * (1 - batch["done"]) * after  # GR014
+                return jnp.mean(optax.huber_loss(chosen, target)), after
 
             @jax.jit
             def update(params, state, batch):
@@ -197,8 +197,8 @@ WRONG = {
 
         def loss(params, obs, after, reward):
             critic = Critic()
-            target = reward + 0.99 * critic.apply(params, after)
-            return jnp.mean((critic.apply(params, obs) - target) ** 2)  # GR014
+            target = reward + 0.99 * critic.apply(params, after)  # GR014
+            return jnp.mean((critic.apply(params, obs) - target) ** 2)
 
         def step(params, obs, after, reward):
             return jax.grad(loss)(params, obs, after, reward)
@@ -209,8 +209,8 @@ WRONG = {
         net = hk.without_apply_rng(hk.transform(lambda obs: hk.nets.MLP([64, 1])(obs)[..., 0]))
 
         def loss(params, obs, after, reward):
-            target = reward + 0.99 * net.apply(params, after)
-            return jnp.mean((net.apply(params, obs) - target) ** 2)  # GR014
+            target = reward + 0.99 * net.apply(params, after)  # GR014
+            return jnp.mean((net.apply(params, obs) - target) ** 2)
 
         def step(params, obs, after, reward):
             return jax.grad(loss)(params, obs, after, reward)

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.queries.arrays import origin
 from ...source.queries.gradients.flows import flows
-from ...source.queries.gradients.loss_terms import bootstraps
+from ...source.queries.gradients.loss_terms import bootstraps, viewed
 from ...source.queries.gradients.soft_targets import soft_bootstraps
 from .._rule import Rule
 
 if TYPE_CHECKING:
+    from ...finding import Place
     from ...source.facts import SourceFacts
     from ...trace.facts import Facts
+
+
+_NEAR = 2  # lines
 
 
 def check(facts: Facts) -> Iterator[Finding]:
@@ -27,6 +31,11 @@ def check(facts: Facts) -> Iterator[Finding]:
         for it in (*bootstraps(flow), *soft_bootstraps(flow)):
             made = root(it.error.value).producer or it.error.step
             target = it.bootstrapped.producer
+            sides = made.inputs if made.primitive == "sub" else []
+            makers = [
+                root(side).producer for side in sides if it.bootstrapped in flow.slice([side])
+            ]
+            places = [facts.place(step) for step in makers if step is not None]
             both = flow.gets(it.prediction) & flow.gets(it.bootstrapped)
             names = [p.name for p in flow.parameters if p.bit & both]
             shown = ", ".join(f"`{name}`" for name in names[:3]) + (", …" if names[3:] else "")
@@ -37,7 +46,7 @@ def check(facts: Facts) -> Iterator[Finding]:
                 else "through the bootstrapped target, while the prediction is stopped"
             )
             yield RULE.finding(
-                facts.place(made),
+                _told_at(facts.place(made), places),
                 current=f"the gradient with respect to {shown} flows {through}",
                 expected="the target is a constant: data + discount * next value, without gradient",
                 fix="put the target into jax.lax.stop_gradient, or compute it with parameters that "
@@ -54,9 +63,13 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by reading."""
     for flow in flows(facts):
         for it in (*bootstraps(flow), *soft_bootstraps(flow)):
-            place, target = origin(it.error.made).place, it.bootstrapped.place
-            if place is None:
+            made, target = origin(it.error.made), it.bootstrapped.place
+            if made.place is None:
                 continue
+            is_difference = made.operation == "-" or made in flow.context.calls
+            sides = made.inputs if is_difference else ()
+            makers = [viewed(side) for side in sides if it.bootstrapped in flow.slice([side])]
+            places = [node.place for node in makers if node.place is not None]
             both = flow.gets(it.prediction) & flow.gets(it.bootstrapped)
             names = [flow.name(p.node) for p in flow.parameters if p.bit & both]
             shown = ", ".join(f"`{name}`" for name in names[:3]) + (", …" if names[3:] else "")
@@ -67,7 +80,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 "towards the prediction"
             )
             yield RULE.finding(
-                place,
+                _told_at(made.place, places),
                 current=f"the gradient with respect to {shown} flows {through}",
                 expected="the target is a constant: data + discount * next value, without gradient",
                 fix="put the target into jax.lax.stop_gradient, or compute it with parameters that "
@@ -75,6 +88,18 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 evidence=() if target is None else (Evidence("the bootstrapped value", target),),
                 engine=Engine.SOURCE,
             )
+
+
+def _told_at(compared: Place, targets: list[Place]) -> Place:
+    """Where a target is put together, which is to be stopped, if that is next to where it is used.
+
+    What another function gives, or is far from the comparison, may be right for others.
+    """
+    for target in targets if len(targets) == 1 else ():
+        is_there = (target.file, target.function) == (compared.file, compared.function)
+        if is_there and 0 <= compared.line - target.line <= _NEAR:
+            return target
+    return compared
 
 
 RULE = Rule(

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from ...graph import Node
 from ...values import Constant, Data
+from ..arrays import origin
 from ..sameness import Sameness
 from .flatness import STOP
 from .flows import Flow
@@ -351,6 +352,16 @@ def _fitted_elsewhere(
         ):
             return error
     return None
+
+
+def viewed(node: Node) -> Node:
+    """What a value is a view or an element of, on the other side of boundaries."""
+    node = origin(node)
+    while node.inputs and (
+        node.operation == "item" or node.operation.rpartition(".")[2] in _LINEAR
+    ):
+        node = origin(node.inputs[0])
+    return node
 
 
 def stopped(node: Node) -> Node | None:
