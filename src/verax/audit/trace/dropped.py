@@ -175,15 +175,17 @@ def _only_here(facts: Facts, node: Node) -> list[Value]:
     """Inputs that reach no output and that only this line uses, be it inside of loops and maps."""
     inputs = set(facts.program.body.inputs) - facts.live
     found: dict[Value, None] = {}
+    seen: set[Value] = set()
     pending = _taken(facts, node)
     while pending:
         value = pending.pop()
-        around = [it for it in (value.producer,) if it is not None and _is_around(facts, it, node)]
-        if not _all_inside(facts, value, node):
+        if value in seen or not _all_inside(facts, value, node):
             continue
+        seen.add(value)
         if value in inputs:
             found[value] = None
-        pending += [it for step in around for it in sources(step, value)]
+        if value.producer is not None and _is_around(facts, value.producer, node):
+            pending += sources(value.producer, value)
     return list(found)
 
 
