@@ -85,6 +85,11 @@ def words_of(name: str) -> tuple[str, ...]:
     return tuple(word.lower() for word in re.split(r"[^A-Za-z0-9]+|_", spaced) if word)
 
 
+def is_plural(name: str) -> bool:
+    """Whether a name is one for several things: `agents`, and not `pos`, `loss`, `bias`, `axis`."""
+    return name.endswith("s") and not name.endswith(("ss", "us", "is", "os", "as"))
+
+
 def is_sequence(name: str | None) -> bool:
     """Whether an axis of this name is walked in order."""
     return _any(name, _SEQUENCE)

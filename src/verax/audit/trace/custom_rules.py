@@ -262,7 +262,8 @@ class _Checker:
         size = jnp.sqrt(sum(jnp.sum(it**2) for it in slopes))
 
         def off(key: Any) -> Any:
-            ways = [jax.random.normal(key, it.shape, it.dtype) for it in values]
+            keyed = zip(jax.random.split(key, len(values)), values, strict=True)
+            ways = [jax.random.normal(own, it.shape, it.dtype) for own, it in keyed]
             ahead, behind = (
                 function(*(it + step * way for it, way in zip(values, ways, strict=True)))
                 for step in (_STEP, -_STEP)

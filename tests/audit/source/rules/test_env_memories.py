@@ -3,6 +3,38 @@
 from .claims import check_claims, each_of
 
 PROGRAMS = {
+    "rows that were padded, behind which there is no other episode": """
+        import haiku as hk
+        from typing import NamedTuple
+
+        class State(NamedTuple):
+            hidden: jax.Array
+            out: jax.Array
+
+        class Reader(hk.Module):
+            def __call__(self, words, lengths):
+                core = hk.GRU(16)
+
+                def step(state, i):
+                    out, hidden = core(words[:, i], state.hidden)
+                    not_done = ((lengths > i + 1) * 1.0)[:, None]
+                    return State(hidden, not_done * out + (1.0 - not_done) * state.out), None
+
+                start = State(core.initial_state(8), jnp.zeros((8, 16)))
+                return hk.scan(step, start, jnp.arange(words.shape[1]))[0].out
+
+        class Player(hk.Module):
+            def __call__(self, words, left):
+                core = hk.GRU(16)
+
+                def step(state, i):
+                    out, hidden = core(words[:, i], state.hidden)
+                    done = (state.out.sum(axis=1) > 3.0)[:, None]
+                    return State(hidden, (1.0 - done) * out), None  # EN002
+
+                start = State(core.initial_state(8), jnp.zeros((8, 16)))
+                return hk.scan(step, start, jnp.arange(words.shape[1]))[0].out
+        """,
     "what is learned along the way, and what is remembered of it": """
         from typing import NamedTuple
 

@@ -309,3 +309,6 @@ def test_a_position_that_never_moves_is_written_in_each_turn():
         "3)), 0), xs)", "3)), slot), xs)"
     )
     assert found("SC002", given) == []
+    # A turn brings the rest of the position.
+    layers = RING.replace("at[at]", "at[x.astype(int)[0], at]").replace("4, 3)", "4, 3, 3)")
+    assert found("SC002", layers) == []

@@ -16,7 +16,7 @@ def test_the_line_that_takes_away_the_axis_which_is_asked_for():
     def logits(h: Float[Array, "time feat"], head: Float[Array, "feat out"]):
         return encode(h) @ head
     """
-    assert found("AX001", program) == [4, 10]
+    assert found("AX001", program) == [4]
     assert found("AX001", program.replace("axis=1", "axis=0")) == []
 
 
@@ -130,7 +130,7 @@ def test_nested_maps_whose_results_have_their_axes_the_other_way_round():
         weights = gram(train, train) @ y
         return gram(query, train) @ weights
     """
-    assert found("AX001", program) == [9, 15]
+    assert found("AX001", program) == [9]
     assert found("AX001", program.replace("(query, train)", "(query, train).T")) == []
 
 
@@ -182,6 +182,20 @@ def test_one_trajectory_has_a_first_step():
     """
     assert found("VM003", program) == []
     assert found("VM003", program.replace("trajectory", "trajectories")) == [4]
+
+
+def test_components_of_one_agent_whose_name_ends_like_that_of_several():
+    program = """
+    from jaxtyping import Array, Float
+
+    def turned(agent_pos):
+        return agent_pos[2] + 1.0
+
+    def facing(x: Float[Array, "agent part"]):
+        return jax.vmap(turned)(x)
+    """
+    assert found("VM003", program) == []
+    assert found("VM003", program.replace("agent_pos", "agents")) == [4]
 
 
 def test_what_a_record_has_is_one_element_as_well():

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ...source.queries.loops.lanes import measured
 from ...source.text import text_of
-from ...words import is_batch, words_of
+from ...words import is_batch, is_plural, words_of
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class Mapped:
     def is_named(self, name: str) -> bool:
         """Whether a name is one for all elements of this axis."""
         words = words_of(name)
-        is_plural = bool(self.axis) and any(it in words for it in (self.axis, f"{self.axis}s"))
-        return is_plural and name.endswith("s")
+        is_of_it = bool(self.axis) and any(it in words for it in (self.axis, f"{self.axis}s"))
+        return is_of_it and is_plural(name)
 
 
 @dataclass(frozen=True)
@@ -138,8 +138,8 @@ def _is_of_batch(array: ast.expr, mapped: Mapped) -> bool:
 
 
 def _says_batch(name: str) -> bool:
-    is_plural = name.endswith("s") and any(is_batch(it) for it in words_of(name) if len(it) > 1)
-    return is_plural or bool(_BATCH & set(words_of(name)))
+    is_of_it = is_plural(name) and any(is_batch(it) for it in words_of(name) if len(it) > 1)
+    return is_of_it or bool(_BATCH & set(words_of(name)))
 
 
 def _means_batch(target: str, array: ast.expr, mapped: Mapped) -> bool:

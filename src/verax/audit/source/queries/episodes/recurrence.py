@@ -9,7 +9,7 @@ from ....words import is_episode_end, may_be_episode_boundary, words_of
 from ...events import Loop
 from ...frame import Frame, Region
 from ...graph import Node
-from ...values import Data, Value, leaves
+from ...values import NONE, Data, Value, leaves, nodes_of
 from ..loops.bodies import behind, paired_leaves
 from ..names import named_parts, names_of
 from .errors import is_made_of_ends
@@ -238,12 +238,28 @@ def is_recursion(loop: Loop, path: list[Node]) -> bool:
 
 
 def flags_inside(loop: Loop, frame: Frame) -> set[Node]:
-    """What a body itself calls the end of an episode, also as the last turn has left it."""
-    own = _called_ends(frame)
+    """What a body itself calls the end of an episode, also as the last turn has left it.
+
+    What it only counts is how long a row is that was padded: nothing starts there.
+    """
+    own = {it for it in _called_ends(frame) if not _is_counted(loop, it)}
     carried = paired_leaves(loop.carry_in, loop.carry_out)
     own |= {before.node for before, after in carried if after.node in own}
     # What a map stacks was a flag for each of its lanes.
     return own | {it for node in own if node.operation == "stack" for it in node.inputs}
+
+
+def _is_counted(loop: Loop, flag: Node) -> bool:
+    """Whether a flag depends on the number of the turn, and on nothing else that a turn gets."""
+    made_from = set(flag.ancestors())
+    if not made_from.isdisjoint(nodes_of(loop.carry_in or NONE)):
+        return False
+    taken = [
+        whole.node for whole, part in paired_leaves(loop.xs, loop.slices) if part.node in made_from
+    ]
+    return bool(taken) and all(
+        any(it.operation.endswith(".arange") for it in whole.ancestors()) for whole in taken
+    )
 
 
 def flags_below(loop: Loop, frame: Frame) -> set[Node]:

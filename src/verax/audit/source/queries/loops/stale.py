@@ -80,8 +80,10 @@ def _written_in_place(
         written = access.event.result if isinstance(access.event, Call) else None
         if not isinstance(written, Data) or written.node not in after:
             continue
+        if not all(position in own for _, position in access.positions):
+            continue  # What a turn brings says where it writes.
         for _, position in access.positions:
-            if position in own and any(
+            if any(
                 is_zero(start)
                 for start, inside in pairs(loop.initial, loop.carry_in)
                 if isinstance(inside, Data) and inside.node is position
