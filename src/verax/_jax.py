@@ -406,8 +406,13 @@ def watched_rule(params: dict[str, Any], called: Callable[..., None]) -> dict[st
     if not isinstance(rule, jex.linear_util.WrappedFun):
         return params
 
+    def alone(*args: Any) -> Sequence[Any]:
+        found = rule.call_wrapped(*args)
+        # From 0.12 on they come with something beside them.
+        return found[0] if found and isinstance(found[0], (list, tuple)) else found
+
     def watched(*args: Any) -> Any:
-        called(rule.call_wrapped, args)
+        called(alone, args)
         return rule.call_wrapped(*args)
 
     wrapped = jex.linear_util.wrap_init(watched, debug_info=rule.debug_info)
