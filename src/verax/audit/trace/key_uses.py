@@ -135,8 +135,16 @@ def _evaluated_again(one: Step, other: Step) -> bool:
 
 def _differentiated(step: Step, by: Step) -> Place | None:
     """The place in a function of which a derivative is taken, on the way from there to a step."""
-    inside = [it for it in call_chain(step, by) if not it.function.endswith("<lambda>")]
+    inside = list(call_chain(step, by))
+    names = {_last_name(body.function) for body in by.bodies}
+    # JAX 0.8 has the frames around the derivative there, too.
+    own = next((i for i, it in enumerate(inside) if _last_name(it.function) in names), len(inside))
+    inside = [it for it in inside[: own + 1] if _last_name(it.function) != "<lambda>"]
     return inside[-1] if inside else step.place
+
+
+def _last_name(function: str) -> str:
+    return function.rpartition(".")[2]
 
 
 def _runs_in(step: Step, place: Place | None) -> bool:

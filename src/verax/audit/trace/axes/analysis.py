@@ -136,7 +136,8 @@ class AxisAnalysis:
 
         `pose[:2]` of x, y and a heading is a place, and meets what has a name for that.
         """
-        return self._cut_by(value, index) == "slice"
+        # JAX 0.8 gathers where a new axis stands beside a slice.
+        return self._cut_by(value, index) in ("slice", "gather")
 
     def _cut_by(self, value: Value, index: int) -> str:
         """The primitive that made a dimension of a longer one; empty if nothing did."""
