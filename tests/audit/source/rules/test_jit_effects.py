@@ -33,6 +33,21 @@ def test_an_attribute_of_a_static_self_is_assigned_a_tracer():
     assert found("JT101", program) == [7]
 
 
+def test_the_value_of_a_loss_that_nothing_is_known_of_is_kept():
+    program = """
+    class Trainer:
+        def __init__(self, loss):
+            self.loss, self.history = loss, []
+            self.step = jax.jit(self.update)
+
+        def update(self, params, batch):
+            value, gradient = jax.value_and_grad(self.loss)(params, batch)
+            self.history.append(value)
+            return params - gradient, value
+    """
+    assert found("JT101", program) == [8]
+
+
 def test_an_attribute_is_assigned_in_a_method_that_is_jitted_in_init():
     program = """
     class Agent:

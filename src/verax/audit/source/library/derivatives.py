@@ -83,9 +83,17 @@ def derivatives(
     else:
         gradient = gradients[0] if is_single else Sequence("tuple", gradients)
     if transformed.kind == "value_and_grad":
+        value = _scalar(site, value)
         first = value if auxiliary is None else machine.tuple_of(value, auxiliary)
         return machine.tuple_of(first, gradient)
     return gradient if auxiliary is None else machine.tuple_of(gradient, auxiliary)
+
+
+def _scalar(site: Site, value: Value) -> Value:
+    """The value that was differentiated: JAX takes nothing but an array for it."""
+    if not isinstance(value, Data) or value.traced is not None or not site.frame.is_staged:
+        return value
+    return Data(value.node, True, True, value.type)
 
 
 def _gradient(site: Site, argument: Value, value: Value) -> Value:
