@@ -34,10 +34,20 @@ WRONG = {
             scaled = (raw - raw.mean()) / (raw.std() + 1e-8)  # DF109
             return jnp.sum(scaled * mask) / mask.sum()
         """,
+    "a stretch of a mask": """
+        def loss(logits, tokens, mask):
+            errors = (logits[:, :-1] - tokens[:, 1:]) ** 2
+            return jnp.mean(errors * mask[:, 1:])  # DF109
+        """,
     "attention that forgets some": """
         def attend(q, k, v, valid):
             weights = jax.nn.softmax(q @ k.T) * valid  # DF110
             return weights @ v
+
+        def as_if_logits(q, k, v, mask):
+            weights = jax.nn.softmax(jnp.einsum("bqhd,bkhd->bhqk", q, k), axis=-1)
+            weights = jnp.where(mask[:, None], weights, -1e9)  # DF110
+            return jnp.einsum("bhqk,bkhd->bqhd", weights, v)
         """,
     "a mean of an empty segment": """
         def pooled(x, ids, n):
@@ -62,6 +72,15 @@ WRONG = {
 }
 
 RIGHT = {
+    "logits that get a number far below zero, and shares of what a stretch of a mask leaves": """
+        def attend(q, k, v, mask):
+            logits = jnp.where(mask[:, None], jnp.einsum("bqhd,bkhd->bhqk", q, k), -1e9)
+            return jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(logits, axis=-1), v)
+
+        def loss(logits, tokens, mask):
+            kept = mask[:, 1:]
+            return jnp.mean((logits[:, :-1] - tokens[:, 1:]) ** 2 * kept) / jnp.mean(kept)
+        """,
     "a mean that each element gets of its own segment": """
         def smoothed(x, ids, n):
             total = jax.ops.segment_sum(x, ids, n)

@@ -19,7 +19,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         if masked.node.place is not None:
             yield RULE.finding(
                 masked.node.place,
-                current=f"`{masked.name}` sets some chances to zero after the softmax has "
+                current=f"`{masked.name}` leaves some chances out after the softmax has "
                 "normalised them: the others no longer sum to one",
                 expected="what is masked takes no part in the softmax",
                 fix=f"mask the logits, `jax.nn.softmax(jnp.where({masked.name}, x, -1e9))`, or "
@@ -38,7 +38,8 @@ RULE = Rule(
     confidence=Confidence.LIKELY,
     explanation="""\
 A softmax shares out one among all of its logits. If some of the shares are set to zero afterwards,
-the rest sums to less than one, and the logits of what is masked still decide by how much.
+the rest sums to less than one, and the logits of what is masked still decide by how much. Set to a
+number far below zero, as logits are, they outweigh all others.
 
 A mask that is made from the logits or the chances themselves, as to keep the largest ones, is left
 alone, and so is one of whole rows, and chances that are divided by their sum again.

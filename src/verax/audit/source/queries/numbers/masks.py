@@ -6,6 +6,7 @@ by what it compares: `arange(n) < lengths`. What is drawn at random is no such m
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from ...remember import remembered
 from ...shapes.shape import rank
 from ...text import text_of
 from ...values import Constant, Data, Value, nodes_of
-from ..indices import index_parts, is_new_axis
+from ..indices import index_parts, is_new_axis, is_whole
 from ..nodes import all_nodes, names_axis, users_of
 from .meaning import first_behind
 
@@ -47,7 +48,8 @@ class Masked:
 
 def averaged_with_padding(facts: SourceFacts) -> Iterator[tuple[Node, Masked]]:
     """Means over masked values that count what is masked, too."""
-    for masked, users in _all_masked(facts):
+    for masked in _all_masked(facts):
+        users = users_of(facts)
         for mean in users.get(masked.node, ()):
             if mean.operation not in _MEANS or _is_counted(mean, masked, users):
                 continue
@@ -58,20 +60,30 @@ def averaged_with_padding(facts: SourceFacts) -> Iterator[tuple[Node, Masked]]:
 
 def masked_after_softmax(facts: SourceFacts) -> Iterator[tuple[Node, Masked]]:
     """Chances that are masked without having been told before, nor brought to a sum of one."""
-    for masked, users in _all_masked(facts):
+    zeroed = [it for it in _all_masked(facts) if not _is_of_rows(it)]
+    for masked in (*zeroed, *_filled_as_logits(facts)):
         softmax = first_behind(masked.values, lambda it: it.operation == "jax.nn.softmax")
-        if softmax is None or _is_of_rows(masked):
+        if softmax is None:
             continue
         sources = {it for it in masked.mask.ancestors() if it.operation != "join"}
         if any(it in sources for it in softmax.ancestors()):
             continue  # The logits know the mask, or it was made from them.
-        if not _is_divided(masked.node, masked.node, users):
+        if not _is_divided(masked.node, masked.node, users_of(facts)):
             yield softmax, masked
+
+
+def _filled_as_logits(facts: SourceFacts) -> Iterator[Masked]:
+    """What gets a number far below zero where a mask leaves it out, as logits do."""
+    for node in all_nodes(facts):
+        if node.operation == "jax.numpy.where" and len(node.operands) == 3:
+            found = _chosen(facts, node) if _is_far_below(node.operands[2]) else None
+            if found is not None:
+                yield found
 
 
 def centred_with_padding(facts: SourceFacts) -> Iterator[tuple[Node, Masked]]:
     """Means over all elements that are taken from values which are masked later on."""
-    for masked, _ in _all_masked(facts):
+    for masked in _all_masked(facts):
         for node in _element_by_element(masked.values):
             if node.operation != "-" or len(node.inputs) != 2:
                 continue
@@ -94,27 +106,29 @@ def _knows(mean: Node, masked: Masked) -> bool:
 
 
 @remembered
-def _all_masked(facts: SourceFacts) -> list[tuple[Masked, dict[Node, list[Node]]]]:
-    """What is masked, with what is made from what."""
+def _all_masked(facts: SourceFacts) -> list[Masked]:
+    """What masks set to zero."""
     known = (_masked(facts, node) for node in all_nodes(facts))
-    found = [it for it in known if it is not None]
-    users = users_of(facts) if found else {}
-    return [(it, users) for it in found]
+    return [it for it in known if it is not None]
 
 
 def _masked(facts: SourceFacts, node: Node) -> Masked | None:
     operands = node.operands
-    pairs: list[tuple[Value, Value]] = []
     if node.operation == "*" and len(operands) == 2:
-        pairs = [(operands[0], operands[1]), (operands[1], operands[0])]
-    elif node.operation == "jax.numpy.where" and len(operands) == 3 and _is_zero(operands[2]):
-        pairs = [(operands[0], operands[1])]
-    for mask, values in pairs:
-        if isinstance(mask, Data) and isinstance(values, Data):
-            name = mask_name(facts, mask.node)
-            if name and not _may_be_a_region(mask.node):
-                return Masked(node, values.node, without_view(mask.node), name)
+        return _chosen(facts, node) or _chosen(facts, node, *reversed(operands))
+    if node.operation == "jax.numpy.where" and len(operands) == 3 and _is_zero(operands[2]):
+        return _chosen(facts, node)
     return None
+
+
+def _chosen(facts: SourceFacts, node: Node, *given: Value) -> Masked | None:
+    """What an operation makes of a mask and values, its first two operands if not given."""
+    mask, values = given or node.operands[:2]
+    name = mask_name(facts, mask.node) if isinstance(mask, Data) else ""
+    if not isinstance(mask, Data) or not isinstance(values, Data) or not name:
+        return None
+    is_region = _may_be_a_region(mask.node)
+    return None if is_region else Masked(node, values.node, without_view(mask.node), name)
 
 
 _MAKERS = frozenset("zeros ones full empty eye arange linspace meshgrid tri tril triu".split())
@@ -136,15 +150,26 @@ def _is_zero(value: Value) -> bool:
     return isinstance(number, (int, float)) and number == 0
 
 
+def _is_far_below(value: Value) -> bool:
+    number = value.value if isinstance(value, Constant) else None
+    return isinstance(number, (int, float)) and number <= -1e3
+
+
 def without_view(node: Node) -> Node:
     """A mask without changes of its shape and type."""
     for _ in range(12):
         module, _, name = node.operation.rpartition(".")
-        is_view = _adds_axis(node) or (module in _MODULES and name in _SAME)
+        is_view = _adds_axis(node) or _is_cut(node) or (module in _MODULES and name in _SAME)
         if not node.inputs or not (is_view or node.operation == "~x"):
             return node
         node = node.inputs[0]
     return node
+
+
+def _is_cut(node: Node) -> bool:
+    """Whether an index takes a stretch along some axes: `mask[:, 1:]`."""
+    parts = index_parts(node.syntax) if node.operation == "item" else []
+    return bool(parts) and all(isinstance(it, ast.Slice) or is_whole(it) for it in parts)
 
 
 def _adds_axis(node: Node) -> bool:
