@@ -156,6 +156,31 @@ PROGRAMS = {
 
             return lax.scan(back, jnp.zeros(3), reward * (1.0 - done), reverse=True)[1]
         """,
+    "an estimate that goes on beside errors that stop, by settings": """
+        class Step(NamedTuple):
+            done: jax.Array
+            value: jax.Array
+            reward: jax.Array
+
+        def advantages(steps, last, config):
+            def back(carry, step):
+                total, following = carry
+                delta = step.reward + config["GAMMA"] * following - step.value  # EN005
+                total = delta + config["GAMMA"] * config["LAMBDA"] * (1 - step.done) * total
+                return (total, step.value), total
+
+            return lax.scan(back, (jnp.zeros_like(last), last), steps, reverse=True)[1]
+
+        def stopped(steps, last, config):
+            def back(carry, step):
+                total, following = carry
+                goes_on = config["GAMMA"] * (1 - step.done)
+                delta = step.reward + goes_on * following - step.value
+                total = delta + goes_on * config["LAMBDA"] * total
+                return (total, step.value), total
+
+            return lax.scan(back, (jnp.zeros_like(last), last), steps, reverse=True)[1]
+        """,
     "a target from a tuple, with and without its flag": """
         def loss(q, batch, gamma):
             obs, action, reward, next_obs, terminal = batch
@@ -402,6 +427,26 @@ PROGRAMS = {
 
             wrong = lax.scan(back, value[-1], (inputs, disc), reverse=True)[1]
             return wrong, lax.scan(well, value[-1], (inputs, disc), reverse=True)[1]
+        """,
+    "an observation that comes with the state of which a reset takes the place": """
+        class Resetting:
+            def __init__(self, env):
+                self.env = env
+
+            def step(self, key, state, action):
+                stepping, resetting = jax.random.split(key)
+                obs, state, reward, done = self.env.step(stepping, state, action)
+                first, fresh = self.env.reset(resetting)
+                state = jax.tree.map(lambda a, b: jnp.where(done, a, b), fresh, state)
+                return obs, state, reward, done  # EN009
+
+            def step_both(self, key, state, action):
+                stepping, resetting = jax.random.split(key)
+                obs, state, reward, done = self.env.step(stepping, state, action)
+                first, fresh = self.env.reset(resetting)
+                state = jax.tree.map(lambda a, b: jnp.where(done, a, b), fresh, state)
+                obs = jnp.where(done, first, obs)
+                return obs, state, reward, done
         """,
     "returns by a loop that starts from the last observation": """
         def returns(network, step, state, obs, n, gamma):

@@ -69,7 +69,7 @@ def _is_told(facts: SourceFacts, target: Target) -> bool:
                 continue
             seen.add(user)
             pending.append(user)
-            if user.operation in ("+", "-") and not _takes_back(user, target):
+            if user.operation in ("+", "-") and not _takes_back(facts, user, target):
                 continue  # What is added stands beside the target, and drops nothing of it.
             others = [
                 it for it in user.inputs if it not in seen and not it.depends_on(target.total)
@@ -79,9 +79,9 @@ def _is_told(facts: SourceFacts, target: Target) -> bool:
     return False
 
 
-def _takes_back(node: Node, target: Target) -> bool:
+def _takes_back(facts: SourceFacts, node: Node, target: Target) -> bool:
     """Whether another part of a sum is made from what the target estimates."""
-    estimated = [it.node for it in factors(target.product) if isinstance(it, Data)]
+    estimated = [it.node for it in estimates(facts, target) if isinstance(it, Data)]
     others = [it for it in node.inputs if not it.depends_on(target.total)]
     return any(other.depends_on(it) for other in others for it in estimated)
 

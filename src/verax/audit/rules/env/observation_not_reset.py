@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.classes import all_fields
-from ...source.queries.episodes.resets import resets
+from ...source.queries.episodes.resets import resets, whole_of
 from ...source.queries.names import named_parts
 from ...source.values import Data, Instance, Sequence, nodes_of
 from ...words import is_observation, words_of
@@ -53,9 +53,16 @@ def _observations(reset: Reset, results: set[Node]) -> Iterator[tuple[ast.AST, s
         ):
             continue
         for name, node in _named(parts):
-            is_old = node not in results and node.depends_on(reset.kept)
+            is_old = node not in results and _is_of_kept(node, reset.kept)
             if is_old and is_observation(name) and _LAST.isdisjoint(words_of(name)):
                 yield syntax, name
+
+
+def _is_of_kept(node: Node, kept: Node) -> bool:
+    """Whether something is made from a state that goes on, or by the call that gave this state."""
+    step = whole_of(kept)
+    is_call = step.operation == "call" or step.operation.startswith(".")
+    return node.depends_on(kept) or (is_call and step is not kept and whole_of(node) is step)
 
 
 def _named(parts: list[tuple[ast.expr, Value]]) -> Iterator[tuple[str, Node]]:
