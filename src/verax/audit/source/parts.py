@@ -214,8 +214,11 @@ def _hand_out(values: Collection[Value]) -> None:
 
 
 def hashed(machine: Interpreter, site: Site, key: Value) -> None:
-    """A value becomes a key of a dict or an element of a set."""
-    if isinstance(key, Data) and key.is_array:
+    """A value becomes a key of a dict or an element of a set.
+
+    What is gone through may be a dict with keys of its own, but what an index takes is a leaf.
+    """
+    if isinstance(key, Data) and (key.is_array or key.node.operation == "item"):
         machine.convert(site, "key", key)
 
 

@@ -244,6 +244,33 @@ def test_arrays_written_in_place():
     assert found("JT207", program) == [3, 6, 12]
 
 
+def test_what_is_written_to_is_known_by_its_axes_and_methods():
+    program = """
+    @jax.jit
+    def f(x, y, tree, pairs):
+        x[:, 0] = 1.0
+        y[0] = y.sum()
+        tree[0] = 1.0
+        pairs["a", "b"] = 2.0
+        return x, y, tree, pairs
+    """
+    assert found("JT207", program) == [3, 4]
+
+
+def test_an_element_of_what_is_traced_is_no_key():
+    program = """
+    @jax.jit
+    def f(x, ids, table):
+        out = {}
+        for i in range(3):
+            out[ids[i]] = x[i]
+        for name in table:
+            out[name] = table[name]
+        return out
+    """
+    assert found("JT205", program) == [5]
+
+
 def test_a_key_that_is_made_from_a_tracer():
     program = """
     @jax.jit

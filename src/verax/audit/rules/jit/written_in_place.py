@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from ...finding import Engine, Finding, Severity
 from ...source.events import Mutation
 from ...source.graph import Node
+from ...source.queries.indices import index_parts, is_whole
+from ...source.queries.nodes import users_of
 from ...source.values import Data
 from ...trace.facts import Facts
 from .._rule import Rule
@@ -36,10 +38,11 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Assignments to items of what is certainly an array of JAX."""
     for change in facts.events(Mutation):
         target = change.target
-        if change.how != "item" or not isinstance(target, Data) or not _is_jax_array(target):
+        if change.how != "item" or not isinstance(target, Data) or _is_entry(change.syntax):
             continue
-        if isinstance(change.syntax, ast.Subscript) and _is_word(change.syntax.slice):
-            continue  # A dict, whatever it was made by.
+        is_array = target.is_array or _is_used_as_array(facts, change.syntax, target.node)
+        if not is_array or not (target.traced or _is_made_by_jax(target.node)):
+            continue
         yield RULE.finding(
             change.place,
             current=f"`{change.text}` is written to, an element of an array of JAX",
@@ -60,12 +63,20 @@ _PASS_ON = frozenset(
 _LISTS = ("split", "meshgrid", "broadcast_arrays")
 
 
-def _is_word(syntax: ast.expr) -> bool:
-    return isinstance(syntax, ast.Constant) and isinstance(syntax.value, str)
+def _is_entry(syntax: ast.AST) -> bool:
+    """Whether an entry of a dict is set, whatever the dict was made by."""
+    parts = index_parts(syntax)
+    return any(isinstance(it, ast.Constant) and isinstance(it.value, str) for it in parts)
 
 
-def _is_jax_array(value: Data) -> bool:
-    return value.is_array and bool(value.traced or _is_made_by_jax(value.node))
+def _is_used_as_array(facts: SourceFacts, syntax: ast.AST, node: Node) -> bool:
+    """Whether something has several axes, or what arrays alone can do is done with it."""
+    parts = index_parts(syntax)
+    if len(parts) > 1 and any(isinstance(it, ast.Slice) or is_whole(it) for it in parts):
+        return True
+    if node in facts.machine.used_as_arrays:
+        return True
+    return any(it.operation.startswith("ndarray.") for it in users_of(facts).get(node, ()))
 
 
 def _is_made_by_jax(node: Node, depth: int = 0) -> bool:
