@@ -26,8 +26,8 @@ from ..._jax import (
     watched_rule,
 )
 from ..finding import Place
+from ..slopes import Sample, judge
 from .gradients import CUSTOM_CALLS, is_inexact
-from .judging import Sample, judge
 from .keys import is_typed
 from .places import UserCode
 from .program import Step, Value

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Evidence, Finding, Severity, Verified
+from ...finding import Confidence, Engine, Evidence, Finding, Severity, Verified
+from ...source.events import Fact
 from .._rule import Rule
 
 if TYPE_CHECKING:
+    from ...source.facts import SourceFacts
     from ...trace.custom_rules import CustomRule
     from ...trace.facts import Facts
 
@@ -28,12 +30,7 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
 
 def _finding(facts: Facts, it: CustomRule) -> Finding:
     which = it.step.inputs[it.argument].name or f"argument {it.argument}"
-    if it.ratio is None:
-        how = "differs from that of the function"
-        fix = f"derive it again; the true one is that of `{it.function}` without its custom rule"
-    else:
-        how = f"is {it.ratio:.3g} times that of the function"
-        fix = f"multiply it by {1 / it.ratio:.3g}"
+    how, fix = _in_words(it.function, it.ratio)
     return RULE.finding(
         it.place,
         current=f"the custom derivative of `{it.function}` with respect to `{which}` {how}, at "
@@ -42,6 +39,44 @@ def _finding(facts: Facts, it: CustomRule) -> Finding:
         fix=fix,
         evidence=(Evidence(f"`{it.function}` is called here", facts.place(it.step)),),
     )
+
+
+def _in_words(function: str, ratio: float | None) -> tuple[str, str]:
+    """How a derivative differs, and what to do."""
+    if ratio is None:
+        again = f"derive it again; the true one is that of `{function}` without its custom rule"
+        return "differs from that of the function", again
+    return f"is {ratio:.3g} times that of the function", f"multiply it by {1 / ratio:.3g}"
+
+
+def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
+    """Rules of functions that work element by element, computed for numbers."""
+    if not any(it.kind == "derivative run" for it in facts.events(Fact)):
+        return
+    # Few programs have such rules, and NumPy takes its time to load.
+    from ...source.queries.gradients.pointwise import ruled_functions
+
+    for it in ruled_functions(facts):
+        wrong = [slope for slope in it.slopes if slope.verdict not in ("agrees", "unknown")]
+        for slope in wrong[:1]:
+            ratio = slope.verdict if isinstance(slope.verdict, float) else None
+            how, fix = _in_words(it.name, ratio)
+            yield RULE.finding(
+                slope.place or it.place,
+                current=f"the custom derivative of `{it.name}` with respect to `{slope.argument}` "
+                f"{how}, for numbers in its place",
+                expected="the derivative of the function",
+                fix=fix,
+                evidence=(Evidence(f"`{it.name}` is here", it.place),),
+                engine=Engine.SOURCE,
+                confidence=Confidence.LIKELY,
+            )
+        if all(slope.verdict == "agrees" for slope in it.slopes):
+            yield RULE.verified(
+                f"the custom derivative of `{it.name}` is that of the function",
+                "both were computed for numbers as they are written, and the derivatives agree",
+                it.place,
+            )
 
 
 RULE = Rule(
@@ -53,7 +88,8 @@ RULE = Rule(
     explanation="""\
 JAX takes a `custom_jvp` or `custom_vjp` rule at its word. A missing factor or a wrong sign trains
 in the wrong direction without any error. Each such function of the audited program is
-differentiated at random points, with its rule and without.
+differentiated at random points, with its rule and without; by reading, one that works element by
+element.
 
 Rules that differ on purpose are left alone: of functions that return their argument (gradient
 reversal, clipping, scaling), of functions without a derivative (rounding, spikes), rules that bound
@@ -98,4 +134,5 @@ def inputs():
     return (jnp.ones(3),)
 """,
     trace=check,
+    source=check_source,
 )

@@ -1,0 +1,242 @@
+"""Derivatives written by hand, held against those of functions that work element by element.
+
+Such a function is computed for numbers from the graph of its values, and so is its rule; the slope
+is a difference quotient. What is not known to work element by element is left open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....finding import Place
+from ....slopes import Sample, judge
+from ...binding import positional_names
+from ...classes import innermost_function
+from ...events import Fact
+from ...graph import Node
+from ...library.custom_rules import nondifferentiable
+from ...values import Constant, Data, Function, Transformed, Value
+from ...values import Sequence as Several
+from ..nodes import names_axis
+from .custom_derivatives import return_place
+
+if TYPE_CHECKING:
+    from ...facts import SourceFacts
+
+Numbers = np.ndarray
+_TRIALS, _POINTS = 2, 12
+_STEP = 1e-5
+_TOLERANCE = 0.02
+_DEEPEST = 200
+_TOTALS = frozenset(("jax.numpy.sum", "ndarray.sum"))
+
+
+@dataclass(frozen=True)
+class Slope:
+    """How the derivative by a rule compares to that of its function, for one argument.
+
+    `verdict` is "agrees", "wrong", "unknown", or the constant ratio of rule and truth.
+    """
+
+    argument: str
+    verdict: str | float
+    place: Place | None
+
+
+@dataclass(frozen=True)
+class Ruled:
+    """A function with a rule of its own, and the slopes for its arguments."""
+
+    name: str
+    place: Place
+    slopes: list[Slope]
+
+
+def ruled_functions(facts: SourceFacts) -> Iterator[Ruled]:
+    """Every function with a rule of which a slope can be computed, once."""
+    seen: set[int] = set()
+    for fact in facts.events(Fact):
+        if fact.kind != "derivative run":
+            continue
+        transformed: Transformed = fact.data["transformed"]
+        function = innermost_function(transformed.function)
+        if function is None or id(transformed) in seen:
+            continue
+        found = list(_slopes(facts, fact, transformed, function))
+        if any(it.verdict != "unknown" for it in found):
+            seen.add(id(transformed))
+            yield Ruled(function.name, function.frame.place(function.syntax), found)
+
+
+def _slopes(
+    facts: SourceFacts, fact: Fact, transformed: Transformed, function: Function
+) -> Iterator[Slope]:
+    result: Value = fact.data["result"]
+    arguments = [it.node for it in fact.data["arguments"] if isinstance(it, Data)]
+    is_plain = isinstance(result, Data) and len(arguments) == len(fact.data["arguments"])
+    # One value for two arguments has the slopes of both.
+    if not is_plain or len(set(arguments)) < len(arguments):
+        return
+    names = positional_names(function)
+    static = nondifferentiable(transformed, names) or ()
+    moving = [it for number, it in enumerate(names) if number not in static]
+    for number, (name, _) in enumerate(zip(moving, arguments, strict=False)):
+        for by_rule, given, rule in _by_rule(fact, transformed, number):
+            trials = [_Trial(arguments, seed) for seed in range(_TRIALS)]
+            samples = [it.sample(result, number, by_rule, given) for it in trials]
+            known = [it for it in samples if it is not None]
+            verdict = judge(known, _TOLERANCE) if len(known) == _TRIALS else "unknown"
+            yield Slope(name, verdict, return_place(facts, rule, by_rule))
+
+
+def _by_rule(
+    fact: Fact, transformed: Transformed, number: int
+) -> Iterator[tuple[Value, dict[Node, float], Value]]:
+    """What a rule makes of one argument's slope, by which tangents or cotangents, and the rule."""
+    backward, pair = fact.data.get("backward"), fact.data.get("tangent")
+    if isinstance(backward, Several) and len(backward.items or ()) > number:
+        cotangents = {it.node: 1.0 for it in fact.data["cotangents"] if isinstance(it, Data)}
+        yield (backward.items or [])[number], cotangents, transformed.rules["bwd"]
+    if isinstance(pair, Several) and len(pair.items or ()) == 2:
+        tangents = {
+            it.node: float(at == number)
+            for at, it in enumerate(fact.data["tangents"])
+            if isinstance(it, Data)
+        }
+        yield (pair.items or [])[1], tangents, transformed.rules["jvp"]
+
+
+class _Trial:
+    """A function and its rule at some points."""
+
+    def __init__(self, arguments: list[Node], seed: int):
+        self._drawn = _Drawn(seed)
+        self._arguments = arguments
+        self._points = {node: self._drawn.numbers(node) for node in arguments}
+
+    def sample(
+        self, result: Value, number: int, by_rule: Value, given: dict[Node, float]
+    ) -> Sample | None:
+        """The slope for one argument: true, by the rule, and by the rule for twice as much."""
+        argument = self._arguments[number]
+        steps = [{argument: self._points[argument] + step} for step in (0.0, _STEP, -_STEP)]
+        scaled = [{node: np.full(_POINTS, n * it) for node, it in given.items()} for n in (1, -2)]
+        with np.errstate(all="ignore"):
+            values = [self._computed(_summed(result), it) for it in steps]
+            ruled = [self._computed(by_rule, it) for it in scaled]
+        known = [it for it in (*values, *ruled) if it is not None]
+        if len(known) < len(values) + len(ruled):
+            return None
+        here, ahead, behind, once, twice = known
+        is_same = any(np.array_equal(here, it) for it in self._points.values())
+        slope = np.where(np.isfinite(here), (ahead - behind) / (2 * _STEP), np.nan)
+        return Sample(slope, once, twice, is_same)
+
+    def _computed(self, value: Value, given: Mapping[Node, Numbers]) -> Numbers | None:
+        return _Computation({**self._points, **given}, self._drawn).of(value)
+
+
+def _summed(result: Value) -> Value:
+    """What is added up to one number, each part of which has the slope of its own element."""
+    node = result.node if isinstance(result, Data) else None
+    is_total = node is not None and node.operation in _TOTALS and names_axis(node) is False
+    return node.operands[0] if node is not None and is_total and node.operands else result
+
+
+class _Drawn:
+    """Numbers for what a function is given, the same whenever they are asked for."""
+
+    def __init__(self, seed: int):
+        self._rng, self._seed = np.random.default_rng(seed), seed
+        self._known: dict[Node, Numbers] = {}
+
+    def numbers(self, node: Node) -> Numbers:
+        if node not in self._known:
+            # Every second time inside of the domain of logarithms and roots.
+            rng = self._rng
+            drawn = rng.uniform(0.2, 1.8, _POINTS) if self._seed % 2 else rng.normal(size=_POINTS)
+            self._known[node] = drawn
+        return self._known[node]
+
+
+class _Computation:
+    """Numbers for values, each computed once; `None` for what cannot be computed."""
+
+    def __init__(self, points: Mapping[Node, Numbers], drawn: _Drawn):
+        self._known: dict[Node, Numbers | None] = dict(points)
+        self._drawn, self._depth = drawn, 0
+
+    def of(self, value: Value) -> Numbers | None:
+        if isinstance(value, Data):
+            return self._of_node(value.node)
+        number = value.value if isinstance(value, Constant) else None
+        return np.full(_POINTS, float(number)) if isinstance(number, (int, float)) else None
+
+    def _of_node(self, node: Node) -> Numbers | None:
+        if node not in self._known:
+            self._known[node] = None  # until it is known: a loop comes back to itself
+            self._depth += 1
+            self._known[node] = self._made(node) if self._depth < _DEEPEST else None
+            self._depth -= 1
+        return self._known[node]
+
+    def _made(self, node: Node) -> Numbers | None:
+        if node.operation == "parameter":
+            return self._drawn.numbers(node)
+        function = _ELEMENTWISE.get(node.operation)
+        operands = [self.of(it) for it in node.operands]
+        known = [it for it in operands if it is not None]
+        if function is None or not operands or len(known) < len(operands):
+            return None
+        try:
+            return np.asarray(function(*known), dtype=float)
+        except (TypeError, ValueError):  # It was given something else than its operands.
+            return None
+
+
+def _named(names: str, modules: Sequence[str]) -> dict[str, Any]:
+    return {f"{module}.{it}": getattr(np, it) for it in names.split() for module in modules}
+
+
+def _sigmoid(x: Numbers) -> Numbers:
+    return 1 / (1 + np.exp(-x))
+
+
+_OPERATORS: dict[str, Any] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+    "**": np.power,
+    "-x": np.negative,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}
+_ELEMENTWISE: dict[str, Any] = {
+    **_OPERATORS,
+    **_named(
+        "sin cos tan tanh sinh cosh exp log sqrt abs square sign log1p expm1",
+        ("jax.numpy", "jax.lax"),
+    ),
+    **_named(
+        "add subtract multiply divide power negative arctan arcsin arccos arctan2 arcsinh "
+        "maximum minimum where logaddexp reciprocal exp2 log2 log10 zeros_like ones_like",
+        ("jax.numpy",),
+    ),
+    "jax.lax.rsqrt": lambda x: 1 / np.sqrt(x),
+    "jax.lax.neg": np.negative,
+    "jax.lax.integer_pow": np.power,
+    "jax.nn.sigmoid": _sigmoid,
+    "jax.lax.logistic": _sigmoid,
+    "jax.scipy.special.expit": _sigmoid,
+    "jax.nn.softplus": lambda x: np.logaddexp(x, 0.0),
+    "jax.nn.relu": lambda x: np.maximum(x, 0.0),
+    "jax.nn.silu": lambda x: x * _sigmoid(x),
+    "jax.nn.log_sigmoid": lambda x: -np.logaddexp(-x, 0.0),
+}
