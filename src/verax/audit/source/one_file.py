@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..finding import Place
@@ -67,17 +65,6 @@ class Texts:
         """What identifies the content that was read, or that of a file that cannot be read."""
         known = self._known.get(path)
         return known.digest if isinstance(known, SourceText) else reading.digest_of_file(path)
-
-
-@contextmanager
-def few_collections() -> Generator[None]:
-    """Hardly look for garbage inside: what the audit of a file makes lives until its end."""
-    before = gc.get_threshold()
-    gc.set_threshold(500_000, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 class Auditor:

@@ -14,9 +14,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..garbage import few_collections
 from ..report import Report
 from . import stored
-from .one_file import Auditor, Outcome, Texts, few_collections
+from .one_file import Auditor, Outcome, Texts
 from .stored import NO_SECTIONS, Stored
 
 # The package that runs is the one that runs there; see `verax.audit.child`.
