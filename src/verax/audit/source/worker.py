@@ -13,7 +13,8 @@ import sys
 
 from ..garbage import last_collections
 from . import stored
-from .one_file import Auditor, Texts
+from .one_file import Auditor
+from .outcome import Texts
 
 
 def main() -> None:
