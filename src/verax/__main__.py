@@ -1,8 +1,6 @@
 """`python -m verax` is `verax`."""
 
-import sys
-
-from verax.cli import main
+from verax.cli import run
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

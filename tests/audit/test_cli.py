@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import verax
+from verax import cli
 from verax.audit import Finding, Report, Severity, child
 from verax.audit.child import Given
 from verax.audit.errors import UsageError
@@ -421,7 +422,7 @@ def test_help_is_quick():
 
 def test_the_installed_command_is_this_one():
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
-    assert pkgutil.resolve_name(project["scripts"]["verax"]) is main
+    assert pkgutil.resolve_name(project["scripts"]["verax"]) is cli.run
 
 
 def test_the_time_limit_is_the_documented_one():

@@ -7,7 +7,10 @@ from dataclasses import replace
 
 from .finding import Evidence, Finding, Place
 from .report import Report
-from .rules.registry import all_rules
+
+# The rules of which the first evidence of a finding is its cause: named here, since a report that
+# the cache holds is shown without loading any rule, which would take longer than all the rest.
+_TELLING = frozenset(("DF102",))
 
 
 def one_a_cause(report: Report) -> Report:
@@ -15,18 +18,17 @@ def one_a_cause(report: Report) -> Report:
 
     For showing only: each of them is answered by a comment of its own, and may be new by itself.
     """
-    telling = frozenset(rule.code for rule in all_rules() if rule.tells_cause)
     return replace(
         report,
-        issues=_gathered(report.issues, telling),
-        warnings=_gathered(report.warnings, telling),
+        issues=_gathered(report.issues),
+        warnings=_gathered(report.warnings),
     )
 
 
-def _gathered(findings: Iterable[Finding], telling: frozenset[str]) -> tuple[Finding, ...]:
+def _gathered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     first: dict[object, Finding] = {}
     for finding in findings:
-        cause = _cause(finding) if finding.code in telling else None
+        cause = _cause(finding) if finding.code in _TELLING else None
         key = finding.identity if cause is None else (finding.code, cause)
         known = first.get(key)
         if known is None:

@@ -23,7 +23,7 @@ from .recognise import Known, Recogniser
 from .report import Report, merged
 from .source.discover import SUFFIXES, discover
 from .source.engine import Audited, Options, audit_each
-from .source.one_file import Texts
+from .source.outcome import Texts
 from .source.reading import digest_of_file
 from .source.roots import import_roots
 from .suppressions import without_suppressed

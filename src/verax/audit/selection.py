@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from .errors import UsageError
 from .report import Report
-from .rules.registry import UnknownRuleError, code_prefix
 
 
 @dataclass(frozen=True)
@@ -45,11 +44,12 @@ def parse_codes(texts: Iterable[str], where: str) -> tuple[str, ...]:
     Raises:
         UsageError: One means no rule; `where` says where it was written.
     """
-    prefixes: list[str] = []
-    for text in texts:
-        for selector in filter(None, (part.strip() for part in text.split(","))):
-            try:
-                prefixes.append(code_prefix(selector))
-            except UnknownRuleError as error:
-                raise UsageError(f"{where}: {error}") from None
-    return tuple(prefixes)
+    selectors = [part.strip() for text in texts for part in text.split(",") if part.strip()]
+    if not selectors:
+        return ()
+    from .rules.registry import UnknownRuleError, code_prefix  # all rules: slow to load
+
+    try:
+        return tuple(map(code_prefix, selectors))
+    except UnknownRuleError as error:
+        raise UsageError(f"{where}: {error}") from None

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 from .finding import Finding, Place
 from .report import Report
-from .rules.registry import UnknownRuleError, all_rules, code_prefix
 from .source import reading
 from .source.reading import SourceText, UnreadableError
 
@@ -72,8 +71,8 @@ def suppressions_in(source: SourceText) -> Suppressions:
             )
         for code in codes:
             try:
-                prefix = code_prefix(code)
-            except UnknownRuleError as error:
+                prefix = _prefix(code)
+            except LookupError as error:
                 notes.append(f"{place}: `# verax: {word}[{code}]`: {error}")
             else:
                 found.append(Suppression(place, code, prefix, word == "ignore-file"))
@@ -118,8 +117,21 @@ def without_suppressed(
     return replace(report, issues=issues, warnings=warnings, notes=(*report.notes, *notes))
 
 
+def _prefix(code: str) -> str:
+    """What the codes begin with that a comment means.
+
+    Raises:
+        UnknownRuleError: It means no rule.
+    """
+    from .rules.registry import code_prefix  # all rules are slow to load, and comments are rare
+
+    return code_prefix(code)
+
+
 def _is_looked_for(prefix: str) -> bool:
     """Whether the source engine has a rule for it; only a trace could tell of the others."""
+    from .rules.registry import all_rules
+
     return any(rule.source is not None for rule in all_rules() if rule.code.startswith(prefix))
 
 

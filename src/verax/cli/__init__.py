@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verax.audit.errors import UsageError
+from verax.audit.garbage import last_collections
 from verax.audit.settings import Settings, read_settings
 
 from .arguments import DEFAULT_FAIL_ON, parser
@@ -30,6 +31,13 @@ FINE, FOUND, WRONG_CALL, INTERRUPTED = 0, 1, 2, 130
 _NO_FLOW = "not shown for folders: audit one file, or add --flow"
 # Formats that hold findings alone.
 _LISTS = ("concise", "github", "sarif")
+
+
+def run() -> None:
+    """Run a command as all that this process does."""
+    with last_collections():
+        code = main()
+    sys.exit(code)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

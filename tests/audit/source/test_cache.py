@@ -15,7 +15,7 @@ from verax.audit import Report
 from verax.audit.source import cache as cache_module
 from verax.audit.source.cache import Cache, cache_folder
 from verax.audit.source.engine import Options, audit_paths
-from verax.audit.source.one_file import Outcome
+from verax.audit.source.outcome import Outcome
 from verax.audit.source.reading import digest_of
 
 from ..reports import reports

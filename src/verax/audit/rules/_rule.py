@@ -36,8 +36,7 @@ class Rule:
     `name` is for reading ("key-reused"), `title` for the report. `explanation` says what it finds
     and why that matters, in Markdown. `wrong` and `right` are whole programs with an `entry`, its
     `inputs()` and, where axes have a meaning, `AXES`. `trace` and `source` check the facts of an
-    engine; a rule may have either or both. Where `tells_cause`, the first evidence of a finding is
-    its cause, and findings of one cause are shown as one.
+    engine; a rule may have either or both.
     """
 
     code: str
@@ -50,7 +49,6 @@ class Rule:
     right: str
     confidence: Confidence = Confidence.CERTAIN
     warns: bool = False
-    tells_cause: bool = False
     trace: Check | None = field(default=None, compare=False)
     source: Check | None = field(default=None, compare=False)
 

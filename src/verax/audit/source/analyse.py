@@ -95,6 +95,7 @@ def _only(file: str, path: str, text: str) -> SourceText:
 def interpret(module: Module, project: Project) -> Interpreter:
     """Run a module and everything that it defines."""
     registry.load()
+    walked(module.syntax)  # Everybody asks for parts of it, and gets them from one walk.
     machine = Interpreter(project)
     machine.start_file(module)
     frame = machine.run_module(module)
@@ -113,7 +114,6 @@ def _judged(
 ) -> Report:
     from ..rules.judging import judged
 
-    walked(module.syntax)  # Rules ask for parts of it, which they get from one walk.
     facts = SourceFacts(machine, module)
     verdicts = judged(facts, Engine.SOURCE, rules, strict)
     notes = [

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from . import reading, stored
-from .one_file import Outcome
+from .outcome import Outcome
 from .stored import NO_SECTIONS, Stored
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from ..report import Report, findings_only, merged
 from ..suppressions import without_suppressed
 from .cache import Cache, cache_folder
 from .discover import discover
-from .one_file import Auditor, Outcome, Texts
+from .outcome import Outcome, Texts
 from .parallel import audit_all
 from .progress import Bar
 from .reading import DEFAULT_MAX_BYTES, SourceText
@@ -85,8 +85,11 @@ def audit_files(
     files = [*found.files, *given, *beside]
     texts = Texts(options.max_bytes, given)
     roots = import_roots(files, here)
-    outcomes = {file: Auditor(roots, texts).audit(file) for file in given}
-    outcomes |= audit_each([file for file in files if file not in given], roots, texts, options)
+    outcomes = audit_each([file for file in files if file not in given], roots, texts, options)
+    if given:
+        from .one_file import Auditor
+
+        outcomes |= {file: Auditor(roots, texts).audit(file) for file in given}
     notes = list(found.notes)
     if not files:
         notes.append(f"{', '.join(paths)}: there is no Python file and no notebook to audit")

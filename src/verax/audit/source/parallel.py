@@ -14,9 +14,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..garbage import few_collections
 from ..report import Report
 from . import stored
-from .one_file import Auditor, Outcome, Texts, few_collections
+from .outcome import Outcome, Texts
 from .stored import NO_SECTIONS, Stored
 
 # The package that runs is the one that runs there; see `verax.audit.child`.
@@ -68,6 +69,10 @@ def audit_all(
         left += pool.left()
     else:
         left = list(files)
+    if not left:
+        return
+    from .one_file import Auditor  # the interpreter is slow to load, and nothing may be left
+
     auditor = Auditor(roots, texts)
     with few_collections():
         for path in left:

@@ -19,9 +19,11 @@ def remembered(make: Callable[[_Thing], _Known]) -> Callable[[_Thing], _Known]:
 
     def ask(thing: _Thing) -> _Known:
         known: dict[str, Any] = thing.__dict__
-        if key not in known:
-            known[key] = make(thing)
-        return known[key]
+        try:
+            return known[key]
+        except KeyError:
+            known[key] = result = make(thing)
+            return result
 
     ask.__doc__ = make.__doc__
     return ask
@@ -61,6 +63,10 @@ def children(node: ast.AST) -> list[ast.AST]:
 @remembered
 def size_of(node: ast.AST) -> int:
     """How many nodes a piece of syntax has."""
+    known = node.__dict__.get(_SPAN)
+    if known is not None:
+        _, start, end = known
+        return end - start
     count, pending = 0, [node]
     while pending:
         count += 1
@@ -90,7 +96,15 @@ _SPAN = "verax span"
 def _walk(node: ast.AST, found: list[ast.AST]) -> None:
     start = len(found)
     found.append(node)
-    for it in children(node):
-        _walk(it, found)
+    kind = node.__class__
+    names = _fields_with_code.get(kind)
+    for name in _fields(kind) if names is None else names:
+        value: Any = getattr(node, name, None)
+        for it in value if value.__class__ is list else (value,):
+            # Names and constants, which half of all are, hold nothing more.
+            if _fields_with_code.get(it.__class__) == ():
+                found.append(it)
+            elif isinstance(it, ast.AST):
+                _walk(it, found)
     if isinstance(node, ast.stmt):
         node.__dict__[_SPAN] = found, start, len(found)

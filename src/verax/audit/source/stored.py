@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ..render.from_json import from_data
 from ..render.to_json import as_data
-from .one_file import Outcome
+from .outcome import Outcome
 
 _SECTIONS = ("data_flow", "transformation_stack", "shape_trace")
 NO_SECTIONS = json.dumps(dict.fromkeys(_SECTIONS, ()), separators=(",", ":"))

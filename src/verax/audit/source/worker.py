@@ -11,8 +11,10 @@ import json
 import os
 import sys
 
+from ..garbage import last_collections
 from . import stored
-from .one_file import Auditor, Texts, few_collections
+from .one_file import Auditor
+from .outcome import Texts
 
 
 def main() -> None:
@@ -22,7 +24,7 @@ def main() -> None:
     start = json.loads(sys.stdin.readline())
     auditor = Auditor(start["roots"], Texts(start["max_bytes"]))
     print("ready", file=answers, flush=True)
-    with few_collections():
+    with last_collections():
         for line in sys.stdin:
             outcome = stored.encode(auditor.audit(json.loads(line)))
             print(outcome.findings, outcome.sections, sep="\n", file=answers, flush=True)

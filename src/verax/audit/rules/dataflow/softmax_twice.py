@@ -289,7 +289,6 @@ def entry(w, x, labels):
 def inputs():
     return jnp.ones((4, 3)), jnp.ones((5, 4)), jnp.zeros(5, int)
 """,
-    tells_cause=True,
     trace=check,
     source=check_source,
 )

@@ -35,8 +35,11 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     own = _set_while_tracing(facts)
     calls = [_without(it, own) for it in calls]
     yield from _changed_between_calls(facts, calls)
+    # Of very many changes few are left, and each of these is compared with each read.
+    every = facts.events(Mutation)
+    changes = [it for it in every if it.target is not None and not it.frame.is_staged]
     for call in calls:
-        yield from _changed_by_loops(facts, call)
+        yield from _changed_by_loops(changes, call)
         yield from _changed_by_methods(facts, call)
 
 
@@ -77,7 +80,7 @@ def _is_tracer(value: Value) -> bool:
     return any(leaf.traced for leaf in leaves(value))
 
 
-def _changed_by_loops(facts: SourceFacts, call: Fact) -> Iterator[Finding]:
+def _changed_by_loops(changes: list[Mutation], call: Fact) -> Iterator[Finding]:
     """A loop around the call changes what the function has read in its first turn."""
     transformed, owner = call.data["transformed"], call.data["owner"]
 
@@ -93,7 +96,7 @@ def _changed_by_loops(facts: SourceFacts, call: Fact) -> Iterator[Finding]:
         if any(surrounds(loop, call) and is_kept(loop) for loop in loops):
             yield _finding(capture, call.place, Confidence.CERTAIN)
             continue
-        for change in facts.events(Mutation):
+        for change in changes:
             if not _changes(change, capture):
                 continue
             reached = loops_that_reach(change, call.frame, call.syntax)
@@ -105,8 +108,6 @@ def _changed_by_loops(facts: SourceFacts, call: Fact) -> Iterator[Finding]:
 def _changes(change: Mutation, capture: Capture) -> bool:
     """Whether a change is one of what was read: an attribute, an item, a list that grows."""
     value, target = capture.value, change.target
-    if change.frame.is_staged or target is None:
-        return False
     if change.how == "global" and not capture.read.path:
         is_same = capture.frame.module.frame is change.frame.module.frame
         return is_same and capture.read.name == change.name

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity
 from ...source.classes import innermost_function
-from ...source.events import Fact, Loop
+from ...source.events import Call, Fact, Loop
+from ...source.graph import Node
 from ...source.queries.signatures import cannot_take
+from ...source.remember import remembered
 from ...source.values import Data, Sequence, nodes_of
 from .._rule import Rule
 
@@ -91,18 +93,9 @@ def _swapped(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
     counter = loop.slices
     assert isinstance(counter, Data)
     node = counter.node
-    unpacked = [
-        fact.place
-        for fact in facts.events(Fact)
-        if fact.kind == "unpacked" and fact.data["value"].node is node
-    ]
+    unpacked = [it.place for it in _unpacked(facts).get(node, ())]
     parts = [it.place for it in (node.children or {}).values() if it.operation in ("item", "field")]
-    updated = [
-        call.place
-        for call in facts.calls(it for it in facts.calls_by_name if it.startswith("ndarray.at["))
-        # The first argument is what is updated, with the index.
-        if call.args and nodes_of(call.args[0])[:1] == [node]
-    ]
+    updated = [it.place for it in _updated(facts).get(node, ())]
     body = innermost_function(loop.body)
     for place in [it for it in (*unpacked, *parts, *updated) if it is not None][:1]:
         yield RULE.finding(
@@ -118,6 +111,26 @@ def _swapped(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
             ),
             engine=Engine.SOURCE,
         )
+
+
+@remembered
+def _unpacked(facts: SourceFacts) -> dict[Node, list[Fact]]:
+    """Where data is taken apart, by what it is."""
+    found: dict[Node, list[Fact]] = {}
+    for fact in facts.events(Fact):
+        if fact.kind == "unpacked":
+            found.setdefault(fact.data["value"].node, []).append(fact)
+    return found
+
+
+@remembered
+def _updated(facts: SourceFacts) -> dict[Node, list[Call]]:
+    """Where data is updated in parts, by what it is: the first argument, with the index."""
+    found: dict[Node, list[Call]] = {}
+    for call in facts.calls(it for it in facts.calls_by_name if it.startswith("ndarray.at[")):
+        for node in nodes_of(call.args[0])[:1] if call.args else ():
+            found.setdefault(node, []).append(call)
+    return found
 
 
 RULE = Rule(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ...source.queries.loops.lanes import measured
+from ...source.remember import children, remembered
 from ...source.text import text_of
 from ...words import is_batch, is_plural, words_of
 
@@ -162,14 +163,16 @@ def _counts_data(value: ast.expr) -> bool:
     return bool(words & _COUNTING) and bool(words & _DATA)
 
 
-def _own_nodes(function: ast.AST) -> Iterator[ast.AST]:
-    """The syntax of a function without that of functions inside of it."""
-    pending: list[ast.AST] = [function]
-    while pending:
-        node = pending.pop(0)
-        if node is function or not isinstance(node, (ast.FunctionDef, ast.Lambda, ast.ClassDef)):
-            yield node
-            pending.extend(ast.iter_child_nodes(node))
+@remembered
+def _own_nodes(function: ast.AST) -> list[ast.AST]:
+    """The code of a function without that of functions inside of it."""
+    found = [function]
+    for node in found:  # which grows
+        found += [it for it in children(node) if not isinstance(it, _INNER)]
+    return found
+
+
+_INNER = (ast.FunctionDef, ast.Lambda, ast.ClassDef)
 
 
 def _reduced_over_first(value: ast.expr) -> ast.expr | None:

@@ -11,6 +11,10 @@ from ..remember import remembered, walked
 from .syntax import holds
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+# All syntax that is looked at; the rest, which is most of it, is passed over at once.
+_TOLD = frozenset(
+    (ast.Name, ast.Global, ast.Nonlocal, ast.For, ast.AsyncFor, ast.While, ast.Assign, *_SCOPES)
+)
 _REFLECTION = frozenset(("locals", "vars", "eval", "exec", "globals"))
 
 
@@ -64,6 +68,8 @@ def reads_of(function: ast.AST) -> Reads:
     found = Reads()
     inner: list[ast.AST] = []
     for node in walked(function):
+        if node.__class__ not in _TOLD:
+            continue
         if isinstance(node, ast.Name):
             if isinstance(node.ctx, ast.Load):
                 found.lines.setdefault(node.id, []).append(node)

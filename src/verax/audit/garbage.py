@@ -1,0 +1,34 @@
+"""When to look for garbage: what an audit makes lives until its end."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Generator
+from contextlib import contextmanager
+
+# New objects until the next look. Each look goes through all of them, so fewer save little more.
+_OBJECTS = 500_000
+
+
+@contextmanager
+def few_collections() -> Generator[None]:
+    """Hardly look for garbage inside."""
+    before = gc.get_threshold()
+    gc.set_threshold(_OBJECTS, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+@contextmanager
+def last_collections() -> Generator[None]:
+    """Hardly look for garbage inside, and not at all at the end, which is the end of the process.
+
+    Python would go through everything once more then, only to free what ends with the process.
+    """
+    with few_collections():
+        try:
+            yield
+        finally:
+            gc.freeze()

@@ -1,0 +1,63 @@
+"""What the audit of one file gives, and the texts that it reads: without what audits it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ..report import Report
+from . import reading
+from .reading import SourceText, UnreadableError
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one file told.
+
+    `digests` identify its content and that of every file that was read for it. `has_comments` says
+    whether it may hold `# verax:` comments, `failed` whether verax itself failed there.
+    """
+
+    report: Report
+    digests: Mapping[str, str] = field(default_factory=dict[str, str])
+    has_comments: bool = False
+    failed: bool = False
+
+
+class Texts:
+    """Texts of files, each read once. `given` holds what is not in a file: standard input."""
+
+    def __init__(
+        self,
+        max_bytes: int = reading.DEFAULT_MAX_BYTES,
+        given: Mapping[str, bytes] | None = None,
+    ):
+        self._max_bytes = max_bytes
+        self._given = given or {}
+        self._known: dict[str, SourceText | UnreadableError] = {}
+
+    def read(self, path: str) -> SourceText:
+        """The text of a file.
+
+        Raises:
+            UnreadableError: There is none.
+        """
+        if path not in self._known:
+            try:
+                self._known[path] = self._read(path)
+            except UnreadableError as error:
+                self._known[path] = error
+        known = self._known[path]
+        if isinstance(known, UnreadableError):
+            raise known.with_traceback(None)
+        return known
+
+    def _read(self, path: str) -> SourceText:
+        if path in self._given:
+            return reading.read_bytes(self._given[path], path)
+        return reading.read(path, self._max_bytes)
+
+    def digest(self, path: str) -> str:
+        """What identifies the content that was read, or that of a file that cannot be read."""
+        known = self._known.get(path)
+        return known.digest if isinstance(known, SourceText) else reading.digest_of_file(path)
