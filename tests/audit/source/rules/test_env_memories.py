@@ -474,6 +474,58 @@ PROGRAMS = {
 
             return lax.scan(tick, memory, (seen, dones))
         """,
+    "ends that are called otherwise, beside rewards": """
+        from typing import NamedTuple
+
+        class Log(NamedTuple):
+            running: jax.Array
+            length: jax.Array
+            last: jax.Array
+
+        def step(state, action):
+            state = state + action
+            over = jnp.abs(state) > 2.0
+            return jnp.where(over, 0.0, state), -jnp.abs(state), over
+
+        def goes_on(log, state, action):
+            state, reward, over = step(state, action)
+            total, length = log.running + reward, log.length + 1
+            last = jnp.where(over, total, log.last)
+            return Log(running=total, length=length * (1 - over), last=last), state  # EN012
+
+        def starts_anew(log, state, action):
+            state, reward, over = step(state, action)
+            total, length = log.running + reward, log.length + 1
+            last = jnp.where(over, total, log.last)
+            return Log(running=total * (1 - over), length=length * (1 - over), last=last), state
+
+        def remembers(weights, states, memory, pushes):
+            def turn(carry, push):
+                state, memory = carry
+                memory = jnp.tanh(memory @ weights + state[:, None])
+                state, reward, over = step(state, memory.sum(-1) + push)
+                return (state, memory), reward  # EN002
+
+            return lax.scan(turn, (states, memory), pushes)
+
+        def forgets(weights, states, memory, pushes):
+            def turn(carry, push):
+                state, memory = carry
+                memory = jnp.tanh(memory @ weights + state[:, None])
+                state, reward, over = step(state, memory.sum(-1) + push)
+                return (state, jnp.where(over[:, None], 0.0, memory)), reward
+
+            return lax.scan(turn, (states, memory), pushes)
+
+        def writes(weights, tokens, memory, finished):
+            def turn(carry, _):
+                token, memory, finished = carry
+                memory = jnp.tanh(memory @ weights + token[:, None])
+                token = jnp.where(finished, 0, memory.argmax(-1))
+                return (token, memory, finished | (token == 1)), token
+
+            return lax.scan(turn, (tokens, memory, finished), None, length=20)
+        """,
 }
 
 

@@ -54,7 +54,7 @@ def crossings(facts: SourceFacts) -> Iterator[Crossing]:
     """All such parts, of JAX's loops and of Python's."""
     for loop in facts.events(Loop):
         frame = body_frame(facts, loop)
-        if frame is None or loop.kind != "scan" or trains(loop.carry_out):
+        if frame is None or loop.kind not in _LOOPS or trains(loop.carry_out):
             continue
         ends = set(flags_of(facts, loop, frame))
         # A recursion that goes backwards is handed the flag of the step that comes after.
@@ -70,6 +70,10 @@ def crossings(facts: SourceFacts) -> Iterator[Crossing]:
     for fact in facts.events(Fact):
         if fact.kind == "loop" and fact.frame.module is facts.module:
             yield from _in_python(facts, fact)
+
+
+# A search runs until it is through, and starts anew where it likes.
+_LOOPS = frozenset(("scan", "fori_loop"))
 
 
 def _past_flags(

@@ -12,6 +12,7 @@ from ...frame import Frame
 from ...graph import Node
 from ...values import Constant, Value, leaves
 from ..loops.bodies import behind, made_from, paired_leaves
+from ..loops.direction import runs_backwards
 from ..names import names_of
 
 if TYPE_CHECKING:
@@ -33,9 +34,9 @@ def masked_errors(facts: SourceFacts, loop: Loop) -> bool:
     `reward + gamma * (1 - done) * following - value` is such a sum; rewards that are masked as a
     whole may well stand for the end by themselves.
     """
-    if not _is_true(loop.options.get("reverse")):
-        return False
-    return any(_has_masked_term(facts, loop.frame, whole) for whole, _ in _shares(loop))
+    return runs_backwards(loop) and any(
+        _has_masked_term(facts, loop.frame, whole) for whole, _ in shares(loop)
+    )
 
 
 def decays_past_ends(facts: SourceFacts) -> Iterator[tuple[Node, Place]]:
@@ -59,12 +60,12 @@ def made_of_ends(facts: SourceFacts, loop: Loop) -> set[Node]:
     """What a turn gets of arrays that have anything to do with the ends of episodes."""
     return {
         share
-        for whole, share in _shares(loop)
+        for whole, share in shares(loop)
         if any(_is_end(facts, loop.frame, it) for it in whole.ancestors())
     }
 
 
-def _shares(loop: Loop) -> Iterator[tuple[Node, Node]]:
+def shares(loop: Loop) -> Iterator[tuple[Node, Node]]:
     """What a turn takes of arrays outside, as its slice or at its number, with these."""
     for whole, share in paired_leaves(loop.xs, loop.slices):
         yield whole.node, share.node

@@ -12,7 +12,8 @@ from ...graph import Node
 from ...values import NONE, Data, Value, leaves, nodes_of
 from ..loops.bodies import behind, paired_leaves
 from ..names import named_parts, names_of
-from .errors import is_made_of_ends
+from .ends import named_ends
+from .errors import is_made_of_ends, shares
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
@@ -33,9 +34,9 @@ def flags_of(facts: SourceFacts, loop: Loop, frame: Frame) -> list[Node]:
     slices = {leaf.node for leaf in leaves(loop.slices)} if loop.slices is not None else set()
     found = [node for node in slices if node in used and _is_flag(facts, node, frame)]
     found += [
-        share.node
-        for whole, share in paired_leaves(loop.xs, loop.slices)
-        if share.node in used and is_made_of_ends(facts, loop.frame, whole.node)
+        share
+        for whole, share in shares(loop)
+        if share in used and is_made_of_ends(facts, loop.frame, whole)
     ]
     return [*found, *flags_taken(facts, used, loop.region, frame, slices)]
 
@@ -242,7 +243,7 @@ def flags_inside(loop: Loop, frame: Frame) -> set[Node]:
 
     What it only counts is how long a row is that was padded: nothing starts there.
     """
-    own = {it for it in _called_ends(frame) if not _is_counted(loop, it)}
+    own = {it for _, it in named_ends(frame) if not _is_counted(loop, it)}
     carried = paired_leaves(loop.carry_in, loop.carry_out)
     own |= {before.node for before, after in carried if after.node in own}
     # What a map stacks was a flag for each of its lanes.
@@ -265,12 +266,4 @@ def _is_counted(loop: Loop, flag: Node) -> bool:
 def flags_below(loop: Loop, frame: Frame) -> set[Node]:
     """What the functions and loops that a body calls know as the end of an episode."""
     frames = {it.frame for it in behind(loop.returned) if it.frame is not None} - {frame}
-    return {node for it in frames if it.is_inside(frame) for node in _called_ends(it)}
-
-
-def _called_ends(frame: Frame) -> set[Node]:
-    return {
-        value.node
-        for name, value in frame.environment.items()
-        if is_episode_end(name) and isinstance(value, Data)
-    }
+    return {node for it in frames if it.is_inside(frame) for _, node in named_ends(it)}

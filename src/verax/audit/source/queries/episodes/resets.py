@@ -178,12 +178,12 @@ def _starts(node: Node) -> set[Node]:
 
 def _are_of_one_reset(flag: Node, fresh: Node) -> bool:
     """Whether a reset made both in one record: the flag then tells nothing of another state."""
-    record = _record(fresh)
-    return _record(flag) is record and is_fresh(record)
+    record = whole_of(fresh)
+    return whole_of(flag) is record and is_fresh(record)
 
 
-def _record(node: Node) -> Node:
-    """What a value is a part of."""
+def whole_of(node: Node) -> Node:
+    """What a value is a part of: a record, or all that one call returns."""
     while node.operation in ("field", "item") and node.inputs:
         node = node.inputs[0]
     return node
