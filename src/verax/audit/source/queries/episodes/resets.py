@@ -56,7 +56,7 @@ def _resets(facts: SourceFacts) -> Iterator[Reset]:
             known = [it for it in frames if _is_called_over(judged, it)]
             one, other = first.node, second.node
             ways = ((one, other), (other, one)) if known else ()
-            drawn = [_is_drawn_anew(fresh, kept, judged) for fresh, kept in ways]
+            drawn = [is_drawn_anew(fresh, kept, judged) for fresh, kept in ways]
             if drawn.count(True) != 1:
                 continue
             is_reversed = drawn[1]
@@ -140,7 +140,7 @@ def _is_called_over(flag: Node, frame: Frame) -> bool:
     return bool(names) and all(map(may_be_episode_end, names))
 
 
-def _is_drawn_anew(fresh: Node, kept: Node, flag: Node) -> bool:
+def is_drawn_anew(fresh: Node, kept: Node, flag: Node) -> bool:
     """Whether a value is drawn without regard to the state that is judged and that is kept else."""
     known, judged = made_from([fresh]), made_from([flag])
     if not any(map(_is_draw, known)) or any(map(_is_draw, judged - made_from([kept]))):
