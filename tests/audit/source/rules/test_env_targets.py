@@ -484,6 +484,23 @@ PROGRAMS = {
             steps = (rewards, values, before.astype(jnp.float32))
             return lax.scan(back, start, steps, reverse=True)
         """,
+    "decays of a recurrence that another function starts": """
+        def recurrence(decay, drive, last):
+            drive = drive.at[-1].add(decay[-1] * last)
+            compose = lambda right, left: (left[0] * right[0], left[1] + left[0] * right[1])
+            return lax.associative_scan(compose, (decay, drive), reverse=True)[1]
+
+        def across(reward, following, terminated):
+            cont = 0.99 * (1.0 - terminated)
+            drive = reward + 0.1 * cont * following
+            decay = jnp.full_like(reward, 0.9)  # EN002
+            return recurrence(decay, drive, following[-1])
+
+        def within(reward, following, terminated):
+            cont = 0.99 * (1.0 - terminated)
+            drive = reward + 0.1 * cont * following
+            return recurrence(0.9 * cont, drive, following[-1])
+        """,
 }
 
 

@@ -25,6 +25,8 @@ _AS_FACTORS = frozenset(
     "- ~x * jax.numpy.logical_not jax.numpy.where ndarray.astype jax.numpy.asarray lane "
     "jax.numpy.float32 jax.lax.stop_gradient ndarray.reshape | jax.numpy.logical_or".split()
 )
+# Rows that were put in leave the others as they are.
+_PUTTING = frozenset(("at.add", "at.set"))
 _DEPTH = 12
 
 
@@ -78,6 +80,8 @@ def shares(loop: Loop) -> Iterator[tuple[Node, Node]]:
 def _has_masked_term(facts: SourceFacts, frame: Frame, node: Node, depth: int = _DEPTH) -> bool:
     if not depth:
         return False
+    if node.operation in _PUTTING and node.inputs:
+        return _has_masked_term(facts, frame, node.inputs[0], depth - 1)
     if node.operation in _SUMS:
         terms = list(_terms(node))
         masked = [it for it in terms if _is_masked(facts, frame, it)]

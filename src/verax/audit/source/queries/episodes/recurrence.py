@@ -135,6 +135,8 @@ def _is_gated(node: Node, source: Node, told: set[Node]) -> bool:
         return False
     if node.is_key:
         return True  # Random numbers go on as they like.
+    if node.operation.startswith("at.") and source is node.inputs[0]:
+        return True  # Rows that were written stay where they are.
     return any(other in told for other in node.inputs if other is not source)
 
 
