@@ -526,6 +526,54 @@ PROGRAMS = {
 
             return lax.scan(turn, (tokens, memory, finished), None, length=20)
         """,
+    "a window in the carry of a loop, past what a reset has drawn": """
+        def start(key):
+            return {"row": jnp.zeros((), jnp.int32), "col": jax.random.randint(key, (), 0, 4)}
+
+        def game_step(key, game, move):
+            moved = {"row": game["row"] + 1, "col": game["col"] + move}
+            landed = moved["row"] >= 3
+            reward = jnp.where(landed, moved["col"], 0)
+            return lax.cond(landed, lambda: start(key), lambda: moved), reward, landed
+
+        def shown(game):
+            return jnp.zeros((4, 4)).at[game["row"], game["col"]].set(1.0)
+
+        def keeps(key, game, seen):
+            def turn(carry, key):
+                game, seen = carry
+                game, reward, landed = game_step(key, game, 1)
+                seen = jnp.concatenate([seen[1:], shown(game)[None]])  # EN002
+                return (game, seen), reward
+
+            return lax.scan(turn, (game, seen), jax.random.split(key, 9))
+
+        def clears(key, game, seen):
+            def turn(carry, key):
+                game, seen = carry
+                game, reward, landed = game_step(key, game, 1)
+                seen = jnp.concatenate([seen[1:] * (1 - landed), shown(game)[None]])
+                return (game, seen), reward
+
+            return lax.scan(turn, (game, seen), jax.random.split(key, 9))
+
+        def paid(key, game, last):
+            def turn(carry, key):
+                game, last = carry
+                game, reward, landed = game_step(key, game, 1)
+                return (game, jnp.concatenate([last[1:], reward[None]])), landed
+
+            return lax.scan(turn, (game, last), jax.random.split(key, 9))
+
+        def tumbles(key, place, way):
+            def turn(carry, key):
+                place, way = carry
+                hit = jnp.abs(place + way) > 1.0
+                way = lax.cond(hit, lambda: jax.random.normal(key), lambda: way)
+                return (place + way, way), hit
+
+            return lax.scan(turn, (place, way), jax.random.split(key, 9))
+        """,
 }
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Place, Severity
 from ...source.queries.episodes.crossings import crossings
-from ...source.queries.episodes.windows import kept_windows
+from ...source.queries.episodes.windows import kept_windows, windows_carried
 from ...words import is_episode_end, may_be_episode_boundary, tells_beginning
 from .._rule import Rule, Verdict
 
@@ -208,7 +208,7 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
             evidence=(Evidence("the loop is here", loop),),
             engine=Engine.SOURCE,
         )
-    for name, place in kept_windows(facts):
+    for name, place in (*kept_windows(facts), *windows_carried(facts)):
         yield RULE.finding(
             place,
             current=f"`{name}` keeps what was seen last past the end of an episode: the flags are "

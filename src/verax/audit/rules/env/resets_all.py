@@ -277,7 +277,7 @@ def _replaces(
     named = {name for leaf in leaves(fresh) for name in names_of(facts, leaf.node, event.frame)}
     words = {word for name in named for word in words_of(name)}
     is_end = any(map(is_episode_end, _names(facts, event, joined)))
-    if is_end and any(is_drawn_anew(new.node, old.node, flags) for new, old in pairs):
+    if is_end and is_drawn_anew([it.node for it, _ in pairs], [it.node for _, it in pairs], flags):
         return True  # Both are of one state, which the flags look at before it goes on.
     is_state = all(_has_rows_of(node, flags) for node in own)
     is_new = not words.isdisjoint(_FRESH) or (isinstance(fresh, Constant) and is_state)
