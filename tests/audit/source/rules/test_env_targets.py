@@ -501,6 +501,32 @@ PROGRAMS = {
             drive = reward + 0.1 * cont * following
             return recurrence(0.9 * cont, drive, following[-1])
         """,
+    "returns as one product with a table of discounts": """
+        def table_of(n, gamma):
+            steps = jnp.arange(n)
+            ahead = steps[None, :] - steps[:, None]
+            return jnp.where(ahead >= 0, gamma ** jnp.maximum(ahead, 0), 0.0)
+
+        def across(rewards, done, gamma):
+            table = table_of(rewards.shape[-1], gamma)
+            return jnp.einsum("ts,bs->bt", table, rewards), done.any(-1)  # EN002
+
+        def errors_across(rewards, values, following, done, gamma):
+            errors = rewards + gamma * (1.0 - done) * following - values
+            return table_of(rewards.shape[-1], gamma) @ errors  # EN002
+
+        def within(rewards, done, gamma):
+            episode = jnp.cumsum(done, axis=-1) - done
+            same = episode[:, :, None] == episode[:, None, :]
+            return jnp.einsum("bts,bs->bt", table_of(rewards.shape[-1], gamma) * same, rewards)
+
+        def masked(rewards, done, gamma):
+            paid = rewards * (jnp.cumsum(done, axis=-1) - done == 0)
+            return jnp.einsum("ts,bs->bt", table_of(rewards.shape[-1], gamma), paid)
+
+        def of_one_episode(rewards, gamma):
+            return table_of(rewards.shape[0], gamma) @ rewards
+        """,
 }
 
 

@@ -37,7 +37,7 @@ def masked_errors(facts: SourceFacts, loop: Loop) -> bool:
     whole may well stand for the end by themselves.
     """
     return runs_backwards(loop) and any(
-        _has_masked_term(facts, loop.frame, whole) for whole, _ in shares(loop)
+        has_masked_term(facts, loop.frame, whole) for whole, _ in shares(loop)
     )
 
 
@@ -47,7 +47,7 @@ def decays_past_ends(facts: SourceFacts) -> Iterator[tuple[Node, Place]]:
         parts = leaves(call.args[1]) if len(call.args) > 1 else []
         if len(parts) != 2 or not _is_true(call.keywords.get("reverse")):
             continue
-        masked = [it for it in parts if _has_masked_term(facts, call.frame, it.node)]
+        masked = [it for it in parts if has_masked_term(facts, call.frame, it.node)]
         for factor in parts if len(masked) == 1 else ():
             known = made_from([factor.node])
             if factor not in masked and not any(_is_end(facts, call.frame, it) for it in known):
@@ -77,17 +77,18 @@ def shares(loop: Loop) -> Iterator[tuple[Node, Node]]:
             yield base, node
 
 
-def _has_masked_term(facts: SourceFacts, frame: Frame, node: Node, depth: int = _DEPTH) -> bool:
+def has_masked_term(facts: SourceFacts, frame: Frame, node: Node, depth: int = _DEPTH) -> bool:
+    """Whether something is a sum of which flags mask one term, and not another."""
     if not depth:
         return False
     if node.operation in _PUTTING and node.inputs:
-        return _has_masked_term(facts, frame, node.inputs[0], depth - 1)
+        return has_masked_term(facts, frame, node.inputs[0], depth - 1)
     if node.operation in _SUMS:
         terms = list(_terms(node))
         masked = [it for it in terms if _is_masked(facts, frame, it)]
         return 0 < len(masked) < len(terms)
     if node.operation in _PRODUCTS:
-        return any(_has_masked_term(facts, frame, it, depth - 1) for it in node.inputs)
+        return any(has_masked_term(facts, frame, it, depth - 1) for it in node.inputs)
     return False
 
 

@@ -175,7 +175,7 @@ def has_rows_for(node: Node, flags: set[Node], beside: Iterable[Node] = ()) -> b
     return node.shape != () or not any(it.shape for it in beside)
 
 
-_MATRIX_PRODUCTS = frozenset(
+MATRIX_PRODUCTS = frozenset(
     "@ jax.numpy.matmul jax.numpy.dot jax.numpy.einsum jax.numpy.tensordot jax.lax.dot "
     "jax.lax.dot_general".split()
 )
@@ -207,7 +207,7 @@ def goes_through_weights(loop: Loop, before: Node, after: Node) -> bool:
 
 def _has_weights(loop: Loop, nodes: set[Node]) -> bool:
     return any(
-        node.operation in _MATRIX_PRODUCTS
+        node.operation in MATRIX_PRODUCTS
         and loop.region in node.varies
         and any(loop.region not in it.varies for it in node.inputs)
         for node in nodes
@@ -218,7 +218,7 @@ def is_learned(loop: Loop, node: Node) -> bool:
     """Whether a part of a carry is what multiplies the inputs of a turn: weights, not a state."""
     slices = {leaf.node for leaf in leaves(loop.slices)} if loop.slices is not None else set[Node]()
     return any(
-        it.operation in _MATRIX_PRODUCTS
+        it.operation in MATRIX_PRODUCTS
         and any(_is_part_of(source, {node}) for source in it.inputs)
         and any(_is_part_of(source, slices) for source in it.inputs)
         for it in behind(loop.returned)
