@@ -574,6 +574,30 @@ PROGRAMS = {
 
             return lax.scan(turn, (place, way), jax.random.split(key, 9))
         """,
+    "a cell whose gates know of ends only by what is cleared beside it": """
+        def cell(weights, x, h, c):
+            i, f, g, o = jnp.split(x + h @ weights, 4, axis=-1)
+            c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+            return jax.nn.sigmoid(o) * jnp.tanh(c), c
+
+        def half(weights, h, c, xs, is_first):
+            def step(carry, now):
+                (h, c), (x, first) = carry, now
+                h = h * (1.0 - first[:, None])
+                h, c = cell(weights, x, h, c)  # EN002
+                return (h, c), h
+
+            return lax.scan(step, (h, c), (xs, is_first))
+
+        def whole(weights, h, c, xs, is_first):
+            def step(carry, now):
+                (h, c), (x, first) = carry, now
+                keep = 1.0 - first[:, None]
+                h, c = cell(weights, x, h * keep, c * keep)
+                return (h, c), h
+
+            return lax.scan(step, (h, c), (xs, is_first))
+        """,
 }
 
 

@@ -739,6 +739,25 @@ PROGRAMS = {
             context = jnp.where(bandit.done[:, None] > 0, anew, bandit.context)
             return bandit._replace(context=context), bandit.done.sum() > 0
         """,
+    "a mean of old and new by the largest flag": """
+        def mixed(pos, push):
+            pos = pos + push
+            done = (jnp.abs(pos).max(axis=1) > 2.0).astype(jnp.float32)
+            gate = done.max()
+            return (1.0 - gate) * pos + gate * jnp.zeros_like(pos), done  # EN001
+
+        def apart(pos, push):
+            pos = pos + push
+            done = (jnp.abs(pos).max(axis=1) > 2.0).astype(jnp.float32)
+            gate = done[:, None]
+            return (1.0 - gate) * pos + gate * jnp.zeros_like(pos), done.max()
+
+        def entry(pos, push):
+            return mixed(pos, push), apart(pos, push)
+
+        def inputs():
+            return jnp.zeros((4, 3)), jnp.ones((4, 3))
+        """,
 }
 
 

@@ -55,7 +55,7 @@ def choices(facts: SourceFacts) -> Iterator[Choice]:
         if node.operation == "*" and len(node.inputs) == 2 and node.syntax and node.frame:
             one, other = node.inputs
             for by, value in ((one, other), (other, one)):
-                if by.shape == () and is_flag(_turned(by)[0]):
+                if by.shape == () and (is_flag(_turned(by)[0]) or joined_flags(by) is not None):
                     yield Choice(Event(node.syntax, node.frame), by, Data(value), Constant(0))
 
 

@@ -79,17 +79,28 @@ def _is_flag(facts: SourceFacts, node: Node, frame: Frame) -> bool:
     return any(map(is_episode_end, names_of(facts, node, frame)))
 
 
+_NEVER_ZERO = frozenset(("jax.nn.sigmoid", "jax.nn.softmax", "jax.nn.softplus", "jax.lax.logistic"))
+
+
 def depending(value: Value | None, sources: set[Node]) -> set[Node]:
-    """All nodes on the way from some sources to a value."""
-    return reaching(behind(value), sources)
+    """All nodes on the way from some flags to a value that may be zero where these are set.
+
+    The gates of a network never are, whatever they are made from.
+    """
+    return reaching(behind(value), sources, _NEVER_ZERO)
 
 
-def reaching(nodes: set[Node], sources: set[Node]) -> set[Node]:
-    """Those of some nodes that are made from some sources, by ways among these nodes."""
-    found = set(sources)
+def reaching(
+    nodes: set[Node], sources: set[Node], beside: frozenset[str] = frozenset()
+) -> set[Node]:
+    """Those of some nodes that are made from some sources, by ways among these nodes.
+
+    No way goes through the operations `beside`.
+    """
+    found, open_ones = set(sources), {it for it in nodes if it.operation not in beside}
     grows = True
     while grows:
-        new = {it for it in nodes if it not in found and not found.isdisjoint(it.inputs)}
+        new = {it for it in open_ones if it not in found and not found.isdisjoint(it.inputs)}
         found |= new
         grows = bool(new)
     return found
