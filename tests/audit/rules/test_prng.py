@@ -197,6 +197,13 @@ REPEATED = {
                 return (keys, x), x  # RK002
             return lax.scan(step, (random.split(key, 3), x), None, length=4)
     """,
+    "one_key_scanned_several_times": """
+        def entry(key, x):
+            keys = jnp.stack([key] * 4)  # RK002
+            def step(x, k):
+                return x + random.normal(k, x.shape), None
+            return lax.scan(step, x, keys)
+    """,
     "same_order_every_epoch": """
         def entry(key, x):
             def epoch(w, _):

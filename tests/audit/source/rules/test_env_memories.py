@@ -474,6 +474,130 @@ PROGRAMS = {
 
             return lax.scan(tick, memory, (seen, dones))
         """,
+    "ends that are called otherwise, beside rewards": """
+        from typing import NamedTuple
+
+        class Log(NamedTuple):
+            running: jax.Array
+            length: jax.Array
+            last: jax.Array
+
+        def step(state, action):
+            state = state + action
+            over = jnp.abs(state) > 2.0
+            return jnp.where(over, 0.0, state), -jnp.abs(state), over
+
+        def goes_on(log, state, action):
+            state, reward, over = step(state, action)
+            total, length = log.running + reward, log.length + 1
+            last = jnp.where(over, total, log.last)
+            return Log(running=total, length=length * (1 - over), last=last), state  # EN012
+
+        def starts_anew(log, state, action):
+            state, reward, over = step(state, action)
+            total, length = log.running + reward, log.length + 1
+            last = jnp.where(over, total, log.last)
+            return Log(running=total * (1 - over), length=length * (1 - over), last=last), state
+
+        def remembers(weights, states, memory, pushes):
+            def turn(carry, push):
+                state, memory = carry
+                memory = jnp.tanh(memory @ weights + state[:, None])
+                state, reward, over = step(state, memory.sum(-1) + push)
+                return (state, memory), reward  # EN002
+
+            return lax.scan(turn, (states, memory), pushes)
+
+        def forgets(weights, states, memory, pushes):
+            def turn(carry, push):
+                state, memory = carry
+                memory = jnp.tanh(memory @ weights + state[:, None])
+                state, reward, over = step(state, memory.sum(-1) + push)
+                return (state, jnp.where(over[:, None], 0.0, memory)), reward
+
+            return lax.scan(turn, (states, memory), pushes)
+
+        def writes(weights, tokens, memory, finished):
+            def turn(carry, _):
+                token, memory, finished = carry
+                memory = jnp.tanh(memory @ weights + token[:, None])
+                token = jnp.where(finished, 0, memory.argmax(-1))
+                return (token, memory, finished | (token == 1)), token
+
+            return lax.scan(turn, (tokens, memory, finished), None, length=20)
+        """,
+    "a window in the carry of a loop, past what a reset has drawn": """
+        def start(key):
+            return {"row": jnp.zeros((), jnp.int32), "col": jax.random.randint(key, (), 0, 4)}
+
+        def game_step(key, game, move):
+            moved = {"row": game["row"] + 1, "col": game["col"] + move}
+            landed = moved["row"] >= 3
+            reward = jnp.where(landed, moved["col"], 0)
+            return lax.cond(landed, lambda: start(key), lambda: moved), reward, landed
+
+        def shown(game):
+            return jnp.zeros((4, 4)).at[game["row"], game["col"]].set(1.0)
+
+        def keeps(key, game, seen):
+            def turn(carry, key):
+                game, seen = carry
+                game, reward, landed = game_step(key, game, 1)
+                seen = jnp.concatenate([seen[1:], shown(game)[None]])  # EN002
+                return (game, seen), reward
+
+            return lax.scan(turn, (game, seen), jax.random.split(key, 9))
+
+        def clears(key, game, seen):
+            def turn(carry, key):
+                game, seen = carry
+                game, reward, landed = game_step(key, game, 1)
+                seen = jnp.concatenate([seen[1:] * (1 - landed), shown(game)[None]])
+                return (game, seen), reward
+
+            return lax.scan(turn, (game, seen), jax.random.split(key, 9))
+
+        def paid(key, game, last):
+            def turn(carry, key):
+                game, last = carry
+                game, reward, landed = game_step(key, game, 1)
+                return (game, jnp.concatenate([last[1:], reward[None]])), landed
+
+            return lax.scan(turn, (game, last), jax.random.split(key, 9))
+
+        def tumbles(key, place, way):
+            def turn(carry, key):
+                place, way = carry
+                hit = jnp.abs(place + way) > 1.0
+                way = lax.cond(hit, lambda: jax.random.normal(key), lambda: way)
+                return (place + way, way), hit
+
+            return lax.scan(turn, (place, way), jax.random.split(key, 9))
+        """,
+    "a cell whose gates know of ends only by what is cleared beside it": """
+        def cell(weights, x, h, c):
+            i, f, g, o = jnp.split(x + h @ weights, 4, axis=-1)
+            c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+            return jax.nn.sigmoid(o) * jnp.tanh(c), c
+
+        def half(weights, h, c, xs, is_first):
+            def step(carry, now):
+                (h, c), (x, first) = carry, now
+                h = h * (1.0 - first[:, None])
+                h, c = cell(weights, x, h, c)  # EN002
+                return (h, c), h
+
+            return lax.scan(step, (h, c), (xs, is_first))
+
+        def whole(weights, h, c, xs, is_first):
+            def step(carry, now):
+                (h, c), (x, first) = carry, now
+                keep = 1.0 - first[:, None]
+                h, c = cell(weights, x, h * keep, c * keep)
+                return (h, c), h
+
+            return lax.scan(step, (h, c), (xs, is_first))
+        """,
 }
 
 

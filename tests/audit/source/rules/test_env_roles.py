@@ -693,6 +693,71 @@ PROGRAMS = {
             rows = jax.random.randint(key, (32,), 0, store.filled)
             return store.rows[rows]
         """,
+    "flags of lanes that a collective joins": """
+        def swing(key, speed, torque):
+            moved = speed + 0.1 * torque
+            fell = jnp.abs(moved) > 8.0
+            again = lax.pmax(fell.astype(jnp.int32), "lanes") > 0  # EN001
+            return jnp.where(again, jax.random.normal(key), moved), lax.pmean(moved, "lanes")
+
+        def swing_alone(key, speed, torque):
+            moved = speed + 0.1 * torque
+            fell = jnp.abs(moved) > 8.0
+            some = lax.pmax(fell.astype(jnp.int32), "lanes")
+            return jnp.where(fell, jax.random.normal(key), moved), some
+
+        def play(key, place, move):
+            place = place + move
+            lost = jnp.abs(place) > 8.0
+            over = lax.pmax(lost.astype(jnp.int32), "players") > 0
+            return jnp.where(over, jax.random.normal(key), place), over
+
+        def entry(keys, speeds, torques):
+            wrong = jax.vmap(swing, axis_name="lanes")(keys, speeds, torques)
+            right = jax.vmap(swing_alone, axis_name="lanes")(keys, speeds, torques)
+            return wrong, right, jax.vmap(play, axis_name="players")(keys, speeds, torques)
+        """,
+    "a count of ends that are numbers, of a state before it goes on": """
+        class Bandit(NamedTuple):
+            context: jax.Array
+            done: jax.Array
+
+        def pull(bandit, arm):
+            payoff = (bandit.context * arm).sum(axis=1)
+            context = 0.9 * bandit.context + 0.1
+            return Bandit(context, (payoff > 1.5).astype(jnp.float32))
+
+        def together(key, bandit, arm):
+            bandit = pull(bandit, arm)
+            anew = lambda: jax.random.normal(key, bandit.context.shape)
+            context = lax.cond(bandit.done.sum() > 0, anew, lambda: bandit.context)  # EN001
+            return bandit._replace(context=context)
+
+        def alone(key, bandit, arm):
+            bandit = pull(bandit, arm)
+            anew = jax.random.normal(key, bandit.context.shape)
+            context = jnp.where(bandit.done[:, None] > 0, anew, bandit.context)
+            return bandit._replace(context=context), bandit.done.sum() > 0
+        """,
+    "a mean of old and new by the largest flag": """
+        def mixed(pos, push):
+            pos = pos + push
+            done = (jnp.abs(pos).max(axis=1) > 2.0).astype(jnp.float32)
+            gate = done.max()
+            return (1.0 - gate) * pos + gate * jnp.zeros_like(pos), done  # EN001
+
+        def apart(pos, push):
+            pos = pos + push
+            done = (jnp.abs(pos).max(axis=1) > 2.0).astype(jnp.float32)
+            gate = done[:, None]
+            return (1.0 - gate) * pos + gate * jnp.zeros_like(pos), done.max()
+
+        def entry(pos, push):
+            return mixed(pos, push), apart(pos, push)
+
+        def inputs():
+            return jnp.zeros((4, 3)), jnp.ones((4, 3))
+        """,
 }
 
 

@@ -463,6 +463,115 @@ PROGRAMS = {
                 right = rewards[t] + gamma * (1 - terms[t]) * right
             return wrong, right
         """,
+    "recursions that count down by themselves": """
+        def corrections(rewards, values, following, terminal, ratio):
+            n = rewards.shape[0]
+            left = jnp.where(terminal, 0.0, 0.99)
+            errors = ratio * (rewards + left * following - values)
+
+            def across(i, state):
+                total, out = state
+                total = errors[n - 1 - i] + 0.9 * ratio[n - 1 - i] * total  # EN002
+                return total, out.at[n - 1 - i].set(total)
+
+            def within(i, state):
+                total, out = state
+                total = errors[n - 1 - i] + left[n - 1 - i] * ratio[n - 1 - i] * total
+                return total, out.at[n - 1 - i].set(total)
+
+            start = (jnp.zeros(4), jnp.zeros((n, 4)))
+            return lax.fori_loop(0, n, across, start), lax.fori_loop(0, n, within, start)
+
+        def forwards(rewards, values, following, terminal, ratio):
+            errors = rewards + 0.99 * (1.0 - terminal) * following - values
+
+            def smooth(i, total):
+                return 0.1 * errors[i] + 0.9 * total
+
+            return lax.fori_loop(0, 10, smooth, jnp.zeros(4))
+        """,
+    "flags that a recursion hands on to the step before": """
+        def rollout(state, actions):
+            def as_made(carry, action):
+                state, last = carry
+                state = state + action
+                reward, done = -jnp.abs(state), jnp.abs(state) > 2.0
+                state = jnp.where(done, 0.0, state)
+                return (state, done), (state, reward, done, last)
+
+            return lax.scan(as_made, (state, jnp.zeros(4, bool)), actions)[1]
+
+        def later(state, actions, values, last_value):
+            _, rewards, dones, _ = rollout(state, actions)
+
+            def back(carry, step):
+                gae, next_value, next_done = carry
+                reward, value, done = step
+                alive = 1.0 - next_done  # EN011
+                gae = reward + 0.9 * alive * next_value - value + 0.8 * alive * gae
+                return (gae, value, done), gae
+
+            start = (jnp.zeros(4), last_value, jnp.zeros(4))
+            steps = (rewards, values, dones.astype(jnp.float32))
+            return lax.scan(back, start, steps, reverse=True)
+
+        def as_it_came(state, actions, values, last_value):
+            _, rewards, _, before = rollout(state, actions)
+
+            def back(carry, step):
+                gae, next_value, next_done = carry
+                reward, value, done = step
+                alive = 1.0 - next_done
+                gae = reward + 0.9 * alive * next_value - value + 0.8 * alive * gae
+                return (gae, value, done), gae
+
+            start = (jnp.zeros(4), last_value, jnp.zeros(4))
+            steps = (rewards, values, before.astype(jnp.float32))
+            return lax.scan(back, start, steps, reverse=True)
+        """,
+    "decays of a recurrence that another function starts": """
+        def recurrence(decay, drive, last):
+            drive = drive.at[-1].add(decay[-1] * last)
+            compose = lambda right, left: (left[0] * right[0], left[1] + left[0] * right[1])
+            return lax.associative_scan(compose, (decay, drive), reverse=True)[1]
+
+        def across(reward, following, terminated):
+            cont = 0.99 * (1.0 - terminated)
+            drive = reward + 0.1 * cont * following
+            decay = jnp.full_like(reward, 0.9)  # EN002
+            return recurrence(decay, drive, following[-1])
+
+        def within(reward, following, terminated):
+            cont = 0.99 * (1.0 - terminated)
+            drive = reward + 0.1 * cont * following
+            return recurrence(0.9 * cont, drive, following[-1])
+        """,
+    "returns as one product with a table of discounts": """
+        def table_of(n, gamma):
+            steps = jnp.arange(n)
+            ahead = steps[None, :] - steps[:, None]
+            return jnp.where(ahead >= 0, gamma ** jnp.maximum(ahead, 0), 0.0)
+
+        def across(rewards, done, gamma):
+            table = table_of(rewards.shape[-1], gamma)
+            return jnp.einsum("ts,bs->bt", table, rewards), done.any(-1)  # EN002
+
+        def errors_across(rewards, values, following, done, gamma):
+            errors = rewards + gamma * (1.0 - done) * following - values
+            return table_of(rewards.shape[-1], gamma) @ errors  # EN002
+
+        def within(rewards, done, gamma):
+            episode = jnp.cumsum(done, axis=-1) - done
+            same = episode[:, :, None] == episode[:, None, :]
+            return jnp.einsum("bts,bs->bt", table_of(rewards.shape[-1], gamma) * same, rewards)
+
+        def masked(rewards, done, gamma):
+            paid = rewards * (jnp.cumsum(done, axis=-1) - done == 0)
+            return jnp.einsum("ts,bs->bt", table_of(rewards.shape[-1], gamma), paid)
+
+        def of_one_episode(rewards, gamma):
+            return table_of(rewards.shape[0], gamma) @ rewards
+        """,
 }
 
 

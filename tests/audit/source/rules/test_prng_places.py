@@ -610,6 +610,24 @@ PROGRAMS = {
             total = summed(key, batches)  # RK001
             return expected, total, scanned(other, batches)  # RK001
     """,
+    "copies of one key, for the turns of a loop and for the lanes inside of one": """
+        def turn(x, key):
+            return x + jax.random.normal(key, x.shape), None
+
+        def repeats(key, x):
+            keys = jnp.repeat(key[None], 5, axis=0)  # RK002
+            return lax.scan(turn, x, keys)
+
+        def lanes(key, xs):
+            def step(carry, _):
+                key, xs = carry
+                key, sub = jax.random.split(key)
+                keys = jnp.stack([sub] * 4)
+                xs, _ = jax.vmap(turn)(xs, keys)  # RK003
+                return (key, xs), None
+
+            return lax.scan(step, (key, xs), None, length=5)
+    """,
 }
 
 

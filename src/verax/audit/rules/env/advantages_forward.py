@@ -10,6 +10,7 @@ from ...finding import Confidence, Engine, Severity
 from ...source.events import Loop
 from ...source.queries.episodes.recurrence import trains
 from ...source.queries.loops.bodies import behind, body_frame, paired_leaves
+from ...source.queries.loops.direction import is_counted_back, is_turned_round
 from ...source.queries.names import local_name, names_of
 from ...source.queries.nodes import all_nodes
 from ...source.values import Constant, Data, leaves
@@ -177,33 +178,15 @@ def _estimates(facts: SourceFacts, loop: Loop) -> bool:
     """Whether rewards and estimates of value are scanned, in the order in which they came."""
     frame = body_frame(facts, loop)
     nodes = behind(loop.xs)
-    if any(map(_turns_round, nodes)):
+    if any(map(is_turned_round, nodes)):
         return False
     slices = [leaf.node for leaf in leaves(loop.slices)] if loop.slices is not None else []
     used = [it for it in behind(loop.returned) if it.operation in ("field", "item")]
-    if any(map(_counts_back, used)):
+    if any(map(is_counted_back, used)):
         return False
     names = {name for node in nodes for name in names_of(facts, node, loop.frame)}
     names |= {name for node in (*slices, *used) for name in names_of(facts, node, frame)}
     return any(map(is_reward, names)) and any(map(is_value_estimate, names))
-
-
-def _turns_round(node: Node) -> bool:
-    """Whether an array is turned round, or taken apart in a way that may do it."""
-    if "flip" in node.operation:
-        return True
-    syntax = node.syntax
-    if node.operation != "item" or not isinstance(syntax, ast.Subscript):
-        return False
-    return any(isinstance(it, ast.Slice) and it.step for it in ast.walk(syntax.slice))
-
-
-def _counts_back(node: Node) -> bool:
-    """Whether an element is taken at a position that is counted from the end: `x[n - 1 - i]`."""
-    return any(
-        it.operation == "-" and len(it.operands) == 2 and isinstance(it.operands[1], Data)
-        for it in node.inputs[1:]
-    )
 
 
 def _feeds_back_discounted(after: Node, before: Node) -> bool:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Place, Severity
 from ...source.queries.episodes.crossings import crossings
-from ...source.queries.episodes.windows import kept_windows
+from ...source.queries.episodes.tables import sums_past_ends
+from ...source.queries.episodes.windows import kept_windows, windows_carried
 from ...words import is_episode_end, may_be_episode_boundary, tells_beginning
 from .._rule import Rule, Verdict
 
@@ -208,7 +209,7 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
             evidence=(Evidence("the loop is here", loop),),
             engine=Engine.SOURCE,
         )
-    for name, place in kept_windows(facts):
+    for name, place in (*kept_windows(facts), *windows_carried(facts)):
         yield RULE.finding(
             place,
             current=f"`{name}` keeps what was seen last past the end of an episode: the flags are "
@@ -217,6 +218,18 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
             fix="fill it anew there: `jnp.where(done, repeated, shifted)`",
             engine=Engine.SOURCE,
         )
+    for product in sums_past_ends(facts):
+        place = product.place
+        if place is not None:
+            yield RULE.finding(
+                place,
+                current="the product adds up what comes in all later steps, also past the end of "
+                "an episode: the flags are known here, and have no part in its table",
+                expected="a step's sum ends where its episode does",
+                fix="make the table zero between steps of different episodes: "
+                "`table * (episode[:, None] == episode[None, :])`",
+                engine=Engine.SOURCE,
+            )
 
 
 RULE = Rule(
@@ -233,7 +246,8 @@ advantages into the last one's, or a recurrent state that remembers the episode 
 
 Reported for floating-point parts of a carry that are fed back (not plain sums) when the flags
 enter the loop as scanned values and no multiplication or choice by them lies on the way from the
-last value to the next.""",
+last value to the next. Also for a product of rewards with a table of `gamma ** (j - i)` about which
+no flag decides.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

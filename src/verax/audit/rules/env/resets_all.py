@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Severity
 from ...source.queries.episodes.joined_flags import choices, joined_flags
+from ...source.queries.episodes.resets import is_drawn_anew
 from ...source.queries.handing import handed_in_at, is_key
-from ...source.queries.loops.bodies import made_from
+from ...source.queries.loops.bodies import made_from, paired_leaves
 from ...source.queries.names import names_of
 from ...source.queries.nodes import stacked_over
 from ...source.values import Constant, Data, leaves
-from ...words import is_episode_end, words_of
+from ...words import is_episode_end, may_be_episode_end, may_compete, words_of
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
     from ...source.events import Event
     from ...source.facts import SourceFacts
     from ...source.graph import Node
+    from ...source.queries.episodes.joined_flags import Joined
     from ...source.values import Value as SourceValue
     from ...trace.axes.axis import Axis
     from ...trace.facts import Facts
@@ -152,20 +154,21 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Choices by "any" of several flags between what these judge and something else."""
     for choice in choices(facts):
         joined, event = joined_flags(choice.by), choice.event
-        if joined is None or _is_mapped(facts, event):
+        if joined is None or (_is_mapped(facts, event) and not joined.is_across):
             continue
         ways = [(choice.taken, choice.otherwise), (choice.otherwise, choice.taken)]
         if joined.is_all:  # What is kept while all go on; what comes when all are through is fine.
             ways = ways[joined.is_turned :][:1]
         flags = joined.flags
-        kept = [it[0] for it in ways if _replaces(facts, event, flags, *it)]
-        if not kept or not _are_of_elements(facts, event, flags, kept[0]):
+        kept = [it[0] for it in ways if _replaces(facts, event, joined, *it)]
+        if not kept or not _are_of_elements(facts, event, joined, kept[0]):
             continue
         name = facts.name_of(Data(flags))
         which = "the first" if joined.is_first else "any"
         state = "not set" if joined.is_all else "set"
         yield RULE.finding(
-            handed_in_at(event, is_key(joined.flag, choice.by)),
+            (joined.flag.place if joined.is_across else None)
+            or handed_in_at(event, is_key(joined.flag, choice.by)),
             current=f"as soon as {which} flag of `{name}` is {state}, everything is replaced, also "
             "elements of which the own flag says otherwise",
             expected="each element is replaced by its own flag",
@@ -187,14 +190,17 @@ def _is_mapped(facts: SourceFacts, event: Event) -> bool:
 _REDUCTIONS = frozenset("max min sum mean any all norm amax".split())
 
 
-def _are_of_elements(facts: SourceFacts, event: Event, flags: Node, kept: SourceValue) -> bool:
+def _are_of_elements(facts: SourceFacts, event: Event, joined: Joined, kept: SourceValue) -> bool:
     """Whether flags are one for each of several environments, not for the parts of one.
 
     They are called so, a map has made one for each of its lanes, or what they judge was reduced
     along an axis of its own, and holds nothing but what is kept: a comparison with others has
     their axes.
     """
-    if any(map(is_episode_end, names_of(facts, flags, event.frame))):
+    flags, names = joined.flags, _names(facts, event, joined)
+    if joined.is_across:
+        return any(map(may_be_episode_end, names)) and _joins_environments(joined)
+    if any(map(is_episode_end, names)):
         return True
     if any(it.operation.rpartition(".")[2] in _FAILURES for it in flags.ancestors()):
         return False  # Where a computation has failed, all of its result is void.
@@ -208,6 +214,18 @@ def _are_of_elements(facts: SourceFacts, event: Event, flags: Node, kept: Source
         if isinstance(it.syntax, ast.Call) and all(_is_part_of(one, own) for one in _starts(it))
         for keyword in it.syntax.keywords
     )
+
+
+def _joins_environments(joined: Joined) -> bool:
+    """Whether a collective joins lanes that go on by themselves, not those who play together."""
+    over = joined.flag.inputs[0].varies - joined.flag.varies
+    return bool(over) and not any(may_compete(it.axis_name) for it in over)
+
+
+def _names(facts: SourceFacts, event: Event, joined: Joined) -> set[str]:
+    """What flags are called, also as the numbers that they were made into."""
+    found = names_of(facts, joined.flags, event.frame)
+    return found | names_of(facts, joined.flag.inputs[0], event.frame)
 
 
 def _is_of_lanes(node: Node) -> bool:
@@ -239,9 +257,10 @@ def _starts(*nodes: Node) -> set[Node]:
 
 
 def _replaces(
-    facts: SourceFacts, event: Event, flags: Node, kept: SourceValue, fresh: SourceValue
+    facts: SourceFacts, event: Event, joined: Joined, kept: SourceValue, fresh: SourceValue
 ) -> bool:
     """Whether the flags look at what is kept, and what replaces it has nothing to do with it."""
+    flags = joined.flags
     own = {leaf.node for leaf in leaves(kept)}
     # What a map has put together for each lane is judged there.
     own |= {it for node in own if _is_of_lanes(node) for it in node.inputs}
@@ -254,9 +273,12 @@ def _replaces(
         return False  # A step that is taken back leaves what it was made from.
     if not own.isdisjoint(judged):
         return True
+    pairs = list(paired_leaves(fresh, kept))
     named = {name for leaf in leaves(fresh) for name in names_of(facts, leaf.node, event.frame)}
     words = {word for name in named for word in words_of(name)}
-    is_end = any(map(is_episode_end, names_of(facts, flags, event.frame)))
+    is_end = any(map(is_episode_end, _names(facts, event, joined)))
+    if is_end and is_drawn_anew([it.node for it, _ in pairs], [it.node for _, it in pairs], flags):
+        return True  # Both are of one state, which the flags look at before it goes on.
     is_state = all(_has_rows_of(node, flags) for node in own)
     is_new = not words.isdisjoint(_FRESH) or (isinstance(fresh, Constant) and is_state)
     return is_end and is_new
@@ -282,7 +304,8 @@ RULE = Rule(
     confidence=Confidence.LIKELY,
     explanation="""\
 `lax.cond(jnp.any(done), …)` (or a `jnp.where` on `jnp.any(done)`) decides once for the whole batch:
-as soon as one environment is done, all of them start anew, in the middle of their episodes.
+as soon as one environment is done, all of them start anew, in the middle of their episodes. So does
+`lax.pmax(done, "envs")` in a map.
 
 Reported when a choice hangs on "any" of the flags along an axis, one side keeps values that have
 this axis, and the other replaces them by something that does not depend on them.""",

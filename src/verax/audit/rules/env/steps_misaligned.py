@@ -1,4 +1,4 @@
-"""A reward that is added to an estimate, or masked by a flag, of an earlier step."""
+"""A reward that is added to an estimate, or masked by a flag, of another step."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.queries.episodes.rollouts import recorded, slots
 from ...source.queries.episodes.targets import factors, is_end, targets
+from ...source.queries.loops.direction import runs_backwards
 from ...source.queries.names import names_of
 from ...source.queries.nodes import is_flag
 from ...source.queries.positions import position
@@ -24,13 +25,13 @@ if TYPE_CHECKING:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Targets whose parts are cut from their arrays at different steps."""
     for target in targets(facts):
-        for node, what in _earlier(facts, target):
+        for node, what in _of_other_steps(facts, target):
             place = node.place
             if place is None:
                 continue
             yield RULE.finding(
                 place,
-                current=f"{what} of an earlier step than the reward that it comes with",
+                current=f"{what} step than the reward that it comes with",
                 expected="a target is made from the reward of a step, the flag of the same step, "
                 "and the estimate for what comes after it",
                 fix="take all of them at the same step, and the estimate at the next one: "
@@ -40,14 +41,17 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             )
 
 
-def _earlier(facts: SourceFacts, target: Target) -> Iterator[tuple[Node, str]]:
-    """The factors of a target's estimate that are taken from earlier steps than its reward."""
+def _of_other_steps(facts: SourceFacts, target: Target) -> Iterator[tuple[Node, str]]:
+    """The factors of a target's estimate that are of earlier steps than its reward, or later."""
     own = position(target.reward, is_changed=True)
     for factor in factors(target.product):
         if not isinstance(factor, Data):
             continue
         if _is_of_turn_before(facts, factor.node, target.reward):
-            yield factor.node, "the flag is that"
+            yield factor.node, "the flag is that of an earlier"
+            continue
+        if _is_of_turn_after(facts, factor.node, target.reward):
+            yield factor.node, "the flag is that of a later"
             continue
         other = position(factor.node, is_changed=True)
         if (
@@ -62,15 +66,14 @@ def _earlier(facts: SourceFacts, target: Target) -> Iterator[tuple[Node, str]]:
         if is_end(facts, other.whole, target.frame):
             # Slices of whole arrays have several conventions; a counter has one.
             if own.counter:
-                yield factor.node, "the flag is that"
+                yield factor.node, "the flag is that of an earlier"
         elif other.whole is not own.whole:
-            yield factor.node, "the estimate is that"
+            yield factor.node, "the estimate is that of an earlier"
 
 
 def _is_of_turn_before(facts: SourceFacts, factor: Node, reward: Node) -> bool:
     """Whether a loop has recorded the flag that came into a turn with the reward of that turn."""
-    while factor.operation in _SAME and len(factor.inputs) == 1:
-        factor = factor.inputs[0]
+    factor = _flag_in(factor)
     flag, paid = recorded(factor), recorded(reward)
     if flag is None or paid is None or flag.operation != "carry":
         return False
@@ -82,6 +85,28 @@ def _is_of_turn_before(facts: SourceFacts, factor: Node, reward: Node) -> bool:
     return is_flag(slot.after) or any(map(is_episode_end, names))
 
 
+def _is_of_turn_after(facts: SourceFacts, factor: Node, reward: Node) -> bool:
+    """Whether a loop that runs backwards hands a flag on that its step made with its own reward.
+
+    A flag that was recorded as it came into a step is of the step before: there that is right.
+    """
+    slot = slots(facts).get(_flag_in(factor))
+    if slot is None or not runs_backwards(slot.loop):
+        return False
+    flag, paid = recorded(_flag_in(slot.after)), recorded(reward)
+    if flag is None or paid is None or not is_flag(flag):
+        return False
+    regions = [it for it in flag.varies & paid.varies if flag.is_made_in(it)]
+    return any(paid.is_made_in(it) for it in regions)
+
+
+def _flag_in(node: Node) -> Node:
+    """What a factor is made of that is one where an episode goes on."""
+    while node.operation in _SAME and len(node.inputs) == 1:
+        node = node.inputs[0]
+    return node
+
+
 _SAME = frozenset("- ~x jax.numpy.logical_not ndarray.astype jax.numpy.asarray".split())
 _GIVEN = frozenset(("parameter", "field", "item", "stack", "argument", "jax.numpy.stack"))
 
@@ -89,7 +114,7 @@ _GIVEN = frozenset(("parameter", "field", "item", "stack", "argument", "jax.nump
 RULE = Rule(
     code="EN011",
     name="steps-misaligned",
-    title="A reward meets what belongs to an earlier step",
+    title="A reward meets what belongs to another step",
     family="env",
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
@@ -102,7 +127,8 @@ at the first step is that of the last, since `-1` counts from the end.
 Reported for the sum of a reward and a discounted estimate (by their names), when the slices or the
 counters say that the estimate, or a flag in a loop, is taken from an earlier step than the
 reward; also when a loop has recorded the flag with which a turn began beside the reward that it
-ended with.""",
+ended with, or a recursion hands on the flag that a turn ended with to the reward of the one
+before.""",
     wrong="""\
 import jax.numpy as jnp
 

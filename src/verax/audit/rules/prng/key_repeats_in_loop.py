@@ -14,6 +14,8 @@ from ...source.queries.keys.reuse import (
     LOOPS,
     begun_by,
     comes_from_outside,
+    copied_at,
+    copies_behind,
     is_stored_anew,
     line_to_outside,
     name_at,
@@ -55,7 +57,7 @@ def _finding(facts: Facts, it: Repetition) -> Finding:
         current = f"the {loop} hands `{name}` on as it came, so that {often} draw the same numbers"
         fix = "return a child of the split as the carried key: `key, sub = jax.random.split(key)`"
     else:
-        place = within
+        place = _copied_at(facts, it) or within
         current = f"`{name}` is the same in {often} of the {loop}: each draws the same numbers"
         fix = (
             f"fold the step number in (`jax.random.fold_in({name}, t)`), or scan over "
@@ -71,6 +73,16 @@ def _finding(facts: Facts, it: Repetition) -> Finding:
             Evidence("the repeated draw", facts.place(it.draw.step)),
         ),
     )
+
+
+def _copied_at(facts: Facts, it: Repetition) -> Place | None:
+    """Where the array is made that a scan goes through, if that is one key several times."""
+    if it.over.kind != "scan":
+        return None
+    for keys, key in zip(it.over.detail.scanned, it.over.detail.slices, strict=True):
+        if facts.keys.of(key) is it.root and keys.producer is not None:
+            return facts.place(keys.producer)
+    return None
 
 
 def _inside(it: Repetition, step: object) -> Place | None:
@@ -116,7 +128,9 @@ def _over_leaves(facts: SourceFacts) -> Iterator[Finding]:
 
 def _closed_over(facts: SourceFacts, use: KeyUse, region: Region) -> Finding:
     line = line_to_outside(use.key.node, region)
-    place = handed_in_at(begun_by(use, line), is_key(*line), region)
+    copies = copies_behind(use.key.node, region) if region.kind != "loop" else None
+    place = copied_at(copies) if copies is not None else None
+    place = place or handed_in_at(begun_by(use, line), is_key(*line), region)
     name = name_at(facts, use, place)
     loop = "Python loop" if region.kind == "loop" else region.kind.replace("_", " ")
     return RULE.finding(

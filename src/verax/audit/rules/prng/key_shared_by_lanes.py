@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
 from ...source.classes import innermost_function
-from ...source.events import Applied, Event
+from ...source.events import Applied
 from ...source.queries.handing import handed_in_at, is_key
 from ...source.queries.keys.common_numbers import compare_by_same_numbers
 from ...source.queries.keys.reuse import (
     MAPS,
     are_copies,
     begun_by,
+    copied_at,
     copies_behind,
     is_argument,
     line_to_outside,
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from ...source.events import KeyUse
     from ...source.facts import SourceFacts
     from ...source.frame import Region
-    from ...source.graph import Node
     from ...trace.facts import Facts
     from ...trace.key_uses import Repetition
 
@@ -119,13 +119,6 @@ def _resets_from_copies(facts: SourceFacts, told: set[Place | None]) -> Iterator
                 )
 
 
-def _copied_at(copies: Node) -> Place | None:
-    """Where somebody has copies made of a key, by however many functions."""
-    if copies.syntax is None or copies.frame is None:
-        return None
-    return handed_in_at(Event(copies.syntax, copies.frame), is_key(*copies.inputs))
-
-
 def _shared(facts: SourceFacts, use: KeyUse, region: Region) -> Finding:
     name = facts.name_of(use.key)
     copies = copies_behind(use.key.node, region) if region in use.key.node.varies else None
@@ -133,7 +126,7 @@ def _shared(facts: SourceFacts, use: KeyUse, region: Region) -> Finding:
         # The map is called with copies there, wherever it is made; a loop inside of it is not.
         is_lane = use.key.node.inputs[0] is copies
         how = "is one key several times"
-        place = use.key.node.place if is_lane else _copied_at(copies)
+        place = use.key.node.place if is_lane else copied_at(copies)
     elif is_argument(facts, use.key.node, region):
         how, place = "is passed with in_axes=None", region.place
     else:

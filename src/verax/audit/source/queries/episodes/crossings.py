@@ -54,7 +54,7 @@ def crossings(facts: SourceFacts) -> Iterator[Crossing]:
     """All such parts, of JAX's loops and of Python's."""
     for loop in facts.events(Loop):
         frame = body_frame(facts, loop)
-        if frame is None or loop.kind != "scan" or trains(loop.carry_out):
+        if frame is None or loop.kind not in _LOOPS or trains(loop.carry_out):
             continue
         ends = set(flags_of(facts, loop, frame))
         # A recursion that goes backwards is handed the flag of the step that comes after.
@@ -70,6 +70,10 @@ def crossings(facts: SourceFacts) -> Iterator[Crossing]:
     for fact in facts.events(Fact):
         if fact.kind == "loop" and fact.frame.module is facts.module:
             yield from _in_python(facts, fact)
+
+
+# A search runs until it is through, and starts anew where it likes.
+_LOOPS = frozenset(("scan", "fori_loop"))
 
 
 def _past_flags(
@@ -132,7 +136,7 @@ def _over_masked_errors(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterato
     """Recursions over errors that stop at the ends of episodes, with factors that do not."""
     if not masked_errors(facts, loop):
         return
-    told = depending(loop.returned, made_of_ends(facts, loop))
+    told = reaching(behind(loop.returned), made_of_ends(facts, loop))
     for before, after in paired_leaves(loop.carry_in, loop.carry_out):
         path = feedback_path(after.node, before.node, set(), told)
         if path is not None:
@@ -161,7 +165,7 @@ def _past_unread_flags(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterator
     if not unread:
         return
     # A factor that is scanned may well be zero where an episode ends.
-    told = depending(loop.returned, {leaf.node for leaf in leaves(loop.slices)})
+    told = reaching(used, {leaf.node for leaf in leaves(loop.slices)})
     for before, after in paired_leaves(loop.carry_in, loop.carry_out):
         # A network takes in what is scanned, and forgets nothing by that.
         is_memory = is_hidden(facts, loop, before.node, frame)

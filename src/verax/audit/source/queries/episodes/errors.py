@@ -12,6 +12,7 @@ from ...frame import Frame
 from ...graph import Node
 from ...values import Constant, Value, leaves
 from ..loops.bodies import behind, made_from, paired_leaves
+from ..loops.direction import runs_backwards
 from ..names import names_of
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ _AS_FACTORS = frozenset(
     "- ~x * jax.numpy.logical_not jax.numpy.where ndarray.astype jax.numpy.asarray lane "
     "jax.numpy.float32 jax.lax.stop_gradient ndarray.reshape | jax.numpy.logical_or".split()
 )
+# Rows that were put in leave the others as they are.
+_PUTTING = frozenset(("at.add", "at.set"))
 _DEPTH = 12
 
 
@@ -33,9 +36,9 @@ def masked_errors(facts: SourceFacts, loop: Loop) -> bool:
     `reward + gamma * (1 - done) * following - value` is such a sum; rewards that are masked as a
     whole may well stand for the end by themselves.
     """
-    if not _is_true(loop.options.get("reverse")):
-        return False
-    return any(_has_masked_term(facts, loop.frame, whole) for whole, _ in _shares(loop))
+    return runs_backwards(loop) and any(
+        has_masked_term(facts, loop.frame, whole) for whole, _ in shares(loop)
+    )
 
 
 def decays_past_ends(facts: SourceFacts) -> Iterator[tuple[Node, Place]]:
@@ -44,7 +47,7 @@ def decays_past_ends(facts: SourceFacts) -> Iterator[tuple[Node, Place]]:
         parts = leaves(call.args[1]) if len(call.args) > 1 else []
         if len(parts) != 2 or not _is_true(call.keywords.get("reverse")):
             continue
-        masked = [it for it in parts if _has_masked_term(facts, call.frame, it.node)]
+        masked = [it for it in parts if has_masked_term(facts, call.frame, it.node)]
         for factor in parts if len(masked) == 1 else ():
             known = made_from([factor.node])
             if factor not in masked and not any(_is_end(facts, call.frame, it) for it in known):
@@ -59,12 +62,12 @@ def made_of_ends(facts: SourceFacts, loop: Loop) -> set[Node]:
     """What a turn gets of arrays that have anything to do with the ends of episodes."""
     return {
         share
-        for whole, share in _shares(loop)
+        for whole, share in shares(loop)
         if any(_is_end(facts, loop.frame, it) for it in whole.ancestors())
     }
 
 
-def _shares(loop: Loop) -> Iterator[tuple[Node, Node]]:
+def shares(loop: Loop) -> Iterator[tuple[Node, Node]]:
     """What a turn takes of arrays outside, as its slice or at its number, with these."""
     for whole, share in paired_leaves(loop.xs, loop.slices):
         yield whole.node, share.node
@@ -74,15 +77,18 @@ def _shares(loop: Loop) -> Iterator[tuple[Node, Node]]:
             yield base, node
 
 
-def _has_masked_term(facts: SourceFacts, frame: Frame, node: Node, depth: int = _DEPTH) -> bool:
+def has_masked_term(facts: SourceFacts, frame: Frame, node: Node, depth: int = _DEPTH) -> bool:
+    """Whether something is a sum of which flags mask one term, and not another."""
     if not depth:
         return False
+    if node.operation in _PUTTING and node.inputs:
+        return has_masked_term(facts, frame, node.inputs[0], depth - 1)
     if node.operation in _SUMS:
         terms = list(_terms(node))
         masked = [it for it in terms if _is_masked(facts, frame, it)]
         return 0 < len(masked) < len(terms)
     if node.operation in _PRODUCTS:
-        return any(_has_masked_term(facts, frame, it, depth - 1) for it in node.inputs)
+        return any(has_masked_term(facts, frame, it, depth - 1) for it in node.inputs)
     return False
 
 

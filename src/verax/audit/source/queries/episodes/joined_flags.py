@@ -29,6 +29,7 @@ class Joined(NamedTuple):
     """The one flag, and those that it is made of; `all` of them must be set if `is_all`.
 
     `is_turned` if the choice asks for the opposite, and `is_first` if one element speaks for all.
+    `is_across` if they are flags of the lanes of a map, or of devices, which a collective joins.
     """
 
     flag: Node
@@ -36,6 +37,7 @@ class Joined(NamedTuple):
     is_all: bool = False
     is_turned: bool = False
     is_first: bool = False
+    is_across: bool = False
 
 
 def choices(facts: SourceFacts) -> Iterator[Choice]:
@@ -53,7 +55,7 @@ def choices(facts: SourceFacts) -> Iterator[Choice]:
         if node.operation == "*" and len(node.inputs) == 2 and node.syntax and node.frame:
             one, other = node.inputs
             for by, value in ((one, other), (other, one)):
-                if by.shape == () and is_flag(_turned(by)[0]):
+                if by.shape == () and (is_flag(_turned(by)[0]) or joined_flags(by) is not None):
                     yield Choice(Event(node.syntax, node.frame), by, Data(value), Constant(0))
 
 
@@ -72,6 +74,8 @@ _SAME = _CASTS | frozenset(
     "lane primal jax.numpy.broadcast_to jax.lax.broadcast jax.numpy.reshape ndarray.reshape "
     "jax.numpy.expand_dims jax.numpy.squeeze ndarray.squeeze".split()
 )
+_ACROSS = frozenset(("jax.lax.pmax", "jax.lax.psum", "jax.lax.pmean"))
+_ACROSS_ALL = frozenset(("jax.lax.pmin",))
 _FULL = frozenset(("jax.numpy.full_like", "jax.numpy.full"))
 _NOT = frozenset(("~x", "jax.numpy.logical_not", "jax.numpy.invert"))
 # What asks whether a number of flags is at least one, or none, and with which number.
@@ -87,6 +91,9 @@ def joined_flags(choice: Node) -> Joined | None:
     if flag.operation == "item":
         flags = _first_of(flag)
         return None if flags is None else Joined(flag, flags, False, is_turned, True)
+    if (flag.operation in _ACROSS or flag.operation in _ACROSS_ALL) and is_flag(flag.inputs[0]):
+        flags = _without(_CASTS, flag.inputs[0])
+        return Joined(flag, flags, flag.operation in _ACROSS_ALL, is_turned, is_across=True)
     flags = _without(_CASTS, flag.inputs[0])
     is_all = flag.operation in _ALL or (flag.operation in _LEAST and is_flag(flags))
     is_any = flag.operation in _ANY or (flag.operation in _MOST and is_flag(flags))

@@ -12,7 +12,8 @@ from ...graph import Node
 from ...values import NONE, Data, Value, leaves, nodes_of
 from ..loops.bodies import behind, paired_leaves
 from ..names import named_parts, names_of
-from .errors import is_made_of_ends
+from .ends import named_ends
+from .errors import is_made_of_ends, shares
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
@@ -33,9 +34,9 @@ def flags_of(facts: SourceFacts, loop: Loop, frame: Frame) -> list[Node]:
     slices = {leaf.node for leaf in leaves(loop.slices)} if loop.slices is not None else set()
     found = [node for node in slices if node in used and _is_flag(facts, node, frame)]
     found += [
-        share.node
-        for whole, share in paired_leaves(loop.xs, loop.slices)
-        if share.node in used and is_made_of_ends(facts, loop.frame, whole.node)
+        share
+        for whole, share in shares(loop)
+        if share in used and is_made_of_ends(facts, loop.frame, whole)
     ]
     return [*found, *flags_taken(facts, used, loop.region, frame, slices)]
 
@@ -78,17 +79,28 @@ def _is_flag(facts: SourceFacts, node: Node, frame: Frame) -> bool:
     return any(map(is_episode_end, names_of(facts, node, frame)))
 
 
+_NEVER_ZERO = frozenset(("jax.nn.sigmoid", "jax.nn.softmax", "jax.nn.softplus", "jax.lax.logistic"))
+
+
 def depending(value: Value | None, sources: set[Node]) -> set[Node]:
-    """All nodes on the way from some sources to a value."""
-    return reaching(behind(value), sources)
+    """All nodes on the way from some flags to a value that may be zero where these are set.
+
+    The gates of a network never are, whatever they are made from.
+    """
+    return reaching(behind(value), sources, _NEVER_ZERO)
 
 
-def reaching(nodes: set[Node], sources: set[Node]) -> set[Node]:
-    """Those of some nodes that are made from some sources, by ways among these nodes."""
-    found = set(sources)
+def reaching(
+    nodes: set[Node], sources: set[Node], beside: frozenset[str] = frozenset()
+) -> set[Node]:
+    """Those of some nodes that are made from some sources, by ways among these nodes.
+
+    No way goes through the operations `beside`.
+    """
+    found, open_ones = set(sources), {it for it in nodes if it.operation not in beside}
     grows = True
     while grows:
-        new = {it for it in nodes if it not in found and not found.isdisjoint(it.inputs)}
+        new = {it for it in open_ones if it not in found and not found.isdisjoint(it.inputs)}
         found |= new
         grows = bool(new)
     return found
@@ -134,6 +146,8 @@ def _is_gated(node: Node, source: Node, told: set[Node]) -> bool:
         return False
     if node.is_key:
         return True  # Random numbers go on as they like.
+    if node.operation.startswith("at.") and source is node.inputs[0]:
+        return True  # Rows that were written stay where they are.
     return any(other in told for other in node.inputs if other is not source)
 
 
@@ -172,7 +186,7 @@ def has_rows_for(node: Node, flags: set[Node], beside: Iterable[Node] = ()) -> b
     return node.shape != () or not any(it.shape for it in beside)
 
 
-_MATRIX_PRODUCTS = frozenset(
+MATRIX_PRODUCTS = frozenset(
     "@ jax.numpy.matmul jax.numpy.dot jax.numpy.einsum jax.numpy.tensordot jax.lax.dot "
     "jax.lax.dot_general".split()
 )
@@ -204,7 +218,7 @@ def goes_through_weights(loop: Loop, before: Node, after: Node) -> bool:
 
 def _has_weights(loop: Loop, nodes: set[Node]) -> bool:
     return any(
-        node.operation in _MATRIX_PRODUCTS
+        node.operation in MATRIX_PRODUCTS
         and loop.region in node.varies
         and any(loop.region not in it.varies for it in node.inputs)
         for node in nodes
@@ -215,7 +229,7 @@ def is_learned(loop: Loop, node: Node) -> bool:
     """Whether a part of a carry is what multiplies the inputs of a turn: weights, not a state."""
     slices = {leaf.node for leaf in leaves(loop.slices)} if loop.slices is not None else set[Node]()
     return any(
-        it.operation in _MATRIX_PRODUCTS
+        it.operation in MATRIX_PRODUCTS
         and any(_is_part_of(source, {node}) for source in it.inputs)
         and any(_is_part_of(source, slices) for source in it.inputs)
         for it in behind(loop.returned)
@@ -242,7 +256,7 @@ def flags_inside(loop: Loop, frame: Frame) -> set[Node]:
 
     What it only counts is how long a row is that was padded: nothing starts there.
     """
-    own = {it for it in _called_ends(frame) if not _is_counted(loop, it)}
+    own = {it for _, it in named_ends(frame) if not _is_counted(loop, it)}
     carried = paired_leaves(loop.carry_in, loop.carry_out)
     own |= {before.node for before, after in carried if after.node in own}
     # What a map stacks was a flag for each of its lanes.
@@ -265,12 +279,4 @@ def _is_counted(loop: Loop, flag: Node) -> bool:
 def flags_below(loop: Loop, frame: Frame) -> set[Node]:
     """What the functions and loops that a body calls know as the end of an episode."""
     frames = {it.frame for it in behind(loop.returned) if it.frame is not None} - {frame}
-    return {node for it in frames if it.is_inside(frame) for node in _called_ends(it)}
-
-
-def _called_ends(frame: Frame) -> set[Node]:
-    return {
-        value.node
-        for name, value in frame.environment.items()
-        if is_episode_end(name) and isinstance(value, Data)
-    }
+    return {node for it in frames if it.is_inside(frame) for _, node in named_ends(it)}

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ....words import may_be_episode_boundary, may_be_episode_end, words_of
+from ....words import is_reward, may_be_episode_boundary, may_be_episode_end, words_of
 from ...events import Fact
 from ...frame import Frame
 from ...graph import Node
 from ...remember import remembered
-from ...values import Constant, Data, Value
+from ...values import Constant, Data, Sequence, Value
 from ..loops.bodies import made_from, paired_leaves
 from .targets import is_end
 
@@ -45,30 +45,41 @@ def _resets(facts: SourceFacts) -> Iterator[Reset]:
     Where nothing is called a reset, one side is drawn at random and knows nothing of the state that
     the flag judges and the other side goes on from.
     """
-    for frame, flag, first, second, result in _choices(facts):
+    for frame, flag, sides in _choices(facts):
         judged = without_shape(flag.node)
         frames = [it for it in frame.callers() if not isinstance(it.function, ast.Lambda)]
-        if is_fresh(first.node) is not is_fresh(second.node):
-            is_reversed = is_fresh(second.node)
-            known = [it for it in frames if is_end(facts, judged, it)]
-            known = known or [it for it in frames if _is_called_over(judged, it)]
-        else:
-            known = [it for it in frames if _is_called_over(judged, it)]
-            one, other = first.node, second.node
-            ways = ((one, other), (other, one)) if known else ()
-            drawn = [_is_drawn_anew(fresh, kept, judged) for fresh, kept in ways]
-            if drawn.count(True) != 1:
+        over = [
+            it for it in frames if _is_called_over(judged, it) or _comes_with_reward(judged, it)
+        ]
+        drawn = _drawn_side(sides, judged) if over else None
+        for first, second, result in sides:
+            known = over
+            if is_fresh(first.node) is not is_fresh(second.node):
+                is_reversed = is_fresh(second.node)
+                known = [it for it in frames if is_end(facts, judged, it)]
+                known = known or [it for it in frames if _is_called_over(judged, it)]
+            elif drawn is None:
                 continue
-            is_reversed = drawn[1]
-        kept, fresh = (first, second) if is_reversed else (second, first)
-        if fresh.node in made_from([kept.node]):
-            continue  # What a reset has made, and a change of it.
-        if not _starts(kept.node):
-            continue  # A constant: no episode that could go on.
-        if not known or judged in made_from([fresh.node]) or _are_of_one_reset(judged, fresh.node):
-            continue
-        name = facts.name_of(Data(judged))
-        yield Reset(known[0], name, judged, result, kept.node, fresh.node, is_reversed)
+            else:
+                is_reversed = drawn == 1
+            kept, fresh = (first, second) if is_reversed else (second, first)
+            if fresh.node in made_from([kept.node]):
+                continue  # What a reset has made, and a change of it.
+            if not _starts(kept.node):
+                continue  # A constant: no episode that could go on.
+            if not known or judged in made_from([fresh.node]):
+                continue
+            if _are_of_one_reset(judged, fresh.node):
+                continue
+            name = facts.name_of(Data(judged))
+            yield Reset(known[0], name, judged, result, kept.node, fresh.node, is_reversed)
+
+
+def _drawn_side(sides: list[Side], judged: Node) -> int | None:
+    """Which of the two things that a choice is between is drawn anew, if just one of them is."""
+    one, other = [it[0].node for it in sides], [it[1].node for it in sides]
+    drawn = [is_drawn_anew(*way, judged) for way in ((one, other), (other, one))]
+    return drawn.index(True) if drawn.count(True) == 1 else None
 
 
 @remembered
@@ -111,12 +122,16 @@ _ZEROS = frozenset(("jax.numpy.zeros", "jax.numpy.zeros_like"))
 _TAKEN = frozenset(("parameter", "field", "item", "carry", "argument", "turn", "lane"))
 
 
-def _choices(facts: SourceFacts) -> Iterator[tuple[Frame, Data, Data, Data, Node]]:
-    """Every choice: where, its flag, what is taken if that is set and if not, and the result."""
+# A part of what is taken if a flag is set, the same part of what is taken if not, and the result.
+Side = tuple[Data, Data, Node]
+
+
+def _choices(facts: SourceFacts) -> Iterator[tuple[Frame, Data, list[Side]]]:
+    """Every choice: where, its flag, and the parts of the two things that it is between."""
     for call in facts.calls(("jax.numpy.where", "jax.lax.select")):
         match [*call.args, call.result]:
             case [Data() as flag, Data() as first, Data() as second, Data() as result]:
-                yield call.frame, flag, first, second, result.node
+                yield call.frame, flag, [(first, second, result.node)]
             case _:
                 pass
     for fact in facts.events(Fact):
@@ -125,9 +140,9 @@ def _choices(facts: SourceFacts) -> Iterator[tuple[Frame, Data, Data, Data, Node
             continue
         first, second = (paired_leaves(it, fact.data["chosen"]) for it in fact.data["results"])
         others = {result.node: side for side, result in second}
-        for side, result in first:
-            if result.node in others:
-                yield fact.frame, flag, side, others[result.node], result.node
+        sides = [(it, others[at.node], at.node) for it, at in first if at.node in others]
+        if sides:
+            yield fact.frame, flag, sides
 
 
 def _is_called_over(flag: Node, frame: Frame) -> bool:
@@ -140,12 +155,28 @@ def _is_called_over(flag: Node, frame: Frame) -> bool:
     return bool(names) and all(map(may_be_episode_end, names))
 
 
-def _is_drawn_anew(fresh: Node, kept: Node, flag: Node) -> bool:
-    """Whether a value is drawn without regard to the state that is judged and that is kept else."""
-    known, judged = made_from([fresh]), made_from([flag])
-    if not any(map(_is_draw, known)) or any(map(_is_draw, judged - made_from([kept]))):
+def _comes_with_reward(flag: Node, frame: Frame) -> bool:
+    """Whether a function returns a flag beside a reward, as a step of an environment does."""
+    paid = {
+        value.node
+        for name, value in frame.environment.items()
+        if isinstance(value, Data) and is_reward(name)
+    }
+    for _, returned in frame.returns if paid else ():
+        items = returned.items if isinstance(returned, Sequence) else None
+        nodes = {it.node for it in items or () if isinstance(it, Data)}
+        if flag in nodes and not paid.isdisjoint(nodes):
+            return True
+    return False
+
+
+def is_drawn_anew(fresh: list[Node], kept: list[Node], flag: Node) -> bool:
+    """Whether a state is drawn without regard to the one that is judged and that is kept else."""
+    known, judged = made_from(fresh), made_from([flag])
+    if not any(map(_is_draw, known)) or any(map(_is_draw, judged - made_from(kept))):
         return False
-    states = {it for it in _starts(kept) & _starts(flag) if not it.is_key}
+    begun = {start for it in kept for start in _starts(it)}
+    states = {it for it in begun & _starts(flag) if not it.is_key}
     return bool(states) and states.isdisjoint(known)
 
 

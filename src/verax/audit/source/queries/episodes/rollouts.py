@@ -19,8 +19,10 @@ from ..nodes import stacked_over
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-# What a function or a turn gets of something is that thing.
-_SHARES = frozenset(("slice", "lane", "primal", "element"))
+# What a function or a turn gets of something is that thing, as is a number of another type.
+_SHARES = frozenset(
+    ("slice", "lane", "primal", "element", "ndarray.astype", "jax.numpy.asarray", "jax.numpy.array")
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,11 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ....words import is_episode_end, words_of
+from ....words import words_of
 from ...frame import Frame
 from ...graph import Node
 from ...remember import remembered
 from ...values import Class, Data, Instance, Mapping, Sequence, Value
+from .ends import named_ends
 from .recurrence import depending
 from .resets import resets, wipes
 
@@ -84,11 +85,7 @@ def _updates(facts: SourceFacts) -> Iterator[Update]:
 
 def _flags(frame: Frame) -> set[Node]:
     """What a function calls the end of an episode, or what holds where there is none."""
-    return {
-        value.node
-        for name, value in frame.environment.items()
-        if isinstance(value, Data) and is_episode_end(name) and _is_of_episodes(name, value.node)
-    }
+    return {node for name, node in named_ends(frame) if _is_of_episodes(name, node)}
 
 
 def _is_of_episodes(name: str, node: Node) -> bool:

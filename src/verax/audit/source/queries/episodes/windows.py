@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from ....finding import Place
 from ....words import is_observation, words_of
+from ...events import Loop
 from ...frame import Frame
 from ...graph import Node
-from ..names import names_of
-from ..nodes import position_in
+from ..loops.bodies import body_frame, paired_leaves
+from ..names import local_name, names_of
+from ..nodes import of_all_lanes, of_lane, position_in
 from ..positions import index_text
 from .resets import resets
 from .updates import Part, updates
@@ -39,6 +41,31 @@ def kept_windows(facts: SourceFacts) -> Iterator[tuple[str, Place]]:
     for update, part, place in windows:
         if place is not None and update.frame in resetting:
             yield part.name, place
+
+
+def windows_carried(facts: SourceFacts) -> Iterator[tuple[str, Place]]:
+    """Windows in the carry of a loop that take in what a reset has made, beside what was before."""
+    made = [it for it in resets(facts) if not it.is_reversed]
+    for loop in facts.events(Loop) if made else ():
+        inside = [it for it in made if loop.region in it.judged.varies]
+        for before, after in paired_leaves(loop.carry_in, loop.carry_out) if inside else ():
+            window = of_lane(after.node)
+            new = _put_in(window, before.node)
+            if new is not None and any(new.depends_on(it.result) for it in inside):
+                frame = body_frame(facts, loop)
+                place = window.place or loop.place
+                yield local_name(facts, frame, before, after), place
+
+
+def _put_in(window: Node, before: Node) -> Node | None:
+    """What is new in a window that is the one before without its oldest row."""
+    if window.operation != "jax.numpy.concatenate" or len(window.inputs) != 2:
+        return None
+    for cut, new in (window.inputs, window.inputs[::-1]):
+        is_cut = cut.operation == "item" and of_all_lanes(cut.inputs[0]) is before
+        if is_cut and _SHIFTED.search(index_text(cut)):
+            return new
+    return None
 
 
 def _seen_at(frame: Frame, node: Node) -> Place | None:

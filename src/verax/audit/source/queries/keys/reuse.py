@@ -16,6 +16,7 @@ from ...remember import remembered, walked
 from ...text import text_of
 from ...values import Sequence, nodes_of
 from ..exclusion import exclude_each_other
+from ..handing import handed_in_at, is_key
 from ..loops.bodies import calls, is_within
 from ..syntax import statement_around, statements_in
 
@@ -122,8 +123,18 @@ def copies_behind(node: Node, region: Region) -> Node | None:
     """The array of which each turn or lane has a share, if that is one key several times."""
     while node.operation in _LATER and region.kind in MAPS and region in node.inputs[0].varies:
         node = node.inputs[0]
-    is_share = node.operation in ("lane", "slice", "turn")
-    return node.inputs[0] if is_share and are_copies(node.inputs[0]) else None
+    if node.operation not in ("lane", "slice", "turn"):
+        return None
+    shared = node.inputs[0]
+    # Copies that a turn makes are of a key of its own, whatever its lanes have in common.
+    return shared if region not in shared.varies and are_copies(shared) else None
+
+
+def copied_at(copies: Node) -> Place | None:
+    """Where somebody has copies made of a key, by however many functions."""
+    if copies.syntax is None or copies.frame is None:
+        return None
+    return handed_in_at(Event(copies.syntax, copies.frame), is_key(*copies.inputs))
 
 
 def line_to_outside(node: Node, region: Region) -> list[Node]:
