@@ -45,6 +45,67 @@ WRONG = {
     def inputs():
         return ({"weight": jnp.ones(3), "bias": jnp.zeros(3)},)
     """,
+    "slices of a flat array": """
+    from jax.flatten_util import ravel_pytree
+
+    def start(width):
+        return {"slope": jnp.ones((2, width)), "bias": jnp.zeros(width), "curve": jnp.ones(width)}
+
+    class Fit:
+        def __init__(self, width):
+            self.width = width
+            self.flat, self.restore = ravel_pytree(start(width))
+
+        def energy(self, flat, x):
+            bias = flat[: self.width]
+            curve = flat[self.width : 2 * self.width]
+            slope = flat[2 * self.width :].reshape(2, self.width)
+            return jnp.sum(x @ slope + bias + curve * x[:, :1] ** 2)
+
+        def swapped(self, flat, x):
+            curve = flat[: self.width]  # PT102
+            bias = flat[self.width : 2 * self.width]
+            return jnp.sum(bias + curve * x[:, :1] ** 2)
+
+    def entry(x):
+        fit = Fit(x.shape[1])
+        body = lambda _, flat: flat - 0.1 * jax.grad(fit.energy)(flat, x)
+        last = jax.lax.fori_loop(0, 5, body, fit.flat)
+        head, tail = last[:2], last[2:]
+        return fit.swapped(last, x), fit.restore(last)["curve"], head, tail
+
+    def inputs():
+        return (jnp.ones((3, 2)),)
+    """,
+    "slices of a flat array by the sizes of leaves": """
+    from jax.flatten_util import ravel_pytree
+
+    def entry(params, x):
+        flat, _ = ravel_pytree(params)
+        first, second = jnp.split(flat, [6])  # PT102
+        return x @ first.reshape(3, 2) + second
+
+    def inputs():
+        return {"weight": jnp.ones((3, 2)), "bias": jnp.zeros(2)}, jnp.ones((4, 3))
+    """,
+    "slices of a flat array in a loop": """
+    import math
+    from jax.flatten_util import ravel_pytree
+
+    SHAPES = {"weight": (3, 2), "bias": (2,)}
+
+    def entry(params, x):
+        flat, _ = ravel_pytree(params)
+        again, offset = {}, 0
+        for name, shape in SHAPES.items():
+            size = math.prod(shape)
+            again[name] = flat[offset : offset + size].reshape(shape)  # PT102
+            offset += size
+        return x @ again["weight"] + again["bias"]
+
+    def inputs():
+        return {"weight": jnp.ones((3, 2)), "bias": jnp.zeros(2)}, jnp.ones((4, 3))
+    """,
     "pieces of a flat array": """
     from jax.flatten_util import ravel_pytree
 
@@ -128,6 +189,25 @@ WRONG = {
 }
 
 RIGHT = {
+    "slices of a flat array in the order of its leaves": """
+    import numpy as np
+    from jax.flatten_util import ravel_pytree
+
+    SHAPES = {"weight": (3, 2), "bias": (2,)}
+
+    def entry(params, x):
+        flat, _ = ravel_pytree(params)
+        again, offset = {}, 0
+        for name in sorted(SHAPES):
+            size = np.prod(SHAPES[name])
+            again[name] = flat[offset : offset + size].reshape(SHAPES[name])
+            offset += size
+        bias_and_more, weight_end = flat[:4], flat[4:]
+        return x @ again["weight"] + again["bias"], bias_and_more, weight_end
+
+    def inputs():
+        return {"weight": jnp.ones((3, 2)), "bias": jnp.zeros(2)}, jnp.ones((4, 3))
+    """,
     "a dict that JAX has put together is sorted": """
     @jax.jit
     def named(params):

@@ -27,7 +27,7 @@ from ..values import (
     Value,
     leaves,
 )
-from .arguments import compare_by_key, first_of
+from .arguments import compare_by_key, first_of, product_of_sizes
 from .registry import handles
 
 if TYPE_CHECKING:
@@ -57,6 +57,9 @@ def _math(
 ) -> Value:
     for value in args:
         machine.convert(site, "float", value)
+    size = product_of_sizes(args, keywords) if name == "math.prod" else None
+    if size is not None:
+        return size
     numbers = [it.value for it in args if isinstance(it, Constant)]
     if len(numbers) == len(args):
         try:
