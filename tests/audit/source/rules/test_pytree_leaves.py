@@ -106,6 +106,41 @@ WRONG = {
     def inputs():
         return {"weight": jnp.ones((3, 2)), "bias": jnp.zeros(2)}, jnp.ones((4, 3))
     """,
+    "shapes of a tree mapped by size": """
+    from functools import partial
+    import numpy as np
+
+    def fill(shape, value=0.0):
+        return jnp.full(shape, value)
+
+    class Cell:
+        def __init__(self, width):
+            self.shapes = {"gate": {"w": (3, width), "b": (width,)}, "out": {"w": (width, 1)}}
+
+        def traces(self):
+            return jax.tree.map(partial(fill, value=1.0), self.shapes)  # PT207
+
+        def count(self):
+            return sum(jax.tree.leaves(jax.tree.map(np.prod, self.shapes)))  # PT207
+
+    def entry():
+        return Cell(4).traces(), Cell(4).count()
+
+    def inputs():
+        return ()
+    """,
+    "shapes of a tree flattened to sizes": """
+    SHAPES = {"w": (3, 2), "b": (2,)}
+
+    def entry(key):
+        leaves, treedef = jax.tree.flatten(SHAPES)  # PT207
+        keys = jax.random.split(key, len(leaves))
+        drawn = [jax.random.normal(k, shape) for k, shape in zip(keys, leaves)]
+        return jax.tree.unflatten(treedef, drawn)
+
+    def inputs():
+        return (jax.random.key(0),)
+    """,
     "pieces of a flat array": """
     from jax.flatten_util import ravel_pytree
 
@@ -189,6 +224,26 @@ WRONG = {
 }
 
 RIGHT = {
+    "shapes of a tree as leaves, and sizes as sizes": """
+    SHAPES = {"w": (3, 2), "b": (2,)}
+    WIDTHS = (4, 8)
+
+    def is_shape(it):
+        return isinstance(it, tuple)
+
+    def entry(key):
+        n, m = SHAPES["w"]
+        most = max(jax.tree.leaves(SHAPES))
+        doubled = jax.tree.map(lambda size: 2 * size, SHAPES)
+        rows = jax.tree.map(lambda shape: jnp.zeros(shape[0]), SHAPES, is_leaf=is_shape)
+        whole = jax.tree.map(jnp.zeros, SHAPES, is_leaf=is_shape)
+        steps = jax.tree.map(jnp.zeros, {"fast": 3, "slow": 5})
+        biases = jax.tree.map(jnp.zeros, WIDTHS)
+        return jnp.zeros(m), jnp.ones(n), most, doubled, rows, whole, steps, biases
+
+    def inputs():
+        return (jax.random.key(0),)
+    """,
     "slices of a flat array in the order of its leaves": """
     import numpy as np
     from jax.flatten_util import ravel_pytree
