@@ -542,3 +542,25 @@ def test_whole_numbers_among_leaves_have_no_derivative():
     """
     assert found("PT202", program.replace("FIELD", "")) == [15]
     assert found("PT202", program.replace("FIELD", "= eqx.field(static=True)")) == []
+
+
+def test_an_object_that_is_called_is_no_argument_of_its_transformation():
+    program = """
+    class Tower:
+        def __init__(self, depth):
+            self.depth = depth
+
+        def __call__(self, params, x):
+            return jnp.sum(params * x) * self.depth
+
+    def outer(tower, params, x):
+        return tower(params, x)
+
+    def entry(x):
+        tower = Tower(3)
+        mapped = jax.vmap(tower, in_axes=(None, 0))(2.0, x)
+        apply = jax.jit(tower)
+        grads = jax.grad(tower)(x, x)
+        return apply(x, x), mapped, grads, jax.jit(outer)(tower, x, x)
+    """
+    assert found("PT201", program) == [16]
