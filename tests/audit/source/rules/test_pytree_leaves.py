@@ -141,6 +141,25 @@ WRONG = {
     def inputs():
         return (jax.random.key(0),)
     """,
+    "leaves that are made of others by key": """
+    def smaller(value, grad):
+        return value - 0.1 * jnp.sign(grad)
+
+    def entry(coef, grads):
+        treedef = jax.tree.structure(coef)
+        fresh = [smaller(coef["slope"], grads["slope"]), coef["offset"] - grads["offset"]]
+        right = [coef["offset"] - grads["offset"], smaller(coef["slope"], grads["slope"])]
+        both = [coef["offset"] - grads["slope"], smaller(coef["slope"], grads["slope"])]
+        again = jax.tree.unflatten(treedef, right), jax.tree.unflatten(treedef, both)
+        return jax.tree.unflatten(treedef, fresh), again  # PT102
+
+    def fit(x, steps):
+        coef = {"slope": jnp.ones(3), "offset": jnp.zeros(3)}
+        for _ in range(steps):
+            loss = lambda it: jnp.sum(it["slope"] * x + it["offset"])
+            coef, _ = entry(coef, jax.grad(loss)(coef))
+        return coef
+    """,
     "pieces of a flat array": """
     from jax.flatten_util import ravel_pytree
 

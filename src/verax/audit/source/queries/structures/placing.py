@@ -9,6 +9,7 @@ from ...events import Fact
 from ...facts import SourceFacts
 from ...graph import Node, sources
 from ...library.flattening import is_none, leaves_in_order
+from ...remember import walked
 from ...values import Data, Mapping, Sequence, Value, sorted_keys
 
 Path = tuple[str, ...]
@@ -49,12 +50,27 @@ def _by_name(given: Value | None, paths: list[Path]) -> list[tuple[Path, Path]]:
     display = given.syntax if isinstance(given, Sequence) else None
     elements = display.elts if isinstance(display, (ast.List, ast.Tuple)) else []
     keys = {path[-1]: path for path in paths if path and not path[-1].isdigit()}
-    named = [it.id for it in elements if isinstance(it, ast.Name)]
-    meant = [max((key for key in keys if is_name_of(it, key)), key=len, default="") for it in named]
+    meant = [_key_of(it, keys) for it in elements]
     if len(keys) < len(paths) or sorted(meant) != sorted(keys):
         return []
     pairs = zip(paths, (keys[it] for it in meant), strict=True)
     return [it for it in pairs if it[0] != it[1]]
+
+
+def _key_of(element: ast.expr, keys: Iterable[str]) -> str:
+    """The key that an expression has in its name, or under which it takes all that it is made of.
+
+    `decayed(params["scale"], grads["scale"])` is what becomes of `scale`.
+    """
+    if isinstance(element, ast.Name):
+        return max((key for key in keys if is_name_of(element.id, key)), key=len, default="")
+    taken = {
+        it.slice.value
+        for it in walked(element)
+        if isinstance(it, ast.Subscript) and isinstance(it.slice, ast.Constant)
+    } | {it.attr for it in walked(element) if isinstance(it, ast.Attribute)}
+    found = [key for key in keys if key in taken]
+    return found[0] if len(found) == 1 else ""
 
 
 def is_name_of(name: str, key: str) -> bool:
