@@ -196,6 +196,18 @@ def from_numbers_only(xs):
     return [accumulated((float(n), n), xs[0]) for n in range(3)]
 
 
+def from_a_filled_array(xs):
+    state = (jnp.full(xs.shape[1:], 0.5), 0)
+    for x in xs[:3]:
+        state = accumulated(state, x)
+    return state
+
+
+def test_an_array_of_python_numbers_is_as_weak_as_these():
+    (finding,) = found("compiled-for-weak-type", from_a_filled_array, X)
+    assert "state[0] is made of Python numbers alone" in finding.current
+
+
 @pytest.mark.parametrize("function", [from_a_python_number, in_two_lines])
 def test_a_second_version_for_a_python_number_is_found(function):
     (finding,) = found("compiled-for-weak-type", function, X)

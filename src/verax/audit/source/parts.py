@@ -90,15 +90,15 @@ def _item_of_data(machine: Interpreter, site: Site, base: Data, index: Value) ->
         if isinstance(index, Constant):
             node.label = repr(index.value)
     node.is_key = base.node.is_key
-    if node.is_key or not isinstance(index, Constant):
-        data = {"base": base, "index": index}
-        machine.note(Fact(site.syntax, site.frame, "indexed", data))
     by_number = not (isinstance(index, Constant) and isinstance(index.value, str))
     # What a dict makes by itself is of Python's own kind as well.
     kind = base.type if base.type == "collections.defaultdict" else ""
     result = Data(node, base.traced, base.is_array and by_number, kind)
     if isinstance(index, Data) and index.traced and base.traced is False and not base.is_array:
         result.traced = None
+    if node.is_key or not isinstance(index, Constant):
+        data = {"base": base, "index": index, "result": result}
+        machine.note(Fact(site.syntax, site.frame, "indexed", data))
     of_index(machine, site, base, index, result)
     _note_index(machine, site, base, index, result)
     return result

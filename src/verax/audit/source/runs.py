@@ -233,6 +233,8 @@ def _call_generic(
         elif isinstance(value, Bound):
             names = names[1:]
         value = value.function
+    if isinstance(value, (Instance, Sequence)):
+        names = names[1:]  # A callable object is what its own method is called on.
     told = _given_elsewhere(transformed, calls, names)
     given.update({it: value for it, value in told.items() if value is not None and it in given})
     needed = [it for it in given if it in told or default_of(function, it) is None]

@@ -181,6 +181,28 @@ def test_prints_and_logs_of_tracers():
     assert found("JT102", program) == [7, 11, 13, 14]
 
 
+def test_texts_of_tracers_that_are_put_together():
+    program = """
+    import sys
+
+    def announce(text, **values):
+        body = "  ".join(f"{name}={value}" for name, value in values.items())
+        sys.stdout.write(f"{text} {body}")
+
+    def sizes(x):
+        print(", ".join(f"{size}" for size in x.shape), " ".join(["a", "b"]))
+
+    @jax.jit
+    def step(x):
+        announce("step", x=x, loss=x.sum())
+        lines = [str(x), "end"]
+        print("; ".join(lines))
+        sizes(x)
+        return x
+    """
+    assert found("JT102", program) == [5, 14]
+
+
 def test_prints_of_what_is_known_while_tracing():
     program = """
     import logging

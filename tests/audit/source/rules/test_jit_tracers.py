@@ -141,6 +141,30 @@ def test_containers_and_words_where_arrays_are_needed():
     assert found("JT204", program) == [6, 9, 10]
 
 
+def test_functions_among_what_a_transformed_function_gives():
+    program = """
+    from typing import Callable
+    import equinox as eqx
+
+    class Net(eqx.Module):
+        weight: jax.Array
+        act: Callable
+
+    class Affine(eqx.Module):
+        weight: jax.Array
+        act: Callable = eqx.field(static=True)
+
+    def wrong(keys, size):
+        return jax.vmap(lambda key: Net(jax.random.normal(key, (size,)), jax.nn.relu))(keys)
+
+    def right(keys, size):
+        ensemble = eqx.filter_vmap(lambda key: Net(jax.random.normal(key, (3,)), jax.nn.relu))(keys)
+        plain = jax.vmap(lambda key: Affine(jax.random.normal(key, (3,)), jax.nn.relu))(keys)
+        return ensemble, plain
+    """
+    assert found("JT204", program) == [13]
+
+
 def test_containers_that_functions_take():
     program = """
     @functools.partial(jax.jit, static_argnums=(1,), static_argnames=("act",))

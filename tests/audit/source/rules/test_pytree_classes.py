@@ -542,3 +542,65 @@ def test_whole_numbers_among_leaves_have_no_derivative():
     """
     assert found("PT202", program.replace("FIELD", "")) == [15]
     assert found("PT202", program.replace("FIELD", "= eqx.field(static=True)")) == []
+
+
+def test_an_object_that_is_called_is_no_argument_of_its_transformation():
+    program = """
+    class Tower:
+        def __init__(self, depth):
+            self.depth = depth
+
+        def __call__(self, params, x):
+            return jnp.sum(params * x) * self.depth
+
+    def outer(tower, params, x):
+        return tower(params, x)
+
+    def entry(x):
+        tower = Tower(3)
+        mapped = jax.vmap(tower, in_axes=(None, 0))(2.0, x)
+        apply = jax.jit(tower)
+        grads = jax.grad(tower)(x, x)
+        return apply(x, x), mapped, grads, jax.jit(outer)(tower, x, x)
+    """
+    assert found("PT201", program) == [16]
+
+
+def test_a_class_that_is_not_registered_inside_of_one_that_is():
+    program = """
+    import dataclasses
+    import equinox as eqx
+
+    @dataclasses.dataclass
+    class Spline:
+        knots: jax.Array
+        heights: jax.Array
+
+    class Module(eqx.Module):
+        radial: Spline
+        bias: jax.Array
+
+    class Fixed(eqx.Module):
+        bias: jax.Array
+        radial: Spline = eqx.field(static=True)
+
+    def loss(model, x):
+        return jnp.sum(model.radial.heights * x) + model.bias
+
+    def parts(model):
+        arrays, rest = eqx.partition(model, eqx.is_inexact_array)
+        doubled = jax.tree.map(lambda it: 2.0 * it, arrays)
+        return eqx.combine(doubled, rest)
+
+    def entry(knots, heights, x):
+        model = Module(Spline(knots, heights), jnp.zeros(()))
+        grads = eqx.filter_grad(loss)(model, x)
+        fixed = Fixed(jnp.zeros(()), Spline(knots, heights))
+        return parts(model), grads, eqx.filter(fixed, eqx.is_array), eqx.filter_grad(loss)(fixed, x)
+    """
+    assert found("PT104", program) == [21, 27]
+    assert found("PT201", program) == []
+    registered = program.replace(
+        "@dataclasses", "@jax.tree_util.register_dataclass\n    @dataclasses"
+    )
+    assert found("PT104", registered) == []

@@ -45,6 +45,121 @@ WRONG = {
     def inputs():
         return ({"weight": jnp.ones(3), "bias": jnp.zeros(3)},)
     """,
+    "slices of a flat array": """
+    from jax.flatten_util import ravel_pytree
+
+    def start(width):
+        return {"slope": jnp.ones((2, width)), "bias": jnp.zeros(width), "curve": jnp.ones(width)}
+
+    class Fit:
+        def __init__(self, width):
+            self.width = width
+            self.flat, self.restore = ravel_pytree(start(width))
+
+        def energy(self, flat, x):
+            bias = flat[: self.width]
+            curve = flat[self.width : 2 * self.width]
+            slope = flat[2 * self.width :].reshape(2, self.width)
+            return jnp.sum(x @ slope + bias + curve * x[:, :1] ** 2)
+
+        def swapped(self, flat, x):
+            curve = flat[: self.width]  # PT102
+            bias = flat[self.width : 2 * self.width]
+            return jnp.sum(bias + curve * x[:, :1] ** 2)
+
+    def entry(x):
+        fit = Fit(x.shape[1])
+        body = lambda _, flat: flat - 0.1 * jax.grad(fit.energy)(flat, x)
+        last = jax.lax.fori_loop(0, 5, body, fit.flat)
+        head, tail = last[:2], last[2:]
+        return fit.swapped(last, x), fit.restore(last)["curve"], head, tail
+
+    def inputs():
+        return (jnp.ones((3, 2)),)
+    """,
+    "slices of a flat array by the sizes of leaves": """
+    from jax.flatten_util import ravel_pytree
+
+    def entry(params, x):
+        flat, _ = ravel_pytree(params)
+        first, second = jnp.split(flat, [6])  # PT102
+        return x @ first.reshape(3, 2) + second
+
+    def inputs():
+        return {"weight": jnp.ones((3, 2)), "bias": jnp.zeros(2)}, jnp.ones((4, 3))
+    """,
+    "slices of a flat array in a loop": """
+    import math
+    from jax.flatten_util import ravel_pytree
+
+    SHAPES = {"weight": (3, 2), "bias": (2,)}
+
+    def entry(params, x):
+        flat, _ = ravel_pytree(params)
+        again, offset = {}, 0
+        for name, shape in SHAPES.items():
+            size = math.prod(shape)
+            again[name] = flat[offset : offset + size].reshape(shape)  # PT102
+            offset += size
+        return x @ again["weight"] + again["bias"]
+
+    def inputs():
+        return {"weight": jnp.ones((3, 2)), "bias": jnp.zeros(2)}, jnp.ones((4, 3))
+    """,
+    "shapes of a tree mapped by size": """
+    from functools import partial
+    import numpy as np
+
+    def fill(shape, value=0.0):
+        return jnp.full(shape, value)
+
+    class Cell:
+        def __init__(self, width):
+            self.shapes = {"gate": {"w": (3, width), "b": (width,)}, "out": {"w": (width, 1)}}
+
+        def traces(self):
+            return jax.tree.map(partial(fill, value=1.0), self.shapes)  # PT207
+
+        def count(self):
+            return sum(jax.tree.leaves(jax.tree.map(np.prod, self.shapes)))  # PT207
+
+    def entry():
+        return Cell(4).traces(), Cell(4).count()
+
+    def inputs():
+        return ()
+    """,
+    "shapes of a tree flattened to sizes": """
+    SHAPES = {"w": (3, 2), "b": (2,)}
+
+    def entry(key):
+        leaves, treedef = jax.tree.flatten(SHAPES)  # PT207
+        keys = jax.random.split(key, len(leaves))
+        drawn = [jax.random.normal(k, shape) for k, shape in zip(keys, leaves)]
+        return jax.tree.unflatten(treedef, drawn)
+
+    def inputs():
+        return (jax.random.key(0),)
+    """,
+    "leaves that are made of others by key": """
+    def smaller(value, grad):
+        return value - 0.1 * jnp.sign(grad)
+
+    def entry(coef, grads):
+        treedef = jax.tree.structure(coef)
+        fresh = [smaller(coef["slope"], grads["slope"]), coef["offset"] - grads["offset"]]
+        right = [coef["offset"] - grads["offset"], smaller(coef["slope"], grads["slope"])]
+        both = [coef["offset"] - grads["slope"], smaller(coef["slope"], grads["slope"])]
+        again = jax.tree.unflatten(treedef, right), jax.tree.unflatten(treedef, both)
+        return jax.tree.unflatten(treedef, fresh), again  # PT102
+
+    def fit(x, steps):
+        coef = {"slope": jnp.ones(3), "offset": jnp.zeros(3)}
+        for _ in range(steps):
+            loss = lambda it: jnp.sum(it["slope"] * x + it["offset"])
+            coef, _ = entry(coef, jax.grad(loss)(coef))
+        return coef
+    """,
     "pieces of a flat array": """
     from jax.flatten_util import ravel_pytree
 
@@ -128,6 +243,45 @@ WRONG = {
 }
 
 RIGHT = {
+    "shapes of a tree as leaves, and sizes as sizes": """
+    SHAPES = {"w": (3, 2), "b": (2,)}
+    WIDTHS = (4, 8)
+
+    def is_shape(it):
+        return isinstance(it, tuple)
+
+    def entry(key):
+        n, m = SHAPES["w"]
+        most = max(jax.tree.leaves(SHAPES))
+        doubled = jax.tree.map(lambda size: 2 * size, SHAPES)
+        rows = jax.tree.map(lambda shape: jnp.zeros(shape[0]), SHAPES, is_leaf=is_shape)
+        whole = jax.tree.map(jnp.zeros, SHAPES, is_leaf=is_shape)
+        steps = jax.tree.map(jnp.zeros, {"fast": 3, "slow": 5})
+        biases = jax.tree.map(jnp.zeros, WIDTHS)
+        return jnp.zeros(m), jnp.ones(n), most, doubled, rows, whole, steps, biases
+
+    def inputs():
+        return (jax.random.key(0),)
+    """,
+    "slices of a flat array in the order of its leaves": """
+    import numpy as np
+    from jax.flatten_util import ravel_pytree
+
+    SHAPES = {"weight": (3, 2), "bias": (2,)}
+
+    def entry(params, x):
+        flat, _ = ravel_pytree(params)
+        again, offset = {}, 0
+        for name in sorted(SHAPES):
+            size = np.prod(SHAPES[name])
+            again[name] = flat[offset : offset + size].reshape(SHAPES[name])
+            offset += size
+        bias_and_more, weight_end = flat[:4], flat[4:]
+        return x @ again["weight"] + again["bias"], bias_and_more, weight_end
+
+    def inputs():
+        return {"weight": jnp.ones((3, 2)), "bias": jnp.zeros(2)}, jnp.ones((4, 3))
+    """,
     "a dict that JAX has put together is sorted": """
     @jax.jit
     def named(params):

@@ -223,3 +223,31 @@ def test_an_output_is_taken_without_the_state_that_comes_with_it():
         return model.apply(variables, x, train=False, mutable=["batch_stats"])[0]
     """
     assert found("PT105", program) == [4]
+
+
+def test_pairs_at_leaves_of_a_tree_that_nobody_knows():
+    program = """
+    def is_pair(it):
+        return isinstance(it, tuple) and len(it) == 2
+
+    def leaf(grad, second):
+        second = 0.9 * second + 0.1 * grad**2
+        return -grad / jnp.sqrt(second), second
+
+    def update(grads, seconds):
+        both = jax.tree.map(leaf, grads, seconds)
+        steps = jax.tree.map(lambda pair: pair[0], both, is_leaf=is_pair)
+        seconds = jax.tree.map(lambda pair: pair[1], both, is_leaf=is_pair)
+        return steps, seconds
+
+    @jax.jit
+    def step(grads, seconds):
+        steps, seconds = update(grads, seconds)
+        return steps, seconds
+
+    @jax.jit
+    def wrong(grads, seconds):
+        steps, seconds = jax.tree.map(leaf, grads, seconds)
+        return steps, seconds
+    """
+    assert found("PT103", program) == [21]

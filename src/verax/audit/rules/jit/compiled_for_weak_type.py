@@ -20,14 +20,15 @@ def check(facts: Facts) -> Iterator[Verdict]:
     for found in weak_type_versions(facts):
         function = found.weak.bodies[0].function
         argument = found.name or f"argument {found.argument}"
-        strong = found.strong.inputs[found.argument]
+        weak, strong = (it.inputs[found.argument] for it in (found.weak, found.strong))
+        what = "made of Python numbers alone" if weak.shape else "a Python number"
         yield RULE.finding(
             facts.place(found.weak),
-            current=f"{function} is compiled twice: {argument} is a Python number here, and an "
-            f"array {tensor_of(facts, strong)} in another call, which promotes otherwise",
+            current=f"{function} is compiled twice: {argument} is {what} here, and an array "
+            f"{tensor_of(facts, strong)} in another call, which promotes otherwise",
             expected="all calls share one compiled program",
-            fix=f"start with an array: `jnp.zeros((), jnp.{strong.dtype})` for `0`, or "
-            f"`jnp.asarray(x, jnp.{strong.dtype})`",
+            fix=f"start with an array of that dtype: `jnp.zeros((), jnp.{strong.dtype})` for `0`, "
+            f"or `jnp.full(3, 0.5, jnp.{strong.dtype})` for `jnp.full(3, 0.5)`",
             evidence=(Evidence("the call with an array", found.strong.place),),
         )
 
@@ -41,7 +42,8 @@ RULE = Rule(
     explanation="""\
 A Python number has a weak type: it takes the dtype of what it meets. An array of the same dtype
 does not, so JAX compiles a function for each. A loop that starts with `total = 0.0` and hands on
-what it got back compiles its step twice: at the first call, and at the second.
+what it got back compiles its step twice: at the first call, and at the second. `jnp.full(3, 0.5)`
+without a dtype is as weak as the number. A warning, since that costs one compilation and no more.
 
 Reported for calls from outside of jitted code that differ in nothing but this, when one line makes
 both, or one is given what the other returned.""",
@@ -85,5 +87,6 @@ def entry(xs):
 def inputs():
     return (jnp.ones((4, 3)),)
 """,
+    warns=True,
     trace=check,
 )

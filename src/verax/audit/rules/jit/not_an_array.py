@@ -96,6 +96,7 @@ def _crossing(facts: SourceFacts) -> Iterator[Finding]:
                 current = f"`{applied.text}` passes a {what} as `{name}{path}`"
                 yield _found(applied, current, _FIXES.get(what, _STATIC))
     is_filtered = any(it.kind == "filtered" for it in facts.events(Fact))
+    yield from () if is_filtered else _returned(facts)
     for applied in facts.events(Applied) if not is_filtered else ():
         for value in mapped_arguments(applied):
             path, what = next(strange_leaves(value), ("", ""))
@@ -108,6 +109,17 @@ def _crossing(facts: SourceFacts) -> Iterator[Finding]:
             if what:
                 at = f", at `{path.lstrip('.')}`," if path else ""
                 yield _found(loop, f"`{loop.text}` has a {what} in {where}{at}", _LEAF)
+
+
+def _returned(facts: SourceFacts) -> Iterator[Finding]:
+    """Words and functions among the leaves of what a compiled or mapped function gives."""
+    for applied in facts.events(Applied):
+        transformed = applied.transformed
+        if transformed.kind in ("jit", "vmap") and not transformed.is_filtered:
+            path, what = next(strange_leaves(applied.result), ("", ""))
+            if what:
+                at = f" as `{path.lstrip('.')}`" if path else ""
+                yield _found(applied, f"`{applied.text}` returns a {what}{at}", _LEAF)
 
 
 def _operands(facts: SourceFacts) -> Iterator[Finding]:

@@ -98,7 +98,8 @@ def _is_text_of(node: Node, formatted: set[Node]) -> bool:
     """Whether a text holds one of these, as it is or between others."""
     if node in formatted:
         return True
-    return node.operation == "+" and any(_is_text_of(it, formatted) for it in node.inputs)
+    is_longer = node.operation in ("+", "format")
+    return is_longer and any(_is_text_of(it, formatted) for it in node.inputs)
 
 
 RULE = Rule(

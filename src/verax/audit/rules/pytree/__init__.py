@@ -13,6 +13,7 @@ from . import (
     map_returns_tuples,
     opaque_leaf,
     round_trip,
+    shapes_taken_apart,
     state_dropped,
     static_array,
     tree_arguments_swapped,
@@ -35,4 +36,5 @@ RULES: tuple[Rule, ...] = (
     frozen_assigned.RULE,
     tree_arguments_swapped.RULE,
     joined_leaf_by_leaf.RULE,
+    shapes_taken_apart.RULE,
 )

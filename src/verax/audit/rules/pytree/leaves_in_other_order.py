@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from ...finding import Engine, Evidence, Finding, Place, Severity
 from ...source.events import Call, Fact
 from ...source.graph import Node
+from ...source.queries.structures.cutting import wrong_pieces
 from ...source.queries.structures.placing import made_from, misplaced
+from ...source.shapes.dims import show
 from ...source.text import text_of
 from ...source.values import Constant, Data, Mapping, Value, View, nodes_of
 from ...source.values import Sequence as Tuple
@@ -89,6 +91,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Leaves of a dict or named tuple that get the name of another one."""
     yield from _zipped(facts)
     yield from _put_elsewhere(facts)
+    yield from _cut_elsewhere(facts)
     told: set[ast.stmt] = set()
     for fact in facts.events(Fact):
         if fact.kind != "leaves":
@@ -124,6 +127,25 @@ def _put_elsewhere(facts: SourceFacts) -> Iterator[Finding]:
             expected="leaves go back to where they were taken from",
             fix="Take structure and leaves of one tree (`leaves, treedef = "
             "jax.tree.flatten(tree)`), and keep the leaves in that order.",
+            engine=Engine.SOURCE,
+        )
+
+
+def _cut_elsewhere(facts: SourceFacts) -> Iterator[Finding]:
+    """Pieces of a tree's vector that are taken for leaves whose numbers are elsewhere in it."""
+    for piece, leaf, start, stop, call in wrong_pieces(facts):
+        place, syntax = piece.made.place, piece.made.syntax
+        if place is None or syntax is None:
+            continue
+        yield RULE.finding(
+            place,
+            current=f"`{text_of(syntax)}` is taken for the leaf `{'.'.join(leaf)}`, "
+            f"whose numbers are those from {show(start)} to {show(stop)}",
+            expected="`ravel_pytree` puts the leaves one after another in the order of the tree: "
+            "keys of a dict are sorted",
+            fix="Let the function that `ravel_pytree` returns with the vector make the tree, and "
+            "take the leaves by key.",
+            evidence=(Evidence("the vector is made here", call.place),),
             engine=Engine.SOURCE,
         )
 
@@ -259,7 +281,8 @@ RULE = Rule(
     severity=Severity.CRITICAL,
     explanation="""\
 The leaves of a dict come sorted by key, however it was written. Unpacking them under the names of
-the keys in another order swaps arrays, and nothing complains if their shapes agree.
+the keys in another order swaps arrays, and nothing complains if their shapes agree. So does cutting
+the vector that `ravel_pytree` makes of the tree by hand.
 """,
     wrong="""\
 import jax

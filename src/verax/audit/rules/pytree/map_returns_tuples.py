@@ -83,12 +83,15 @@ def _unpackings(fact: Fact) -> Iterator[tuple[Frame, ast.Assign]]:
     """The statements that take the result of a map apart, here or where it is returned to."""
     for frame, _ in zip(fact.frame.callers(), range(_CALLERS), strict=False):
         for statement, value in frame.steps:
-            if isinstance(statement, ast.Assign) and _is_all_of(fact.data["result"], value):
+            if isinstance(statement, ast.Assign) and _is_all_of(fact, value):
                 yield frame, statement
 
 
-def _is_all_of(tree: Value, value: Value) -> bool:
-    """Whether a value is a tree, or the tuple of its children: `pairs[0], pairs[1]`."""
+def _is_all_of(fact: Fact, value: Value) -> bool:
+    """Whether a value is what a map gives, or the tuple of its children: `pairs[0], pairs[1]`."""
+    tree: Value = fact.data["result"]
+    if any(tree is it for it in fact.data["results"]):
+        return value is tree  # Of a tree that is not known, it stands for each tuple in it.
     if value is tree or not isinstance(tree, Sequence) or not isinstance(value, Sequence):
         return value is tree
     children, items = tree.items or [], value.items or []

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
 from ...source.classes import innermost_function
-from ...source.events import Fact
+from ...source.events import Applied, Event, Fact
+from ...source.library.options import DERIVATIVES
 from ...source.queries.structures.registration import holds_arrays, may_be_derived, opaque_objects
 from ...source.remember import walked
 from ...source.values import Value
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from ...source.facts import SourceFacts
 
 # What is noted of functions that go through the leaves of a tree.
-_WALKS = ("leaves", "tree map", "tree reduce")
+_WALKS = ("leaves", "tree map", "tree reduce", "arrays of")
 
 
 def check(facts: Facts) -> Iterator[Finding]:
@@ -54,21 +55,18 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Objects with arrays in trees that are taken apart, of classes that are not registered."""
-    for fact in facts.events(Fact):
-        if fact.kind not in _WALKS or _has_own_leaves(fact.syntax):
-            continue
-        trees = fact.data["trees"] if fact.kind == "tree map" else [fact.data["tree"]]
+    for event, trees, function in _walks(facts):
         for path, leaf in [found for tree in trees for found in opaque_objects(tree)]:
             fields = holds_arrays(facts, leaf)
             if not fields or may_be_derived(leaf):
                 continue
-            if _takes_apart(fact.data.get("function"), leaf.cls.name, fields):
+            if _takes_apart(function, leaf.cls.name, fields):
                 continue
             name = leaf.cls.name
             listed = ", ".join(f"`{field}`" for field in fields)
             yield RULE.finding(
-                fact.place,
-                current=f"`{fact.text}` takes the {name}{f' at {path}' if path else ''} for one "
+                event.place,
+                current=f"`{event.text}` takes the {name}{f' at {path}' if path else ''} for one "
                 f"leaf, and does not see its arrays {listed}: the class is not registered",
                 expected="every array of the tree is a leaf",
                 fix=f"Register {name} with `@jax.tree_util.register_dataclass`, or make it a "
@@ -78,6 +76,18 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 ),
                 engine=Engine.SOURCE,
             )
+
+
+def _walks(facts: SourceFacts) -> Iterator[tuple[Event, list[Value], object]]:
+    """What goes through the leaves of trees, the trees, and the function that is mapped if any."""
+    for fact in facts.events(Fact):
+        if fact.kind in _WALKS and not _has_own_leaves(fact.syntax):
+            trees = fact.data["trees"] if fact.kind == "tree map" else [fact.data["tree"]]
+            yield fact, trees, fact.data.get("function")
+    for applied in facts.events(Applied):
+        # A derivative by the arrays of a model alone leaves everything else as it is.
+        if applied.transformed.is_filtered and applied.transformed.kind in DERIVATIVES:
+            yield applied, applied.args[:1], None
 
 
 def _takes_apart(mapped: object, name: str, fields: Iterable[str]) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..values import NONE, Constant, Value
+from ..shapes import Size
+from ..shapes.dims import product
+from ..values import NONE, Constant, Sequence, Value
 
 if TYPE_CHECKING:
     from ..frame import Site
@@ -30,3 +32,12 @@ def compare_by_key(
     key = keywords.get("key")
     if key is not None and not isinstance(key, Constant):
         machine.convert(site, "compared", machine.call(site, key, [value], {}))
+
+
+def product_of_sizes(args: list[Value], keywords: dict[str, Value]) -> Constant | None:
+    """The product of whole numbers that are all known: how many elements a shape has."""
+    shape = args[0] if len(args) == 1 and not keywords else None
+    items = shape.items if isinstance(shape, Sequence) else None
+    sizes = [it.value if isinstance(it, Constant) else None for it in items or ()]
+    is_known = items is not None and all(isinstance(it, (int, Size)) for it in sizes)
+    return Constant(product(tuple(sizes))) if is_known else None

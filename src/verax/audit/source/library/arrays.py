@@ -11,6 +11,7 @@ from ..shapes.semantics.elsewhere import DISTRIBUTIONS
 from ..shapes.shape import Shape, known
 from ..shaping import array_function, array_method, described, shape_from
 from ..values import Constant, Data, Sequence, Value, leaves
+from .arguments import product_of_sizes
 from .registry import handles, handles_method
 
 if TYPE_CHECKING:
@@ -79,6 +80,9 @@ def _numpy(
     if last in _METHODS and isinstance(first, Data) and first.traced:
         # NumPy leaves these to the method of this name, which a tracer has.
         return array_function(machine, site, f"jax.numpy.{last}", args, keywords)
+    size = product_of_sizes(args, keywords) if name == "numpy.prod" else None
+    if size is not None:
+        return size
     if last not in _STATIC:
         for value in (*args, *keywords.values()):
             machine.convert(site, "numpy", value)

@@ -13,6 +13,7 @@ from ..events import Fact, Mutation
 from ..joining import join
 from ..shaping import length_of
 from ..values import (
+    NONE,
     Bound,
     Class,
     Constant,
@@ -27,7 +28,7 @@ from ..values import (
     Value,
     leaves,
 )
-from .arguments import compare_by_key, first_of
+from .arguments import compare_by_key, first_of, product_of_sizes
 from .registry import handles
 
 if TYPE_CHECKING:
@@ -57,6 +58,9 @@ def _math(
 ) -> Value:
     for value in args:
         machine.convert(site, "float", value)
+    size = product_of_sizes(args, keywords) if name == "math.prod" else None
+    if size is not None:
+        return size
     numbers = [it.value for it in args if isinstance(it, Constant)]
     if len(numbers) == len(args):
         try:
@@ -161,6 +165,19 @@ def _text(
         machine.convert(site, "format", template)
     known = parts.shown_text(template) if name == "builtins.str" else None
     return Constant(known) if known is not None else parts.as_text(machine, site, args[:1])
+
+
+@handles("constant.join")
+def _join(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """`", ".join(words)`."""
+    between, given = [*args, NONE, NONE][:2]
+    items = given.items if isinstance(given, Sequence) else None
+    words = [it.value if isinstance(it, Constant) else None for it in items or ()]
+    if items is None or not all(isinstance(it, str) for it in words):
+        return parts.as_text(machine, site, [given])
+    return Constant(str(getattr(between, "value", "")).join(map(str, words)))
 
 
 @handles("builtins.getattr")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..classes import is_static_field
+from ..classes import decorator_names, is_static_field
 from ..events import Fact
-from ..values import NONE, Constant, Data, External, Instance, Mapping, Sequence, Value
+from ..values import NONE, Class, Constant, Data, External, Instance, Mapping, Sequence, Value
 from .registry import handles
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def _partition(
     tree = args[0] if args else keywords.get("pytree")
     asked = args[1] if len(args) > 1 else keywords.get("filter_spec")
     if tree is not None and _is_for_arrays(asked):
+        machine.note(Fact(site.syntax, site.frame, "arrays of", {"tree": tree}))
         return machine.tuple_of(*divided(tree))
     if isinstance(tree, Instance):
         machine.note(Fact(site.syntax, site.frame, "filtered", {"tree": tree}))
@@ -48,6 +49,7 @@ def _filter(
     asked = args[1] if len(args) > 1 else keywords.get("filter_spec")
     others = len(args) > 2 or keywords.keys() - {"pytree", "filter_spec"}
     if tree is not None and not others and _is_for_arrays(asked):
+        machine.note(Fact(site.syntax, site.frame, "arrays of", {"tree": tree}))
         return divided(tree)[0]
     if isinstance(tree, Instance):
         machine.note(Fact(site.syntax, site.frame, "filtered", {"tree": tree}))
@@ -93,9 +95,17 @@ def divided(value: Value, depth: int = 0) -> tuple[Value, Value]:
             for side in (0, 1)
         )
         return first, second
-    if isinstance(value, Instance):
+    if isinstance(value, Instance) and not _is_plain(value.cls):
         return _divided_object(value, depth)
     return NONE, value
+
+
+def _is_plain(cls: Class) -> bool:
+    """Whether objects of a class are leaves for certain, whatever they hold: no arrays."""
+    plain = {"dataclasses.dataclass"}
+    decorators = decorator_names(cls)
+    is_known = len(decorators) == len(cls.decorators) and plain.issuperset(decorators)
+    return is_known and cls.registration is None and not cls.bases
 
 
 def _divided_object(value: Instance, depth: int) -> tuple[Value, Value]:

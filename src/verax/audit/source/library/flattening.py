@@ -66,6 +66,8 @@ def _in_order(tree: Value) -> Iterator[Value]:
     elif isinstance(tree, Mapping):
         for key in sorted_keys(tree):
             yield from _in_order(tree.items[key])
+    elif isinstance(tree, Constant) and not is_none(tree):
+        yield Constant(tree.value, tree.origin)  # To know it apart from what is in the tree.
     elif not is_none(tree):
         yield tree
 

@@ -7,6 +7,7 @@ from ..classes import innermost_function
 from ..values import (
     Bound,
     Constant,
+    Instance,
     Partial,
     Sequence,
     Transformed,
@@ -28,7 +29,8 @@ def free_names(transformed: Transformed) -> list[str]:
         elif isinstance(value, Partial):
             names = names[len(value.args) :]
         value = value.function
-    return names
+    # A callable object is what its own method is called on.
+    return names[1:] if isinstance(value, (Instance, Sequence)) else names
 
 
 def static_names(transformed: Transformed) -> set[object]:

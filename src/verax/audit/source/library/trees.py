@@ -47,6 +47,7 @@ def _map(
     path = [machine.opaque("path", site, (), traced=False)] if name.endswith("with_path") else []
     is_leaf = keywords.get("is_leaf", Constant(None))
     results: list[Value] = []
+    numbers: list[Value] = []
 
     def at_leaves(given: list[Value], depth: int) -> Value:
         first = given[0]
@@ -87,6 +88,7 @@ def _map(
             return first  # a tree without leaves
         # What the caller calls a leaf need not be an array.
         arrays = [_leaf(machine, site, it, first) for it in given] if whole is False else given
+        numbers.extend(it for it in arrays if isinstance(it, Constant))
         result = machine.call(site, function, [*path, *arrays], {})
         results.append(result)
         is_one = isinstance(first, Constant) or (isinstance(first, Data) and first.is_array)
@@ -102,7 +104,7 @@ def _map(
             trees[0] = Data(trees[0].node, trees[0].traced, False)  # It stands for a tree.
     result = at_leaves(trees, 0)
     data = {"function": function, "trees": args[1:], "results": results, "result": result}
-    machine.note(Fact(site.syntax, site.frame, "tree map", data))
+    machine.note(Fact(site.syntax, site.frame, "tree map", {**data, "numbers": numbers}))
     return result
 
 
@@ -126,6 +128,8 @@ def _leaf(machine: Interpreter, site: Site, value: Value, first: Value) -> Value
     """What a function gets of a tree that is walked by the structure of another one."""
     if isinstance(first, Data) and not first.is_array and isinstance(value, (Sequence, Mapping)):
         value = _any_leaf(machine, site, value)
+    if isinstance(value, Constant):
+        return Constant(value.value, value.origin)  # To know it apart from what is in the tree.
     return Data(value.node, value.traced, True) if isinstance(value, Data) else value
 
 

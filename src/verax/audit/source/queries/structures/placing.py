@@ -9,6 +9,7 @@ from ...events import Fact
 from ...facts import SourceFacts
 from ...graph import Node, sources
 from ...library.flattening import is_none, leaves_in_order
+from ...remember import walked
 from ...values import Data, Mapping, Sequence, Value, sorted_keys
 
 Path = tuple[str, ...]
@@ -30,7 +31,7 @@ def misplaced(facts: SourceFacts) -> Iterator[tuple[Fact, Path, Path]]:
         items = given.items if isinstance(given, Sequence) else None
         if items is None or not 1 < len(places) == len(items) <= _LARGEST:
             continue
-        paths = list(_paths(fact.data["tree"]))
+        paths = list(paths_of(fact.data["tree"]))
         own = _by_node(places, paths)
         for known in (own, taken):
             sources = [it for it in (_only_source(it, known) for it in items) if it is not None]
@@ -49,15 +50,30 @@ def _by_name(given: Value | None, paths: list[Path]) -> list[tuple[Path, Path]]:
     display = given.syntax if isinstance(given, Sequence) else None
     elements = display.elts if isinstance(display, (ast.List, ast.Tuple)) else []
     keys = {path[-1]: path for path in paths if path and not path[-1].isdigit()}
-    named = [it.id for it in elements if isinstance(it, ast.Name)]
-    meant = [max((key for key in keys if _names(it, key)), key=len, default="") for it in named]
+    meant = [_key_of(it, keys) for it in elements]
     if len(keys) < len(paths) or sorted(meant) != sorted(keys):
         return []
     pairs = zip(paths, (keys[it] for it in meant), strict=True)
     return [it for it in pairs if it[0] != it[1]]
 
 
-def _names(name: str, key: str) -> bool:
+def _key_of(element: ast.expr, keys: Iterable[str]) -> str:
+    """The key that an expression has in its name, or under which it takes all that it is made of.
+
+    `decayed(params["scale"], grads["scale"])` is what becomes of `scale`.
+    """
+    if isinstance(element, ast.Name):
+        return max((key for key in keys if is_name_of(element.id, key)), key=len, default="")
+    taken = {
+        it.slice.value
+        for it in walked(element)
+        if isinstance(it, ast.Subscript) and isinstance(it.slice, ast.Constant)
+    } | {it.attr for it in walked(element) if isinstance(it, ast.Attribute)}
+    found = [key for key in keys if key in taken]
+    return found[0] if len(found) == 1 else ""
+
+
+def is_name_of(name: str, key: str) -> bool:
     """Whether a name is that of a key, or of a new version of it: `new_scale`."""
     return name == key or name.endswith(f"_{key}") or name.startswith(f"{key}_")
 
@@ -89,7 +105,7 @@ def _paths_of_leaves(facts: SourceFacts) -> dict[Node, Path]:
     for fact in facts.events(Fact):
         if fact.kind == "leaves":
             tree = fact.data["tree"]
-            for node, path in _by_node(leaves_in_order(tree) or [], _paths(tree)).items():
+            for node, path in _by_node(leaves_in_order(tree) or [], paths_of(tree)).items():
                 found.setdefault(node, path)
     return found
 
@@ -107,16 +123,16 @@ def _only_source(value: Value, known: dict[Node, Path]) -> Path | None:
     return found.pop() if len(found) == 1 else None
 
 
-def _paths(tree: Value, path: Path = ()) -> Iterator[Path]:
+def paths_of(tree: Value, path: Path = ()) -> Iterator[Path]:
     """The way to each leaf, in the order of these."""
     if isinstance(tree, Sequence):
         items = tree.items or ()
         numbers = map(str, range(len(items)))
         names = list(tree.type.fields if tree.type is not None else numbers)
         for name, item in zip(names, items, strict=False):
-            yield from _paths(item, (*path, name))
+            yield from paths_of(item, (*path, name))
     elif isinstance(tree, Mapping):
         for key in sorted_keys(tree):
-            yield from _paths(tree.items[key], (*path, str(key)))
+            yield from paths_of(tree.items[key], (*path, str(key)))
     elif not is_none(tree):
         yield path

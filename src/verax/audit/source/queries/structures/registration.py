@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import ast
 
-from ...classes import all_fields, base_names, decorator_names, has_derived, is_abstract
+from ...classes import (
+    all_fields,
+    base_names,
+    decorator_names,
+    fields_are_leaves,
+    has_derived,
+    is_abstract,
+    is_static_field,
+)
 from ...facts import SourceFacts
 from ...project import Module
 from ...remember import remembered, walked
@@ -93,6 +101,9 @@ def opaque_objects(value: Value, path: str = "", depth: int = 0) -> list[tuple[s
     if isinstance(value, Instance):
         if is_tree(value.cls) is False:
             found.append((path, value))
+        for name in _tree_fields(value.cls) if depth < 8 else ():
+            if name in value.attributes:
+                found += opaque_objects(value.attributes[name], f"{path}.{name}", depth + 1)
     elif isinstance(value, Sequence) and value.kind in ("tuple", "list") and depth < 8:
         for number, item in enumerate(value.items or ()):
             found += opaque_objects(item, f"{path}[{number}]", depth + 1)
@@ -102,6 +113,15 @@ def opaque_objects(value: Value, path: str = "", depth: int = 0) -> list[tuple[s
         for key, item in value.items.items():
             found += opaque_objects(item, f"{path}[{key!r}]", depth + 1)
     return found
+
+
+def _tree_fields(cls: Class) -> list[str]:
+    """The fields of a registered class that JAX looks into."""
+    if not fields_are_leaves(cls):
+        return []
+    known = cls.leaf_names
+    fields = [it for it in all_fields(cls) if known is None or it in known]
+    return [it for it in fields if not is_static_field(cls, it)]
 
 
 def holds_arrays(facts: SourceFacts, value: Instance) -> list[str]:
