@@ -11,6 +11,7 @@ from .. import parts
 from ..attributes import all_attributes, named_attribute
 from ..events import Fact, Mutation
 from ..joining import join
+from ..scalars import is_number
 from ..shaping import length_of
 from ..values import (
     Bound,
@@ -64,8 +65,11 @@ def _math(
         except (AttributeError, TypeError, ValueError, OverflowError):
             pass
     result = machine.opaque(name, site, args, traced=False)
-    result.is_array = True
+    result.is_array, result.node.shape = True, None if name in _PAIRS else ()
     return result
+
+
+_PAIRS = frozenset(("math.frexp", "math.modf"))
 
 
 @handles("builtins.len")
@@ -127,7 +131,10 @@ def _arithmetic(
             data = {"symbol": "sum", "operand": tree}
             machine.note(Fact(site.syntax, site.frame, "operator", data))
         operands = [parts.element(machine, site, args[0]), *args[1:]]
-    return machine.array(name, site, operands, is_jax=False)
+    result = machine.array(name, site, operands, is_jax=False)
+    if name != "builtins.divmod" and operands and all(map(is_number, operands)):
+        result.node.shape = ()
+    return result
 
 
 @handles("builtins.any", "builtins.all")
