@@ -68,6 +68,26 @@ def test_compiled_once():
     assert found("JT304", program) == []
 
 
+def test_a_slice_that_has_a_name():
+    program = """
+    @jax.jit
+    def total(x):
+        return x.sum()
+
+    def main(x):
+        sums, day = [], 1
+        while day < x.shape[0]:
+            seen = slice(day)
+            sums.append(total(x[seen]))
+            day += 1
+        return sums
+    """
+    assert found("JT304", program) == [9]
+    assert found("JT304", program.replace("slice(day)", "slice(0, day, None)")) == [9]
+    assert found("JT304", program.replace("slice(day)", "slice(day, day + 4)")) == []
+    assert found("JT304", program.replace("slice(day)", "slice(None)")) == []
+
+
 def test_arrays_that_grow_by_joining_and_by_counting():
     program = """
     @jax.jit

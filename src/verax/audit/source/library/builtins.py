@@ -137,6 +137,16 @@ def _arithmetic(
     return result
 
 
+@handles("builtins.slice")
+def _slice(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """What is written `start:stop:step` in an index."""
+    nothing = Constant(None)
+    bounds = [nothing, *args] if len(args) == 1 else args
+    return Sequence("slice", [*bounds, nothing, nothing, nothing][:3])
+
+
 @handles("builtins.any", "builtins.all")
 def _quantifier(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
