@@ -145,6 +145,8 @@ def _static(site: Site, base: Data, name: str) -> Value:
     if name == "dtype" and node.dtype is not None:
         return External(f"dtype.{node.dtype}")
     found = node.child("static", name, site.syntax, site.frame)
+    if base.is_array and name in ("size", "ndim"):
+        found.shape = ()
     return Data(found, False, type=name if name == "shape" else "")
 
 

@@ -13,6 +13,7 @@ from .comprehensions import comprehension, dict_comprehension
 from .frame import Site
 from .joining import join
 from .operators import OPERATORS, binary, comparison
+from .scalars import is_number
 from .shaping import described
 from .values import (
     Bound,
@@ -71,7 +72,9 @@ def _unary(machine: Interpreter, frame: Frame, syntax: ast.UnaryOp) -> Value:
         try:
             return Constant(compute(operand.value), operand.origin)
         except Exception:
-            return machine.opaque(symbol, site, (), traced=False)
+            result = machine.opaque(symbol, site, (), traced=False)
+            result.node.shape = () if is_number(operand) else None
+            return result
     cls = class_of(operand)
     if cls is not None:
         name = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}[symbol]

@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from .classes import fields_are_leaves, has_derived
 from .graph import Node, variation
+from .scalars import is_number
 from .shapes.shape import common
 from .values import Bound, Constant, Data, Instance, Mapping, Sequence, Value, is_bounded, nodes_of
 
@@ -107,6 +108,8 @@ def _data(one: Value, other: Value) -> Data:
         node.is_key = first.is_key and second.is_key
         kind = one.type if one.type == other.type else ""
         return Data(node, _both(one.traced, other.traced), one.is_array and other.is_array, kind)
+    if is_number(one) and is_number(other):
+        node.shape = ()
     traced = _both(_tracedness(one), _tracedness(other))
     return Data(node, traced)
 

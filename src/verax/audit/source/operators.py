@@ -12,6 +12,7 @@ from . import parts
 from .events import Fact
 from .frame import Site
 from .joining import element_of, join
+from .scalars import is_number
 from .shapes import Size, dims
 from .shaping import of_operator
 from .values import (
@@ -202,9 +203,12 @@ def _of_sizes(machine: Interpreter, site: Site, symbol: str, a: Any, b: Any) -> 
         found = compute(a, b)
     elif symbol in ("==", "!=") and dims.same(a, b) is not None:
         found = dims.same(a, b) is (symbol == "==")
-    if found is None:
-        return machine.opaque(symbol, site, (), traced=False)
-    return Constant(found)
+    if found is not None:
+        return Constant(found)
+    result = machine.opaque(symbol, site, (), traced=False)
+    if is_number(Constant(a)) and is_number(Constant(b)):
+        result.node.shape = ()  # A number for Python, though not which one: `1.0 / x.shape[0]`.
+    return result
 
 
 def _of_sequences(site: Site, symbol: str, left: Value, right: Value) -> Value | None:

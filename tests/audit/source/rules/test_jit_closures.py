@@ -1,5 +1,7 @@
 """What a compiled function closes over: state that changes later, and large arrays."""
 
+import pytest
+
 from .reading import found
 
 
@@ -449,3 +451,28 @@ def test_a_large_array_in_a_record_that_a_jitted_method_takes_from_its_object():
     assert found("JT301", program.replace("(1024, 512)", "(64, 512)")) == []
     # What nobody reads of it is in no program.
     assert found("JT301", program.replace("x @ tables.basis + ", "")) == []
+
+
+@pytest.mark.parametrize(
+    "jitted",
+    [
+        "jax.jit(partial(self._apply, scale=2.0))",
+        "jax.jit(jax.vmap(partial(self._apply, scale=2.0)))",
+        "jax.jit(partial(Bank._apply, self, scale=2.0))",
+    ],
+)
+def test_a_large_array_of_an_object_behind_what_is_put_around_its_method(jitted: str):
+    program = f"""
+    class Bank:
+        def __init__(self, rows):
+            self.rows = rows
+            self.apply = {jitted}
+
+        def _apply(self, x, scale):
+            return scale * self.rows @ x
+
+    bank = Bank(jnp.ones((4096, 128)))
+    out = bank.apply(jnp.ones((8, 128) if {"vmap" in jitted} else 128))
+    """
+    assert found("JT301", program) == [7]
+    assert found("JT301", program.replace("4096", "16")) == []

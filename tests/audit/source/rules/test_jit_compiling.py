@@ -68,6 +68,43 @@ def test_compiled_once():
     assert found("JT304", program) == []
 
 
+def test_a_slice_that_has_a_name():
+    program = """
+    @jax.jit
+    def total(x):
+        return x.sum()
+
+    def main(x):
+        sums, day = [], 1
+        while day < x.shape[0]:
+            seen = slice(day)
+            sums.append(total(x[seen]))
+            day += 1
+        return sums
+    """
+    assert found("JT304", program) == [9]
+    assert found("JT304", program.replace("slice(day)", "slice(0, day, None)")) == [9]
+    assert found("JT304", program.replace("slice(day)", "slice(day, day + 4)")) == []
+    assert found("JT304", program.replace("slice(day)", "slice(None)")) == []
+
+
+def test_a_list_of_what_is_in_a_list_that_grows():
+    program = """
+    @jax.jit
+    def fit(xs):
+        return xs.sum()
+
+    def main(stream):
+        seen = []
+        for x, y in stream:
+            seen.append((x, y))
+            fit(jnp.stack([x for x, _ in seen]))
+    """
+    assert found("JT304", program) == [9]
+    assert found("JT304", program.replace("in seen]", "in seen[-8:]]")) == []
+    assert found("JT304", program.replace("in seen]", "in seen if x is y]")) == []
+
+
 def test_arrays_that_grow_by_joining_and_by_counting():
     program = """
     @jax.jit

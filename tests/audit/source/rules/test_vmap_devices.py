@@ -327,6 +327,25 @@ def test_an_axis_for_the_devices_that_is_not_the_first():
     assert found("VM203", program.replace("rows // count, count", "count, rows // count")) == []
 
 
+def test_a_batch_goes_to_the_devices_past_what_would_divide_it():
+    program = """
+    def fold(x):
+        count = jax.local_device_count()
+        return x.reshape(count, -1, *x.shape[1:])
+
+    total = jax.pmap(lambda x, y: (x * y).sum())
+    rows = jnp.ones((32, 3))
+    out = total(fold(rows), rows)
+    """
+    assert found("VM203", program) == [7]
+    assert found("VM203", program.replace(", rows)", ", fold(rows))")) == []
+    # Who has asked for so many devices, or made sure of them, may write the number down.
+    asked = "import os\n    os.environ['XLA_FLAGS'] = '--xla_force_host_platform_device_count=32'"
+    assert found("VM203", program.replace("def fold", f"{asked}\n    def fold")) == []
+    sure = "assert jax.local_device_count() == 32"
+    assert found("VM203", program.replace("def fold", f"{sure}\n    def fold")) == []
+
+
 def test_one_name_for_several_collectives_is_mended_where_it_is_given():
     program = """
     def centred(x, axis="batch"):
@@ -364,6 +383,35 @@ def test_a_helper_applies_what_each_replica_has_for_itself():
         return train(w, x)
     """
     assert found("VM004", program) == [9]
+
+
+def test_gradients_are_taken_and_applied_by_two_helpers():
+    program = """
+    def descend(w, grad):
+        scaled = 0.1 * grad
+
+
+        return w - scaled
+
+    def gradient(w, xs):
+        def add(total, x):
+            return total + jax.grad(lambda w: jnp.mean((x @ w) ** 2))(w), None
+
+
+        return lax.scan(add, jnp.zeros_like(w), xs)[0]
+
+    def step(w, xs):
+        grad = gradient(w, xs)
+        return descend(w, grad)
+
+    train = jax.pmap(step, axis_name="i", in_axes=(None, 0))
+
+    def run(w, xs):
+        return train(w, xs)
+    """
+    assert found("VM004", program) == [16]
+    united = program.replace("grad = gradient(w, xs)", 'grad = lax.pmean(gradient(w, xs), "i")')
+    assert found("VM004", united) == []
 
 
 _LEARNER = """

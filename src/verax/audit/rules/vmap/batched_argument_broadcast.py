@@ -139,7 +139,8 @@ are too many values.
 
 Computing all pairs by vmap is common and looks the same at first; reported is only an argument
 other than the mapped ones whose mapped axis is broadcast against an element and then reduced
-together with other axes, or where there are no others: of single numbers.""",
+together with other axes, or where there are no others: of single numbers, also of differences
+between the one that an element has made, a prediction, and all that the argument holds.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ...finding import Confidence, Engine, Finding, Severity
 from ...source.library.collectives import DEVICES
 from ...source.queries.arrays import array_in_words
+from ...source.queries.loops.devices import settles_devices
 from ...source.queries.loops.maps import applied_maps, is_called_for_real, mapped_axes
 from ...source.shapes import Size
 from ...source.shapes.dims import differ
@@ -82,9 +83,8 @@ def _is_written(event: Applied, shape: Shape, axis: int) -> bool:
         return True  # Somebody has made the axis, and put it somewhere else.
     if isinstance(size, Size):
         return size != DEVICES and differ(size, DEVICES)
-    # Who counts devices, or asks for so many of them, knows how long it has to be.
-    asks = "device_count" in event.frame.module.text
-    return type(size) is int and size > 1 and not asks and is_called_for_real(event.frame)
+    is_number = type(size) is int and size > 1 and is_called_for_real(event.frame)
+    return is_number and not settles_devices(event.frame.module)
 
 
 RULE = Rule(

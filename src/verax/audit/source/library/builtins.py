@@ -11,6 +11,7 @@ from .. import parts
 from ..attributes import all_attributes, named_attribute
 from ..events import Fact, Mutation
 from ..joining import join
+from ..scalars import is_number
 from ..shaping import length_of
 from ..values import (
     NONE,
@@ -68,8 +69,11 @@ def _math(
         except (AttributeError, TypeError, ValueError, OverflowError):
             pass
     result = machine.opaque(name, site, args, traced=False)
-    result.is_array = True
+    result.is_array, result.node.shape = True, None if name in _PAIRS else ()
     return result
+
+
+_PAIRS = frozenset(("math.frexp", "math.modf"))
 
 
 @handles("builtins.len")
@@ -131,7 +135,20 @@ def _arithmetic(
             data = {"symbol": "sum", "operand": tree}
             machine.note(Fact(site.syntax, site.frame, "operator", data))
         operands = [parts.element(machine, site, args[0]), *args[1:]]
-    return machine.array(name, site, operands, is_jax=False)
+    result = machine.array(name, site, operands, is_jax=False)
+    if name != "builtins.divmod" and operands and all(map(is_number, operands)):
+        result.node.shape = ()
+    return result
+
+
+@handles("builtins.slice")
+def _slice(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """What is written `start:stop:step` in an index."""
+    nothing = Constant(None)
+    bounds = [nothing, *args] if len(args) == 1 else args
+    return Sequence("slice", [*bounds, nothing, nothing, nothing][:3])
 
 
 @handles("builtins.any", "builtins.all")

@@ -168,15 +168,26 @@ def _note_captures(
     entered: list[Value],
 ) -> None:
     """Note what a jitted function reads from outside at this call."""
-    owner: Value | None = None
-    if isinstance(transformed.function, Bound):
-        owner = transformed.function.owner
-    elif args and isinstance(args[0], Instance) and args[0] is entered[0]:
+    owner = _owner(transformed.function)
+    if owner is None and args and isinstance(args[0], Instance) and args[0] is entered[0]:
         owner = args[0]
     found = captures(machine, transformed, owner)
     if found:
         data = {"transformed": transformed, "captures": found, "owner": owner}
         machine.note(Fact(site.syntax, site.frame, "captured", data))
+
+
+def _owner(function: Value) -> Value | None:
+    """The object whose method a function is, or that `partial` has given it as its first argument.
+
+    That may be under other transformations: `jit(vmap(self.step))`, `jit(partial(self.step, k=3))`.
+    """
+    while isinstance(function, (Transformed, Partial)):
+        first = function.args[0] if isinstance(function, Partial) and function.args else None
+        if isinstance(first, Instance) and isinstance(function.function, Function):
+            return first
+        function = function.function
+    return function.owner if isinstance(function, Bound) else None
 
 
 def _axis_name(transformed: Transformed) -> object:

@@ -43,7 +43,8 @@ def summed_whole(facts: SourceFacts) -> Iterator[GivenWhole]:
     """Sums inside of a map over the mapped axis of something and over other axes at once.
 
     Computing all pairs on purpose ends in one value a pair; a sum over the pairs together with the
-    components of each is what a forgotten `in_axes` ends in.
+    components of each is what a forgotten `in_axes` ends in. So is a sum over differences between
+    the one number that a lane has made, and those that all lanes are to be compared with.
     """
     for call in calls_of(facts, *_REDUCTIONS):
         if not isinstance(call.result, Data) or not call.args or call.frame.region is None:
@@ -52,13 +53,36 @@ def summed_whole(facts: SourceFacts) -> Iterator[GivenWhole]:
         for leaf in leaves(call.args[0]):
             names = names_of(leaf.node.shape)
             summed = [it for it in names if it not in after] if any(names) else []
-            for region in call.frame.region.chain() if len(summed) > 1 else ():
+            for region in call.frame.region.chain() if summed else ():
                 over = _mapped_along(region)
                 if not over or over not in summed or region not in leaf.node.varies:
                     continue
+                is_alone = len(names) == 1 and _compares_number(leaf.node, region)
                 node = _from_outside(leaf.node, region, over)
-                if node is not None and not _is_mapped(node, region):
+                if node is None or (len(summed) < 2 and not is_alone):
+                    continue
+                if not _is_mapped(node, region) and not (is_alone and _follows(node, region)):
                     yield GivenWhole(call, region, node, over)
+
+
+def _compares_number(node: Node, region: Region) -> bool:
+    """Whether a vector is how far the one number of a lane is from others that all lanes share."""
+    while node.operation in _MEASURES and node.inputs:
+        node = node.inputs[0]
+    if node.operation != "-" or len(node.inputs) != 2:
+        return False
+    one, other = sorted(node.inputs, key=lambda it: region not in it.varies)
+    return one.shape == () and region in one.varies and region not in other.varies
+
+
+_MEASURES = frozenset(
+    "** abs builtins.abs jax.numpy.abs jax.numpy.square jax.numpy.power jax.lax.square".split()
+)
+
+
+def _follows(node: Node, region: Region) -> bool:
+    """Whether what all lanes get is made from what they get one by one: then pairs are meant."""
+    return any(_is_mapped(it, region) for it in node.ancestors())
 
 
 def _mapped_along(region: Region) -> str:
