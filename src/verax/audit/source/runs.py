@@ -35,6 +35,7 @@ from .values import (
     Sequence,
     Transformed,
     Value,
+    class_of,
     mapped,
 )
 
@@ -233,6 +234,8 @@ def _call_generic(
         elif isinstance(value, Bound):
             names = names[1:]
         value = value.function
+    if class_of(value) is not None:
+        names = names[1:]  # An object that can be called gives itself.
     told = _given_elsewhere(transformed, calls, names)
     given.update({it: value for it, value in told.items() if value is not None and it in given})
     needed = [it for it in given if it in told or default_of(function, it) is None]

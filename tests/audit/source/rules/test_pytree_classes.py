@@ -542,3 +542,21 @@ def test_whole_numbers_among_leaves_have_no_derivative():
     """
     assert found("PT202", program.replace("FIELD", "")) == [15]
     assert found("PT202", program.replace("FIELD", "= eqx.field(static=True)")) == []
+
+
+def test_an_object_that_is_mapped_as_a_function_is_no_argument_of_it():
+    program = """
+    class Meter:
+        def __init__(self, leak):
+            self.leak = leak
+
+        def __call__(self, power):
+            return jnp.max(self.leak * power, axis=0)
+
+    def called(spectra):
+        return jax.vmap(Meter(0.9))(spectra)
+
+    def given(spectra):
+        return jax.vmap(Meter.__call__)(Meter(0.9), spectra)
+    """
+    assert found("PT201", program) == [12]
