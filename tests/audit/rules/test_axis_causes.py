@@ -165,3 +165,17 @@ def test_a_squeeze_that_drops_what_is_one_by_chance():
     assert_claims("axis", dedent(program))
     more = program.replace("(4, 1, 7)", "(4, 5, 7)").replace("  # AX004", "")
     assert_claims("axis", dedent(more))
+
+
+def test_a_squeeze_of_what_a_window_over_the_whole_picture_leaves():
+    program = """
+    def inputs():
+        return (jnp.ones((1, 9, 9, 3)),)
+
+    def entry(maps):
+        window = (1, *maps.shape[1:3], 1)
+        pooled = jax.lax.reduce_window(maps, 0.0, jax.lax.add, window, (1, 1, 1, 1), "VALID")
+        return jnp.squeeze(pooled), jnp.squeeze(pooled, axis=(1, 2))  # AX004
+    """
+    assert_claims("axis", dedent(program))
+    assert_claims("axis", dedent(program.replace("(1, 9", "(2, 9").replace("  # AX004", "")))
