@@ -165,3 +165,59 @@ def test_a_squeeze_that_drops_what_is_one_by_chance():
     assert_claims("axis", dedent(program))
     more = program.replace("(4, 1, 7)", "(4, 5, 7)").replace("  # AX004", "")
     assert_claims("axis", dedent(more))
+
+
+def test_a_squeeze_of_what_a_window_over_the_whole_picture_leaves():
+    program = """
+    def inputs():
+        return (jnp.ones((1, 9, 9, 3)),)
+
+    def entry(maps):
+        window = (1, *maps.shape[1:3], 1)
+        pooled = jax.lax.reduce_window(maps, 0.0, jax.lax.add, window, (1, 1, 1, 1), "VALID")
+        return jnp.squeeze(pooled), jnp.squeeze(pooled, axis=(1, 2))  # AX004
+    """
+    assert_claims("axis", dedent(program))
+    assert_claims("axis", dedent(program.replace("(1, 9", "(2, 9").replace("  # AX004", "")))
+
+
+def test_a_scan_that_stacks_its_turns_first_is_not_to_blame_for_what_is_inside():
+    program = """
+    AXES = {"start": "chain dim", "kicks": "step chain dim", "weights": "chain step"}
+
+    def inputs():
+        return jnp.ones((4, 3)), jnp.ones((4, 4, 3)), jnp.ones((4, 4))
+
+    def forces(points):
+        return jax.vmap(jnp.sin)(points)
+
+    def entry(start, kicks, weights):
+        def turn(points, kick):
+            pull = forces(points)
+            return points + pull + kick, (pull * kick).sum(axis=-1)
+
+        _, powers = jax.lax.scan(turn, start, kicks)
+        right = (powers.T * weights).sum()
+        return right + (powers * weights).sum()  # AX001
+    """
+    assert_claims("axis", dedent(program))
+
+
+def test_who_gives_a_mask_its_axes_sees_what_it_will_meet():
+    program = """
+    AXES = {"x": "batch query width", "y": "batch key width", "padded": "batch key"}
+
+    def inputs():
+        return jnp.ones((3, 4, 6)), jnp.ones((3, 4, 6)), jnp.ones((3, 4), bool)
+
+    def heads(tokens):
+        return jnp.einsum("btw,whd->bhtd", tokens, jnp.ones((6, 2, 3)))
+
+    def entry(x, y, padded):
+        scores = jnp.einsum("bhqd,bhkd->bhqk", heads(x), heads(y))
+        blocked = padded[:, None, :, None]  # AX001
+        bias = jnp.where(padded[:, None, None, :], -1e9, 0.0)
+        cut = 0.5 * scores + bias
+        return jnp.where(blocked, -1e9, cut)
+    """
+    assert_claims("axis", dedent(program))

@@ -248,3 +248,45 @@ def test_frequencies_are_no_samples():
     assert found("AX001", dedent(program)) == []
     # What is not transformed is what it was.
     assert found("AX001", dedent(program.replace("(signal, axis=-1)", "(signal, axis=0)"))) == [6]
+
+
+def test_a_scan_that_stacks_its_turns_first_is_not_to_blame_for_what_is_inside():
+    program = """
+    AXES = {"start": "chain dim", "kicks": "step chain dim", "weights": "chain step"}
+
+    def inputs():
+        return jnp.ones((4, 3)), jnp.ones((4, 4, 3)), jnp.ones((4, 4))
+
+    def forces(points):
+        return jax.vmap(jnp.sin)(points)
+
+    def entry(start, kicks, weights):
+        def turn(points, kick):
+            pull = forces(points)
+            return points + pull + kick, (pull * kick).sum(axis=-1)
+
+        _, powers = jax.lax.scan(turn, start, kicks)
+        right = (powers.T * weights).sum()
+        return right + (powers * weights).sum()
+    """
+    assert found("AX001", dedent(program)) == [16]
+
+
+def test_who_gives_a_mask_its_axes_sees_what_it_will_meet():
+    program = """
+    AXES = {"x": "batch query width", "y": "batch key width", "padded": "batch key"}
+
+    def inputs():
+        return jnp.ones((3, 4, 6)), jnp.ones((3, 4, 6)), jnp.ones((3, 4), bool)
+
+    def heads(tokens):
+        return jnp.einsum("btw,whd->bhtd", tokens, jnp.ones((6, 2, 3)))
+
+    def entry(x, y, padded):
+        scores = jnp.einsum("bhqd,bhkd->bhqk", heads(x), heads(y))
+        blocked = padded[:, None, :, None]
+        bias = jnp.where(padded[:, None, None, :], -1e9, 0.0)
+        cut = 0.5 * scores + bias
+        return jnp.where(blocked, -1e9, cut)
+    """
+    assert found("AX001", dedent(program)) == [11]

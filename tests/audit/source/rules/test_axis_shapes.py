@@ -266,6 +266,22 @@ def test_a_squeeze_that_drops_what_is_one_by_chance():
     assert found("AX004", program.replace("(4, 1, 7)", "(1, 1, 7)")) == []
 
 
+def test_a_squeeze_of_what_a_window_over_the_whole_picture_leaves():
+    program = """
+    def entry(frames, kernel):
+        layout = ("NHWC", "HWIO", "NHWC")
+        maps = lax.conv_general_dilated(frames, kernel, (2, 2), "VALID", dimension_numbers=layout)
+        window = (1, *maps.shape[1:3], 1)
+        pooled = lax.reduce_window(maps, -jnp.inf, lax.max, window, (1, 1, 1, 1), "VALID")
+        return jnp.squeeze(pooled), jnp.squeeze(pooled, axis=(1, 2))
+
+    def inputs():
+        return jnp.ones((1, 9, 9, 3)), jnp.ones((3, 3, 3, 6))
+    """
+    assert found("AX004", program) == [6]
+    assert found("AX004", program.replace("(1, 9, 9, 3)", "(2, 9, 9, 3)")) == []
+
+
 def test_the_shape_of_a_jacobian():
     program = """
     from jaxtyping import Array, Float

@@ -439,3 +439,26 @@ def test_a_parallel_scan_along_the_batch():
         "jax.vmap(lambda it: lax.associative_scan(merge, (0.9 * it, it)), in_axes=1)(x)[1]",
     )
     assert found("AX005", mapped) == [12]
+
+
+def test_merged_axes_of_known_sizes_are_taken_apart_in_their_order():
+    program = """
+    NAMES = ("scout", "medic", "tank")
+
+    def entry(layers, obs):
+        stacked = jnp.stack([obs[name] for name in NAMES])
+        rows = stacked.reshape(stacked.shape[0] * stacked.shape[1], -1)
+        for w in layers:
+            rows = jnp.tanh(rows @ w)
+        swapped = rows[:, 0].reshape(5, 3)
+        right = rows[:, 0].reshape(3, 5).T
+        square = (rows.T @ jnp.ones((15, 15))).reshape(8, 5, 3)
+        return swapped + right, square
+
+    def inputs():
+        return [jnp.ones((4, 8)), jnp.ones((8, 8))], {name: jnp.ones((5, 4)) for name in NAMES}
+    """
+    assert found("AX003", program) == [8]
+    named = "AXES = {'layers': ['feat hid', 'hid hid'], 'obs': dict.fromkeys(NAMES, 'env feat')}"
+    counted = program.replace("(5, 3)", "(stacked.shape[1], 3)").replace("(3, 5)", "(3, -1)")
+    assert found("AX003", f"{counted}\n    {named}") == [8]

@@ -1,4 +1,6 @@
-"""Calls of random draws, activations, `jax.lax` and functions of one element."""
+"""Calls of random draws, activations, `jax.lax`, windows and functions of one element."""
+
+import jax
 
 from verax.audit.source.shapes.semantics import lax, pointwise
 
@@ -241,4 +243,20 @@ def elsewhere_calls() -> list[Call]:
         call("jax.numpy.resize", x, (3, 4)),
         call("jax.numpy.modf", x),
         call("jax.numpy.spacing", x),
+    ]
+
+
+def window_calls() -> list[Call]:
+    n = "jax.lax."
+    image, kernel = A(2, 9, 8, 3), A(3, 3, 3, 6)
+    layout = ("NHWC", "HWIO", "NHWC")
+    pooled = (image, 0.0, jax.lax.add)
+    return [
+        call(n + "conv_general_dilated", image, kernel, (2, 2), "SAME", dimension_numbers=layout),
+        call(n + "conv_general_dilated", image, kernel, (2, 1), "VALID", dimension_numbers=layout),
+        call(n + "conv_general_dilated", A(2, 3, 9, 8), A(6, 3, 3, 3), (1, 1), "SAME"),
+        call(n + "conv", A(2, 3, 9), A(6, 3, 4), (1,), "VALID"),
+        call(n + "conv_with_general_padding", A(2, 3, 9), A(6, 3, 4), (1,), "SAME", None, None),
+        call(n + "reduce_window", *pooled, (1, 9, 8, 1), (1, 1, 1, 1), "VALID"),
+        call(n + "reduce_window", *pooled, (1, 2, 3, 1), (1, 2, 2, 1), "SAME"),
     ]

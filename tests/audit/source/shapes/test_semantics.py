@@ -16,7 +16,14 @@ from verax.audit.source.shapes.shape import Partial, Shape
 from verax.audit.source.shapes.values import UNKNOWN
 
 from .calling import KEY, A, Call
-from .jax_calls import elsewhere_calls, lax_calls, nn_calls, pointwise_calls, random_calls
+from .jax_calls import (
+    elsewhere_calls,
+    lax_calls,
+    nn_calls,
+    pointwise_calls,
+    random_calls,
+    window_calls,
+)
 from .numpy_calls import numpy_calls
 from .product_calls import product_calls
 from .truth import fits
@@ -27,6 +34,7 @@ CALLS = [
     *random_calls(),
     *nn_calls(),
     *lax_calls(),
+    *window_calls(),
     *pointwise_calls(),
     *elsewhere_calls(),
 ]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from ...finding import Place
+from ...placing import MAPS, TAKES, TURNS, Move, the_one_of, to_blame
 from ..axes import names_of
 from ..events import Fact
 from ..frame import Region
@@ -30,35 +31,17 @@ _MOST = 200
 
 
 @dataclass(frozen=True)
-class _Move:
-    """What decided where an axis lies: it may have `entered` a map or a scan."""
+class _Move(Move):
+    """What decided where an axis lies, as the operation that made an array."""
 
-    node: Node
-    place: Place
-    entered: bool = False
-
-    @property
-    def weight(self) -> int:
-        """How much it is to blame: what maps more than what takes an axis, and that than a move."""
-        name = self.node.operation.rpartition(".")[2]
-        return 2 if name == "stack" else 1 if name in _TAKING else 0
-
-    @property
-    def elsewhere(self) -> bool:
-        """Whether a map gives an axis back at another position than its arguments have it at."""
-        region = stacked_over(self.node)
-        if region is None or region.kind not in ("vmap", "pmap"):
-            return False
-        taken = constants(region.details["transformed"].options.get("in_axes", Constant(0)))
-        return bool(taken) and stacked_axis(self.node) not in taken
+    node: Node = field(kw_only=True)
 
 
 def placed_at(clash: Fact) -> Place | None:
     """Where one of two axes was put to where it meets the other; `None` if that is unclear.
 
     That is the last operation on the way of either that moved it, or that took away the axis which
-    is expected there. Where both were moved, the one in a function of its own is to blame: nobody
-    sees there what it will meet.
+    is expected there.
     """
     one, other = clash.data["names"]
     # What is joined comes in a list.
@@ -66,32 +49,18 @@ def placed_at(clash: Fact) -> Place | None:
     first, second = _with_axis(arrays, one), _with_axis(reversed(arrays), other)
     if first is None or second is None:
         return None
-    moves = [_last_move(first, one, other), _last_move(second, other, one)]
-    entered = {move.place for move in moves if move is not None and move.entered}
-    if len(entered) == 1:
-        return entered.pop()
-    meeting = clash.place
-    found: list[_Move] = []
-    for move, own, beside in zip(moves, (first, second), (second, first), strict=True):
-        if move is None:
-            continue
-        if move.place.line == meeting.line:
-            # Who aligns one where they meet sees both, unless a map has turned the other round.
-            turned = (it.place for it in moves if it is not None and it.elsewhere)
-            return next((it for it in turned if it.line != meeting.line), None)
-        # What has too few axes is aligned where they meet, unless it is a statistic of the other.
-        is_statistic = beside in move.node.inputs and not is_flag(own)
-        if is_statistic or not _is_repeated(clash, own, beside):
-            found.append(move)
-    if sum(move.elsewhere for move in found) == 1:
-        found = [move for move in found if move.elsewhere]
-    if len(found) > 1:
-        most, here = max(move.weight for move in found), meeting.function
-        found = [it for it in found if it.weight == most and it.place.function != here]
+    moves: list[Move] = []
+    for own, name, expected, beside in ((first, one, other, second), (second, other, one, first)):
+        move = _last_move(own, name, expected)
+        if move is not None:
+            # What lacks axes is aligned where they meet, unless it is a statistic of the other.
+            is_statistic = beside in move.node.inputs and not is_flag(own)
+            lacks = not is_statistic and _is_repeated(clash, own, beside)
+            moves.append(replace(move, lacks=lacks))
+    found = to_blame(moves, clash.place)
     nested = _nested_at(arrays, one, other) if len(found) > 1 else None
-    if nested is not None:
-        return nested
-    return found[0].place if len({move.place.function for move in found}) == 1 else None
+    blamed = the_one_of(found)
+    return nested or (None if blamed is None else blamed.place)
 
 
 def _nested_at(arrays: list[Node], one: str, other: str) -> Place | None:
@@ -119,13 +88,19 @@ def _with_axis(nodes: Iterable[Node], name: str) -> Node | None:
 def _last_move(node: Node | None, name: str, other: str) -> _Move | None:
     """The last operation that decided where an axis lies, in place of another."""
     for _ in range(_MOST):
-        if node is None:
+        if node is None or _is_stacked(node, other):
             return None
         move = _move(node, name, other)
         if move is not None:
             return move
         node = _with_axis(node.inputs, name)
     return None
+
+
+def _is_stacked(node: Node, other: str) -> bool:
+    """Whether a scan has put its turns first, which are expected elsewhere: nobody's choice."""
+    region = stacked_over(node)
+    return region is not None and region.kind == "scan" and other in names_of(node.shape)[:1]
 
 
 def _move(node: Node, name: str, other: str) -> _Move | None:
@@ -136,16 +111,19 @@ def _move(node: Node, name: str, other: str) -> _Move | None:
     operation = node.operation.rpartition(".")[2]
     took = other in names_of(source.shape) and other not in names_of(node.shape)
     if operation in ("lane", "slice", "element"):
-        return _Move(node, _entered_at(node, source) or node.place, entered=True) if took else None
+        place = _entered_at(node, source) or node.place
+        return _Move(place, entered=True, node=node) if took else None
     if operation == "stack":
         return _map_of(node, name, other)
-    is_move = operation in _MOVES or _gives_another_rank(node, source, operation)
+    widens = _gives_another_rank(node, source, operation)
+    is_move = operation in _MOVES or widens
     # One element of an axis is left by what takes it: `x[:, -1]`.
     took = took and (operation in _TAKING or len(node.inputs) == 1)
     if not is_move and not took:
         return None
     handed = (handed_number_at(it, node.frame) for it in node.operands[1:])
-    return _Move(node, next(filter(None, handed), node.place))
+    weight = TAKES if operation in _TAKING else TURNS
+    return _Move(next(filter(None, handed), node.place), weight, widens=widens, node=node)
 
 
 def _map_of(node: Node, name: str, other: str) -> _Move | None:
@@ -154,9 +132,11 @@ def _map_of(node: Node, name: str, other: str) -> _Move | None:
     if region is None or region.kind not in ("vmap", "pmap"):
         return None
     place, lanes = map_at(region, "out_axes"), name_of(region.details.get("size"))
-    move = None if place is None else _Move(node, place)
-    is_it = lanes == name or (lanes == other and move is not None and move.elsewhere)
-    return move if is_it else None
+    taken = constants(region.details["transformed"].options.get("in_axes", Constant(0)))
+    elsewhere = bool(taken) and stacked_axis(node) not in taken
+    if place is None or not (lanes == name or (lanes == other and elsewhere)):
+        return None
+    return _Move(place, MAPS, elsewhere=elsewhere, node=node)
 
 
 def _entered_at(node: Node, source: Node) -> Place | None:

@@ -10,7 +10,7 @@ from .indices import index_parts, is_new_axis
 
 _WRITTEN = frozenset("reshape expand_dims atleast_2d atleast_3d broadcast_to at newaxis".split())
 # They give as many axes as they get: of what is taken along an axis, the axis of size one is left.
-_KEPT = frozenset(("take_along_axis", "dynamic_slice_in_dim"))
+_KEPT = frozenset(("take_along_axis", "dynamic_slice_in_dim", "reduce_window"))
 _REDUCTIONS = frozenset("sum mean max min prod var std any all argmax argmin norm".split())
 
 
@@ -36,14 +36,14 @@ def unit_origin(node: Node, axis: int) -> str:
 
 
 def one_by_chance(node: Node) -> int | None:
-    """An axis of size one that data has brought, before a last one that was kept to be dropped."""
+    """An axis of size one that data has brought, before one that was kept to be dropped."""
     shape = node.shape
-    if not isinstance(shape, tuple) or shape[-1:] != (1,) or unit_origin(node, -1) != "kept":
+    if not isinstance(shape, tuple) or all(size == 1 for size in shape):
         return None
     units = [at for at, size in enumerate(shape) if size == 1]
-    if len(units) == len(shape):
-        return None
-    return next((at for at in units[:-1] if not unit_origin(node, at - len(shape))), None)
+    origins = {at: unit_origin(node, at - len(shape)) for at in units}
+    last = max((at for at in units if origins[at] == "kept"), default=0)
+    return next((at for at in units if not origins[at] and at < last), None)
 
 
 def is_only_averaged(node: Node, users: dict[Node, list[Node]]) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from ...placing import MAPS, TAKES, TURNS, Move, the_one_of, to_blame
 from ..program import Step, Value
 from .analysis import AxisAnalysis
 from .axis import Clash, Dimension
@@ -13,71 +14,27 @@ _MOST = 1000
 
 
 @dataclass(frozen=True)
-class _Move:
-    """What decided where an axis lies.
+class _Move(Move):
+    """What decided where an axis lies, as a step of the program."""
 
-    It `entered` a map or a scan that takes away the axis which is expected; or what expects that
-    axis was `repeated`, since it has fewer axes. A map may give it back `elsewhere` than it was.
-    """
-
-    step: Step
-    entered: bool = False
-    repeated: bool = False
-    elsewhere: bool = False
-
-    @property
-    def weight(self) -> int:
-        """How much it is to blame: what maps more than what takes an axis, and that than a move."""
-        return 2 if self.step.kind == "map" else 1 if _takes(self.step) else 0
+    step: Step = field(kw_only=True)
 
 
 def placed_by(analysis: AxisAnalysis, clash: Clash) -> Step | None:
     """The step by which one of two axes came to where it meets the other; `None` if unclear.
 
     That is the last one on the way of either that moved it, or that took away the axis which is
-    expected there. Where both were moved, the one in a function of its own is to blame: nobody
-    sees there what it will meet.
+    expected there.
     """
     meeting = clash.step
     if meeting is None or meeting.place is None or clash.where == "declared":
         return None
-    ways = (
-        (clash.first, clash.second_name, clash.second),
-        (clash.second, clash.first_name, clash.first),
+    moves = (
+        _last_move(analysis, clash.first, clash.second_name, clash.second),
+        _last_move(analysis, clash.second, clash.first_name, clash.first),
     )
-    moves = [_last_move(analysis, dimension, other) for dimension, other, _ in ways]
-    entered = {move.step for move in moves if move is not None and move.entered}
-    if len(entered) == 1:
-        return entered.pop()
-    found: list[_Move] = []
-    for move, (own, _, beside) in zip(moves, ways, strict=True):
-        if move is None or move.step.place is None:
-            continue
-        is_mask = own.value.dtype == bool
-        if move.step.place.line == meeting.place.line:
-            # Who aligns one where they meet sees both, unless a map has turned the other round.
-            return next((it.step for it in moves if it and _is_turned_round(it, meeting)), None)
-        # What has too few axes is aligned where they meet, unless it is a statistic of the other.
-        if not move.repeated or (not is_mask and _is_made_from(analysis, move.step, beside)):
-            found.append(move)
-    if sum(move.elsewhere for move in found) == 1:
-        found = [move for move in found if move.elsewhere]
-    if len(found) > 1:
-        most = max(move.weight for move in found)
-        here = meeting.place.function
-        found = [it for it in found if it.weight == most and _function(it.step) != here]
-    return found[0].step if len({_function(move.step) for move in found}) == 1 else None
-
-
-def _is_turned_round(move: _Move, meeting: Step) -> bool:
-    """Whether a map has put an axis elsewhere, in another line than that of a meeting."""
-    if move.step.place is None or meeting.place is None:
-        return False
-    return move.elsewhere and move.step.place.line != meeting.place.line
-
-
-def _function(step: Step) -> str | None:
-    return step.place.function if step.place is not None else None
+    blamed = the_one_of(to_blame((it for it in moves if it is not None), meeting.place))
+    return None if blamed is None else blamed.step
 
 
 def _is_made_from(analysis: AxisAnalysis, step: Step, other: Dimension) -> bool:
@@ -87,24 +44,35 @@ def _is_made_from(analysis: AxisAnalysis, step: Step, other: Dimension) -> bool:
     return at[0] in step.inputs
 
 
-def _last_move(analysis: AxisAnalysis, dimension: Dimension, other: str) -> _Move | None:
+def _last_move(
+    analysis: AxisAnalysis, dimension: Dimension, other: str, beside: Dimension
+) -> _Move | None:
     """The last step that decided where an axis lies, in place of one with another name."""
     at = (dimension.value, dimension.index)
     repeated = False
     for _ in range(_MOST):
-        # A scan has to be given its axis first, and puts it first: that is nobody's choice.
-        if at not in analysis.came_from or _is_stacked(*at):
+        if at not in analysis.came_from or _is_stacked(analysis, *at, other):
             return None
         before = analysis.came_from[at]
         if at[0] in analysis.entered:
             step = analysis.entered[at[0]]
-            if analysis.over[step].label == other:
-                return _Move(step, entered=True)
-        elif at[0].producer is not None and _moves(analysis, at, before, other):
-            step = at[0].producer
+            if analysis.over[step].label == other and step.place is not None:
+                return _Move(step.place, _weight(step), entered=True, step=step)
+        elif (step := at[0].producer) is not None and _moves(analysis, at, before, other):
+            if step.place is None:
+                return None
             results = step.detail.results if step.kind == "map" else ()
             elsewhere = any(out is at[0] and _is_elsewhere(step, axis) for out, _, axis in results)
-            return _Move(step, repeated=repeated, elsewhere=elsewhere)
+            # What lacks axes is aligned where they meet, unless it is a statistic of the other.
+            is_statistic = dimension.value.dtype != bool and _is_made_from(analysis, step, beside)
+            return _Move(
+                step.place,
+                _weight(step),
+                elsewhere=elsewhere,
+                widens=step.primitive in _MOVES and len(at[0].shape) > len(before[0].shape),
+                lacks=repeated and not is_statistic,
+                step=step,
+            )
         repeated = repeated or (
             len(at[0].shape) > len(before[0].shape) and _is_implied(at[0].producer)
         )
@@ -112,10 +80,19 @@ def _last_move(analysis: AxisAnalysis, dimension: Dimension, other: str) -> _Mov
     return None
 
 
-def _is_stacked(value: Value, index: int) -> bool:
-    """Whether a dimension is made of the turns of a scan."""
+def _weight(step: Step) -> int:
+    return MAPS if step.kind == "map" else TAKES if _takes(step) else TURNS
+
+
+def _is_stacked(analysis: AxisAnalysis, value: Value, index: int, other: str) -> bool:
+    """Whether a dimension, or the one that is expected there, is made of the turns of a scan.
+
+    A scan has to be given its axis first, and puts it first: that is nobody's choice.
+    """
     step = value.producer
-    return step is not None and step.kind == "scan" and index == 0 and value in step.detail.stacked
+    if step is None or step.kind != "scan" or value not in step.detail.stacked:
+        return False
+    return index == 0 or (step in analysis.over and analysis.over[step].label == other)
 
 
 def _moves(

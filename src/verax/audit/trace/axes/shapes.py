@@ -32,6 +32,16 @@ def reduce(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> list
     return [_picked(analysis, step, operands[0], kept) for _ in step.outputs]
 
 
+def pool(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> list[Axes]:
+    """Windows keep the axes that they slide along; one over all of an axis is a reduction."""
+    made, source = step.outputs[0], step.inputs[0]
+    axes: list[Axis] = []
+    for index, (n, m) in enumerate(zip(made.shape, source.shape, strict=True)):
+        analysis.follow(made, index, source, index)
+        axes.append(Axis(unit="reduced") if n == 1 != m else operands[0][index])
+    return [tuple(axes) for _ in step.outputs]
+
+
 def _picked(analysis: AxisAnalysis, step: Step, axes: Axes, order: Sequence[int]) -> Axes:
     for made in step.outputs:
         for index, source in enumerate(order):

@@ -23,14 +23,16 @@ _ELEMENTWISE = """
 
 _LIKE_THE_FIRST = """
     cumlogsumexp cummax cummin cumprod cumsum cholesky cholesky_update dce_sink
-    layout_constraint name pad reduce_window reduce_window_max reduce_window_min reduce_window_sum
-    rev select_and_gather_add select_and_scatter_add reshard tridiagonal_solve
+    layout_constraint name pad rev select_and_gather_add select_and_scatter_add
+    reshard tridiagonal_solve
 """
 
 _LIKE_EACH = """
     device_put optimization_barrier pbroadcast pcast pmax pmin ppermute preduced psum psum2
     psum_invariant pvary random_clone sharding_constraint copy_to_reduced
 """
+
+_WINDOWS = "reduce_window reduce_window_max reduce_window_min reduce_window_sum"
 
 _REDUCTIONS = """
     argmax argmin reduce_and reduce_max reduce_min reduce_or reduce_prod reduce_sum reduce_xor
@@ -53,6 +55,7 @@ RULES: dict[str, Rule] = {
     **_each(_LIKE_THE_FIRST, elementwise.first_only),
     **_each(_LIKE_EACH, elementwise.same),
     **_each(_REDUCTIONS, shapes.reduce),
+    **_each(_WINDOWS, shapes.pool),
     **_each(_SCATTERS, indexing.scatter),
     **_each(_FACTORISATIONS, numerics.stacked_matrices),
     **_each(_KEYS, numerics.leading),

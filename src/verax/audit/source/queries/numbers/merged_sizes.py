@@ -10,9 +10,10 @@ from ...shapes.semantics.pointwise import TABLE as POINTWISE
 
 _MERGING = frozenset(("reshape", "ravel", "flatten"))
 # They leave elements of the axes that they keep in order.
-_KEEPING = frozenset("@ field join turn carry last primal copy item".split())
-_FUNCTIONS = frozenset(
-    "matmul dot einsum astype squeeze softmax log_softmax mean sum max min layer_norm".split()
+_KEEPING = frozenset("field join turn carry last primal copy item".split())
+_PRODUCTS = frozenset("@ matmul dot einsum".split())
+_FUNCTIONS = _PRODUCTS | frozenset(
+    "astype squeeze softmax log_softmax mean sum max min layer_norm".split()
 )
 _MOST = 200
 
@@ -28,7 +29,11 @@ def taken_apart(node: Node) -> Shape:
 
 
 def _is_product(dim: Dim) -> bool:
-    return isinstance(dim, Size) and len(dim.terms) == 1 and len(dim.terms[0][0]) > 1
+    """Whether a size may be that of several axes: of a number, only the way to it can tell."""
+    if not isinstance(dim, Size):
+        return dim is not None and dim > 1
+    monomial, factor = dim.terms[0]
+    return len(dim.terms) == 1 and (len(monomial) > 1 or factor > 1)
 
 
 def _parts(node: Node, dim: Dim) -> tuple[Dim, ...]:
@@ -46,12 +51,16 @@ def _parts(node: Node, dim: Dim) -> tuple[Dim, ...]:
                 return tuple(source.shape[axis] for axis in olds)
         elif not _keeps_order(current):
             break
-        current = next((it for it in current.inputs if _has(it, dim)), None)
+        current = _brought_by(current, dim)
     return (dim,)
 
 
-def _has(node: Node, dim: Dim) -> bool:
-    return isinstance(node.shape, tuple) and node.shape.count(dim) == 1
+def _brought_by(node: Node, dim: Dim) -> Node | None:
+    """The operand that an axis comes from: a product sums one of two that are alike away."""
+    holding = [it for it in node.inputs if isinstance(it.shape, tuple) and dim in it.shape]
+    if len(holding) > 1 and node.operation.rpartition(".")[2] in _PRODUCTS:
+        return None
+    return next((it for it in holding if it.shape.count(dim) == 1), None)
 
 
 def _keeps_order(node: Node) -> bool:

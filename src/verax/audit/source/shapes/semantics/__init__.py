@@ -16,6 +16,7 @@ from . import (
     rearranging,
     reductions,
     selecting,
+    windows,
 )
 from .arguments import ArrayFunction
 from .entries import Table
@@ -33,6 +34,7 @@ _JAX: Table = {
     **random.TABLE,
     **nn.TABLE,
     **lax.TABLE,
+    **windows.TABLE,
     **elsewhere.TABLE,
 }
 
