@@ -134,3 +134,24 @@ def test_a_row_of_what_is_kept_in_a_dict_stands_beside_its_slice():
 )
 def test_a_row_beside_the_slice_may_be_what_others_are_compared_with(meant: str):
     assert found("SC003", BESIDE.replace("frames[0] @ w + h @ u", meant)) == []
+
+
+MAPPED = """
+    def scores(points, queries):
+        origin = queries[0]
+
+        def score(query):
+            return jnp.sum((queries[0] - points) ** 2)
+
+        return lax.map(score, jnp.abs(queries - origin))
+
+    scores(jnp.ones((9, 2)), jnp.ones((7, 2)))
+"""
+
+
+def test_a_row_is_read_of_what_the_scanned_array_was_made_from_row_by_row():
+    assert found("SC003", MAPPED) == [5]
+    assert found("SC003", MAPPED.replace("(queries[0] -", "(query + queries[0] -")) == []
+    # Of an array that was mixed, no row belongs to a turn.
+    mixed = MAPPED.replace("jnp.abs(queries - origin)", "jnp.sort(queries, axis=0)")
+    assert found("SC003", mixed) == []
