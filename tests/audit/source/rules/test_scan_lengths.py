@@ -404,3 +404,22 @@ def test_a_range_of_unknown_size_that_goes_down_is_unrolled():
         return total
 """
     assert found("SC302", program) == [4]
+
+
+BOOKS = """
+    def settle(paths):
+        books, assets = paths.shape[0], paths.shape[-1]
+
+        def day(cash, t):
+            return cash + paths[:, t], None
+
+        start = jnp.zeros((books, assets))
+        return lax.scan(day, start, jnp.arange(books))[0]
+"""
+
+
+def test_a_size_that_others_rightly_have_is_wrong_where_the_loop_takes_it():
+    assert found("SC004", BOOKS) == [8]
+    # An array that has a place for each turn has the wrong size as well.
+    kept = BOOKS.replace("cash + paths[:, t]", "cash.at[t].add(paths[:, t].sum())")
+    assert found("SC004", kept) == [2]

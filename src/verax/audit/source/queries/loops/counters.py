@@ -11,7 +11,7 @@ from ....finding import Place
 from ...events import Loop
 from ...frame import Frame
 from ...graph import Node
-from ...remember import remembered
+from ...remember import remembered, walked
 from ...shapes.dims import Dim, Size, add, mul, sub
 from ...shaping import size_symbol
 from ...values import NONE, Constant, Data, Sequence, Value, leaves
@@ -40,6 +40,29 @@ class Bound:
         while isinstance(written, ast.BinOp) and isinstance(written.right, ast.Constant):
             written = written.left  # the last turn: `n - 1`
         return origin_of(facts, frame, written)
+
+    @property
+    def chosen_at(self) -> Place | None:
+        """Where a loop takes its length by a name that is the size of new arrays, too.
+
+        The name means what it is for those; it is the wrong one for the loop.
+        """
+        frame, written = self.length or (None, None)
+        scope = frame
+        while scope is not None and isinstance(written, ast.Name):
+            if written.id in scope.environment and scope.function is not None:
+                is_size = any(_is_in_shape(it, written.id) for it in walked(scope.function))
+                return frame.place(written) if frame is not None and is_size else None
+            scope = scope.outer
+        return None
+
+
+def _is_in_shape(node: ast.AST, name: str) -> bool:
+    """Whether a call is given a shape that is written with a name."""
+    shapes = (
+        [it for it in node.args if isinstance(it, ast.Tuple)] if isinstance(node, ast.Call) else []
+    )
+    return any(isinstance(size, ast.Name) and size.id == name for it in shapes for size in it.elts)
 
 
 @remembered
