@@ -318,3 +318,108 @@ KEPT = """
 def test_the_length_is_followed_to_the_attribute_that_keeps_it():
     assert found("SC004", KEPT) == [4]
     assert found("SC004", KEPT.replace("steps = obs.shape[0]", "steps = obs.shape[1]")) == []
+
+
+BACKWARDS = """
+    def smooth(obs):
+        steps = obs.shape[0]
+
+        def more(carry):
+            return carry[1] >= 0
+
+        def turn(carry):
+            s, t = carry
+            return s + obs[:, t], t - 1
+
+        return lax.while_loop(more, turn, (jnp.zeros(obs.shape[0]), {start}))
+"""
+
+
+@pytest.mark.parametrize(("start", "line"), [("steps - 1", 2), ("jnp.int32(steps - 1)", 11)])
+def test_a_counter_of_a_carry_starts_at_the_last_of_another_axis(start: str, line: int):
+    program = BACKWARDS.replace("{start}", start)
+    assert found("SC004", program) == [line]
+    assert found("SC004", program.replace("steps = obs.shape[0]", "steps = obs.shape[1]")) == []
+    # What starts at a size is not fixed, although it is known while tracing.
+    assert found("SC007", program) == []
+
+
+GONE_THROUGH = """
+    def smooth(s, obs):
+        steps = obs.shape[0]
+
+        def turn(s, t):
+            return s + obs[:, {index}], None
+
+        return lax.scan(turn, s, {numbers})[0]
+"""
+
+
+@pytest.mark.parametrize(
+    ("index", "numbers"),
+    [
+        ("t", "jnp.arange(steps)[::-1]"),
+        ("t", "jnp.flip(jnp.arange(steps))"),
+        ("steps - t - 1", "jnp.arange(steps)"),
+    ],
+)
+def test_numbers_that_are_gone_through_from_the_last_are_of_another_axis(index: str, numbers: str):
+    program = GONE_THROUGH.replace("{index}", index).replace("{numbers}", numbers)
+    assert found("SC004", program) == [2]
+    assert found("SC004", program.replace("obs.shape[0]", "obs.shape[1]")) == []
+
+
+def test_a_while_loop_may_include_its_last_number():
+    program = UNTIL.replace("< steps", "<= steps - 1")
+    assert program != UNTIL
+    assert found("SC004", program) == [2]
+    assert found("SC004", program.replace("obs.shape[0]", "obs.shape[1]")) == []
+
+
+@pytest.mark.parametrize("change", ["t -= 1", "t = t - 1"])
+def test_a_while_that_counts_down_is_unrolled(change: str):
+    program = f"""
+    @jax.jit
+    def returns(rewards):
+        total = jnp.zeros(3)
+        t = rewards.shape[0] - 1
+        while t >= 0:
+            total = rewards[t] + 0.9 * total
+            {change}
+        return total
+
+    returns(jnp.ones((16, 3)))
+"""
+    assert found("SC302", program) == [5]
+    assert found("SC302", program.replace("(16, 3)", "(15, 3)")) == []
+
+
+def test_a_range_of_unknown_size_that_goes_down_is_unrolled():
+    program = """
+    @jax.jit
+    def returns(rewards):
+        total = jnp.zeros(3)
+        for t in range(rewards.shape[0] - 1, -1, -1):
+            total = rewards[t] + 0.9 * total
+        return total
+"""
+    assert found("SC302", program) == [4]
+
+
+BOOKS = """
+    def settle(paths):
+        books, assets = paths.shape[0], paths.shape[-1]
+
+        def day(cash, t):
+            return cash + paths[:, t], None
+
+        start = jnp.zeros((books, assets))
+        return lax.scan(day, start, jnp.arange(books))[0]
+"""
+
+
+def test_a_size_that_others_rightly_have_is_wrong_where_the_loop_takes_it():
+    assert found("SC004", BOOKS) == [8]
+    # An array that has a place for each turn has the wrong size as well.
+    kept = BOOKS.replace("cash + paths[:, t]", "cash.at[t].add(paths[:, t].sum())")
+    assert found("SC004", kept) == [2]

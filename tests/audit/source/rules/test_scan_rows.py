@@ -93,3 +93,65 @@ def test_fields_that_come_along_need_not_be_read():
             return lax.scan(step, s, batch)
     """
     assert found("SC003", whole) == []
+
+
+BESIDE = """
+    def encode(batch, w, u):
+        frames = jnp.log(batch["frames"])
+
+        def step(h, frame):
+            gate = jax.nn.sigmoid(frames[0] @ w + h @ u)
+            return (1 - gate) * h + gate * jnp.tanh(frame @ w), h
+
+        return lax.scan(step, jnp.zeros(4), frames)
+"""
+
+
+def test_a_row_is_worked_on_as_the_slice_is_beside_it():
+    assert found("SC003", BESIDE) == [5]
+    assert found("SC003", BESIDE.replace("frames[0] @ w", "frame @ w")) == []
+    # Whoever takes it before the loop means it.
+    before = BESIDE.replace("        def step", "        first = frames[0]\n\n        def step")
+    assert found("SC003", before.replace("(frames[0] @", "(first @")) == []
+    assert found("SC003", before) == [7]
+
+
+def test_a_row_of_what_is_kept_in_a_dict_stands_beside_its_slice():
+    whole = BESIDE.replace('jnp.log(batch["frames"])', 'dict(x=batch["frames"])')
+    whole = whole.replace("frames[0]", 'frames["x"][0]').replace("frame @", 'frame["x"] @')
+    assert found("SC003", whole) == [5]
+
+
+@pytest.mark.parametrize(
+    "meant",
+    [
+        "(frame - frames[0]) @ w + h @ u",
+        "(h - frames[0]) @ u",
+        "(frames[1] - frames[0]) * h",
+        "h @ u + jnp.zeros_like(frames[0])",
+        "jnp.where(frame > 0, frames[0], h)",
+    ],
+)
+def test_a_row_beside_the_slice_may_be_what_others_are_compared_with(meant: str):
+    assert found("SC003", BESIDE.replace("frames[0] @ w + h @ u", meant)) == []
+
+
+MAPPED = """
+    def scores(points, queries):
+        origin = queries[0]
+
+        def score(query):
+            return jnp.sum((queries[0] - points) ** 2)
+
+        return lax.map(score, jnp.abs(queries - origin))
+
+    scores(jnp.ones((9, 2)), jnp.ones((7, 2)))
+"""
+
+
+def test_a_row_is_read_of_what_the_scanned_array_was_made_from_row_by_row():
+    assert found("SC003", MAPPED) == [5]
+    assert found("SC003", MAPPED.replace("(queries[0] -", "(query + queries[0] -")) == []
+    # Of an array that was mixed, no row belongs to a turn.
+    mixed = MAPPED.replace("jnp.abs(queries - origin)", "jnp.sort(queries, axis=0)")
+    assert found("SC003", mixed) == []

@@ -312,3 +312,31 @@ def test_a_position_that_never_moves_is_written_in_each_turn():
     # A turn brings the rest of the position.
     layers = RING.replace("at[at]", "at[x.astype(int)[0], at]").replace("4, 3)", "4, 3, 3)")
     assert found("SC002", layers) == []
+
+
+THREADED = """
+    def correct(mean, var, y, r):
+        gain = var / (var + r)
+        return mean + gain * (y - mean), (1 - gain) * var, jnp.log(var + r)
+
+    def smooth(ys, r):
+        def step(carry, y):
+            mean, var = carry
+            centre, spread, fit = correct(mean, 1.1 * var, y, r)
+            return (centre, var), (spread, fit)
+
+        return lax.scan(step, (jnp.zeros(()), jnp.ones(())), ys)
+
+    smooth(jnp.ones(9), jnp.float32(0.1))
+"""
+
+
+def test_a_function_moves_two_parts_of_which_one_is_handed_on():
+    assert found("SC002", THREADED) == [9]
+    assert found("SC002", THREADED.replace("(centre, var),", "(centre, spread),")) == []
+
+
+def test_a_result_at_another_place_than_the_part_that_stays_is_none_of_its_versions():
+    apart = THREADED.replace("return mean + gain", "return (mean + gain")
+    apart = apart.replace("(y - mean), (1 - gain) * var, jnp", "(y - mean)), y, jnp")
+    assert found("SC002", apart) == []

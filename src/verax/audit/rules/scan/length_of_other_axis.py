@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Severity
 from ...source.events import Fact
-from ...source.queries.loops.accesses import accesses
+from ...source.queries.loops.accesses import Access, accesses
 from ...source.queries.loops.bodies import shown_shape
-from ...source.queries.loops.counters import bounds, sizes_of, turn_of
+from ...source.queries.loops.counters import Bound, bounds, sizes_of, turn_of
 from ...source.shapes import Size
 from .._rule import Rule, Verdict
 
@@ -87,8 +87,9 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
             if bound is None or other is None or other in taken:
                 continue  # `a[i, j]` of a square matrix: it has one size.
             name = facts.name_of(access.array)
+            is_kept = any(_keeps(it, bound, known) for it in accesses(facts))
             yield RULE.finding(
-                bound.length_at(facts),
+                (None if is_kept else bound.chosen_at) or bound.length_at(facts),
                 current=f"the loop runs {shown_shape((bound.limit,)).strip('(),')} times, the size "
                 f"of axis {other} of {name}, and its counter indexes axis {axis} of it",
                 expected=f"the loop runs once for each element of axis {axis}",
@@ -99,6 +100,15 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
                 ),
                 engine=Engine.SOURCE,
             )
+
+
+def _keeps(access: Access, bound: Bound, known: dict[Node, Bound]) -> bool:
+    """Whether an array has a place for each turn of a loop, which its counter indexes."""
+    sizes = sizes_of(access.array.node)
+    return any(
+        turn_of(index, known) is bound and axis < len(sizes) and sizes[axis] == bound.limit
+        for axis, index in access.positions
+    )
 
 
 def _other_axis(array: Node, axis: int, limit: object, equal: set[frozenset[Size]]) -> int | None:

@@ -15,6 +15,7 @@ from ...source.queries.loops.bodies import (
     paired_leaves,
 )
 from ...source.queries.loops.fixed_rows import fixed_rows, owner
+from ...source.queries.loops.rows_beside import rows_beside_slices
 from ...source.values import Data
 from .._rule import Rule, Verdict
 
@@ -63,7 +64,7 @@ def _reader_inside(facts: Facts, step: Step, whole: Value) -> Step | None:
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Scanned arrays whose slices are unused, while the body reads one place of the array."""
     for loop in facts.events(Loop):
-        found = _scanned(facts, loop) or _fixed(facts, loop)
+        found = _scanned(facts, loop) or _fixed(facts, loop) or _beside(facts, loop)
         if found is not None:
             yield found
 
@@ -118,6 +119,24 @@ def _fixed(facts: SourceFacts, loop: Loop) -> Finding | None:
     return None
 
 
+def _beside(facts: SourceFacts, loop: Loop) -> Finding | None:
+    """The body works on its slice in one place, and on one element of the whole in another."""
+    for row in rows_beside_slices(facts, loop):
+        name = facts.name_of(Data(row.array))
+        return RULE.finding(
+            row.place,
+            current=f"the body has a slice of {name}, and beside it works on one element of {name} "
+            "that is the same in every iteration",
+            expected=f"iteration i uses element i of {name}",
+            fix="use the second argument of the body, or take the element before the loop, if it "
+            "is meant",
+            confidence=Confidence.LIKELY,
+            evidence=(Evidence(f"{name} is scanned here", loop.place),),
+            engine=Engine.SOURCE,
+        )
+    return None
+
+
 def _takes(node: Node, whole: Node, region: Region) -> bool:
     """Whether something is computed in a loop from an array, and not only from its shape."""
     if node.operation == "item" or node.operation in _ARITHMETIC:
@@ -159,7 +178,8 @@ RULE = Rule(
 An array is given to a scan as `xs`, the body does not use the slice that it gets, and reads the
 array itself from the surrounding function: `actions[0]` instead of `action`. Every iteration then
 sees the same element. The same holds where a loop counts the rows of an array and ignores its
-counter.""",
+counter, and where the body uses its slice, but in another place adds to its carry what it makes of
+`actions[0]` alone.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from .. import parts
 from ..events import Fact
 from ..looping import FEW, each_turn, known_turns, one_by_one, stand_alone, varying
+from ..shapes.dims import Size, add
 from ..shaping import length_of
 from ..values import (
     NONE,
@@ -45,6 +46,9 @@ def _range(
         counter.limit = bounds[1]
     elif len(bounds) == len(args) == 3 and all(isinstance(it, int) for it in bounds) and bounds[2]:
         length = len(range(*bounds))
+        counter.limit = max(bounds[0] + 1, bounds[1])
+    elif len(bounds) == len(args) == 3 and bounds[1:] == [-1, -1] and isinstance(bounds[0], Size):
+        length = counter.limit = add(bounds[0], 1)
     if machine.is_thorough and type(length) is int and length <= FEW:
         turns: list[Value] = [Constant(it) for it in range(*bounds)]
         return Sequence("range", turns, length=length)

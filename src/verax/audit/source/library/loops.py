@@ -8,6 +8,7 @@ from ..events import Fact, Loop
 from ..frame import Region
 from ..graph import Node
 from ..joining import join
+from ..shapes import Size
 from ..values import (
     Constant,
     Data,
@@ -272,7 +273,7 @@ def _promote(initial: Value, carry: Value, after: Value) -> None:
     Such a number has no dtype of its own: JAX takes it for what it becomes.
     """
     if isinstance(initial, Constant) and isinstance(carry, Data) and isinstance(after, Data):
-        if type(initial.value) is int:
+        if type(initial.value) is int or isinstance(initial.value, Size):
             carry.node.dtype = after.node.dtype
     elif (
         isinstance(initial, Sequence)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..classes import fields_are_leaves, is_static_field
 from ..graph import Node
+from ..shapes import Size
 from ..values import (
     Constant,
     Data,
@@ -48,13 +49,19 @@ def staged_arguments(
 
 # What these give are arrays of JAX, which a filter lets in as tracers.
 _MAKE_ARRAYS = ("jax.numpy.", "jax.random.", "jax.nn.", "jax.lax.")
-_DTYPES: dict[type, str] = {bool: "bool", int: "int32", float: "float32", complex: "complex64"}
+_DTYPES: dict[type, str] = {
+    bool: "bool",
+    int: "int32",
+    Size: "int32",
+    float: "float32",
+    complex: "complex64",
+}
 
 
 def as_traced(value: Value, is_filtered: bool = False) -> Value:
     """A value as it is inside of a jitted function."""
     if isinstance(value, Constant):
-        if is_filtered or value.value is None or not isinstance(value.value, (int, float, complex)):
+        if is_filtered or not isinstance(value.value, (int, Size, float, complex)):
             return value
         node = Node("argument")
         node.shape = ()

@@ -63,7 +63,7 @@ def begun_at(loop: Loop, before: Data) -> Place | None:
     while first.operation in _WRAPS and len(first.operands) == 1 and len(first.inputs) == 1:
         first = first.inputs[0]
     is_given = first.operation in ("parameter", "argument") or is_example(first, loop)
-    written = _put_in(loop.initial, loop.carry_in, before) if first.operation in _TAKEN else None
+    written = put_in(loop.initial, loop.carry_in, before) if first.operation in _TAKEN else None
     if written is not None and (is_given or written.frame is not first.frame):
         return written.place
     return _named_at(loop) if is_given else first.place
@@ -102,15 +102,13 @@ def _named_at(loop: Loop) -> Place | None:
 def handed_on_at(loop: Loop, part: Data) -> Place | None:
     """Where the body puts a part of the carry that it was given into the one that it hands on."""
     same = next((it for it in leaves(loop.carry_out or NONE) if it.node is part.node), None)
-    written = _put_in(loop.carry_out, loop.carry_out, same) if same is not None else None
+    written = put_in(loop.carry_out, loop.carry_out, same) if same is not None else None
     region = written.frame.region if written is not None else None
     is_inside = region is not None and loop.region in region.chain()
     return written.place if written is not None and is_inside else None
 
 
-def _put_in(
-    initial: Value | None, inside: Value | None, leaf: Data, depth: int = 0
-) -> Event | None:
+def put_in(initial: Value | None, inside: Value | None, leaf: Data, depth: int = 0) -> Event | None:
     """The expression for a leaf in the innermost container that is written with its parts."""
     if initial is None or inside is None or depth > 12:
         return None
@@ -118,7 +116,7 @@ def _put_in(
     for key, part in parts_of(inside).items():
         if part is leaf:
             return _written(initial, key)
-        found = _put_in(own.get(key), part, leaf, depth + 1)
+        found = put_in(own.get(key), part, leaf, depth + 1)
         if found is not None:
             return found
     return None

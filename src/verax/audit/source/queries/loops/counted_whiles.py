@@ -1,4 +1,4 @@
-"""How often a `while` of Python's turns that counts up to a number."""
+"""How often a `while` of Python's turns that counts up or down to a number."""
 
 from __future__ import annotations
 
@@ -10,18 +10,33 @@ from ...values import Constant, Data
 
 
 def turns_of_while(fact: Fact) -> int | None:
-    """The number of turns of `while i < n:`, if `i` starts at a number and is added to in each."""
+    """The number of turns of `while i < n:`, if `i` starts at a number and each turn adds to it.
+
+    Or of `while i >= 0:`, if each turn takes something from it.
+    """
     loop, frame = fact.syntax, fact.frame
     test = loop.test if isinstance(loop, ast.While) else None
-    if not isinstance(loop, ast.While) or not isinstance(test, ast.Compare):
+    if not isinstance(loop, ast.While) or not isinstance(test, ast.Compare) or len(test.ops) != 1:
         return None
     counter, limit = test.left, _number(frame, test.comparators[0])
-    if not isinstance(counter, ast.Name) or not isinstance(test.ops[0], (ast.Lt, ast.NotEq)):
+    if not isinstance(counter, ast.Name) or type(test.ops[0]) not in _COUNTS:
         return None
     start, step = _start(fact, counter.id), _step(loop, counter.id)
-    if limit is None or start is None or step is None or len(test.ops) != 1:
+    direction, more = _COUNTS[type(test.ops[0])]
+    if limit is None or start is None or step is None or step * direction < 0:
         return None
-    return max(-(-(limit - start) // step), 0)
+    distance = limit - start if step > 0 else start - limit
+    return max(-(-(distance + more) // abs(step)), 0)
+
+
+# The way a counter goes until a comparison fails, and whether its last turn is at the limit.
+_COUNTS: dict[type[ast.cmpop], tuple[int, int]] = {
+    ast.Lt: (1, 0),
+    ast.LtE: (1, 1),
+    ast.Gt: (-1, 0),
+    ast.GtE: (-1, 1),
+    ast.NotEq: (0, 0),
+}
 
 
 def _number(frame: Frame, written: ast.expr) -> int | None:
@@ -74,11 +89,22 @@ def _start(fact: Fact, name: str) -> int | None:
 
 def _step(loop: ast.While, name: str) -> int | None:
     """How much each turn adds to a counter, if it does so once, whatever else happens."""
-    steps: list[int] = []
-    for statement in loop.body:
-        if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add):
-            is_counter = isinstance(statement.target, ast.Name) and statement.target.id == name
-            by = statement.value.value if isinstance(statement.value, ast.Constant) else None
-            if is_counter and type(by) is int and by > 0:
-                steps.append(by)
-    return steps[0] if len(steps) == 1 else None
+    steps = [it for it in map(_added, loop.body) if it is not None and it[0] == name]
+    return steps[0][1] if len(steps) == 1 else None
+
+
+def _added(statement: ast.stmt) -> tuple[str, int] | None:
+    """The counter that a statement changes by a number, and that number: `i -= 1`, `i = i - 1`."""
+    if isinstance(statement, ast.AugAssign):
+        target, change, by = statement.target, statement.op, statement.value
+    elif isinstance(statement, ast.Assign) and isinstance(statement.value, ast.BinOp):
+        target, change, by = statement.targets[0], statement.value.op, statement.value.right
+        if ast.unparse(statement.value.left) != ast.unparse(target):
+            return None
+    else:
+        return None
+    number = by.value if isinstance(by, ast.Constant) else None
+    if not isinstance(target, ast.Name) or type(number) is not int or number <= 0:
+        return None
+    sign = 1 if isinstance(change, ast.Add) else -1 if isinstance(change, ast.Sub) else 0
+    return (target.id, sign * number) if sign else None

@@ -5,19 +5,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from ....finding import Place
 from ...events import Loop
 from ...frame import Frame
 from ...graph import Node
-from ...remember import remembered
-from ...shapes.dims import Dim, add, mul, sub
+from ...remember import remembered, walked
+from ...shapes.dims import Dim, Size, add, mul, sub
 from ...shaping import size_symbol
-from ...values import Constant, Data, Sequence, Value, leaves
+from ...values import NONE, Constant, Data, Sequence, Value, leaves
 from ..origins import origin_of
 from .accesses import accesses
 from .bodies import pairs
+from .carries import put_in
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
@@ -33,7 +34,35 @@ class Bound:
 
     def length_at(self, facts: SourceFacts) -> Place:
         """Where the program says how often the loop turns."""
-        return self.place if self.length is None else origin_of(facts, *self.length)
+        if self.length is None:
+            return self.place
+        frame, written = self.length
+        while isinstance(written, ast.BinOp) and isinstance(written.right, ast.Constant):
+            written = written.left  # the last turn: `n - 1`
+        return origin_of(facts, frame, written)
+
+    @property
+    def chosen_at(self) -> Place | None:
+        """Where a loop takes its length by a name that is the size of new arrays, too.
+
+        The name means what it is for those; it is the wrong one for the loop.
+        """
+        frame, written = self.length or (None, None)
+        scope = frame
+        while scope is not None and isinstance(written, ast.Name):
+            if written.id in scope.environment and scope.function is not None:
+                is_size = any(_is_in_shape(it, written.id) for it in walked(scope.function))
+                return frame.place(written) if frame is not None and is_size else None
+            scope = scope.outer
+        return None
+
+
+def _is_in_shape(node: ast.AST, name: str) -> bool:
+    """Whether a call is given a shape that is written with a name."""
+    shapes = (
+        [it for it in node.args if isinstance(it, ast.Tuple)] if isinstance(node, ast.Call) else []
+    )
+    return any(isinstance(size, ast.Name) and size.id == name for it in shapes for size in it.elts)
 
 
 @remembered
@@ -55,12 +84,12 @@ def bounds(facts: SourceFacts) -> dict[Node, Bound]:
 
 def _length(loop: Loop, counter: Node) -> tuple[Frame, ast.expr] | None:
     """The expression for the number of a loop's turns, and the frame that it is written in."""
-    numbers = counter.inputs[0] if counter.operation == "slice" and counter.inputs else None
+    numbers = _numbers(counter) if counter.operation == "slice" else None
     if numbers is not None and isinstance(numbers.syntax, ast.Call) and numbers.frame is not None:
         given = numbers.syntax.args
         return (numbers.frame, given[0]) if len(given) == 1 else None
     if loop.kind == "while_loop":
-        return next(
+        return _started(loop, counter) or next(
             (
                 (test.frame, test.syntax.comparators[0])
                 for test, it, _ in _tested(loop)
@@ -76,17 +105,39 @@ def _length(loop: Loop, counter: Node) -> tuple[Frame, ast.expr] | None:
     return (loop.frame, given[0]) if given else None
 
 
+def _started(loop: Loop, counter: Node) -> tuple[Frame, ast.expr] | None:
+    """The expression for what a counter that goes down starts with."""
+    if counter not in (node for node, _ in _counted_down(loop)):
+        return None
+    leaf = next(it for it in leaves(loop.carry_in or NONE) if it.node is counter)
+    written = put_in(loop.initial, loop.carry_in, leaf)
+    if written is None or not isinstance(written.syntax, ast.expr):
+        return None
+    return written.frame, written.syntax
+
+
 def turn_of(index: Node, known: dict[Node, Bound]) -> Bound | None:
     """The bound of an index that counts the turns of a loop, forwards or from the last one back."""
     if index in known:
         return known[index]
-    if index.operation != "-" or len(index.operands) != 2:
-        return None
-    last, counter = index.operands
-    bound = known.get(counter.node) if isinstance(counter, Data) else None
-    if bound is None or not isinstance(last, Constant):
-        return None
-    return bound if last.value == sub(bound.limit, 1) else None
+    counter, last = _subtracted(index)
+    bound = known.get(counter) if counter is not None else None
+    return bound if bound is not None and last == sub(bound.limit, 1) else None
+
+
+def _subtracted(index: Node) -> tuple[Node | None, Dim]:
+    """What an index subtracts, and from which number: `n - 1 - i` and `n - i - 1` are the same."""
+    added: Dim = 0
+    while index.operation in ("+", "-") and len(index.operands) == 2:
+        first, second = index.operands
+        if isinstance(first, Data) and isinstance(second, Constant):
+            added = (add if index.operation == "+" else sub)(added, second.value)
+            index = first.node
+        elif index.operation == "-" and isinstance(first, Constant) and isinstance(second, Data):
+            return second.node, add(added, first.value)
+        else:
+            break
+    return None, None
 
 
 def _terms(index: Node, depth: int = 4) -> Iterator[Node]:
@@ -111,8 +162,8 @@ def _counters(loop: Loop) -> Iterator[tuple[Node, Any]]:
     if loop.kind == "fori_loop" and isinstance(loop.slices, Data):
         yield loop.slices.node, length
     for leaf in leaves(loop.slices) if loop.kind in ("scan", "map") and loop.slices else ():
-        source = leaf.node.inputs[0] if leaf.node.inputs else None
-        shape = source.shape if source and source.operation == "jax.numpy.arange" else None
+        numbers = _numbers(leaf.node)
+        shape = numbers.shape if numbers is not None else None
         if isinstance(shape, tuple) and shape:
             yield leaf.node, shape[0]
     if length is None and loop.xs is not None:
@@ -123,15 +174,50 @@ def _counters(loop: Loop) -> Iterator[tuple[Node, Any]]:
         yield from ((it, limit) for _, it, limit in _tested(loop) if it in counted)
     if loop.kind == "scan":
         yield from ((node, length) for node in _counted(loop))
+    if loop.kind in ("scan", "while_loop"):
+        yield from _counted_down(loop)
+
+
+def _numbers(part: Node) -> Node | None:
+    """The `arange` that a loop or a map goes through, from its first number on or its last."""
+    numbers = part.inputs[0] if part.inputs else None
+    while numbers is not None and is_reversed(numbers):
+        numbers = numbers.inputs[0]
+    is_counted = numbers is not None and numbers.operation == "jax.numpy.arange"
+    return numbers if is_counted else None
+
+
+def is_reversed(node: Node) -> bool:
+    """Whether a value is another one from its last element to its first."""
+    if node.operation in ("jax.numpy.flip", "jax.numpy.flipud", "jax.lax.rev"):
+        return bool(node.inputs) and len(node.inputs[0].shape or ()) == 1
+    syntax = node.syntax if node.operation == "item" else None
+    return isinstance(syntax, ast.Subscript) and ast.unparse(syntax.slice) == "::-1"
+
+
+def _stepped(loop: Loop) -> Iterator[tuple[Value, Data, Value]]:
+    """The parts of a carry: each as it starts, as it comes into a turn, and as it leaves that."""
+    for (start, before), (_, after) in zip(
+        pairs(loop.initial, loop.carry_in), pairs(loop.carry_in, loop.carry_out), strict=False
+    ):
+        if isinstance(before, Data):
+            yield start, before, after
 
 
 def _counted(loop: Loop) -> Iterator[Node]:
     """Parts of a carry that start at zero and are one more in each turn."""
-    for (start, before), (_, after) in zip(
-        pairs(loop.initial, loop.carry_in), pairs(loop.carry_in, loop.carry_out), strict=False
-    ):
-        if is_zero(start) and isinstance(before, Data) and _is_next(before, after):
+    for start, before, after in _stepped(loop):
+        if is_zero(start) and _is_next(before, after):
             yield before.node
+
+
+def _counted_down(loop: Loop) -> Iterator[tuple[Node, Any]]:
+    """Parts of a carry that are one less in each turn, with the number that they stay below."""
+    for start, before, after in _stepped(loop):
+        first = start.node.operands[0] if _is_number(start) else start
+        number = first.value if isinstance(first, Constant) else None
+        if isinstance(number, (int, Size)) and _is_previous(before, after):
+            yield before.node, add(number, 1)
 
 
 def _tested(loop: Loop) -> Iterator[tuple[Node, Node, Any]]:
@@ -141,10 +227,11 @@ def _tested(loop: Loop) -> Iterator[tuple[Node, Node, Any]]:
     for test in pending:
         if test.operation in ("&", "jax.numpy.logical_and"):
             pending += test.inputs
-        elif test.operation == "<" and len(test.operands) == 2:
+        elif test.operation in ("<", "<=") and len(test.operands) == 2:
             value, limit = test.operands
             if isinstance(value, Data) and isinstance(limit, Constant):
-                yield test, value.node, limit.value
+                more = 1 if test.operation == "<=" else 0
+                yield test, value.node, add(limit.value, more)
 
 
 def _is_next(before: Data, after: Value) -> bool:
@@ -156,6 +243,14 @@ def _is_next(before: Data, after: Value) -> bool:
     )
 
 
+def _is_previous(before: Data, after: Value) -> bool:
+    """Whether a number is another one minus one."""
+    node = after.node if isinstance(after, Data) else before.node
+    first, second = node.operands if len(node.operands) == 2 else (None, None)
+    is_own = isinstance(first, Data) and first.node is before.node
+    return node.operation == "-" and is_own and isinstance(second, Constant) and second.value == 1
+
+
 _NUMBERS = frozenset("array asarray int32 uint32 int64 int16 uint8 int8".split())
 
 
@@ -165,8 +260,16 @@ def is_zero(value: Value) -> bool:
         return type(value.value) is int and value.value == 0
     if not isinstance(value, Data) or value.node.shape != ():
         return False
-    name, operands = value.node.operation.rpartition(".")[2], value.node.operands
-    return name == "zeros" or (name in _NUMBERS and bool(operands) and is_zero(operands[0]))
+    if value.node.operation.rpartition(".")[2] == "zeros":
+        return True
+    return _is_number(value) and is_zero(value.node.operands[0])
+
+
+def _is_number(value: Value) -> TypeGuard[Data]:
+    """Whether something is an array that is made of one number: `jnp.int32(n - 1)`."""
+    if not isinstance(value, Data) or value.node.shape != () or not value.node.operands:
+        return False
+    return value.node.operation.rpartition(".")[2] in _NUMBERS
 
 
 def _of_python(index: Node) -> Bound | None:

@@ -11,6 +11,7 @@ from ....finding import Place
 from ...events import Loop
 from ...graph import Node, sources
 from ...shapes import Size
+from ...shapes.semantics.pointwise import TABLE as POINTWISE
 from ...values import Constant, nodes_of
 from .bodies import behind, body_frame, named_at, paired_leaves
 from .called import names_in
@@ -36,16 +37,19 @@ class FixedRow:
 def fixed_rows(facts: SourceFacts, loop: Loop) -> Iterator[FixedRow]:
     """Elements at fixed positions of what the loop goes through, by slices or by a counter.
 
-    The body has a name for its slice, or for the number of its turn, and reads neither.
+    The body has a name for its slice, or for the number of its turn, and reads neither. What is
+    scanned may have been made row by row of the array that the element is of.
     """
     body = body_frame(facts, loop)
     if body is None or loop.returned is None:
         return
     used = behind(loop.returned)
     wholes = {
-        whole.node
+        array
         for whole, part in paired_leaves(loop.xs, loop.slices)
         if part.node not in used and _has_name(body, part.node)
+        for array in sources([whole.node], _is_row_by_row)
+        if array is whole.node or _is_as_large(array, whole.node)
     }
     counted = list(_limits(facts, loop, body))
     if not wholes and not counted:
@@ -62,6 +66,18 @@ def fixed_rows(facts: SourceFacts, loop: Loop) -> Iterator[FixedRow]:
             place = place or node.place
             if place is not None:
                 yield FixedRow(place, array)
+
+
+def _is_row_by_row(node: Node) -> bool:
+    """Whether each row of a value is made of the rows with its number: `xs - origin`."""
+    return node.operation in POINTWISE or node.operation in _OPERATORS
+
+
+_OPERATORS = frozenset("+ - * / // % **".split())
+
+
+def _is_as_large(array: Node, whole: Node) -> bool:
+    return isinstance(array.shape, tuple) and array.shape == whole.shape
 
 
 def _has_name(body: Frame, part: Node) -> bool:

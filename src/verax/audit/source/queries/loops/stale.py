@@ -14,6 +14,7 @@ from ..training.optimisers import renewed_states
 from .accesses import accesses
 from .bodies import assigned, behind, pairs
 from .counters import is_zero
+from .threaded import left_behind
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
@@ -26,7 +27,8 @@ def successors(
 
     A count that starts at zero and is one more in each turn; an average of the part and of
     something new; the state that an optimiser makes of the part, with updates that are handed on;
-    a place that is written in each turn; or anything of its type that nothing else is made from.
+    a place that is written in each turn; what a function returns in the part's place, beside what
+    is handed on; or anything of its type that nothing else is made from.
     """
     if not stale or loop.returned is None:
         return
@@ -49,6 +51,8 @@ def successors(
             yield "one more than a count", node
         elif node not in handed_on and any(it in own for it in _averaged(node)):
             yield "a moving average", node
+    for node in left_behind(facts, loop, frame, own):
+        yield "what a function makes of a part beside what is handed on", node
     yield from _given_out(loop, own)
     yield from _written_in_place(facts, loop, own)
 
