@@ -36,9 +36,69 @@ WRONG = {
 
         gradient = jax.grad(loss)
         """,
+    "a helper of two values is given them in the wrong order": """
+        def value_of(shown, trained):
+            return trained + stop_gradient(shown - trained)
+
+        def fire(u):
+            smooth = jax.nn.sigmoid(4 * u)
+            return value_of(smooth, jnp.where(u > 0, 1.0, 0.0))  # GR013
+
+        gradient = jax.grad(lambda w, x: jnp.sum(fire(x @ w) ** 2))
+        """,
+    "a helper of two values mixes up what its caller names alike": """
+        def through(hard, soft):
+            return hard + stop_gradient(soft - hard)  # GR013
+
+        def fire(u):
+            soft = jax.nn.sigmoid(4 * u)
+            hard = jnp.round(soft)
+            return through(hard, soft)
+
+        gradient = jax.grad(lambda w, x: jnp.sum(fire(x @ w) ** 2))
+        """,
+    "a function of two functions is given them in the wrong order": """
+        def estimator(shown, trained):
+            def apply(x):
+                slope = trained(x)
+                return slope + stop_gradient(shown(x) - slope)
+            return apply
+
+        rounded = estimator(lambda x: x * 1.0, jnp.round)  # GR013
+
+        gradient = jax.grad(lambda w, x: jnp.sum(rounded(x @ w) ** 2))
+        """,
+    "an object of two functions is given them in the wrong order": """
+        class Through:
+            def __init__(self, shown, trained):
+                self.shown, self.trained = shown, trained
+
+            def __call__(self, x):
+                slope = self.trained(x)
+                return slope - stop_gradient(slope) + stop_gradient(self.shown(x))
+
+        KINDS = {"sign": Through(jnp.tanh, jnp.sign)}  # GR013
+
+        gradient = jax.grad(lambda w, x: jnp.sum(KINDS["sign"](x @ w) ** 2))
+        """,
 }
 
 RIGHT = {
+    "helpers of two values and of two functions": """
+        def value_of(shown, trained):
+            return trained + stop_gradient(shown - trained)
+
+        def estimator(shown, trained):
+            return lambda x: value_of(shown(x), trained(x))
+
+        rounded = estimator(jnp.round, lambda x: x * 1.0)
+
+        def fire(u):
+            smooth = jax.nn.sigmoid(4 * u)
+            return value_of(jnp.where(u > 0, 1.0, 0.0), smooth)
+
+        gradient = jax.grad(lambda w, x: jnp.sum(rounded(fire(x @ w)) ** 2))
+        """,
     "stages that each quantise what the ones before have left": """
         def stage(codes, z):
             q = codes[jnp.argmin(jnp.sum((z[:, None] - codes) ** 2, -1), -1)]

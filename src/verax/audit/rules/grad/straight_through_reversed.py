@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Place, Severity, Verified
 from ...source.queries.gradients.flows import flows
-from ...source.queries.gradients.straight_through import ReadEstimators
+from ...source.queries.gradients.straight_through import ReadEstimators, exchanged_at
 from ...source.values import Data
 from .._rule import Rule
 
@@ -19,18 +19,21 @@ if TYPE_CHECKING:
 
 def check(facts: Facts) -> Iterator[Finding | Verified]:
     """Report the wrong ones; list the right ones as verified."""
+    from ...trace.blame import given_together_at
     from ...trace.straight_through import TracedEstimators
 
     for flow in facts.gradients.flows:
         estimators = TracedEstimators(flow)
         for it in estimators.exchanged():
+            assert it.whole.producer is not None
+            place = given_together_at(facts, it.whole.producer, [it.hard, it.soft])
             yield RULE.finding(
-                _place(facts, it.whole),
+                place,
                 current="this has the value of the differentiable operand and the gradient of "
                 "the quantised one, which is zero",
                 expected="the value of the quantised operand, and the gradient of the other",
                 fix="exchange the two: x + stop_gradient(q - x), with q the quantised x",
-                evidence=(Evidence("differentiated here", facts.place(flow.step)),),
+                evidence=_led_there(place, _place(facts, it.whole), facts.place(flow.step)),
             )
         for whole, _, is_gone in estimators.opposed():
             yield RULE.finding(
@@ -80,16 +83,23 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                     engine=Engine.SOURCE,
                 )
         for it in estimators.exchanged():
-            if it.whole.place is not None:
+            place = exchanged_at(it)
+            if place is not None:
                 yield RULE.finding(
-                    it.whole.place,
+                    place,
                     current="this has the value of the differentiable operand and the gradient of "
                     "the quantised one, which is zero",
                     expected="the value of the quantised operand, and the gradient of the other",
                     fix="exchange the two: x + stop_gradient(q - x), with q the quantised x",
-                    evidence=(Evidence("differentiated here", flow.event.place),),
+                    evidence=_led_there(place, it.whole.place, flow.event.place),
                     engine=Engine.SOURCE,
                 )
+
+
+def _led_there(place: Place, added: Place | None, derived: Place) -> tuple[Evidence, ...]:
+    is_there = added is None or added == place
+    summed = () if is_there else (Evidence("value and gradient come together here", added),)
+    return (*summed, Evidence("differentiated here", derived))
 
 
 RULE = Rule(
