@@ -71,9 +71,22 @@ WRONG = {
 
         def entry(w, x): return jax.grad(lambda w: jnp.sum(fire(w * x) ** 2))(w)
     """,
+    "learned_after_it_passes_its_gradient_on": """
+        def f(w, codes):
+            code = codes[jnp.argmin(jnp.abs(w[0] - codes))]
+            passed = w[0] + stop_gradient(code - w[0])
+            learn = (passed - stop_gradient(w[0])) ** 2  # GR013
+            return learn + (stop_gradient(code) - w[0]) ** 2 + jnp.sum(codes**2)
+
+        def entry(w, x): return jax.grad(f, argnums=(0, 1))(w, x)
+    """,
 }
 
 RIGHT = {
+    "turned_round_on_purpose": """
+        def entry(w, x):
+            return jax.grad(lambda w: jnp.sum((stop_gradient(w) + stop_gradient(w) - w) * x))(w)
+    """,
     "nearest_images_of_all_pairs": """
         def energy(w, x):
             away = w[:, None] - w[None, :]

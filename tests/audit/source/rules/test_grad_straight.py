@@ -81,9 +81,39 @@ WRONG = {
 
         gradient = jax.grad(lambda w, x: jnp.sum(KINDS["sign"](x @ w) ** 2))
         """,
+    "codes that already pass their gradient on are to be learned": """
+        def loss(params, x):
+            z = x @ params["enc"]
+            code = params["codes"][jnp.argmin(jnp.abs(z - params["codes"][:, 0]))]
+            code = z + stop_gradient(code - z)
+            learn = jnp.mean((code - stop_gradient(z)) ** 2)  # GR013
+            commit = jnp.mean((stop_gradient(code) - z) ** 2)
+            return jnp.mean((code @ params["dec"] - x) ** 2) + learn + commit
+
+        gradient = jax.grad(loss)
+        """,
+    "a hard sample in what has the shape of the soft one": """
+        def sample(logits):
+            soft = jax.nn.softmax(logits)
+            hard = jnp.zeros_like(soft).at[soft.argmax()].set(1.0)
+            return hard - stop_gradient(hard) + stop_gradient(soft)  # GR013
+
+        gradient = jax.grad(lambda w, x: jnp.sum(sample(x @ w) ** 2))
+        """,
 }
 
 RIGHT = {
+    "a gradient that is turned round on purpose": """
+        def reversed_gradient(x):
+            return stop_gradient(x) + stop_gradient(x) - x
+
+        def loss(params, x):
+            h = jnp.tanh(x @ params["enc"])
+            fooled = jnp.mean((reversed_gradient(h) @ params["judge"]) ** 2)
+            return jnp.mean((h @ params["dec"] - x) ** 2) + fooled
+
+        gradient = jax.grad(loss)
+        """,
     "helpers of two values and of two functions": """
         def value_of(shown, trained):
             return trained + stop_gradient(shown - trained)

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from ...trace.facts import Facts
     from ...trace.program import Value
 
+_EXPECTED_AGAINST = "a gradient that goes where the value goes"
+_FIX_AGAINST = "compare the quantised value itself, as it is before it passes a gradient on"
+
 
 def check(facts: Facts) -> Iterator[Finding | Verified]:
     """Report the wrong ones; list the right ones as verified."""
@@ -45,6 +48,15 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
                 "goes up where this should go down",
                 expected="the value of the quantised operand, and the gradient of the other",
                 fix="x + stop_gradient(q - x), with q the quantised x",
+                evidence=(Evidence("differentiated here", facts.place(flow.step)),),
+            )
+        for whole, _ in estimators.against():
+            yield RULE.finding(
+                _place(facts, whole),
+                current="the value has a term with one sign, and the gradient has it with the "
+                "other: what makes this smaller moves that term the wrong way",
+                expected=_EXPECTED_AGAINST,
+                fix=_FIX_AGAINST,
                 evidence=(Evidence("differentiated here", facts.place(flow.step)),),
             )
         for whole in estimators.passed_through():
@@ -82,6 +94,18 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                     evidence=(Evidence("differentiated here", flow.event.place),),
                     engine=Engine.SOURCE,
                 )
+        for node, term in estimators.against():
+            if node.place is not None:
+                yield RULE.finding(
+                    node.place,
+                    current=f"the value has `{facts.name_of(Data(term))}` with one sign, and the "
+                    "gradient has it with the other: what makes this smaller moves it the wrong "
+                    "way",
+                    expected=_EXPECTED_AGAINST,
+                    fix=_FIX_AGAINST,
+                    evidence=(Evidence("differentiated here", flow.event.place),),
+                    engine=Engine.SOURCE,
+                )
         for it in estimators.exchanged():
             place = exchanged_at(it)
             if place is not None:
@@ -111,7 +135,8 @@ RULE = Rule(
     explanation="""\
 `x + stop_gradient(q - x)` has the value of `q` and the gradient of `x`. With the two exchanged,
 the program runs without quantisation, and the gradient is that of the quantiser: zero. In
-`stop_gradient(q + x) - x` the value is right, and the gradient has the wrong sign.
+`stop_gradient(q + x) - x` the value is right, and the gradient has the wrong sign. So it has where
+the whole estimator, and not `q`, is compared with `stop_gradient(x)`.
 """,
     wrong="""\
 import jax

@@ -105,5 +105,6 @@ def _function_given_at(frame: Frame, term: Node) -> Place | None:
     owner = frame.given.get(called.value.id)
     if isinstance(owner, Sequence) and owner.made_in is not None and owner.syntax is not None:
         return owner.made_in.place(owner.syntax)
-    is_held = isinstance(owner, Instance) and called.attr in owner.attributes
-    return owner.node.place if is_held else None
+    if isinstance(owner, Instance) and called.attr in owner.attributes:
+        return owner.node.place
+    return None
