@@ -109,6 +109,20 @@ class Estimators(ABC, Generic[_Term]):
                 if any(self._is_cut(term, part.term) for term in forward):
                     yield it.whole, part.term, part.slope == 0
 
+    def against(self) -> Iterator[tuple[_Term, _Term]]:
+        """Sums that have a term with one sign and its gradient with the other, and that term.
+
+        `x + stop_gradient(q - x)` less a constant `x` is `q - x`, and goes up with `x`: a square of
+        that drives the two apart. Where nothing else is stopped, a gradient is reversed on purpose.
+        """
+        for it in self._sums():
+            stopped = [part.term for part in it.parts if part.value and not part.slope]
+            for part in it.parts:
+                is_against = part.value * part.slope < 0 and self._has_gradient(part.term)
+                if is_against and any(map(self._has_gradient, stopped)):
+                    yield it.whole, part.term
+                    break
+
     def passed_through(self) -> Iterator[_Term]:
         """Those that are right: they give a gradient to what would have none."""
         for it in self._sums():
@@ -131,7 +145,7 @@ class Estimators(ABC, Generic[_Term]):
         return any(self._is_cut(it, soft.term) for it in within)
 
     def _sums(self) -> Iterator[Sum[_Term]]:
-        """All sums in which a term cancels, in value or in gradient."""
+        """All sums in which a term cancels, or has another sign in value than in gradient."""
         inner: set[_Term] = set()
         for whole in self._wholes():
             if whole in inner:
@@ -139,7 +153,8 @@ class Estimators(ABC, Generic[_Term]):
             parts: dict[int, Part[_Term]] = {}
             has_stop = self._take_apart(whole, parts, inner)
             # Whether a term cancels is known only of a sum that was taken apart to its end.
-            if has_stop is not None and any(not part.value for part in parts.values()):
+            apart = (not it.value or it.value * it.slope < 0 for it in parts.values())
+            if has_stop is not None and any(apart):
                 yield Sum(whole, list(parts.values()), has_stop)
 
     def _take_apart(

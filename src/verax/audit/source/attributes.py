@@ -13,6 +13,7 @@ from .graph import Node
 from .imports import attribute_of_module
 from .library.names import offered
 from .remember import walked
+from .shapes.dims import product
 from .values import (
     Bound,
     Class,
@@ -142,6 +143,10 @@ def _static(site: Site, base: Data, name: str) -> Value:
         return Sequence("tuple", [Constant(size) for size in node.shape])
     if name == "ndim" and isinstance(node.shape, tuple):
         return Constant(len(node.shape))
+    if name == "size" and isinstance(node.shape, tuple):
+        count = product(node.shape)
+        if count is not None:
+            return Constant(count)
     if name == "dtype" and node.dtype is not None:
         return External(f"dtype.{node.dtype}")
     found = node.child("static", name, site.syntax, site.frame)

@@ -3,6 +3,27 @@
 from .claims import check_found, check_silent, each_of
 
 WRONG = {
+    "a cotangent with as many rows as were read": """
+        @jax.custom_vjp
+        def rows(table, ids):
+            return table[ids]
+
+        def fwd(table, ids):
+            return rows(table, ids), (ids, table.shape[0])
+
+        def bwd(kept, g):
+            ids, count = kept
+            wrong = jax.ops.segment_sum(g, ids, num_segments=ids.size)  # GR016
+            return wrong, None
+
+        rows.defvjp(fwd, bwd)
+
+        def entry(table, ids):
+            return jax.grad(lambda it: jnp.sum(rows(it, ids) ** 2))(table)
+
+        def inputs():
+            return jnp.ones((5, 2)), jnp.arange(3)
+        """,
     "a function that is handed to who takes its derivative": """
         def energies(place, springs):
             return springs * place**2  # GR201

@@ -3,6 +3,20 @@
 from .claims import check_found, check_silent, each_of
 
 WRONG = {
+    "a helper that gets the prediction and the target, and takes views of both": """
+        def pairwise(predicted, wanted):
+            return jnp.mean(jnp.abs(wanted[:, None] - predicted[:, :, None]))
+
+        def values(params, obs):
+            return jnp.tanh(obs @ params["in"]) @ params["out"]
+
+        def loss(params, obs, act, reward, after):
+            now, later = values(params, obs)[act], values(params, after)
+            scaled = reward + 0.9 * later[jnp.argmax(later)]  # GR014
+            return pairwise(now, scaled)
+
+        gradient = jax.grad(loss)
+        """,
     "errors of one operand, each lane's made by a function": """
         def value(params, obs):
             return jnp.tanh(obs @ params["in"]) @ params["out"]

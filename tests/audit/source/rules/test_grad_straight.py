@@ -36,9 +36,99 @@ WRONG = {
 
         gradient = jax.grad(loss)
         """,
+    "a helper of two values is given them in the wrong order": """
+        def value_of(shown, trained):
+            return trained + stop_gradient(shown - trained)
+
+        def fire(u):
+            smooth = jax.nn.sigmoid(4 * u)
+            return value_of(smooth, jnp.where(u > 0, 1.0, 0.0))  # GR013
+
+        gradient = jax.grad(lambda w, x: jnp.sum(fire(x @ w) ** 2))
+        """,
+    "a helper of two values mixes up what its caller names alike": """
+        def through(hard, soft):
+            return hard + stop_gradient(soft - hard)  # GR013
+
+        def fire(u):
+            soft = jax.nn.sigmoid(4 * u)
+            hard = jnp.round(soft)
+            return through(hard, soft)
+
+        gradient = jax.grad(lambda w, x: jnp.sum(fire(x @ w) ** 2))
+        """,
+    "a function of two functions is given them in the wrong order": """
+        def estimator(shown, trained):
+            def apply(x):
+                slope = trained(x)
+                return slope + stop_gradient(shown(x) - slope)
+            return apply
+
+        rounded = estimator(lambda x: x * 1.0, jnp.round)  # GR013
+
+        gradient = jax.grad(lambda w, x: jnp.sum(rounded(x @ w) ** 2))
+        """,
+    "an object of two functions is given them in the wrong order": """
+        class Through:
+            def __init__(self, shown, trained):
+                self.shown, self.trained = shown, trained
+
+            def __call__(self, x):
+                slope = self.trained(x)
+                return slope - stop_gradient(slope) + stop_gradient(self.shown(x))
+
+        KINDS = {"sign": Through(jnp.tanh, jnp.sign)}  # GR013
+
+        gradient = jax.grad(lambda w, x: jnp.sum(KINDS["sign"](x @ w) ** 2))
+        """,
+    "codes that already pass their gradient on are to be learned": """
+        def loss(params, x):
+            z = x @ params["enc"]
+            code = params["codes"][jnp.argmin(jnp.abs(z - params["codes"][:, 0]))]
+            code = z + stop_gradient(code - z)
+            learn = jnp.mean((code - stop_gradient(z)) ** 2)  # GR013
+            commit = jnp.mean((stop_gradient(code) - z) ** 2)
+            return jnp.mean((code @ params["dec"] - x) ** 2) + learn + commit
+
+        gradient = jax.grad(loss)
+        """,
+    "a hard sample in what has the shape of the soft one": """
+        def sample(logits):
+            soft = jax.nn.softmax(logits)
+            hard = jnp.zeros_like(soft).at[soft.argmax()].set(1.0)
+            return hard - stop_gradient(hard) + stop_gradient(soft)  # GR013
+
+        gradient = jax.grad(lambda w, x: jnp.sum(sample(x @ w) ** 2))
+        """,
 }
 
 RIGHT = {
+    "a gradient that is turned round on purpose": """
+        def reversed_gradient(x):
+            return stop_gradient(x) + stop_gradient(x) - x
+
+        def loss(params, x):
+            h = jnp.tanh(x @ params["enc"])
+            fooled = jnp.mean((reversed_gradient(h) @ params["judge"]) ** 2)
+            return jnp.mean((h @ params["dec"] - x) ** 2) + fooled
+
+        gradient = jax.grad(loss)
+        """,
+    "helpers of two values and of two functions": """
+        def value_of(shown, trained):
+            return trained + stop_gradient(shown - trained)
+
+        def estimator(shown, trained):
+            return lambda x: value_of(shown(x), trained(x))
+
+        rounded = estimator(jnp.round, lambda x: x * 1.0)
+
+        def fire(u):
+            smooth = jax.nn.sigmoid(4 * u)
+            return value_of(jnp.where(u > 0, 1.0, 0.0), smooth)
+
+        gradient = jax.grad(lambda w, x: jnp.sum(rounded(fire(x @ w)) ** 2))
+        """,
     "stages that each quantise what the ones before have left": """
         def stage(codes, z):
             q = codes[jnp.argmin(jnp.sum((z[:, None] - codes) ** 2, -1), -1)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Place, Severity, Verified
 from ...source.queries.gradients.flows import flows
-from ...source.queries.gradients.straight_through import ReadEstimators
+from ...source.queries.gradients.straight_through import ReadEstimators, exchanged_at
 from ...source.values import Data
 from .._rule import Rule
 
@@ -16,21 +16,27 @@ if TYPE_CHECKING:
     from ...trace.facts import Facts
     from ...trace.program import Value
 
+_EXPECTED_AGAINST = "a gradient that goes where the value goes"
+_FIX_AGAINST = "compare the quantised value itself, as it is before it passes a gradient on"
+
 
 def check(facts: Facts) -> Iterator[Finding | Verified]:
     """Report the wrong ones; list the right ones as verified."""
+    from ...trace.blame import given_together_at
     from ...trace.straight_through import TracedEstimators
 
     for flow in facts.gradients.flows:
         estimators = TracedEstimators(flow)
         for it in estimators.exchanged():
+            assert it.whole.producer is not None
+            place = given_together_at(facts, it.whole.producer, [it.hard, it.soft])
             yield RULE.finding(
-                _place(facts, it.whole),
+                place,
                 current="this has the value of the differentiable operand and the gradient of "
                 "the quantised one, which is zero",
                 expected="the value of the quantised operand, and the gradient of the other",
                 fix="exchange the two: x + stop_gradient(q - x), with q the quantised x",
-                evidence=(Evidence("differentiated here", facts.place(flow.step)),),
+                evidence=_led_there(place, _place(facts, it.whole), facts.place(flow.step)),
             )
         for whole, _, is_gone in estimators.opposed():
             yield RULE.finding(
@@ -42,6 +48,15 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
                 "goes up where this should go down",
                 expected="the value of the quantised operand, and the gradient of the other",
                 fix="x + stop_gradient(q - x), with q the quantised x",
+                evidence=(Evidence("differentiated here", facts.place(flow.step)),),
+            )
+        for whole, _ in estimators.against():
+            yield RULE.finding(
+                _place(facts, whole),
+                current="the value has a term with one sign, and the gradient has it with the "
+                "other: what makes this smaller moves that term the wrong way",
+                expected=_EXPECTED_AGAINST,
+                fix=_FIX_AGAINST,
                 evidence=(Evidence("differentiated here", facts.place(flow.step)),),
             )
         for whole in estimators.passed_through():
@@ -79,17 +94,36 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                     evidence=(Evidence("differentiated here", flow.event.place),),
                     engine=Engine.SOURCE,
                 )
-        for it in estimators.exchanged():
-            if it.whole.place is not None:
+        for node, term in estimators.against():
+            if node.place is not None:
                 yield RULE.finding(
-                    it.whole.place,
+                    node.place,
+                    current=f"the value has `{facts.name_of(Data(term))}` with one sign, and the "
+                    "gradient has it with the other: what makes this smaller moves it the wrong "
+                    "way",
+                    expected=_EXPECTED_AGAINST,
+                    fix=_FIX_AGAINST,
+                    evidence=(Evidence("differentiated here", flow.event.place),),
+                    engine=Engine.SOURCE,
+                )
+        for it in estimators.exchanged():
+            place = exchanged_at(it)
+            if place is not None:
+                yield RULE.finding(
+                    place,
                     current="this has the value of the differentiable operand and the gradient of "
                     "the quantised one, which is zero",
                     expected="the value of the quantised operand, and the gradient of the other",
                     fix="exchange the two: x + stop_gradient(q - x), with q the quantised x",
-                    evidence=(Evidence("differentiated here", flow.event.place),),
+                    evidence=_led_there(place, it.whole.place, flow.event.place),
                     engine=Engine.SOURCE,
                 )
+
+
+def _led_there(place: Place, added: Place | None, derived: Place) -> tuple[Evidence, ...]:
+    is_there = added is None or added == place
+    summed = () if is_there else (Evidence("value and gradient come together here", added),)
+    return (*summed, Evidence("differentiated here", derived))
 
 
 RULE = Rule(
@@ -101,7 +135,8 @@ RULE = Rule(
     explanation="""\
 `x + stop_gradient(q - x)` has the value of `q` and the gradient of `x`. With the two exchanged,
 the program runs without quantisation, and the gradient is that of the quantiser: zero. In
-`stop_gradient(q + x) - x` the value is right, and the gradient has the wrong sign.
+`stop_gradient(q + x) - x` the value is right, and the gradient has the wrong sign. So it has where
+the whole estimator, and not `q`, is compared with `stop_gradient(x)`.
 """,
     wrong="""\
 import jax

@@ -6,15 +6,19 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.events import Event
 from ...source.queries.arrays import origin
+from ...source.queries.blame import given_together_at
 from ...source.queries.gradients.flows import flows
-from ...source.queries.gradients.loss_terms import bootstraps, viewed
+from ...source.queries.gradients.loss_terms import bootstraps, viewed, views
 from ...source.queries.gradients.soft_targets import soft_bootstraps
+from ...source.values import Data
 from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...finding import Place
     from ...source.facts import SourceFacts
+    from ...source.graph import Node
     from ...trace.facts import Facts
 
 
@@ -23,6 +27,7 @@ _NEAR = 2  # lines
 
 def check(facts: Facts) -> Iterator[Finding]:
     """Report errors whose target carries a gradient into the parameters of the prediction."""
+    from ...trace.blame import given_together_at
     from ...trace.loss_terms import bootstraps
     from ...trace.meaning.copies import root
     from ...trace.soft_targets import soft_bootstraps
@@ -36,6 +41,7 @@ def check(facts: Facts) -> Iterator[Finding]:
                 root(side).producer for side in sides if it.bootstrapped in flow.slice([side])
             ]
             places = [facts.place(step) for step in makers if step is not None]
+            compared = given_together_at(facts, made, [root(it) for it in sides])
             both = flow.gets(it.prediction) & flow.gets(it.bootstrapped)
             names = [p.name for p in flow.parameters if p.bit & both]
             shown = ", ".join(f"`{name}`" for name in names[:3]) + (", …" if names[3:] else "")
@@ -46,15 +52,13 @@ def check(facts: Facts) -> Iterator[Finding]:
                 else "through the bootstrapped target, while the prediction is stopped"
             )
             yield RULE.finding(
-                _told_at(facts.place(made), places),
+                _told_at(compared, places),
                 current=f"the gradient with respect to {shown} flows {through}",
                 expected="the target is a constant: data + discount * next value, without gradient",
                 fix="put the target into jax.lax.stop_gradient, or compute it with parameters that "
                 "are not differentiated",
-                evidence=(
-                    ()
-                    if target is None
-                    else (Evidence("the bootstrapped value", facts.place(target)),)
+                evidence=_led_there(
+                    facts.place(made), compared, None if target is None else facts.place(target)
                 ),
             )
 
@@ -70,6 +74,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             sides = made.inputs if is_difference else ()
             makers = [viewed(side) for side in sides if it.bootstrapped in flow.slice([side])]
             places = [node.place for node in makers if node.place is not None]
+            compared = _compared_at(made, sides)
             both = flow.gets(it.prediction) & flow.gets(it.bootstrapped)
             names = [flow.name(p.node) for p in flow.parameters if p.bit & both]
             shown = ", ".join(f"`{name}`" for name in names[:3]) + (", …" if names[3:] else "")
@@ -80,14 +85,29 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 "towards the prediction"
             )
             yield RULE.finding(
-                _told_at(made.place, places),
+                _told_at(compared, places),
                 current=f"the gradient with respect to {shown} flows {through}",
                 expected="the target is a constant: data + discount * next value, without gradient",
                 fix="put the target into jax.lax.stop_gradient, or compute it with parameters that "
                 "are not differentiated",
-                evidence=() if target is None else (Evidence("the bootstrapped value", target),),
+                evidence=_led_there(made.place, compared, target),
                 engine=Engine.SOURCE,
             )
+
+
+def _compared_at(made: Node, sides: tuple[Node, ...]) -> Place:
+    """Where a prediction and a target are handed to what compares them, or are compared."""
+    assert made.place is not None
+    if made.frame is None or made.syntax is None or not sides:
+        return made.place
+    given = {it.node for it in made.frame.given.values() if isinstance(it, Data)}
+    taken = (next((it for it in views(side) if it in given), side) for side in sides)
+    return given_together_at(Event(made.syntax, made.frame), [Data(it) for it in taken])
+
+
+def _led_there(made: Place, compared: Place, target: Place | None) -> tuple[Evidence, ...]:
+    of_target = () if target is None else (Evidence("the bootstrapped value", target),)
+    return of_target if made == compared else (*of_target, Evidence("compared here", made))
 
 
 def _told_at(compared: Place, targets: list[Place]) -> Place:

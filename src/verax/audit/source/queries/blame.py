@@ -91,8 +91,14 @@ def given_together_at(event: Event, things: list[Value]) -> Place:
     """
     (frame, syntax), *around = calls(event)
     for caller, called_at in around:
-        given = list(map(id, frame.given.values()))
-        if not isinstance(called_at, ast.Call) or not all(id(it) in given for it in things):
+        if not isinstance(called_at, ast.Call) or not all(_is_given(frame, it) for it in things):
             break
         frame, syntax = caller, called_at
     return frame.place(syntax)
+
+
+def _is_given(frame: Frame, thing: Value) -> bool:
+    node = thing.node if isinstance(thing, Data) else None
+    return any(
+        it is thing or (isinstance(it, Data) and it.node is node) for it in frame.given.values()
+    )

@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 
 # Made from nothing, they are constants; what is drawn stands for data.
 _CONSTANTS = ("jax.numpy.", "numpy.", "counter")
+_FILLED = frozenset(
+    f"{module}.{name}_like"
+    for module in ("jax.numpy", "numpy")
+    for name in ("zeros", "ones", "empty", "full")
+)
 _DRAWN = ("numpy.random.",)
 _NOT_VALUES = frozenset(("static", "format", "is", "in", "not", "len", "treedef", "size", "key"))
 
@@ -81,6 +86,9 @@ class Flow:
 
     def sources(self, node: Node) -> tuple[Node, ...]:
         """What a value is made from, also in the turn before of a loop in the function."""
+        if node.operation in _FILLED:
+            # Of what it is like, it has nothing but the shape.
+            return tuple(it for given in node.operands[1:] for it in nodes_of(given))
         back = self.context.turns.get(node)
         if back is None or self._is_around(node):
             return node.inputs
@@ -153,7 +161,7 @@ class Flow:
         for node in self.order:
             if node in self._parts:
                 continue
-            if not node.inputs:
+            if not self.sources(node):
                 if not node.operation.startswith(_CONSTANTS) or node.operation.startswith(_DRAWN):
                     found.add(node)
             elif any(source in found for source in self.sources(node)):

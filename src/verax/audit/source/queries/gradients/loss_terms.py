@@ -354,14 +354,21 @@ def _fitted_elsewhere(
     return None
 
 
-def viewed(node: Node) -> Node:
-    """What a value is a view or an element of, on the other side of boundaries."""
+def views(node: Node) -> Iterator[Node]:
+    """A value, and what it is a view or an element of, on the other side of boundaries."""
     node = origin(node)
+    yield node
     while node.inputs and (
         node.operation == "item" or node.operation.rpartition(".")[2] in _LINEAR
     ):
         node = origin(node.inputs[0])
-    return node
+        yield node
+
+
+def viewed(node: Node) -> Node:
+    """What a value is a view or an element of, in the end."""
+    *_, last = views(node)
+    return last
 
 
 def stopped(node: Node) -> Node | None:

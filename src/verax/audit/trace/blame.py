@@ -1,0 +1,33 @@
+"""Which of the calls on the way to a mistake is to be mended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .program import Step, Value
+
+if TYPE_CHECKING:
+    from ..finding import Place
+    from .facts import Facts
+
+
+def given_together_at(facts: Facts, step: Step, things: list[Value]) -> Place:
+    """The call that brings together things which do not fit, through however many functions.
+
+    A helper that gets them all from its caller cannot know that they do not fit.
+    """
+    makers = [it.producer for it in things]
+    inside = max((_calls_shared(step, it) for it in makers if it is not None), default=None)
+    if inside is None or None in makers or inside >= len(step.frames):
+        return facts.place(step)
+    return step.frames[len(step.frames) - 1 - inside]
+
+
+def _calls_shared(one: Step, other: Step) -> int:
+    """How many calls are around both of two steps."""
+    count = 0
+    for mine, theirs in zip(reversed(one.frames), reversed(other.frames), strict=False):
+        if mine != theirs:
+            break
+        count += 1
+    return count
