@@ -218,6 +218,16 @@ def test_parts_of_an_axis_become_it_again():
     assert facts.axes.names(facts.program.body.outputs[0]) == ("batch", "feat")
 
 
+def test_halves_that_are_put_together_are_not_parts_of_themselves():
+    def program(x):
+        turned = jnp.stack([-x[:, 1::2], x[:, ::2]], axis=-1).reshape(x.shape)
+        return turned @ x.T + x @ turned.T
+
+    traced = trace(program, [jax.ShapeDtypeStruct((4, 6), jnp.float32)], {})
+    facts = Facts(traced, None, None)
+    assert facts.axes.names(facts.program.body.outputs[0]) == (None, None)
+
+
 @pytest.mark.parametrize("order", [(3, 2, 5), (2, 5, 3)])
 def test_a_reshape_that_permutes_sizes_is_noted(order):
     facts = facts_of(lambda x: x.reshape(order), x="batch time feat")

@@ -121,9 +121,40 @@ WRONG = {
             p = p / p.sum(-1, keepdims=True)
             return -jnp.sum(p * jnp.log(p), axis=-1)  # DF201
         """,
+    "a deviation from moving averages": """
+        def follow(rows, rate):
+            def step(moments, row):
+                first, second = moments
+                first = (1 - rate) * first + rate * row
+                second = second * (1 - rate) + rate * row * row
+                return (first, second), row / jnp.sqrt(second - first**2)  # DF201
+
+            return lax.scan(step, (rows[0], rows[0] ** 2), rows)
+        """,
+    "bytes that are contracted in bytes": """
+        def product(x, w):
+            codes, weights = x.astype(jnp.int8), w.astype(jnp.int8)
+            numbers = (((1,), (0,)), ((), ()))
+            return lax.dot_general(codes, weights, numbers).astype(jnp.float32)  # DF202
+        """,
 }
 
 RIGHT = {
+    "averages of other things, at other rates, or kept from below": """
+        def follow(first, second, row, other, rate):
+            mean = (1 - rate) * first + rate * row
+            slow = 0.99 * second + 0.01 * row**2
+            apart = (1 - rate) * second + rate * other**2
+            square = (1 - rate) * second + rate * row**2
+            kept = jnp.sqrt(jnp.maximum(square - mean**2, 0.0))
+            return jnp.sqrt(slow - mean**2), jnp.sqrt(apart - mean**2), kept
+        """,
+    "bytes that are contracted in wider numbers": """
+        def product(x, w):
+            codes, weights = x.astype(jnp.int8), w.astype(jnp.int8)
+            numbers = (((1,), (0,)), ((), ()))
+            return lax.dot_general(codes, weights, numbers, preferred_element_type=jnp.int32)
+        """,
     "truth values times infinity, and a shift that is no guard": """
         def mask(x, keep):
             y = x - jnp.inf * (keep > 0)

@@ -95,9 +95,24 @@ WRONG = {
                 h = jax.vmap(self.second)(x) + shift  # DF122
                 return x + jax.vmap(self.mlp)(x)
         """,
+    "one of two that are computed in one statement": """
+        @jax.jit
+        def attend(x, w, turn):
+            query, key = jnp.split(x @ w, 2, axis=-1)
+            one, other = jnp.tanh(query * turn), jnp.tanh(key * turn)  # DF122
+            return one @ key.T
+        """,
 }
 
 RIGHT = {
+    "results that come in pairs": """
+        @jax.jit
+        def attend(x, w, turn):
+            query, key = jnp.split(x @ w, 2, axis=-1)
+            one, other = jnp.tanh(query * turn), jnp.tanh(key * turn)
+            least, _ = jnp.min(one), jnp.max(one)
+            return one @ other.T + least
+        """,
     "a layer that keeps statistics of what it is given": """
         import flax.linen as nn
 

@@ -76,9 +76,26 @@ WRONG = {
             def step(self, params, x):
                 return jax.grad(self.loss)(params, x)
         """,
+    "squares that are summed up by their letters": """
+        def energy(x):
+            offset = x[:, None, :] - x[None, :, :]
+            return jnp.sum(jnp.sqrt(jnp.einsum("ijd,ijd->ij", offset, offset)))  # GR302
+
+        def force(x):
+            return jax.grad(energy)(x)
+        """,
 }
 
 RIGHT = {
+    "products of differences that are not summed up with themselves": """
+        def energy(x, metric):
+            offset = x[:, None, :] - x[None, :, :]
+            turned = jnp.einsum("ijd,de->ije", offset, metric)
+            return jnp.sum(jnp.sqrt(jnp.einsum("ijd,ijd->ij", offset, turned) + 1e-6))
+
+        def force(x, metric):
+            return jax.grad(energy)(x, metric)
+        """,
     "zeros that nobody asks the gradient of, and zeros that are kept away from": """
         def network(w, xs):
             def step(h, x):

@@ -46,6 +46,8 @@ def product_calls() -> list[Call]:
         call(n + "linalg.qr", x),
         call(n + "linalg.pinv", x),
         call("jax.lax.dot", x, A(7, 3)),
+        call("jax.lax.dot_general", x, A(7, 3), (((1,), (0,)), ((), ()))),
+        call("jax.lax.dot_general", cube, A(5, 3, 11), (((2,), (2,)), ((0,), (0,)))),
         call("jax.lax.batch_matmul", cube, A(5, 11, 3)),
         call(n + "cov", x),
         call(n + "corrcoef", x),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from .dims import Dim, Size, differ, show
 from .names import name_of
@@ -20,6 +21,9 @@ from .shape import (
     rank,
     size_of,
 )
+
+# Axes of the one side, and those of the other that go with them.
+AxisPairs: TypeAlias = tuple[Sequence[int], Sequence[int]]
 
 
 def contract(a: Dim, b: Dim) -> None:
@@ -112,6 +116,26 @@ def tensordot(
         contract(a[first], b[second])
     return tuple(dim for axis, dim in enumerate(a) if axis not in of_a) + tuple(
         dim for axis, dim in enumerate(b) if axis not in of_b
+    )
+
+
+def dot_general(a: Shape, b: Shape, summed: AxisPairs, batch: AxisPairs) -> Shape:
+    """`lax.dot_general`: the axes of the batch, then those of each side that are not summed."""
+    if not isinstance(a, tuple) or not isinstance(b, tuple):
+        return None
+    of_a, of_b = (
+        (normal_axes(batch[side], len(it)), normal_axes(summed[side], len(it)))
+        for side, it in enumerate((a, b))
+    )
+    for paired_a, paired_b in zip(of_a, of_b, strict=True):
+        if len(paired_a) != len(paired_b):
+            raise Mismatch(f"dot_general pairs {len(paired_a)} axes with {len(paired_b)}")
+        for first, second in zip(paired_a, paired_b, strict=True):
+            contract(a[first], b[second])
+    return (
+        *(a[axis] for axis in of_a[0]),
+        *(dim for axis, dim in enumerate(a) if axis not in of_a[0] + of_a[1]),
+        *(dim for axis, dim in enumerate(b) if axis not in of_b[0] + of_b[1]),
     )
 
 

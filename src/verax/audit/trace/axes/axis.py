@@ -135,10 +135,21 @@ def _conflict(a: Axis, b: Axis) -> bool:
 
 
 def _compatible(a: Axis, b: Axis) -> bool:
-    """Whether merging loses nothing: a declared axis is not also a product of others."""
+    """Whether merging loses nothing: a declared axis is not also a product of others.
+
+    Half of an axis is taken for the axis, and may be one of two that make a whole again.
+    """
+    if _holds(a, b) or _holds(b, a):
+        return False
     if a.factors and b.factors:
         return [n for _, n in a.factors] == [n for _, n in b.factors]
     return not ((a.name and b.factors) or (b.name and a.factors))
+
+
+def _holds(axis: Axis, part: Axis) -> bool:
+    """Whether an axis is a product of which another one is a factor."""
+    factors = [it.root() for it, _ in axis.factors]
+    return any(it is part or _holds(it, part) for it in factors)
 
 
 def _weight(axis: Axis) -> int:

@@ -30,7 +30,7 @@ _SINGULAR = {
 # Zero where what they are given is zero.
 _KEEP_ZERO = frozenset(
     "sum square abs absolute multiply dot vdot reshape ravel squeeze expand_dims transpose astype "
-    "asarray swapaxes moveaxis".split()
+    "asarray swapaxes moveaxis vecdot".split()
 )
 
 
@@ -141,11 +141,29 @@ def _zero_with(node: Node) -> list[Node]:
     data = [it.node for it in operands if isinstance(it, Data)]
     if operation == "*" or (module in _MODULES and name in _KEEP_ZERO):
         return data
+    if name == "einsum" and is_sum_of_squares(node):
+        return data[:1]
     if operation in ("/", "**"):
         return data[:1] if operands and isinstance(operands[0], Data) else []
     if operation == "-" and len(data) == 2 and data[1].depends_on(data[0]):
         return data[:1]  # A displacement less what a box of periodic images makes of it.
     return list(node.inputs[:1]) if operation in ("-x", "field", "stack", "lane") else []
+
+
+def is_sum_of_squares(einsum: Node) -> bool:
+    """Whether an array is multiplied by itself, element by element: `"ijd,ijd->ij"`."""
+    subscripts, *arrays = einsum.operands
+    letters = subscripts.value if isinstance(subscripts, Constant) else None
+    if not isinstance(letters, str) or len(arrays) != 2:
+        return False
+    one, other = arrays
+    first, _, second = letters.replace(" ", "").partition("->")[0].partition(",")
+    return (
+        isinstance(one, Data)
+        and isinstance(other, Data)
+        and first == second
+        and one.node is other.node
+    )
 
 
 def _is_of_itself(difference: Node) -> bool:

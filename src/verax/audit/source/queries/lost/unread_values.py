@@ -20,6 +20,7 @@ from ...parameters import NamedFunction
 from ...values import Data, Instance, Sequence, Value, nodes_of
 from ..reads import reads_of
 from ..syntax import handlers_around, holds, statements_in
+from .dropped_states import named_parts_of
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
@@ -53,7 +54,11 @@ def unread_values(facts: SourceFacts) -> Iterator[Unread]:
             continue
         for statement, name in _candidates(function, runs[0]):
             values = [
-                (frame, value) for frame in runs for step, value in frame.steps if step is statement
+                (frame, part)
+                for frame in runs
+                for step, value in frame.steps
+                if step is statement
+                for part in _named(statement, name, value)
             ]
             if any(_is_data(frame, value) for frame, value in values):
                 is_total = reads_of(function).after(statement, name)
@@ -107,23 +112,37 @@ def _candidates(function: NamedFunction, frame: Frame) -> list[tuple[ast.stmt, s
     reads = reads_of(function)
     found: dict[str, ast.stmt] = {}
     for statement, _ in frame.steps:
-        name = _target(statement)
-        if not name or name.startswith("_") or reads.needs(statement, name):
-            continue
-        if name not in reads.deleted and not _is_tried(frame, function, statement):
-            found[name] = statement
+        for name in _targets(statement):
+            if name.startswith("_") or reads.needs(statement, name) or name in reads.deleted:
+                continue
+            if not _is_tried(frame, function, statement):
+                found[name] = statement
     return [(statement, name) for name, statement in found.items()]
 
 
-def _target(statement: ast.stmt) -> str:
-    """The one name that a statement gives a value which is computed."""
+def _named(statement: ast.stmt, name: str, value: Value) -> Iterator[Value]:
+    """What a name gets of the value of a statement."""
+    if not isinstance(statement, ast.Assign):
+        yield value
+        return
+    for part, of in named_parts_of(statement.targets[0], value):
+        if isinstance(part, ast.Name) and part.id == name:
+            yield of
+
+
+def _targets(statement: ast.stmt) -> list[str]:
+    """The names that a statement gives values which are computed, each by itself."""
     if isinstance(statement, ast.AugAssign):
-        target = statement.target
-    elif isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-        target = statement.targets[0] if isinstance(statement.value, _COMPUTED) else None
-    else:
-        return ""
-    return target.id if isinstance(target, ast.Name) else ""
+        return [statement.target.id] if isinstance(statement.target, ast.Name) else []
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return []
+    target, value = statement.targets[0], statement.value
+    pairs = [(target, value)]
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        pairs = list(zip(target.elts, value.elts, strict=False))
+    return [
+        name.id for name, of in pairs if isinstance(name, ast.Name) and isinstance(of, _COMPUTED)
+    ]
 
 
 _COMPUTED = (ast.Call, ast.BinOp)

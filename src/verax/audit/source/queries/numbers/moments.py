@@ -5,7 +5,8 @@ The two are nearly equal where the mean is large against the spread, and roundin
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,7 +49,9 @@ def _is_variance(node: Node, same: Sameness) -> bool:
     mean = _root(square) if square is not None else None
     if of_squares is None or mean is None:
         return False
-    return _are_means(of_squares, mean, same) or _are_quotients(of_squares, mean, same)
+    return any(
+        are(of_squares, mean, same) for are in (_are_means, _are_quotients, _are_moving_averages)
+    )
 
 
 def _are_means(of_squares: Node, mean: Node, same: Sameness) -> bool:
@@ -73,6 +76,46 @@ def _are_quotients(of_squares: Node, mean: Node, same: Sameness) -> bool:
         return False
     divisors = [it.operands[1] for it in (of_squares, mean) if len(it.operands) == 2]
     return len(divisors) == 2 and _are_same(divisors[0], divisors[1], same)
+
+
+def _are_moving_averages(of_squares: Node, mean: Node, same: Sameness) -> bool:
+    """`keep * second + new * x**2` and `keep * first + new * x`."""
+    if of_squares.operation != "+" or mean.operation != "+":
+        return False
+    squares, plain = ([_factors(it, same) for it in node.operands] for node in (of_squares, mean))
+    if len(squares) != 2 or len(plain) != 2:
+        return False
+    return any(
+        _is_once_more(squares[at], plain[of]) and _have_one_weight(squares[1 - at], plain[1 - of])
+        for at in (0, 1)
+        for of in (0, 1)
+    )
+
+
+def _factors(value: Value, same: Sameness) -> Counter[Hashable]:
+    """What a product consists of, and how often; a square is a factor twice."""
+    if isinstance(value, Constant):
+        return Counter((("number", repr(value.value)),))
+    if not isinstance(value, Data):
+        return Counter((("value", id(value)),))
+    root = _root(value.node)
+    if root is not None:
+        once = _factors(Data(root), same)
+        return once + once
+    if value.node.operation == "*":
+        return sum((_factors(it, same) for it in value.node.operands), Counter[Hashable]())
+    return Counter((same.number(value.node),))
+
+
+def _is_once_more(more: Counter[Hashable], less: Counter[Hashable]) -> bool:
+    """Whether a product has one factor once more than another product, which has it, too."""
+    left = more - less
+    return not less - more and left.total() == 1 and all(it in less for it in left)
+
+
+def _have_one_weight(one: Counter[Hashable], other: Counter[Hashable]) -> bool:
+    """Whether two products are of one value each with what they have in common."""
+    return (one & other).total() > 0 and (one - other).total() == (other - one).total() == 1
 
 
 def _are_same(one: Value, other: Value, same: Sameness) -> bool:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..axes import matrix_transpose
-from ..contraction import dot, einsum, inner, matmul, outer, tensordot, vecdot
+from ..contraction import (
+    AxisPairs,
+    dot,
+    dot_general,
+    einsum,
+    inner,
+    matmul,
+    outer,
+    tensordot,
+    vecdot,
+)
 from ..dims import Dim, add, differ, floordiv, minimum, mul, show
 from ..dtypes import DType, inexact, promote, real
 from ..names import without_name
@@ -53,11 +63,8 @@ def _tensordot(args: Arguments) -> Value:
     axes = constant_of(args["axes"]) if "axes" in args.bound else 2
     if type(axes) is int:
         return Value(tensordot(a.shape, b.shape, axes), dtype)
-    if isinstance(axes, tuple) and len(axes) == 2:
-        first, second = map(_paired, axes)
-        if first is not None and second is not None:
-            return Value(tensordot(a.shape, b.shape, (first, second)), dtype)
-    return Value(None, dtype)
+    pairs = _axis_pairs(axes)
+    return Value(None if pairs is None else tensordot(a.shape, b.shape, pairs), dtype)
 
 
 def _paired(axes: object) -> tuple[int, ...] | None:
@@ -66,6 +73,25 @@ def _paired(axes: object) -> tuple[int, ...] | None:
     if isinstance(axes, tuple) and all(type(axis) is int for axis in axes):
         return axes
     return None
+
+
+def _dot_general(args: Arguments) -> Value:
+    a, b = args.leading(2)
+    dtype = args.dtype("preferred_element_type", promote(a.dtype, b.dtype))
+    numbers = constant_of(args["dimension_numbers"])
+    if not isinstance(numbers, tuple) or len(numbers) != 2:
+        return Value(None, dtype)
+    summed, batch = map(_axis_pairs, numbers)
+    if summed is None or batch is None:
+        return Value(None, dtype)
+    return Value(dot_general(a.shape, b.shape, summed, batch), dtype)
+
+
+def _axis_pairs(axes: object) -> AxisPairs | None:
+    if not isinstance(axes, tuple) or len(axes) != 2:
+        return None
+    first, second = map(_paired, axes)
+    return None if first is None or second is None else (first, second)
 
 
 def _einsum(args: Arguments) -> Value:
@@ -306,6 +332,8 @@ def _table() -> Table:
     table: Table = {"operator.matmul": function("a, b", product(matmul))}
     for names, signature, rule in rows:
         table.update(entries("jax.numpy", names, signature, rule))
+    general = "lhs, rhs, dimension_numbers, precision, preferred_element_type, *, out_sharding"
+    table.update(entries("jax.lax", "dot_general", general, _dot_general))
     return table
 
 
