@@ -3,6 +3,7 @@
 Sizes are different and not small, so that each can be a symbol of its own.
 """
 
+import re
 from typing import Any
 
 import jax
@@ -36,3 +37,8 @@ places = A(5, dtype=I32)
 
 def call(name: str, *args: Any, **keywords: Any) -> Call:
     return (name, args, keywords)
+
+
+def shown(made: Call) -> str:
+    """A call as the name of a test: the same in every process, wherever its functions are."""
+    return re.sub(r" at 0x[0-9a-f]+", "", str(made))

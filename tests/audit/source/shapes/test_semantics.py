@@ -15,7 +15,7 @@ from verax.audit.source.shapes.semantics import TABLE
 from verax.audit.source.shapes.shape import Partial, Shape
 from verax.audit.source.shapes.values import UNKNOWN
 
-from .calling import KEY, A, Call
+from .calling import KEY, A, Call, shown
 from .jax_calls import (
     elsewhere_calls,
     lax_calls,
@@ -142,7 +142,7 @@ def is_whole(value: Value) -> bool:
     return isinstance(value.shape, tuple) and None not in value.shape and value.dtype is not None
 
 
-@pytest.mark.parametrize("made", installed(CALLS), ids=str)
+@pytest.mark.parametrize("made", installed(CALLS), ids=shown)
 def test_calls(made: Call):
     expected = of_jax(made)
     value = result_of(made, lambda shape: shape)
@@ -222,7 +222,7 @@ NUMPY_CALLS = [
 ]
 
 
-@pytest.mark.parametrize("made", installed(NUMPY_CALLS), ids=str)
+@pytest.mark.parametrize("made", installed(NUMPY_CALLS), ids=shown)
 def test_calls_of_numpy(made: Call):
     name, args, keywords = made
     named = {key: regular(argument) for key, argument in keywords.items()}
