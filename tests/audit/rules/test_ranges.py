@@ -124,6 +124,8 @@ WRAPPING = [
     (lambda u: u * 2, (PIXELS,), None),
     (lambda u: u.astype(jnp.int8), (PIXELS,), None),
     (lambda u: u @ u, (PIXELS,), None),
+    (lambda u: u.sum(dtype=jnp.uint8), (PIXELS,), None),
+    (lambda u: jnp.cumsum(u, axis=0), (PIXELS,), None),
     (lambda i: jnp.zeros(3, jnp.uint8).at[i].add(1), (jnp.zeros(300, jnp.int32),), None),
     (lambda u: u.astype(jnp.uint16) * u + u[::-1].astype(jnp.uint16) * (255 - u), (PIXELS,), None),
     (lambda u: u[::-1] * u + u.T * (255 - u) // 255, (PIXELS,), None),
@@ -150,6 +152,9 @@ FITTING = [
     (lambda n: n - 1, (jnp.zeros(3, jnp.uint32),), None),
     (lambda i: jnp.where(i < 2**31 - 1, i + 1, 2**31 - 1), (INDEX,), None),
     (lambda u: u.sum(), (PIXELS,), None),
+    (lambda u: (u > 9).sum(axis=0, dtype=jnp.uint8), (PIXELS,), None),
+    (lambda u: jnp.cumsum(u, axis=0, dtype=jnp.int32), (PIXELS,), None),
+    (lambda i: jnp.arange(60_000).sum() + i, (INDEX,), None),
     (lambda x: jax.random.randint(KEY, (3,), 0, 255), (X,), None),
     (lambda x: jax.random.normal(KEY, (3,)), (X,), None),
 ]  # fmt: skip

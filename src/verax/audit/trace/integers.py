@@ -13,6 +13,7 @@ from .ranges.arithmetic import add_bounds, mul_bounds, sub_bounds
 from .ranges.identity import unarranged
 from .ranges.interval import Interval, Kind, Number, kind_of
 from .ranges.mixtures import mixed_bounds
+from .ranges.reductions import sum_bounds
 
 # Integers of so few bits hold pixels and the like, and are used up to their ends.
 _SMALL = 1 << 16
@@ -30,7 +31,7 @@ class Overflow:
 def overflows(facts: Facts) -> Iterator[Overflow]:
     """Every integer operation of the user's code that is known to leave its dtype."""
     for step in facts.steps:
-        if step.primitive not in _EXACT or not facts.is_in_users_function(step):
+        if step.primitive not in _EXACT or not _is_asked_for(facts, step):
             continue
         kind = kind_of(step.outputs[0].dtype)
         if not kind.is_integer or _is_deliberate(facts, step):
@@ -38,6 +39,14 @@ def overflows(facts: Facts) -> Iterator[Overflow]:
         number = _outside(facts, step, kind)
         if number is not None:
             yield Overflow(step, number, step.primitive in ("sub", "neg"))
+
+
+def _is_asked_for(facts: Facts, step: Step) -> bool:
+    """Whether the user asked for a step, be it by the function of JAX that does nothing else."""
+    around = step.within
+    if around.owner is not None and around.place is None and around.function == step.primitive:
+        step = around.owner
+    return facts.is_in_users_function(step)
 
 
 def _outside(facts: Facts, step: Step, kind: Kind) -> int | None:
@@ -59,6 +68,8 @@ def _is_integer(value: Value) -> bool:
 
 def _at_points(facts: Facts, step: Step, operands: list[Interval]) -> Iterator[Number]:
     """Exact results where operands take numbers that they are known to take."""
+    if step.primitive in ("reduce_sum", "cumsum"):
+        return  # One of the elements takes it, and not all that are added up.
     if step.primitive == "mul" and facts.ranges.identities.equal(*step.inputs):
         for point in operands[0].points:
             yield point.value**2
@@ -85,6 +96,12 @@ def _dot(step: Step, operands: list[Interval]) -> tuple[Number, Number]:
     count = math.prod(step.inputs[0].shape[axis] for axis in contracted)
     low, high = mul_bounds(*operands)
     return low * count, high * count
+
+
+def _sum(step: Step, operands: list[Interval], axes: tuple[int, ...]) -> tuple[Number, Number]:
+    (of,) = operands
+    low, high = sum_bounds(of, math.prod(step.inputs[0].shape[axis] for axis in axes))
+    return min(low, of.low), max(high, of.high)
 
 
 def _added(step: Step, operands: list[Interval]) -> tuple[Number, Number]:
@@ -115,6 +132,8 @@ _EXACT = {
     "square": lambda step, operands: mul_bounds(operands[0], operands[0]),
     "integer_pow": _power,
     "dot_general": _dot,
+    "reduce_sum": lambda step, operands: _sum(step, operands, step.params["axes"]),
+    "cumsum": lambda step, operands: _sum(step, operands, (step.params["axis"],)),
     "scatter-add": _added,
     "scatter_add": _added,
     "convert_element_type": _convert,

@@ -137,9 +137,62 @@ WRONG = {
             numbers = (((1,), (0,)), ((), ()))
             return lax.dot_general(codes, weights, numbers).astype(jnp.float32)  # DF202
         """,
+    "the entropy of counts": """
+        def entropy(share):
+            return -jnp.sum(share * jnp.log(share))  # DF201
+
+        def information(left, right, n):
+            counts = jnp.zeros((n, n)).at[left, right].add(1.0)
+            joint = counts / counts.sum()
+            return entropy(joint.sum(axis=0)) + entropy(joint.sum(axis=1)) - entropy(joint)
+
+        def spread(labels):
+            share = jnp.bincount(labels, length=8) / labels.shape[0]
+            return jnp.sum(share * jnp.log2(share))  # DF201
+        """,
+    "running sums of bytes in bytes": """
+        def table(image):
+            codes = jnp.round(image * 255).astype(jnp.uint8)
+            return jnp.cumsum(codes, axis=0)  # DF202
+        """,
+    "windows of what is normalised, normalised again": """
+        def whiten(stats, x):
+            return (x - stats["mean"]) / stats["std"]
+
+        def model(w, stats, window):
+            return whiten(stats, window) @ w  # DF103
+
+        @jax.jit
+        def forecast(w, stats, series):
+            series = whiten(stats, series)
+            starts = jnp.arange(5)
+            windows = jax.vmap(lambda at: lax.dynamic_slice_in_dim(series, at, 4))(starts)
+            return jax.vmap(lambda it: model(w, stats, it))(windows)  # DF103
+        """,
 }
 
 RIGHT = {
+    "the entropy of counts of which none is zero, and of what is added to them": """
+        def information(left, right, weights, n):
+            counts = jnp.zeros((n, n)).at[left, right].add(1.0)
+            safe = jnp.where(counts > 0, counts, 1.0)
+            smooth = (counts + 0.5) / (counts.sum() + 0.5 * n * n)
+            total = counts.sum()
+            kept = jnp.full((n, n), 1e-3).at[left, right].add(weights)
+            return (
+                jnp.sum(counts * jnp.log(safe)),
+                jnp.sum(smooth * jnp.log(smooth)),
+                total * jnp.log(total),
+                jnp.sum(kept * jnp.log(kept)),
+                jnp.log(counts),
+            )
+        """,
+    "sums of bytes in wider numbers, and counts in bytes": """
+        def table(image, kept):
+            codes = jnp.round(image * 255).astype(jnp.uint8)
+            votes = jnp.cumsum((kept > 0).astype(jnp.uint8), axis=0, dtype=jnp.uint8)
+            return jnp.cumsum(codes, axis=0, dtype=jnp.int32), codes.sum(), votes
+        """,
     "averages of other things, at other rates, or kept from below": """
         def follow(first, second, row, other, rate):
             mean = (1 - rate) * first + rate * row

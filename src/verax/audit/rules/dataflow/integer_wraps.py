@@ -54,6 +54,8 @@ _WORDS = {
     "square": "the square of {}",
     "integer_pow": "a power of {}",
     "dot_general": "the product of {} and {}",
+    "reduce_sum": "the sum of {}",
+    "cumsum": "the running sum of {}",
     **dict.fromkeys(("scatter-add", "scatter_add"), "{0} with {2} added to it"),
     "convert_element_type": "{}",
 }
@@ -73,17 +75,23 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
         held = "below zero" if what == "difference" else f"above {_HELD[node.dtype]}"
         yield RULE.finding(
             place,
-            current=f"the {what} of {arrays or 'two arrays'} is computed "
+            current=f"the {what} of {arrays or 'arrays'} is computed "
             f"in {node.dtype}, which holds nothing {held}: it wraps around",
             expected="the result fits the dtype that it is computed in",
-            fix=_FIX_OF_PRODUCT if what == "product" else _fix(node.dtype or "", "sub"),
+            fix=_FIXES[what] if what in _FIXES else _fix(node.dtype or "", "sub"),
             engine=Engine.SOURCE,
             confidence=Confidence.LIKELY,
         )
 
 
 _HELD: dict[str | None, int] = {"int8": 127, "uint8": 255, "int16": 32767, "uint16": 65535}
-_FIX_OF_PRODUCT = "add up in a wider dtype, `preferred_element_type=jnp.int32`"
+_FIXES = {
+    "product": "add up in a wider dtype, `preferred_element_type=jnp.int32`",
+    "total": "add up in a wider dtype, `dtype=jnp.int32`",
+}
+_SUMS = frozenset(
+    "jax.numpy.sum jax.numpy.cumsum ndarray.sum ndarray.cumsum jax.lax.cumsum".split()
+)
 _MATMULS = ("@", "jax.numpy.matmul", "jax.numpy.dot", "jax.numpy.einsum", "jax.lax.dot_general")
 
 
@@ -97,6 +105,9 @@ def _what_wraps(node: Node) -> str:
     sides = [it.node for it in node.operands if isinstance(it, Data)]
     # What is subtracted from a maximum or a constant array may be known to be smaller.
     plain = [it for it in sides if it.dtype == node.dtype and not _is_bound(it)]
+    if node.operation in _SUMS:
+        is_total = len(plain) == 1 and node.dtype == "uint8" and not _is_small(plain[0])
+        return "total" if is_total else ""
     if len(plain) == 1 and node.operation == "-" and node.operands[0] is not node.operands[1]:
         return "difference" if _is_below(node, plain[0]) else ""
     if len(plain) != 2:
@@ -150,7 +161,8 @@ RULE = Rule(
     severity=Severity.CRITICAL,
     explanation="""\
 Integers of a fixed width wrap around silently: in uint8, 3 - 5 is 254 and 200 + 100 is 44. Taking
-`abs` afterwards, or converting to float, comes too late.
+`abs` afterwards, or converting to float, comes too late. `jnp.cumsum` adds up in the dtype that it
+is given, where `jnp.sum` takes a wider one.
 
 Reported for bytes and other narrow integers, whose whole range is used, and for wider ones where
 the range is known. Not reported where the difference cannot be negative (`max(a, b) - b`), where a

@@ -154,7 +154,8 @@ A logarithm of zero is -inf, a root of a negative number nan, and either soon sp
 Reported only where the program itself brings such a number about: a probability that is exactly
 zero because its logit was masked with a large negative number, the zeros of `relu`, the first
 element of `arange`, the ends of a declared range, the count of a segment to which nothing belongs,
-the rounding of a mean of squares less the square of the mean.
+or of what never occurs, the rounding of a mean of squares less the square of the mean, be they
+moving averages.
 A value of which nothing is known is never reported, nor one that a `where` leaves out later.""",
     wrong="""\
 import jax

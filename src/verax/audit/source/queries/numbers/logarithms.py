@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...graph import Node
 from ...values import Constant, Data, External, Value
-from ..nodes import all_nodes, users_of
+from ..nodes import all_nodes, names_axis, users_of
 from .meaning import first_behind
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ def of_zero(facts: SourceFacts) -> Iterator[Logarithm]:
     for node, operand in found:
         for origin, why in _zeros(operand):
             # The logarithm of a chance that is zero is -inf, and often meant to be.
-            if origin.operation.endswith("where") and not _meets_zeros(node, origin, users):
+            is_meant = origin.operation.endswith("where") or _is_count(origin)
+            if is_meant and not _meets_zeros(node, origin, users):
                 continue
             if not _is_left_out(node, users):
                 yield Logarithm(node, operand, why, origin)
@@ -108,7 +109,7 @@ def _zeros(operand: Node) -> Iterator[tuple[Node, str]]:
     # A quotient is zero where its numerator is.
     while operand.operation == "/" and operand.operands and isinstance(operand.operands[0], Data):
         operand = operand.operands[0].node
-    origin = first_behind(operand, _is_source)
+    origin = first_behind(operand, _is_source) or first_behind(operand, _is_count, _is_share)
     if origin is None:
         return
     name = origin.operation.rpartition(".")[2]
@@ -122,6 +123,30 @@ def _zeros(operand: Node) -> Iterator[tuple[Node, str]]:
         yield origin, "it is cut off at zero here"
     elif name == "where":
         yield origin, "what is masked here is zero"
+    elif _is_count(origin):
+        yield origin, "what never occurs is counted as zero"
+
+
+def _is_count(node: Node) -> bool:
+    """Whether a value says how often each of several things occurs."""
+    if node.operation in ("jax.numpy.bincount", "jax.numpy.histogram"):
+        return not any(isinstance(it, Data) for it in node.operands[1:])
+    if node.operation != "at.add" or not node.inputs or not _is_one(node.operands[-1]):
+        return False
+    return node.inputs[0].operation in ("jax.numpy.zeros", "jax.numpy.zeros_like")
+
+
+def _is_one(value: Value) -> bool:
+    if isinstance(value, Data):
+        return value.node.operation in ("jax.numpy.ones", "jax.numpy.ones_like")
+    return _number(value) == 1
+
+
+def _is_share(node: Node) -> bool:
+    """Whether a value is a sum of counts, or their share of all."""
+    if node.operation == "/":
+        return bool(node.operands) and isinstance(node.operands[0], Data)
+    return node.operation in ("jax.numpy.sum", "ndarray.sum") and names_axis(node) is True
 
 
 def _is_source(node: Node) -> bool:

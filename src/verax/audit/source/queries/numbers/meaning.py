@@ -9,10 +9,11 @@ from ...graph import Node
 from ...values import Constant, Data, Value
 from ..sameness import Sameness
 
-# They hand on what they are given, in another shape or precision.
+# They hand on what they are given, or a part of it, in another shape or precision.
 _SAME_MEANING = frozenset(
     "reshape ravel flatten squeeze expand_dims transpose swapaxes moveaxis astype asarray "
-    "broadcast_to stop_gradient clip copy float32 float16 bfloat16 T mT block_until_ready".split()
+    "broadcast_to stop_gradient clip copy float32 float16 bfloat16 T mT block_until_ready flip rev "
+    "dynamic_slice dynamic_slice_in_dim dynamic_index_in_dim slice_in_dim index_in_dim".split()
 )
 _BOUNDARIES = frozenset("stack lane turn carry slice last primal item element".split())
 _MODULES = ("jax.numpy", "jax.lax", "ndarray", "jax.nn")
