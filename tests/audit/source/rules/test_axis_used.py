@@ -462,3 +462,35 @@ def test_merged_axes_of_known_sizes_are_taken_apart_in_their_order():
     named = "AXES = {'layers': ['feat hid', 'hid hid'], 'obs': dict.fromkeys(NAMES, 'env feat')}"
     counted = program.replace("(5, 3)", "(stacked.shape[1], 3)").replace("(3, 5)", "(3, -1)")
     assert found("AX003", f"{counted}\n    {named}") == [8]
+
+
+def test_a_scan_over_the_batch_of_which_each_element_has_a_row_of_the_state():
+    program = """
+    def cell(params, h, x):
+        return jnp.tanh(jnp.concatenate([x, h], axis=-1) @ params)
+
+    def wrong(params, xs):
+        batch_size, seq_len, _ = xs.shape
+        h0 = jnp.zeros((batch_size, 8))
+        return lax.scan(lambda h, x: (cell(params, h, x), None), h0, xs)
+
+    def right(params, xs):
+        batch_size, seq_len, _ = xs.shape
+        h0 = jnp.zeros((batch_size, 8))
+        return lax.scan(lambda h, x: (cell(params, h, x), None), h0, xs.swapaxes(0, 1))
+
+    def filled(params, xs):
+        batch_size, seq_len, _ = xs.shape
+
+        def body(carry, x):
+            table, i = carry
+            return (jnp.tanh(table).at[i].set((x @ params).sum(axis=0)), i + 1), None
+
+        return lax.scan(body, (jnp.zeros((batch_size, 8)), 0), xs)
+
+    def summed(params, xs):
+        batch_size, seq_len, _ = xs.shape
+        total = jnp.zeros((batch_size, 8))
+        return lax.scan(lambda h, x: (h + params(x), None), total, xs)
+    """
+    assert found("AX005", program) == [7]

@@ -12,7 +12,7 @@ from ...source.graph import Node
 from ...source.queries.arrays import array_in_words
 from ...source.queries.blame import knowingly_given_at
 from ...source.queries.loops.bodies import paired_leaves
-from ...source.queries.loops.collected import is_collected
+from ...source.queries.loops.collected import is_collected, is_filled
 from ...source.queries.loops.lanes import lanes_of_time, lanes_over
 from ...source.queries.nodes import stacked_over
 from ...source.queries.placing import map_at
@@ -122,7 +122,9 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             if around is not None and _may_only_step(over) and _is_recurrent(loop):
                 yield _mapped_over_time(loop, around, over)
                 break
-            if time is None or not is_separate(over) or not _carries(facts, loop, time):
+            if time is None or not is_separate(over):
+                continue
+            if not _carries(facts, loop, time) and not _has_one_for_each(loop, over):
                 continue
             for place in filter(None, (loop.place, _given_at(loop, over))):
                 yield RULE.finding(
@@ -251,6 +253,17 @@ def _carries(facts: SourceFacts, loop: Loop, time: str) -> bool:
     return False
 
 
+def _has_one_for_each(loop: Loop, over: str) -> bool:
+    """Whether each element that a scan goes through has a row of its own in the state."""
+    return any(
+        over in names_of(before.node.shape)
+        and after.node.depends_on(before.node)
+        and not is_collected(before.node, after.node)
+        and not is_filled(before.node, after.node)
+        for before, after in paired_leaves(loop.carry_in, loop.carry_out)
+    )
+
+
 def _loops_of_python(facts: SourceFacts) -> Iterator[Finding]:
     """The same in loops of Python's, over an array or its indices."""
     for fact in facts.events(Fact):
@@ -301,10 +314,10 @@ recurrent network or an advantage recursion walks from one trajectory to the nex
 as if it were the batch. When both have the same size, or the initial state is made from the same
 shape, nothing fails.
 
-Reported when the scanned axis is declared as one of independent elements (batch, env, agent…) and
-a part of the carry that is fed back has an axis of time, also in a loop of Python's. Where a helper
-scans what it is given, the call that gives it is reported as well. Sums over a batch are not
-reported.""",
+Reported when the scanned axis is named as one of independent elements (batch, env, agent…) and a
+part of the carry that is fed back has an axis of time, or a row for each of those elements, also in
+a loop of Python's. Where a helper scans what it is given, the call that gives it is reported as
+well. Sums over a batch are not reported, nor tables that are filled row by row.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

@@ -1,10 +1,12 @@
-"""Values that the turns of a loop only collect: sums, products, maxima."""
+"""Values that the turns of a loop only collect: sums, products, maxima, rows of a table."""
 
 from __future__ import annotations
 
 from ...graph import Node
 
 _COLLECTING = frozenset("+ - * | & ^ maximum minimum logaddexp logical_or logical_and add".split())
+
+_SHIFTING = frozenset("concatenate append roll hstack vstack".split())
 
 
 def is_collected(before: Node, after: Node) -> bool:
@@ -14,3 +16,19 @@ def is_collected(before: Node, after: Node) -> bool:
     return bool(ends) and all(
         it.operation.rpartition(".")[2] in _COLLECTING and before in it.inputs for it in ends
     )
+
+
+def is_filled(before: Node, after: Node) -> bool:
+    """Whether turns write into a value at some index, or shift something in."""
+    if after.operation.rpartition(".")[2] in _SHIFTING:
+        return True
+    seen, pending = {before}, [after]
+    while pending:
+        node = pending.pop()
+        if node in seen or not node.depends_on(before):
+            continue
+        seen.add(node)
+        if node.operation.startswith(("at.", "jax.lax.dynamic_update", "jax.lax.scatter")):
+            return True
+        pending += node.inputs
+    return False
