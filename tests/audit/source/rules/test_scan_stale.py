@@ -340,3 +340,36 @@ def test_a_result_at_another_place_than_the_part_that_stays_is_none_of_its_versi
     apart = THREADED.replace("return mean + gain", "return (mean + gain")
     apart = apart.replace("(y - mean), (1 - gain) * var, jnp", "(y - mean)), y, jnp")
     assert found("SC002", apart) == []
+
+
+SCALED = """
+    def train(theta, xs, decay):
+        def step(carry, x):
+            theta, second = carry
+            slope = jnp.cos(theta) * x
+            square = decay * second + (1.0 - decay) * slope**2
+            return (theta - 0.1 * slope / jnp.sqrt(square + 1e-6), second), square.max()
+
+        return lax.scan(step, (theta, jnp.zeros_like(theta)), xs)
+
+    train(jnp.ones(3), jnp.ones((9, 3)), jnp.float32(0.9))
+"""
+
+
+def test_an_average_that_starts_with_nothing_is_used_and_not_kept():
+    assert found("SC002", SCALED) == [6]
+    assert found("SC002", SCALED.replace("1e-6), second)", "1e-6), square)")) == []
+    # What theta is drawn towards stays where it is.
+    assert found("SC002", SCALED.replace("jnp.zeros_like(theta)", "theta + 1")) == []
+
+
+def test_points_on_the_way_between_two_that_stay_are_no_averages_to_keep():
+    between = """
+    def line(start, ts):
+        def step(ends, t):
+            one, other = ends
+            return ends, (1.0 - t) * one + t * other
+
+        return lax.scan(step, (start, jnp.zeros(3)), ts)
+"""
+    assert found("SC002", between) == []

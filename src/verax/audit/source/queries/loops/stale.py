@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...events import Call, Loop
-from ...frame import Frame
+from ...frame import Frame, Region
 from ...graph import Node
 from ...shapes.dtypes import is_float
 from ...values import NONE, Constant, Data, Value, leaves, nodes_of
@@ -49,7 +49,10 @@ def successors(
         part = _counted(node)
         if part in own and is_zero(_first(part)):
             yield "one more than a count", node
-        elif node not in handed_on and any(it in own for it in _averaged(node)):
+            continue
+        stay = [it for it in _averaged(node, loop.region) if it in own]
+        # What others are drawn towards may well stand still, unless it is nothing from the start.
+        if len(stay) == 1 and (node not in handed_on or _is_nothing(stay[0])):
             yield "a moving average", node
     for node in left_behind(facts, loop, frame, own):
         yield "what a function makes of a part beside what is handed on", node
@@ -122,15 +125,36 @@ def _first(part: Node) -> Value:
     return Data(part)
 
 
-def _averaged(node: Node) -> list[Node]:
-    """What is averaged with constant weights: `0.1 * a + 0.9 * b`."""
-    found: list[Node] = []
-    total = 0.0
-    for side in node.operands:
-        product = side.node if isinstance(side, Data) and side.node.operation == "*" else None
-        for factor in product.operands if product is not None else ():
-            if isinstance(factor, Constant) and isinstance(factor.value, float):
-                total += factor.value
-            elif isinstance(factor, Data):
-                found.append(factor.node)
-    return found if len(found) == 2 and abs(total - 1.0) < 1e-9 else []
+def _is_nothing(part: Node) -> bool:
+    """Whether a part of a carry is all zeros before the first turn."""
+    first = _first(part)
+    name = first.node.operation.rpartition(".")[2] if isinstance(first, Data) else ""
+    return name in ("zeros", "zeros_like")
+
+
+def _averaged(node: Node, region: Region) -> list[Node]:
+    """What is averaged with the same weights in each turn: `0.1 * a + 0.9 * b`."""
+    products = [it.node for it in node.operands if isinstance(it, Data)]
+    if len(products) != 2 or any(it.operation != "*" or len(it.operands) != 2 for it in products):
+        return []
+    one, other = (it.operands for it in products)
+    return [
+        factor.node
+        for a, b in ((one, other), (one[::-1], other), (one, other[::-1]), (one[::-1], other[::-1]))
+        if _is_rest(a[0], b[0], region) or _is_rest(b[0], a[0], region)
+        for factor in (a[1], b[1])
+        if isinstance(factor, Data)
+    ]
+
+
+def _is_rest(weight: Value, other: Value, region: Region) -> bool:
+    """Whether a weight is one minus another."""
+    if isinstance(weight, Constant) and isinstance(other, Constant):
+        numbers = weight.value, other.value
+        return all(type(it) is float for it in numbers) and abs(sum(numbers) - 1.0) < 1e-9
+    node = weight.node if isinstance(weight, Data) else None
+    if node is None or node.operation != "-" or len(node.operands) != 2 or region in node.varies:
+        return False
+    whole, less = node.operands
+    is_one = isinstance(whole, Constant) and whole.value == 1
+    return is_one and isinstance(less, Data) and isinstance(other, Data) and less.node is other.node
