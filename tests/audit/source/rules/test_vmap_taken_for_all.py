@@ -6,6 +6,89 @@ from .reading import found
 
 
 @pytest.mark.parametrize(
+    "picked",
+    [
+        "lax.index_in_dim(walkers, 0, keepdims=False)",
+        "jax.lax.dynamic_index_in_dim(walkers, 0)",
+        "walkers[0, ...]",
+        "walkers[0, :]",
+    ],
+)
+def test_an_element_is_picked_in_other_words(picked: str):
+    program = f"""
+    from jaxtyping import Array, Float
+
+    def drift(walkers):
+        return jnp.sum((walkers - {picked}) ** 2)
+
+    def spread(x: Float[Array, "walker particle dim"]):
+        return jax.vmap(drift)(x)
+    """
+    assert found("VM003", program) == [4]
+    assert found("VM003", program.replace("walkers", "walker")) == []
+    of_dim = program.replace(picked, "lax.index_in_dim(walkers, 0, axis=1)")
+    assert found("VM003", of_dim) == []
+
+
+def test_two_numbers_are_assigned_at_once():
+    program = """
+    def loss(w, x):
+        batch_size, scale = x.shape[0], 2.0
+        return scale * jnp.sum((x * w) ** 2) / batch_size
+
+    def total(w, x):
+        return jax.vmap(loss, in_axes=(None, 0))(w, x).sum()
+
+    out = total(jnp.ones(3), jnp.ones((8, 3)))
+    """
+    assert found("VM003", program) == [2]
+    of_scale = program.replace("x.shape[0], 2.0", "8, x.shape[0]")
+    assert found("VM003", of_scale) == []
+
+
+def test_all_but_the_first_axis_of_one_image_is_made_a_vector():
+    program = """
+    from jaxtyping import Array, Float
+
+    def norms(images):
+        flat = images.reshape(images.shape[0], -1)
+        return jnp.linalg.norm(flat, axis=-1).max()
+
+    def largest(x: Float[Array, "batch height width"]):
+        return jax.vmap(norms)(x)
+    """
+    assert found("VM003", program) == [4]
+    in_words = program.replace("images.reshape(images.shape[0], -1)", "images[0]")
+    assert found("VM003", in_words) == [4]
+    # There are several images in one element.
+    assert found("VM003", program.replace("height", "time")) == []
+    # An image has rows, and so has what is made of it.
+    assert found("VM003", program.replace("images", "image")) == []
+    assert found("VM003", program.replace("images", "image_patches")) == []
+
+
+def test_each_prediction_is_compared_with_all_targets():
+    program = """
+    from jaxtyping import Array, Float
+
+    def predict(w, x):
+        return jnp.tanh(x @ w)
+
+    def losses(w: Float[Array, "feat"], x: Float[Array, "batch feat"], y: Float[Array, "batch"]):
+        def one(row):
+            return jnp.mean((predict(w, row) - y) ** 2)
+
+        return jax.vmap(one)(x)
+    """
+    assert found("VM002", program) == [8]
+    # What is made from the same rows is one of a pair.
+    pairs = program.replace("- y)", "- x @ w)")
+    assert found("VM002", pairs) == []
+    among = program.replace("(predict(w, row) - y) ** 2", "predict(w, row) > y")
+    assert found("VM002", among) == []
+
+
+@pytest.mark.parametrize(
     "number",
     [
         "1.0 / x.shape[0]",

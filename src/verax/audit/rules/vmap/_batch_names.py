@@ -6,23 +6,34 @@ import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from ...source.queries.indices import index_parts, is_whole
 from ...source.queries.loops.lanes import measured
 from ...source.text import text_of
-from ...words import is_batch, is_plural, words_of
+from ...words import is_batch, is_plural, is_separate, is_sequence, words_of
 
 
 @dataclass(frozen=True)
 class Mapped:
-    """A value without its first axis: what that is called, and whether it was the batch."""
+    """A value without its first axis: what that is called, and whether it was the batch.
+
+    `own` is the name of the axis that comes first then.
+    """
 
     axis: str
     is_certain: bool
+    own: str = ""
 
     def is_named(self, name: str) -> bool:
         """Whether a name is one for all elements of this axis."""
         words = words_of(name)
         is_of_it = bool(self.axis) and any(it in words for it in (self.axis, f"{self.axis}s"))
         return is_of_it and is_plural(name)
+
+    def is_of_many(self, name: str) -> bool:
+        """Whether a name is one for separate things, while the axis that is left is of one."""
+        word = words_of(name)[-1] if words_of(name) else ""
+        is_of_one = bool(self.own) and not (is_sequence(self.own) or is_separate(self.own))
+        return self.is_certain and is_of_one and is_plural(name) and is_separate(word)
 
 
 @dataclass(frozen=True)
@@ -42,13 +53,13 @@ def assumptions(function: ast.AST, mapped: Lookup) -> Iterator[Assumption]:
     """What names axis 0 of a mapped value after the batch, or takes it for that."""
     for node in _own_nodes(function):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
-            yield from _assigned(node, mapped)
-        array = _picked_from(node) if isinstance(node, (ast.Subscript, ast.Call)) else None
-        lane = mapped(array) if array is not None else None
-        if array is not None and lane is not None and _is_of_batch(array, lane):
-            assert isinstance(node, ast.expr)
-            what = f"`{text_of(node)}` is meant to pick an element of the batch"
-            yield Assumption(node, array, what)
+            for target, value in _pairs(node.targets[0], node.value):
+                yield from _assigned(node, target, value, mapped)
+        for array, what in _taken_apart(node):
+            lane = mapped(array)
+            if lane is not None and _is_of_batch(array, lane):
+                assert isinstance(node, ast.expr)
+                yield Assumption(node, array, f"`{text_of(node)}` is meant to {what} of the batch")
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
             array = measured(node.right) if _counts_data(node.left) else None
             if array is not None and mapped(array) is not None:
@@ -56,38 +67,81 @@ def assumptions(function: ast.AST, mapped: Lookup) -> Iterator[Assumption]:
                 yield Assumption(node, array, what)
 
 
-def _assigned(node: ast.Assign, mapped: Lookup) -> Iterator[Assumption]:
-    target, text = node.targets[0], text_of(node.value)
-    array = measured(node.value)
-    if isinstance(target, ast.Tuple) and target.elts and isinstance(node.value, ast.Attribute):
+def _taken_apart(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
+    """Arrays that an expression takes apart along axis 0, and what it does."""
+    picked = _picked_from(node) if isinstance(node, (ast.Subscript, ast.Call)) else None
+    if picked is not None:
+        yield picked, "pick an element"
+    flattened = _flattened(node) if isinstance(node, ast.Call) else None
+    if flattened is not None:
+        yield flattened, "make a vector of each element"
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    """What is assigned to what, one by one in `n, d = x.shape[0], x.shape[1]`."""
+    match target, value:
+        case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
+            return list(zip(targets, values, strict=True))
+        case _:
+            return [(target, value)]
+
+
+def _assigned(
+    node: ast.Assign, target: ast.expr, value: ast.expr, mapped: Lookup
+) -> Iterator[Assumption]:
+    text = text_of(value)
+    array = measured(value)
+    if isinstance(target, ast.Tuple) and target.elts and isinstance(value, ast.Attribute):
         # `n, d = x.shape`
-        array = node.value.value if node.value.attr == "shape" else None
+        array = value.value if value.attr == "shape" else None
         target = target.elts[0]
     name = target.id if isinstance(target, ast.Name) else ""
     lane = mapped(array) if array is not None else None
     if array is not None and lane is not None and _counts_batch(name, lane.axis):
         yield Assumption(node, array, f"`{name}` is taken from `{text}`")
-    array = _reduced_over_first(node.value)
+    array = _reduced_over_first(value)
     lane = mapped(array) if array is not None else None
     if array is not None and lane is not None and _means_batch(name, array, lane):
         yield Assumption(node, array, f"`{name}` is taken over axis 0 by `{text}`")
 
 
 def _picked_from(node: ast.Subscript | ast.Call) -> ast.expr | None:
-    """`x` in `x[0]`, `jnp.take(x, 0, axis=0)`, `x.take(0, axis=0)`, or that of a tree's leaves."""
+    """`x` in `x[0]`, `jnp.take(x, 0, axis=0)`, `lax.index_in_dim(x, 0)`, or of a tree's leaves."""
     if isinstance(node, ast.Subscript):
-        owner, index, axis = node.value, node.slice, None
+        parts = index_parts(node)
+        owner, index = node.value, parts[0] if parts else None
+        if not all(map(is_whole, parts[1:])):
+            return None
     elif _picks_of_leaves(node):
         return node.args[1]
     else:
         owner, args, axis = _called_on(node)
         index = args[0] if args else None
         name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-        axis = axis or (args[1] if len(args) > 1 else None)
-        if name != "take" or not isinstance(axis, ast.Constant) or axis.value != 0:
+        axis = axis or (args[1] if len(args) > 1 else _TAKES.get(name))
+        if name not in _TAKES or not isinstance(axis, ast.Constant) or axis.value != 0:
             return None
     is_one = isinstance(index, ast.Constant) and type(index.value) is int
     return owner if is_one else None
+
+
+def _flattened(call: ast.Call) -> ast.expr | None:
+    """`x` in `x.reshape(x.shape[0], -1)` and `jnp.reshape(x, (len(x), -1))`."""
+    owner, args, _ = _called_on(call)
+    if not isinstance(call.func, ast.Attribute) or call.func.attr != "reshape" or owner is None:
+        return None
+    sizes = args[0].elts if len(args) == 1 and isinstance(args[0], ast.Tuple) else args
+    array = measured(sizes[0]) if len(sizes) == 2 and ast.unparse(sizes[1]) == "-1" else None
+    is_own = array is not None and ast.unparse(array) == ast.unparse(owner)
+    return owner if is_own else None
+
+
+# Functions that take one element, with the axis that they take if none is told.
+_TAKES: dict[str, ast.expr | None] = {
+    "take": None,
+    "index_in_dim": ast.Constant(0),
+    "dynamic_index_in_dim": ast.Constant(0),
+}
 
 
 def _picks_of_leaves(call: ast.Call) -> bool:
@@ -108,9 +162,12 @@ def _picks_of_leaves(call: ast.Call) -> bool:
 def _called_on(call: ast.Call) -> tuple[ast.expr | None, list[ast.expr], ast.expr | None]:
     """The array of a function or method, its other arguments, and `axis=`."""
     owner, args = getattr(call.func, "value", None), list(call.args)
-    if isinstance(owner, ast.Name) and owner.id in ("jnp", "np", "numpy") and args:
+    if owner is not None and ast.unparse(owner) in _LIBRARIES and args:
         owner = args.pop(0)
     return owner, args, next((it.value for it in call.keywords if it.arg == "axis"), None)
+
+
+_LIBRARIES = frozenset("jnp np numpy lax jax.numpy jax.lax".split())
 
 
 def _names_in(array: ast.expr) -> list[str]:
@@ -134,7 +191,7 @@ def _is_of_batch(array: ast.expr, mapped: Mapped) -> bool:
     names = _names_in(array)
     says_batch = any(_says_batch(name) for name in names)
     is_of_it = says_batch and (not mapped.axis or is_batch(mapped.axis))
-    return is_of_it or any(map(mapped.is_named, names))
+    return is_of_it or any(mapped.is_named(name) or mapped.is_of_many(name) for name in names)
 
 
 def _says_batch(name: str) -> bool:

@@ -40,7 +40,7 @@ def check(facts: Facts) -> Iterator[Verdict]:
         function = facts.sources.function(body.place)
         if function is None:
             continue
-        mapped = _mapped_parameters(step, facts.axes.over[step].label)
+        mapped = _mapped_parameters(facts, step)
         for it in assumptions(function, lambda array, mapped=mapped: mapped.get(text_of(array))):
             line, column = it.syntax.lineno, it.syntax.col_offset + 1
             place = Place(body.place.file, line, column, body.function)
@@ -56,16 +56,21 @@ def check(facts: Facts) -> Iterator[Verdict]:
             )
 
 
-def _mapped_parameters(step: Step, over: str) -> dict[str, Mapped]:
+def _mapped_parameters(facts: Facts, step: Step) -> dict[str, Mapped]:
     """Parameters that are arrays with their first axis mapped away, by name."""
-    mapping = step.detail
+    mapping, over = step.detail, facts.axes.over[step].label
     inner = step.bodies[0].inputs[len(mapping.closed_over) :]
     rows = {inside for whole, inside, _ in mapping.mapped if not over and _may_be_pairs(whole)}
     return {
-        name: Mapped(over, bool(over))
+        name: Mapped(over, bool(over), _first_label(facts, value))
         for name, axis, value in zip(mapping.arguments, mapping.in_axes, inner, strict=False)
         if axis == 0 and value not in rows
     }
+
+
+def _first_label(facts: Facts, value: Value) -> str:
+    axes = facts.axes[value]
+    return axes[0].label if axes else ""
 
 
 def _may_be_pairs(whole: Value) -> bool:
@@ -163,7 +168,10 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 
 def _mapped(lane: Lane | None) -> Mapped | None:
-    return Mapped(lane.axis, lane.is_certain) if lane is not None and lane.lost_batch else None
+    if lane is None or not lane.lost_batch:
+        return None
+    left = names_of(lane.array.node.shape)
+    return Mapped(lane.axis, lane.is_certain, left[0] if left else "")
 
 
 def _first_components(facts: SourceFacts) -> Iterator[Finding]:
@@ -230,11 +238,12 @@ example. Nothing fails; means are divided by the wrong number and references poi
 thing.
 
 Reported when a parameter whose leading axis is mapped is read that way under a name that says
-batch (or envs, agents, examples…) or names that axis, when the first component of an element is
-taken from all of them (`x - x[0]`, where `x` has only the axis `dim`), when the deviation is taken
-of the one number that an element has, as of an advantage that is standardised inside, and when what
-is summed over all elements afterwards was divided inside by the length of an axis that it is no sum
-over.""",
+batch (or envs, agents, examples…) or names that axis, or after many images while its axes
+are those of one (also by `images.reshape(images.shape[0], -1)`), when the first component of an
+element is taken from all of them (`x - x[0]`, where `x` has only the axis `dim`), when a deviation
+is taken of the one number that an element has, as of an advantage that is standardised inside, and
+when what is summed over all elements afterwards was divided inside by the length of an axis that it
+is no sum over.""",
     wrong="""\
 import jax
 import jax.numpy as jnp
