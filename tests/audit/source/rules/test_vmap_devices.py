@@ -385,6 +385,35 @@ def test_a_helper_applies_what_each_replica_has_for_itself():
     assert found("VM004", program) == [9]
 
 
+def test_gradients_are_taken_and_applied_by_two_helpers():
+    program = """
+    def descend(w, grad):
+        scaled = 0.1 * grad
+
+
+        return w - scaled
+
+    def gradient(w, xs):
+        def add(total, x):
+            return total + jax.grad(lambda w: jnp.mean((x @ w) ** 2))(w), None
+
+
+        return lax.scan(add, jnp.zeros_like(w), xs)[0]
+
+    def step(w, xs):
+        grad = gradient(w, xs)
+        return descend(w, grad)
+
+    train = jax.pmap(step, axis_name="i", in_axes=(None, 0))
+
+    def run(w, xs):
+        return train(w, xs)
+    """
+    assert found("VM004", program) == [16]
+    united = program.replace("grad = gradient(w, xs)", 'grad = lax.pmean(gradient(w, xs), "i")')
+    assert found("VM004", united) == []
+
+
 _LEARNER = """
 class Learner(NamedTuple):
     weights: jax.Array

@@ -211,10 +211,15 @@ def _is_of_own_data(gradient: Node, region: Region) -> bool:
 
 
 def _applied_at(update: Node, gradient: Node) -> Place | None:
-    """Where who takes a gradient hands it on to be applied: there it could be united before."""
-    taker = gradient.frame
-    syntax = position_in(taker, update) if taker is not None else None
-    return taker.place(syntax) if taker is not None and syntax is not None else update.place
+    """Where who takes a gradient, or has it taken, hands it on to be applied.
+
+    There it could be united before.
+    """
+    for taker in gradient.frame.callers() if gradient.frame is not None else ():
+        syntax = position_in(taker, update)
+        if syntax is not None:
+            return taker.place(syntax)
+    return update.place
 
 
 def _ways_to_gradients(result: Node, region: Region) -> Iterator[list[Node]]:
