@@ -88,6 +88,23 @@ def test_a_slice_that_has_a_name():
     assert found("JT304", program.replace("slice(day)", "slice(None)")) == []
 
 
+def test_a_list_of_what_is_in_a_list_that_grows():
+    program = """
+    @jax.jit
+    def fit(xs):
+        return xs.sum()
+
+    def main(stream):
+        seen = []
+        for x, y in stream:
+            seen.append((x, y))
+            fit(jnp.stack([x for x, _ in seen]))
+    """
+    assert found("JT304", program) == [9]
+    assert found("JT304", program.replace("in seen]", "in seen[-8:]]")) == []
+    assert found("JT304", program.replace("in seen]", "in seen if x is y]")) == []
+
+
 def test_arrays_that_grow_by_joining_and_by_counting():
     program = """
     @jax.jit

@@ -98,11 +98,28 @@ def growing(facts: SourceFacts) -> Growing:
                 found |= _varying(call.result.node, call)
         else:
             first = call.args[0]
-            around = lists.get(first.syntax, set()) if isinstance(first, Sequence) else set()
+            around = _loops_lengthening(first, lists) if isinstance(first, Sequence) else set()
             around = around.intersection(_all_loops_around(call))
             if around:
                 found[call.result.node] = Grown(f"`{call.text}`", around)
     return Growing(found, lists)
+
+
+def _loops_lengthening(made: Sequence, lists: dict[ast.AST | None, _Loops]) -> _Loops:
+    """The loops in which a list grows, or another one from each element of which it is made."""
+    if made.syntax in lists:
+        return lists[made.syntax]
+    match made.syntax:
+        case ast.ListComp(generators=[ast.comprehension(ifs=[])]):
+            pass
+        case _:
+            return set()
+    turns = {region for leaf in leaves(made) for region in loops_of(leaf.node)}
+    for region in turns:
+        through = region.details.get("iterated")
+        if region.details.get("syntax") is made.syntax and isinstance(through, Sequence):
+            return lists.get(through.syntax, set())
+    return set()
 
 
 def _varying(node: Node, event: Event) -> dict[Node, Grown]:
