@@ -88,6 +88,27 @@ def test_a_slice_that_has_a_name():
     assert found("JT304", program.replace("slice(day)", "slice(None)")) == []
 
 
+def test_functions_that_cut_or_count_a_part():
+    program = """
+    @jax.jit
+    def total(x):
+        return x.sum()
+
+    def main(x):
+        for step in range(1, x.shape[0]):
+            total(lax.slice_in_dim(x, 0, step))
+    """
+    cut = "lax.slice_in_dim(x, 0, step)"
+    for grows in (cut, "lax.dynamic_slice_in_dim(x, 0, step)", "jnp.arange(1, step)"):
+        assert found("JT304", program.replace(cut, grows)) == [7]
+    for stays in (
+        "lax.slice_in_dim(x, step, step + 4)",
+        "lax.dynamic_slice_in_dim(x, step, 4)",
+        "jnp.arange(step, step + 4)",
+    ):
+        assert found("JT304", program.replace(cut, stays)) == []
+
+
 def test_a_list_of_what_is_in_a_list_that_grows():
     program = """
     @jax.jit

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ...events import Event, Fact, Mutation
+from ...events import Call, Event, Fact, Mutation
 from ...facts import SourceFacts
 from ...frame import Frame
 from ...graph import Node
@@ -21,9 +21,13 @@ _JOINS = frozenset(
     for module in ("jax.numpy", "numpy")
     for name in ("stack", "concatenate", "asarray", "array", "vstack", "hstack", "append", "pad")
 )
-_MADE = frozenset(
-    f"jax.numpy.{name}" for name in ("zeros", "ones", "full", "empty", "arange", "eye")
-)
+# Which argument says how long the result is.
+_SIZES = {
+    **{f"jax.numpy.{name}": 0 for name in ("zeros", "ones", "full", "empty", "arange", "eye")},
+    "jax.lax.dynamic_slice_in_dim": 2,
+    "jax.lax.dynamic_slice": 2,
+}
+_MADE = frozenset((*_SIZES, "jax.lax.slice_in_dim"))
 # The result has the shape of its operands.
 _KEEPS = frozenset("+ - * / // % ** turn ndarray.astype jax.numpy.roll".split())
 _DEPTH = 8
@@ -94,7 +98,7 @@ def growing(facts: SourceFacts) -> Growing:
         if not call.args or not isinstance(call.result, Data):
             continue
         if call.name in _MADE:
-            if any(counts(leaf.node) for leaf in leaves(call.args[0])):
+            if _counts_length(call):
                 found |= _varying(call.result.node, call)
         else:
             first = call.args[0]
@@ -122,6 +126,16 @@ def _loops_lengthening(made: Sequence, lists: dict[ast.AST | None, _Loops]) -> _
     return set()
 
 
+def _counts_length(call: Call) -> bool:
+    """Whether the length of what a call makes is counted: not that of `arange(i, i + 8)`."""
+    if call.name.endswith(".arange") and len(call.args) > 1:
+        return _move_apart(call.args[0], call.args[1])
+    if call.name == "jax.lax.slice_in_dim":
+        return len(call.args) > 2 and _move_apart(call.args[1], call.args[2])
+    sizes = call.args[_SIZES[call.name] :][:1]
+    return any(counts(leaf.node) for size in sizes for leaf in leaves(size))
+
+
 def _varying(node: Node, event: Event) -> dict[Node, Grown]:
     return {node: Grown(f"`{event.text}`", _loops_with(node))}
 
@@ -132,8 +146,13 @@ def _loops_with(node: Node) -> _Loops:
 
 
 def _grows(fact: Fact) -> bool:
-    """Whether one end of a slice moves with a loop and the other stays, or is a count away."""
+    """Whether the part that a slice takes is another one in length in each turn."""
     lower, upper = fact.data["bounds"][:2]
+    return _move_apart(lower, upper)
+
+
+def _move_apart(lower: Value, upper: Value) -> bool:
+    """Whether one end moves with a loop and the other stays, or is a count away."""
     if isinstance(lower, Data) and isinstance(upper, Data) and upper.node.operation == "+":
         apart = [it for it in upper.node.inputs if it is not lower.node]
         if len(apart) < len(upper.node.inputs):
