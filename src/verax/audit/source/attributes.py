@@ -66,6 +66,8 @@ def named_attribute(machine: Interpreter, site: Site, base: Value, name: str) ->
             return machine.opaque("enum", site, (), traced=False)
         if found is not None:
             return unwrapped_method(found, base, is_class=True)
+        if name == "__new__":
+            return External("builtins.object.__new__")
     elif isinstance(base, Sequence) and base.type is not None:
         found = _of_named_tuple(base, name)
         if found is not None:
@@ -192,12 +194,13 @@ def _of_instance(machine: Interpreter, site: Site, base: Instance, name: str) ->
 
 def all_attributes(machine: Interpreter, site: Site, base: Instance) -> Mapping:
     """`vars(base)`: what its constructor sets, in that order, and what it is known to hold."""
-    names = dict.fromkeys((*all_fields(base.cls), *_set_by_constructor(base.cls)))
+    names = dict.fromkeys((*all_fields(base.cls), *set_by_constructor(base.cls)))
     items = {it: _of_instance(machine, site, base, it) for it in (*names, *base.attributes)}
     return Mapping(items, not names, site.frame, machine.control)
 
 
-def _set_by_constructor(cls: Class) -> list[str]:
+def set_by_constructor(cls: Class) -> list[str]:
+    """The attributes that a constructor of the class itself stores, in order."""
     made = cls.find("__init__")
     syntax = made.syntax if isinstance(made, Function) else None
     owner = syntax.args.args[0].arg if syntax is not None and syntax.args.args else ""

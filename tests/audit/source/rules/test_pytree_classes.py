@@ -604,3 +604,36 @@ def test_a_class_that_is_not_registered_inside_of_one_that_is():
         "@dataclasses", "@jax.tree_util.register_dataclass\n    @dataclasses"
     )
     assert found("PT104", registered) == []
+
+
+def test_objects_that_are_put_together_without_their_constructor():
+    program = """
+    @jax.tree_util.register_pytree_node_class
+    class Interval:
+        def __init__(self, *, low, high, unit="1"):
+            self.low, self.high, self.unit = low, high, unit
+
+        def tree_flatten(self):
+            return (self.low, self.high), (self.unit,)
+
+        @classmethod
+        def tree_unflatten(cls, aux, children):
+            made = MAKING(cls)
+            ENDS = children
+            (made.unit,) = aux
+            return made
+
+    @jax.tree_util.register_pytree_node_class
+    class Named(Interval):
+        @classmethod
+        def tree_unflatten(cls, aux, children):
+            made = MAKING(cls)
+            for name, value in zip(("low", "high"), children):
+                object.__setattr__(made, name, value)
+            made.__dict__.update(unit=aux[0])
+            return made
+    """
+    for making in ("object.__new__", "cls.__new__", "super().__new__"):
+        made = program.replace("MAKING", making)
+        assert found("PT101", made.replace("ENDS", "made.high, made.low")) == [11]
+        assert found("PT101", made.replace("ENDS", "made.low, made.high")) == []

@@ -251,3 +251,24 @@ def test_pairs_at_leaves_of_a_tree_that_nobody_knows():
         return steps, seconds
     """
     assert found("PT103", program) == [21]
+
+
+def test_a_map_over_a_named_tuple_is_unpacked_by_other_names_than_its_fields():
+    program = """
+    class Weights(NamedTuple):
+        slope: jax.Array
+        bias: jax.Array
+
+    def drawn(mean, noise):
+        return mean + noise, -0.5 * noise**2
+
+    def wrong(noise):
+        samples, densities = jax.tree.map(drawn, Weights(jnp.ones(3), jnp.zeros(3)), noise)
+        return samples, densities
+
+    def right(noise):
+        slopes, new_bias = jax.tree.map(drawn, Weights(jnp.ones(3), jnp.zeros(3)), noise)
+        s, b = jax.tree.map(drawn, Weights(jnp.ones(3), jnp.zeros(3)), noise)
+        return slopes, new_bias, s, b
+    """
+    assert found("PT103", program) == [9]

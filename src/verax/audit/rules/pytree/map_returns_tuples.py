@@ -62,6 +62,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             names = _names_of_trees(statement.targets[0], fact.syntax)
             if names is None:
                 names = _names_of_results(statement.targets[0], fact.data["function"])
+            if names is None:
+                names = _names_of_no_field(statement.targets[0], fact.data["result"])
             if names is None or any(it.length != len(names) for it in results):
                 continue
             yield RULE.finding(
@@ -186,10 +188,20 @@ def _names_of_results(target: ast.expr, function: Value) -> list[str] | None:
     if not len(names) == len(target.elts) == len(results):
         return None
     same = [
-        name.removesuffix("s") == own.removesuffix("s")
+        own != "" and name.removesuffix("s") == own.removesuffix("s")
         for name, own in zip(names, results, strict=True)
     ]
     return names if any(same) else None
+
+
+def _names_of_no_field(target: ast.expr, tree: Value) -> list[str] | None:
+    """The names that a map is unpacked to, if the tree has other names for its own children."""
+    fields = list(tree.type.fields) if isinstance(tree, Sequence) and tree.type is not None else []
+    if not fields or not isinstance(target, (ast.Tuple, ast.List)):
+        return None
+    names = [it.id for it in target.elts if isinstance(it, ast.Name) and len(it.id) > 1]
+    is_one = any(_stands_for(name, field) for name in names for field in fields)
+    return names if len(names) == len(target.elts) and not is_one else None
 
 
 def _stands_for(name: str, tree: str) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from .. import parts
 from ..attributes import all_attributes, named_attribute
 from ..events import Fact, Mutation
+from ..graph import Node
 from ..joining import join
 from ..scalars import is_number
 from ..shaping import length_of
@@ -195,6 +196,17 @@ def _join(
     if items is None or not all(isinstance(it, str) for it in words):
         return parts.as_text(machine, site, [given])
     return Constant(str(getattr(between, "value", "")).join(map(str, words)))
+
+
+@handles("builtins.object.__new__", "super.__new__")
+def _new(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """An object whose constructor has not run, as functions that put trees together make it."""
+    cls = first_of(args)
+    if not isinstance(cls, Class):
+        return machine.opaque("call", site, args, type=name)
+    return Instance(cls, Node("object", (), site.syntax, site.frame), site.frame)
 
 
 @handles("builtins.getattr")

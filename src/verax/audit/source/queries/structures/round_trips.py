@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ...attributes import set_by_constructor
 from ...classes import all_fields, innermost_function, opaque_instance
 from ...facts import SourceFacts
 from ...frame import Site
@@ -108,7 +109,9 @@ def _trip(
         return Trip(cls, function, problem)
     swapped = _swapped(fields, after)
     if swapped:
-        is_in_order = _is_in_order(children, [fields.get(name, []) for name in after.attributes])
+        # A function that puts an object together without its constructor has an order of its own.
+        names = set_by_constructor(cls) or after.attributes
+        is_in_order = _is_in_order(children, [fields.get(name, []) for name in names])
         is_deaf = is_in_order or _is_unread(function, auxiliary)
         wrong = function if is_deaf else innermost_function(flatten) or function
         return Trip(cls, wrong, swapped)
