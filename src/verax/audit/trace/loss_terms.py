@@ -184,8 +184,8 @@ def bootstraps(flow: Flow) -> Iterator[Bootstrap]:
         fixed = {it.sign for it in parts if not flow.uses(it.value) and it.value in flow.data}
         targets = [it for it in parts if it.scaled and flow.gets(it.value) and it.sign in fixed]
         # A step of a solver starts from what its slope is made of.
-        whole = {(flow.same.number(it.value), it.sign) for it in parts if not it.scaled}
-        targets = [it for it in targets if (flow.same.number(it.value), it.sign) not in whole]
+        whole = [it for it in parts if not it.scaled and flow.gets(it.value)]
+        targets = [it for it in targets if not any(_is_made_of(flow, it, w) for w in whole)]
         found = next(
             (
                 Bootstrap(error, prediction, target.value)
@@ -198,6 +198,12 @@ def bootstraps(flow: Flow) -> Iterator[Bootstrap]:
         )
         if found is not None:
             yield found
+
+
+def _is_made_of(flow: Flow, one: Term, other: Term) -> bool:
+    """Whether a part of a sum is another one, or a function of it, as a step from there."""
+    made_of = flow.slice([one.value]) if other.value in flow.data else (one.value,)
+    return one.sign == other.sign and any(flow.same.are(it, other.value) for it in made_of)
 
 
 def _predictions(flow: Flow, parts: list[Term], sign: int) -> Iterator[Value]:

@@ -215,7 +215,7 @@ def bootstraps(flow: Flow) -> Iterator[Bootstrap]:
         targets = [it for it in targets if it.node.operation != "gradient"]
         # A step of a solver starts from what its slope is made of.
         whole = [it for it in parts if not it.scaled and flow.gets(it.node)]
-        targets = [it for it in targets if not any(_is_same_part(flow, it, w) for w in whole)]
+        targets = [it for it in targets if not any(_is_made_of(flow, it, w) for w in whole)]
         for target in targets:
             found = _prediction(flow, shapes, parts, target)
             if found is not None:
@@ -257,8 +257,14 @@ def _are_same(flow: Flow, term: Term, node: Node, target: Term) -> bool:
     return one is None or other is None or flow.same.are(one, other)
 
 
-def _is_same_part(flow: Flow, one: Term, other: Term) -> bool:
-    return one.sign == other.sign and _are_same(flow, one, one.node, other)
+def _is_made_of(flow: Flow, one: Term, other: Term) -> bool:
+    """Whether a part of a sum is another one, or a function of it, as a step from there."""
+    if one.sign != other.sign:
+        return False
+    made_of = flow.slice([one.node]) - {one.node} if other.node in flow.data else ()
+    return _are_same(flow, one, one.node, other) or any(
+        flow.same.are(it, other.node) for it in made_of
+    )
 
 
 def _model(flow: Flow, shapes: Sameness, node: Node) -> set[int]:
