@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from .bootstraps import Bootstrap
 from .gradients import Flow, plain, steps_of
-from .loss_terms import Bootstrap, Error, terms
+from .loss_terms import Error, terms
 from .program import Step, Value
 from .sameness import Sameness
 

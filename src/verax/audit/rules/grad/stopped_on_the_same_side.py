@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def check(facts: Facts) -> Iterator[Finding]:
     """Report the first of two such terms."""
     from ...trace.blame import places_apart
-    from ...trace.loss_terms import one_sided
+    from ...trace.stopped_terms import one_sided
 
     for flow in facts.gradients.flows:
         for pair in one_sided(flow):

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from ...graph import Node
 from ...values import Data
 from ..sameness import Sameness
+from .bootstraps import Bootstrap, shapes_of
 from .flows import Flow
-from .loss_terms import Bootstrap, Error, Term, multiplied, shapes_of, terms
+from .loss_terms import Error, Term, multiplied, terms
 
 _LOGARITHMS = frozenset(("jax.nn.log_softmax", "jax.nn.log_sigmoid", "jax.numpy.log"))
 # Functions of logits and of the probabilities that these are to have.
