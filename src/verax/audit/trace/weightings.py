@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..predictions import fitted_elsewhere
 from .gradients import Flow, steps_of
 from .loss_terms import Error, errors, stopped, terms
 from .program import Step, Value
@@ -30,7 +31,11 @@ def weightings(flow: Flow) -> Iterator[Weighting]:
     }
     # A square that is no term itself, but part of a formula (of a density, say), fits nothing.
     fitted = [
-        (error, [it.value for it in terms(flow, error.value) if flow.gets(it.value)])
+        (
+            error,
+            error.step.outputs[0],
+            [it.value for it in terms(flow, error.value) if flow.gets(it.value)],
+        )
         for error in errors(flow)
         if error.step.outputs[0] in in_terms
     ]
@@ -46,27 +51,7 @@ def weightings(flow: Flow) -> Iterator[Weighting]:
         for factor, rest in (step.inputs, reversed(step.inputs)):
             is_lost = not flow.gets(rest) and bool(flow.uses(rest) & lost)
             if (out in in_terms and flow.gets(rest)) or (is_lost and stopped(rest) is not None):
-                error = _fitted_elsewhere(flow, out, factor, rest, fitted)
+                error = fitted_elsewhere(flow, out, factor, rest, fitted)
                 if error is not None:
                     yield Weighting(step, factor, error, is_lost)
                     break
-
-
-def _fitted_elsewhere(
-    flow: Flow, product: Value, factor: Value, rest: Value, fitted: list[tuple[Error, list[Value]]]
-) -> Error | None:
-    """The error that fits what a factor is made from, outside of the product."""
-    if not flow.gets(factor) or factor not in flow.data:
-        return None
-    within, beside = flow.slice([product]), flow.slice([rest])
-    made_from = {flow.same.number(it) for it in flow.slice([factor]) if flow.gets(it)}
-    for error, predictions in fitted:
-        squared = error.step.outputs[0]
-        if squared in within or flow.same.number(squared) in made_from:
-            continue
-        if any(
-            it in flow.data and it not in beside and flow.same.number(it) in made_from
-            for it in predictions
-        ):
-            return error
-    return None

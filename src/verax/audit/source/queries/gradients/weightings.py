@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ....predictions import fitted_elsewhere
 from ...graph import Node
 from ...values import Data
 from .flows import Flow
@@ -26,12 +27,12 @@ class Weighting:
 
 def weightings(flow: Flow) -> Iterator[Weighting]:
     """Products in a loss that pull at a prediction which another term fits to data."""
-    fitted: list[tuple[Error, list[Node]]] = []
+    fitted: list[tuple[Error, Node, list[Node]]] = []
     for error in errors(flow):
         parts = [it.node for it in terms(flow, error.parts)]
         # The square of a prediction alone fits it to nothing; what is stopped stands for data.
         if not all(map(flow.gets, parts)):
-            fitted.append((error, [it for it in parts if flow.gets(it)]))
+            fitted.append((error, error.node, [it for it in parts if flow.gets(it)]))
     if not fitted:
         return
     in_terms = {it.node for it in terms(flow, [Term(node, 1) for node in flow.results])}
@@ -40,7 +41,7 @@ def weightings(flow: Flow) -> Iterator[Weighting]:
         if factors is None or node not in in_terms or node not in flow.trained_through:
             continue
         for factor, rest in (factors, factors[::-1]):
-            error = _fitted_elsewhere(flow, node, factor, rest, fitted) if flow.gets(rest) else None
+            error = fitted_elsewhere(flow, node, factor, rest, fitted) if flow.gets(rest) else None
             if error is not None:
                 yield Weighting(node, factor, error, _handed(flow, node, factor))
                 break
@@ -58,22 +59,3 @@ def _handed(flow: Flow, product: Node, factor: Node) -> Node:
 def _factors(node: Node) -> tuple[Node, Node] | None:
     factors = multiplied(node)
     return factors if factors is not None and factors[0] is not factors[1] else None
-
-
-def _fitted_elsewhere(
-    flow: Flow, product: Node, factor: Node, rest: Node, fitted: list[tuple[Error, list[Node]]]
-) -> Error | None:
-    """The error that fits what a factor is made from, outside of the product."""
-    if not flow.gets(factor) or factor not in flow.data:
-        return None
-    within, beside = flow.slice([product]), flow.slice([rest])
-    made_from = {flow.same.number(it) for it in flow.slice([factor]) if flow.gets(it)}
-    for error, predictions in fitted:
-        if error.node in within or flow.same.number(error.node) in made_from:
-            continue
-        if any(
-            it in flow.data and it not in beside and flow.same.number(it) in made_from
-            for it in predictions
-        ):
-            return error
-    return None
