@@ -152,6 +152,18 @@ WRONG = {
 
         def entry(w, x): return jax.grad(f)(w * x)
     """,
+    "only_of_probabilities": """
+        @jax.custom_jvp
+        def quantile(u): return jnp.log(-jnp.log1p(-u))
+
+        @quantile.defjvp
+        def rule(primals, tangents):
+            (u,), (du,) = primals, tangents
+            return quantile(u), du / jnp.log1p(-u)  # GR017
+
+        def entry(w, x): return jax.grad(lambda w: jnp.sum(quantile(w / 9) * x))(w)
+        def inputs(): return jnp.tile(jnp.arange(1.0, 4.0), 8), jnp.ones(24)
+    """,
 }
 
 # Each is of a function `f`.

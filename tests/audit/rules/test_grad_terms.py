@@ -156,9 +156,28 @@ WRONG = {
 
         def entry(*args): return jax.grad(f)(*args)
     """,
+    "both_by_one_helper": """
+        def pull(moving, fixed): return jnp.mean((moving - stop_gradient(fixed)) ** 2)
+
+        def loss(params, x, *_):
+            z, code = x @ params["w"], 2.0 * params["v"][None, :]
+            learn = pull(z, code)  # GR012
+            return jnp.mean(z) + learn + 0.2 * pull(z, code)
+
+        def entry(*args): return jax.grad(loss)(*args)
+    """,
 }
 
 RIGHT = {
+    "step_along_a_slope_that_is_no_multiple": """
+        def path(params, t): return jnp.tanh(t @ params["w"]) @ params["v"]
+
+        def loss(params, now, push, after, _):
+            here, ahead = path(params, now), path(params, after)
+            return jnp.mean((ahead - (here + 0.1 * (jnp.sin(here) + push))) ** 2)
+
+        def entry(*args): return jax.grad(loss)(*args)
+    """,
     "entropy_and_divergence": """
         def f(params, x, r, y, done):
             p, q = jnp.tanh(x @ params["w"]), jnp.tanh(y @ params["w"])

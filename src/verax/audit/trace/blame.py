@@ -20,7 +20,7 @@ def given_together_at(facts: Facts, step: Step, things: list[Value]) -> Place:
     inside = max((_calls_shared(step, it) for it in makers if it is not None), default=None)
     if inside is None or None in makers or inside >= len(step.frames):
         return facts.place(step)
-    return step.frames[len(step.frames) - 1 - inside]
+    return step.frames[-1 - inside]
 
 
 def _calls_shared(one: Step, other: Step) -> int:
@@ -31,3 +31,11 @@ def _calls_shared(one: Step, other: Step) -> int:
             break
         count += 1
     return count
+
+
+def places_apart(facts: Facts, one: Step, other: Step) -> tuple[Place, Place]:
+    """Where two steps are, in the innermost call that holds them both."""
+    shared = _calls_shared(one, other)
+    if shared >= min(len(one.frames), len(other.frames)):
+        return facts.place(one), facts.place(other)
+    return one.frames[-1 - shared], other.frames[-1 - shared]

@@ -186,6 +186,8 @@ class _Checker:
             return None
         if bounded and interval.low < interval.high:
             drawn = rng.uniform(interval.low, interval.high, shape)
+        elif seed >= _POINTS:
+            drawn = rng.uniform(0.1, 0.9, shape)  # probabilities
         elif seed % 2:
             drawn = rng.uniform(0.2, 1.8, shape)  # inside of the domain of logarithms and roots
         else:
@@ -233,7 +235,9 @@ class _Checker:
         run = jax.jit(both)
         count = len(self._results)
         samples: list[list[Sample]] = [[] for _ in self._differentiated]
-        for seed in range(_POINTS):
+        for seed in range(2 * _POINTS):
+            if seed >= _POINTS and samples[0]:
+                break  # It is defined there.
             point = self._point(seed)
             if point is None:
                 return "unknown"

@@ -122,6 +122,10 @@ class Flow:
         """The values through which a gradient comes back from the results."""
         return self.slice(self.results)
 
+    def is_data(self, value: Value) -> bool:
+        """Whether a value depends on more than parameters and constants."""
+        return value in self.data
+
     def slice(self, values: list[Value], blocked: bool = False) -> frozenset[Value]:
         """All that values are made from, along differentiable paths or along all."""
         found: set[Value] = set()

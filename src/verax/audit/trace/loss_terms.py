@@ -1,8 +1,7 @@
-"""A loss as a sum of terms, and what its terms say about each other.
+"""A loss as a sum of terms, and the errors that it makes small.
 
 From the flow of gradients alone: an error that is squared has, as its parts, what is predicted and
-what it is compared with; a factor of a product passes a gradient on to the other's parameters. No
-names are looked at.
+what it is compared with. No names are looked at.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from dataclasses import dataclass
 
 from .gradients import Flow, is_inexact, plain, steps_of
 from .program import Loop, Mapping, Step, Value
-from .sameness import Sameness
 
 # Linear in their one operand, whatever the parameters of the operation.
 _LINEAR = (
@@ -144,7 +142,7 @@ def errors(flow: Flow) -> Iterator[Error]:
     for step in steps_of(flow.body):
         if step.kind != "operation" or step.outputs[0] not in flow.trained_through:
             continue
-        if _is_even(step) and not _is_squashed(flow, step.outputs[0]):
+        if is_even(step) and not _is_squashed(flow, step.outputs[0]):
             yield Error(step.inputs[0], step)
 
 
@@ -157,7 +155,8 @@ def _is_squashed(flow: Flow, value: Value) -> bool:
 _SQUASHES = frozenset(("erf", "erfc", "tanh", "logistic", "sin", "cos"))
 
 
-def _is_even(step: Step) -> bool:
+def is_even(step: Step) -> bool:
+    """Whether a step squares something, or takes its absolute value."""
     if step.primitive in ("square", "abs"):
         return True
     if step.primitive == "integer_pow":
@@ -167,191 +166,7 @@ def _is_even(step: Step) -> bool:
     return step.primitive == "pow" and _number(step.inputs[1]) == 2.0
 
 
-@dataclass(frozen=True, eq=False)
-class Bootstrap:
-    """An error whose target is a prediction of the same parameters, with its gradient."""
-
-    error: Error
-    prediction: Value
-    bootstrapped: Value
-
-
-def bootstraps(flow: Flow) -> Iterator[Bootstrap]:
-    """Errors `prediction - (data + factor * other prediction)` whose target is trained."""
-    shapes = Sameness(blind=lambda value: not flow.gets(value))
-    for error in errors(flow):
-        parts = terms(flow, error.value)
-        fixed = {it.sign for it in parts if not flow.uses(it.value) and it.value in flow.data}
-        targets = [it for it in parts if it.scaled and flow.gets(it.value) and it.sign in fixed]
-        # A step of a solver starts from what its slope is made of.
-        whole = {(flow.same.number(it.value), it.sign) for it in parts if not it.scaled}
-        targets = [it for it in targets if (flow.same.number(it.value), it.sign) not in whole]
-        found = next(
-            (
-                Bootstrap(error, prediction, target.value)
-                for target in targets
-                for prediction in _predictions(flow, parts, -target.sign)
-                if not flow.same.are(prediction, target.value)
-                and _same_model(flow, shapes, prediction, target.value)
-            ),
-            None,
-        )
-        if found is not None:
-            yield found
-
-
-def _predictions(flow: Flow, parts: list[Term], sign: int) -> Iterator[Value]:
-    """Parts with a sign that no factor scales, with a gradient or with a stopped one."""
-    for it in parts:
-        if it.sign == sign and not it.scaled:
-            if flow.gets(it.value):
-                yield it.value
-            source = _stopped(it.value)
-            if source is not None and flow.gets(source):
-                yield source
-
-
-def _same_model(flow: Flow, shapes: Sameness, one: Value, other: Value) -> bool:
-    """Whether both come from the same parameters by the same operations, on any data."""
-    return bool(_model(flow, shapes, one) & _model(flow, shapes, other))
-
-
-def _model(flow: Flow, shapes: Sameness, value: Value) -> set[int]:
-    return {
-        shapes.number(it)
-        for it in flow.slice([value])
-        if flow.gets(it) and it in flow.data and it.producer is not None
-    }
-
-
-@dataclass(frozen=True, eq=False)
-class Weighting:
-    """A product whose one factor is trained by another term of the loss.
-
-    With `other_stopped`, the other factor is stopped, and its parameters get no gradient at all.
-    """
-
-    product: Step
-    factor: Value
-    error: Error
-    other_stopped: bool = False
-
-
-def weightings(flow: Flow) -> Iterator[Weighting]:
-    """Products in a loss that pull at a prediction which another term fits to data."""
-    in_terms = {
-        term.value for result in flow.results for term in terms(flow, result) if term.value.producer
-    }
-    # A square that is no term itself, but part of a formula (of a density, say), fits nothing.
-    fitted = [
-        (error, [it.value for it in terms(flow, error.value) if flow.gets(it.value)])
-        for error in errors(flow)
-        if error.step.outputs[0] in in_terms
-    ]
-    lost = 0
-    for parameter in flow.without_gradient():
-        lost |= parameter.bit
-    for step in steps_of(flow.body):
-        if step.primitive not in ("mul", "dot_general") or step.inputs[0] is step.inputs[1]:
-            continue
-        out = step.outputs[0]
-        if out not in flow.trained_through:
-            continue
-        for factor, rest in (step.inputs, reversed(step.inputs)):
-            stopped = not flow.gets(rest) and bool(flow.uses(rest) & lost)
-            if (out in in_terms and flow.gets(rest)) or (stopped and _stopped(rest) is not None):
-                error = _fitted_elsewhere(flow, out, factor, rest, fitted)
-                if error is not None:
-                    yield Weighting(step, factor, error, stopped)
-                    break
-
-
-def _fitted_elsewhere(
-    flow: Flow, product: Value, factor: Value, rest: Value, fitted: list[tuple[Error, list[Value]]]
-) -> Error | None:
-    """The error that fits what a factor is made from, outside of the product."""
-    if not flow.gets(factor) or factor not in flow.data:
-        return None
-    within, beside = flow.slice([product]), flow.slice([rest])
-    made_from = {flow.same.number(it) for it in flow.slice([factor]) if flow.gets(it)}
-    for error, predictions in fitted:
-        squared = error.step.outputs[0]
-        if squared in within or flow.same.number(squared) in made_from:
-            continue
-        if any(
-            it in flow.data and it not in beside and flow.same.number(it) in made_from
-            for it in predictions
-        ):
-            return error
-    return None
-
-
-@dataclass(frozen=True, eq=False)
-class OneSided:
-    """Two terms that compare the same two values and stop the gradient of the same one."""
-
-    first: Step
-    second: Step
-    stopped: Value
-
-
-def one_sided(flow: Flow) -> Iterator[OneSided]:
-    """Pairs of terms that both train one side of a comparison, and neither the other."""
-    found: dict[tuple[int, int], tuple[int, Step]] = {}
-    pairs: list[tuple[tuple[int, int], OneSided]] = []
-    for number, term in enumerate(_separate_terms(flow)):
-        within = flow.slice([term])
-        for step in steps_of(flow.body):
-            if step.primitive != "sub" or step.outputs[0] not in within:
-                continue
-            for stopped, trained in (step.inputs, reversed(step.inputs)):
-                source = _stopped(stopped)
-                if source is None or not flow.uses(source) or not flow.gets(trained):
-                    continue
-                sides = flow.same.number(plain(source)), flow.same.number(plain(trained))
-                earlier = found.setdefault(sides, (number, step))
-                if earlier[0] != number and earlier[1] is not step:
-                    pairs.append((sides, OneSided(earlier[1], step, source)))
-    for (stopped, trained), pair in pairs:
-        if (trained, stopped) not in found:
-            yield pair
-
-
-def _separate_terms(flow: Flow) -> list[Value]:
-    return [
-        term.value
-        for result in flow.results
-        for term in terms(flow, result)
-        if flow.gets(term.value)
-    ]
-
-
-def _stopped(value: Value) -> Value | None:
+def stopped(value: Value) -> Value | None:
+    """What a value is, but for its gradient that was stopped."""
     step = plain(value).producer
     return step.inputs[0] if step is not None and step.primitive == "stop_gradient" else None
-
-
-def terms_without_gradient(flow: Flow) -> Iterator[tuple[Value, Step]]:
-    """Scalar terms that depend on parameters and train none, and the error in each of them."""
-    for result in flow.results:
-        parts = terms(flow, result, scalars_only=True)
-        for term in parts if len(parts) > 1 else []:
-            if not flow.uses(term.value) or flow.gets(term.value):
-                continue
-            within = flow.slice([term.value], blocked=True)
-            for step in steps_of(flow.body):
-                is_part = step.kind == "operation" and step.outputs[0] in within
-                if is_part and _is_even(step) and _is_stopped(flow, step.inputs[0]):
-                    yield term.value, step
-                    break
-
-
-def _is_stopped(flow: Flow, error: Value) -> bool:
-    """Whether an error is stopped, or both of the trained values that it is the difference of."""
-    if _stopped(error) is not None:
-        return True
-    made = plain(error).producer
-    if made is None or made.primitive != "sub" or flow.gets(error):
-        return False
-    found = [flow.blockers(flow.uses(it), [it]) for it in made.inputs]
-    return all(any(link.blocker == "stop_gradient" for link in links) for links in found)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..predictions import is_model_elsewhere
+from .bootstraps import Bootstrap
 from .gradients import Flow, plain, steps_of
-from .loss_terms import Bootstrap, Error, terms
+from .loss_terms import Error, terms
 from .program import Step, Value
 from .sameness import Sameness
 
@@ -24,7 +26,8 @@ def soft_bootstraps(flow: Flow) -> Iterator[Bootstrap]:
         for predicted, wanted in (step.inputs, step.inputs[::-1]):
             logs = _logarithms(flow, predicted)
             moved = _moved_by_data(flow, wanted) if logs else None
-            if moved is not None and _is_model_elsewhere(flow, shapes, logs, predicted, wanted):
+            heads = [it for step in logs for it in step.inputs]
+            if moved is not None and is_model_elsewhere(flow, shapes, heads, predicted, wanted):
                 yield Bootstrap(Error(step.outputs[0], step), predicted, moved)
                 break
 
@@ -51,20 +54,3 @@ def _moved_by_data(flow: Flow, wanted: Value) -> Value | None:
             pending += [it for it in step.inputs if it not in seen]
             seen.update(step.inputs)
     return None
-
-
-def _is_model_elsewhere(
-    flow: Flow, shapes: Sameness, logs: list[Step], predicted: Value, wanted: Value
-) -> bool:
-    """Whether both come from the same parameters by the same operations, on other data."""
-    inside = {flow.same.number(it) for it in flow.slice([wanted])}
-    # In an entropy, the weights are made from what the logarithm is taken of.
-    if any(flow.same.number(it) in inside for step in logs for it in step.inputs):
-        return False
-    one, other = (_by_shape(flow, shapes, it) for it in (predicted, wanted))
-    return any(not flow.same.are(one[it], other[it]) for it in one.keys() & other.keys())
-
-
-def _by_shape(flow: Flow, shapes: Sameness, value: Value) -> dict[int, Value]:
-    made_from = flow.slice([value])
-    return {shapes.number(it): it for it in made_from if flow.gets(it) and it in flow.data}

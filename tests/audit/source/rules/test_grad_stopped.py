@@ -245,6 +245,17 @@ WRONG = {
 }
 
 RIGHT = {
+    "a step of a solver whose slope is no multiple of where it starts": """
+        def path(params, t):
+            return jnp.tanh(t[:, None] * params["in"]) @ params["out"]
+
+        def loss(params, t, push):
+            here, ahead = path(params, t), path(params, t + 0.1)
+            stepped = here + 0.1 * (jnp.sin(here) + push)
+            return jnp.mean((ahead - stepped) ** 2)
+
+        gradient = jax.grad(loss)
+        """,
     "errors of one operand towards what is stopped": """
         def value(params, obs):
             return jnp.tanh(obs @ params["in"]) @ params["out"]

@@ -44,6 +44,9 @@ def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
             expected="for each argument a cotangent of its own structure, shape and dtype, or "
             "for each result a tangent",
             fix=_FIX,
+            evidence=()
+            if it.returned in (None, it.place)
+            else (Evidence("returned here", it.returned),),
             engine=Engine.SOURCE,
         )
     for place, name, count in fitting(facts):

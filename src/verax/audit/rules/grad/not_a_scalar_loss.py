@@ -87,12 +87,19 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             got, expected, fix = _EXPLAIN[kind]
             made = made_at(event)
             is_own = kind == "auxiliary first" or (kind == "vector loss" and event in apart)
+            place = (returned_at(facts, event) if is_own else None) or event.place
+            derived = (
+                () if place == event.place else (Evidence("differentiated here", event.place),)
+            )
             yield RULE.finding(
-                (returned_at(facts, event) if is_own else None) or event.place,
+                place,
                 current=f"`{event.transformed.kind}` differentiates {got.format(**details)}",
                 expected=expected,
                 fix=fix,
-                evidence=() if made is None else (Evidence("the result is made here", made),),
+                evidence=(
+                    *(() if made is None else (Evidence("the result is made here", made),)),
+                    *(derived if place != event.place else ()),
+                ),
                 engine=Engine.SOURCE,
             )
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 def check(facts: Facts) -> Iterator[Finding]:
     """Report the first of two such terms."""
-    from ...trace.loss_terms import one_sided
+    from ...trace.blame import places_apart
+    from ...trace.stopped_terms import one_sided
 
     for flow in facts.gradients.flows:
         for pair in one_sided(flow):
@@ -31,15 +32,15 @@ def check(facts: Facts) -> Iterator[Finding]:
             used = flow.uses(pair.stopped)
             untrained = [it.name for it in flow.parameters if it.bit & used & ~got]
             left = f", so that `{untrained[0]}` gets no gradient at all" if untrained else ""
+            first, second = sorted(places_apart(facts, pair.first, pair.second))
             yield RULE.finding(
-                facts.place(pair.first),
-                current="this term and the one at line "
-                f"{facts.place(pair.second).line} compare the same two values, and both stop the "
-                f"gradient of the same side{left}",
+                first,
+                current=f"this term and the one at line {second.line} compare the same two "
+                f"values, and both stop the gradient of the same side{left}",
                 expected="one term trains each side: stop_gradient on the other one in each",
                 fix="in one of the two terms, stop the other side: "
                 "(stop_gradient(a) - b)**2 and (a - stop_gradient(b))**2",
-                evidence=(Evidence("the other term", facts.place(pair.second)),),
+                evidence=(Evidence("the other term", second),),
             )
 
 

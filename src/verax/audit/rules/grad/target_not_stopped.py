@@ -9,8 +9,9 @@ from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.events import Event
 from ...source.queries.arrays import origin
 from ...source.queries.blame import given_together_at
+from ...source.queries.gradients.bootstraps import bootstraps
 from ...source.queries.gradients.flows import flows
-from ...source.queries.gradients.loss_terms import bootstraps, viewed, views
+from ...source.queries.gradients.loss_terms import viewed, views
 from ...source.queries.gradients.soft_targets import soft_bootstraps
 from ...source.values import Data
 from .._rule import Rule
@@ -28,7 +29,7 @@ _NEAR = 2  # lines
 def check(facts: Facts) -> Iterator[Finding]:
     """Report errors whose target carries a gradient into the parameters of the prediction."""
     from ...trace.blame import given_together_at
-    from ...trace.loss_terms import bootstraps
+    from ...trace.bootstraps import bootstraps
     from ...trace.meaning.copies import root
     from ...trace.soft_targets import soft_bootstraps
 

@@ -29,7 +29,7 @@ _SMOOTH = (
 def check(facts: Facts) -> Iterator[Finding]:
     """Report terms that look as if they trained something and do not."""
     from ...trace.flat_terms import flat_terms
-    from ...trace.loss_terms import terms_without_gradient
+    from ...trace.stopped_terms import terms_without_gradient
 
     for flow in facts.gradients.flows:
         for link in flat_terms(facts, flow):

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.queries.gradients.flows import flows
-from ...source.queries.gradients.loss_terms import weightings
+from ...source.queries.gradients.weightings import weightings
 from ...source.queries.nodes import position_in
 from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...finding import Place
     from ...source.facts import SourceFacts
-    from ...source.queries.gradients.loss_terms import Weighting
+    from ...source.queries.gradients.weightings import Weighting
     from ...trace.facts import Facts
 
 
 def check(facts: Facts) -> Iterator[Finding]:
     """Report products with such a weight."""
-    from ...trace.loss_terms import weightings
+    from ...trace.weightings import weightings
 
     for flow in facts.gradients.flows:
         for it in weightings(flow):

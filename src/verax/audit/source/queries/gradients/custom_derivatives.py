@@ -36,11 +36,15 @@ _NAMES = {"fwd": "forward rule", "bwd": "backward rule", "jvp": "rule"}
 
 @dataclass(frozen=True)
 class Misfit:
-    """A rule that does not fit: where, of which function, and what is wrong with it."""
+    """A rule that does not fit: where, of which function, and what is wrong with it.
+
+    `returned` is where the rule returns what is wrong.
+    """
 
     place: Place
     function: str
     message: str
+    returned: Place | None = None
 
 
 def misfits(facts: SourceFacts) -> Iterator[Misfit]:
@@ -143,7 +147,8 @@ def _results(facts: SourceFacts, fact: Fact) -> Iterator[Misfit]:
         message, wrong = _cotangents(fact.data["arguments"], backward)
         place = return_place(facts, transformed.rules["bwd"], wrong)
         if place is not None and message:
-            yield Misfit(place, name, message)
+            returned = return_place(facts, transformed.rules["bwd"])
+            yield Misfit(place, name, message, returned)
 
 
 def _swapped(fact: Fact) -> Iterator[tuple[str, str]]:

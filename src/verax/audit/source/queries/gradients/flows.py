@@ -168,6 +168,10 @@ class Flow:
                 found.add(node)
         return frozenset(found)
 
+    def is_data(self, node: Node) -> bool:
+        """Whether a value depends on more than parameters and constants."""
+        return node in self.data
+
     def slice(self, nodes: list[Node], blocked: bool = False) -> frozenset[Node]:
         """All that values are made from, along differentiable paths or along all."""
         found: set[Node] = set()

@@ -1,8 +1,7 @@
-"""A loss as a sum of terms, and what its terms say about each other.
+"""A loss as a sum of terms, and the errors that it makes small.
 
 From the flow of gradients alone: an error that is squared has, as its parts, what is predicted and
-what it is compared with; a factor of a product passes a gradient on to the other's parameters. No
-names are looked at.
+what it is compared with. No names are looked at.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from dataclasses import dataclass, replace
 from ...graph import Node
 from ...values import Constant, Data
 from ..arrays import origin
-from ..sameness import Sameness
 from .flatness import STOP
 from .flows import Flow
 
@@ -36,7 +34,6 @@ _COMPARISONS = frozenset(
 _SIDES = {"predictions": 1, "targets": -1}
 # What is the same on the other side of a boundary, in one of the turns, or in one of the branches.
 SAME = frozenset(("stack", "lane", "last", "join", "carry", "slice", "turn"))
-_ONE_OF = frozenset(("turn", "lane", "slice", "element"))
 _MOST_TERMS = 100
 
 
@@ -194,131 +191,6 @@ def squared(node: Node) -> Node | None:
     return None
 
 
-@dataclass(frozen=True, eq=False)
-class Bootstrap:
-    """An error whose target is a prediction of the same parameters, with its gradient."""
-
-    error: Error
-    prediction: Node
-    bootstrapped: Node
-    prediction_stopped: bool
-
-
-def bootstraps(flow: Flow) -> Iterator[Bootstrap]:
-    """Errors `prediction - (data + factor * other prediction)` whose target is trained."""
-    shapes = shapes_of(flow)
-    for error in errors(flow):
-        parts = terms(flow, error.parts)
-        fixed = {it.sign for it in parts if not flow.uses(it.node) and it.node in flow.data}
-        targets = [it for it in parts if it.scaled and flow.gets(it.node) and it.sign in fixed]
-        # A step along a gradient adapts the prediction's own parameters.
-        targets = [it for it in targets if it.node.operation != "gradient"]
-        # A step of a solver starts from what its slope is made of.
-        whole = [it for it in parts if not it.scaled and flow.gets(it.node)]
-        targets = [it for it in targets if not any(_is_same_part(flow, it, w) for w in whole)]
-        for target in targets:
-            found = _prediction(flow, shapes, parts, target)
-            if found is not None:
-                yield Bootstrap(error, found[0], target.node, found[1])
-                break
-
-
-def shapes_of(flow: Flow) -> Sameness:
-    """What is the same computation on parameters, whatever the data."""
-    return Sameness(lambda node: not flow.gets(node), lambda node: _named(flow, node))
-
-
-def _named(flow: Flow, node: Node) -> str:
-    """What to tell operations apart by; one of several sets of parameters is as good as another."""
-    is_one_of = node.operation in _ONE_OF and node not in flow.data
-    return node.operation if is_one_of else flow.context.name(node)
-
-
-def _prediction(
-    flow: Flow, shapes: Sameness, parts: list[Term], target: Term
-) -> tuple[Node, bool] | None:
-    """The part with the other sign that no factor scales, and whether its gradient is stopped."""
-    for it in parts:
-        if it.sign != -target.sign or it.scaled or it.excludes(target):
-            continue
-        node = it.node if flow.gets(it.node) else stopped(it.node)
-        if node is None or not flow.gets(node) or _are_same(flow, it, node, target):
-            continue
-        if _model(flow, shapes, node) & _model(flow, shapes, target.node):
-            return node, node is not it.node
-    return None
-
-
-def _are_same(flow: Flow, term: Term, node: Node, target: Term) -> bool:
-    """Whether a target is the prediction itself: the same value, and the same part of it."""
-    if not flow.same.are(node, target.node):
-        return False
-    one, other = term.taken, target.taken
-    return one is None or other is None or flow.same.are(one, other)
-
-
-def _is_same_part(flow: Flow, one: Term, other: Term) -> bool:
-    return one.sign == other.sign and _are_same(flow, one, one.node, other)
-
-
-def _model(flow: Flow, shapes: Sameness, node: Node) -> set[int]:
-    """By which operations on data and parameters a value comes about."""
-    return {
-        shapes.number(it)
-        for it in flow.slice([node])
-        if flow.gets(it) and it in flow.data and it.inputs and it.operation not in SAME
-    }
-
-
-@dataclass(frozen=True, eq=False)
-class Weighting:
-    """A product whose one factor is trained by another term of the loss.
-
-    `handed` is the factor as the function that multiplies got it.
-    """
-
-    product: Node
-    factor: Node
-    error: Error
-    handed: Node
-
-
-def weightings(flow: Flow) -> Iterator[Weighting]:
-    """Products in a loss that pull at a prediction which another term fits to data."""
-    fitted: list[tuple[Error, list[Node]]] = []
-    for error in errors(flow):
-        parts = [it.node for it in terms(flow, error.parts)]
-        # The square of a prediction alone fits it to nothing; what is stopped stands for data.
-        if not all(map(flow.gets, parts)):
-            fitted.append((error, [it for it in parts if flow.gets(it)]))
-    if not fitted:
-        return
-    in_terms = {it.node for it in terms(flow, [Term(node, 1) for node in flow.results])}
-    for node in flow.order:
-        factors = _factors(node)
-        if factors is None or node not in in_terms or node not in flow.trained_through:
-            continue
-        for factor, rest in (factors, factors[::-1]):
-            error = _fitted_elsewhere(flow, node, factor, rest, fitted) if flow.gets(rest) else None
-            if error is not None:
-                yield Weighting(node, factor, error, _handed(flow, node, factor))
-                break
-
-
-def _handed(flow: Flow, product: Node, factor: Node) -> Node:
-    """The factor as the function that multiplies was given it, if it only made it ready."""
-    given = product.frame.given.values() if product.frame is not None else ()
-    behind = flow.slice([factor])
-    handed = [it.node for it in given if isinstance(it, Data) and it.node in behind]
-    handed = [it for it in handed if flow.gets(it) and it not in flow.primals]
-    return handed[0] if len(handed) == 1 else factor
-
-
-def _factors(node: Node) -> tuple[Node, Node] | None:
-    factors = multiplied(node)
-    return factors if factors is not None and factors[0] is not factors[1] else None
-
-
 def multiplied(node: Node) -> tuple[Node, Node] | None:
     """The two arrays that a node multiplies, be it element by element or in a sum of products."""
     module, _, name = node.operation.rpartition(".")
@@ -333,25 +205,6 @@ def multiplied(node: Node) -> tuple[Node, Node] | None:
     if not isinstance(first, Data) or not isinstance(second, Data):
         return None
     return first.node, second.node
-
-
-def _fitted_elsewhere(
-    flow: Flow, product: Node, factor: Node, rest: Node, fitted: list[tuple[Error, list[Node]]]
-) -> Error | None:
-    """The error that fits what a factor is made from, outside of the product."""
-    if not flow.gets(factor) or factor not in flow.data:
-        return None
-    within, beside = flow.slice([product]), flow.slice([rest])
-    made_from = {flow.same.number(it) for it in flow.slice([factor]) if flow.gets(it)}
-    for error, predictions in fitted:
-        if error.node in within or flow.same.number(error.node) in made_from:
-            continue
-        if any(
-            it in flow.data and it not in beside and flow.same.number(it) in made_from
-            for it in predictions
-        ):
-            return error
-    return None
 
 
 def views(node: Node) -> Iterator[Node]:

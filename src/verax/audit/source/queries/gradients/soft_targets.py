@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ....predictions import is_model_elsewhere
 from ...graph import Node
 from ...values import Data
-from ..sameness import Sameness
+from .bootstraps import Bootstrap, shapes_of
 from .flows import Flow
-from .loss_terms import Bootstrap, Error, Term, multiplied, shapes_of, terms
+from .loss_terms import Error, Term, multiplied, terms
 
 _LOGARITHMS = frozenset(("jax.nn.log_softmax", "jax.nn.log_sigmoid", "jax.numpy.log"))
 # Functions of logits and of the probabilities that these are to have.
@@ -27,7 +28,9 @@ def soft_bootstraps(flow: Flow) -> Iterator[Bootstrap]:
             continue
         for predicted, wanted in _sides(flow, node):
             moved = _moved_by_data(flow, wanted) if flow.gets(predicted) else None
-            if moved is not None and _is_model_elsewhere(flow, shapes, predicted, wanted):
+            if moved is None:
+                continue
+            if is_model_elsewhere(flow, shapes, _heads(flow, predicted), predicted, wanted):
                 yield Bootstrap(Error([], node, node), predicted, moved, False)
                 break
 
@@ -63,22 +66,7 @@ def _times_data(flow: Flow, node: Node) -> Node | None:
     return None
 
 
-def _is_model_elsewhere(flow: Flow, shapes: Sameness, predicted: Node, wanted: Node) -> bool:
-    """Whether both come from the same parameters by the same operations, on other data."""
-    one, other = (_by_shape(flow, shapes, it) for it in (predicted, wanted))
-    made_from = flow.slice([wanted])
-    if any(flow.same.are(it, node) for it in _heads(flow, predicted) for node in made_from):
-        return False
-    shared = one.keys() & other.keys()
-    return any(not flow.same.are(one[it], other[it]) for it in shared)
-
-
 def _heads(flow: Flow, predicted: Node) -> list[Node]:
     """What the logarithms are taken of: in an entropy, the weights are made from it too."""
     parts = [it.node for it in terms(flow, [Term(predicted, 1)]) if flow.gets(it.node)]
     return [it for node in parts for it in node.inputs if flow.gets(it)]
-
-
-def _by_shape(flow: Flow, shapes: Sameness, node: Node) -> dict[int, Node]:
-    made_from = flow.slice([node])
-    return {shapes.number(it): it for it in made_from if flow.gets(it) and it in flow.data}
