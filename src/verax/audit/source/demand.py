@@ -54,7 +54,8 @@ class _Body:
         frame, names = self._frame, self.names
         rebound = _rebound(frame.module.syntax)
         read = _read_at_once(statement) if rebound else frozenset[str]()
-        for name in read & rebound.keys():
+        changing = [name for name in rebound if name in read]
+        for name in changing:
             self._bring_back(machine, name, statement.lineno)
         around, frame.environment = frame.environment, names
         machine.execute_apart(frame, [statement])
@@ -64,7 +65,7 @@ class _Body:
         for name in rebound.keys() & set(_bound(statement)) if rebound else ():
             if name in names:
                 self._versions[statement, name] = names[name]
-        for name in read & rebound.keys():
+        for name in changing:
             self._bring_forward(name, rebound[name])
 
     def _bring_back(self, machine: Interpreter, name: str, line: int) -> None:

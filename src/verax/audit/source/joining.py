@@ -76,8 +76,9 @@ def _instances(one: Instance, other: Instance, depth: int) -> Value:
         inputs = (one.node, other.node)
         node = Node("join", inputs, varies=variation(inputs))
     joined = Instance(one.cls, node, one.made_in, _both(one.traced, other.traced))
-    for name in one.attributes.keys() & other.attributes.keys():
-        joined.attributes[name] = join(one.attributes[name], other.attributes[name], depth + 1)
+    for name, value in one.attributes.items():
+        if name in other.attributes:
+            joined.attributes[name] = join(value, other.attributes[name], depth + 1)
     return joined
 
 

@@ -210,6 +210,5 @@ def _either(one: _Used | None, other: _Used | None) -> _Used | None:
     if one is None or other is None:
         return other if one is None else one
     return {
-        name: one.get(name, frozenset()) | other.get(name, frozenset())
-        for name in one.keys() | other.keys()
+        name: one.get(name, frozenset()) | other.get(name, frozenset()) for name in {**one, **other}
     }

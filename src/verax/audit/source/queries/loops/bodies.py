@@ -45,8 +45,9 @@ def pairs(one: Value | None, other: Value | None, depth: int = 0) -> Iterator[tu
                 yield from pairs(one.items[key], other.items[key], depth + 1)
             return
     elif isinstance(one, Instance) and isinstance(other, Instance) and one.cls is other.cls:
-        for name in one.attributes.keys() & other.attributes.keys():
-            yield from pairs(one.attributes[name], other.attributes[name], depth + 1)
+        for name, value in one.attributes.items():
+            if name in other.attributes:
+                yield from pairs(value, other.attributes[name], depth + 1)
         return
     yield one, other
 

@@ -77,7 +77,7 @@ def _readers(used: set[Node], region: Region) -> dict[Node, list[Node]]:
     """What a loop makes of each value."""
     found: dict[Node, list[Node]] = {}
     for node in used:
-        for source in set(node.inputs) if node.is_made_in(region) else ():
+        for source in dict.fromkeys(node.inputs) if node.is_made_in(region) else ():
             found.setdefault(source, []).append(node)
     return found
 

@@ -114,8 +114,10 @@ def _of_mappings(one: Mapping, other: Mapping, of_leaves: Compare | None, depth:
         only = [repr(key) for key in one.items if key not in other.items]
         more = [repr(key) for key in other.items if key not in one.items]
         return f"dicts with different keys ({', '.join(only + more)} in only one of them)"
-    for key in one.items.keys() & other.items.keys():
-        found = difference(one.items[key], other.items[key], of_leaves, depth + 1)
+    for key, value in one.items.items():
+        found = ""
+        if key in other.items:
+            found = difference(value, other.items[key], of_leaves, depth + 1)
         if found:
             return f"{found} under {key!r}"
     return ""
