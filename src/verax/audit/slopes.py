@@ -33,19 +33,19 @@ def judge(samples: Sequence[Sample], tolerance: float) -> str | float:
     moving = np.abs(true) > 1e-3 * scale
     if not bad.any() and true.size:
         return "agrees"
+    ratios = ruled[moving] / true[moving]
+    constant = bool(moving.any()) and np.ptp(ratios) < 0.02 * np.abs(ratios).max()
     deliberate = (
         all(it.identity for it in samples)
         or not moving.any()
         or not ruled.any()
         or not (bad & moving).any()
         or _is_nonlinear(ruled, twice)
-        or _only_bounds(true, ruled, bad)
+        or (not constant and _only_bounds(true, ruled, bad))
         or _smooths_a_hard_function(true, ruled)
     )
     if deliberate:
         return "unknown"
-    ratios = ruled[moving] / true[moving]
-    constant = np.ptp(ratios) < 0.02 * np.abs(ratios).max()
     return float(np.median(ratios)) if constant else "wrong"
 
 

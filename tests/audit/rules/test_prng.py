@@ -249,9 +249,9 @@ REPEATED = {
     "scanned_copies": """
         def entry(key, x):
             def step(x, k):
-                x = x + random.normal(k, x.shape)  # RK002
+                x = x + random.normal(k, x.shape)
                 return x, x
-            return lax.scan(step, x, jnp.stack([key] * 4))
+            return lax.scan(step, x, jnp.stack([key] * 4))  # RK002
     """,
     "map_function": """
         def entry(key, x):

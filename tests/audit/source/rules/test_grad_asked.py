@@ -229,7 +229,7 @@ WRONG = {
 
         def scaled_bwd(n, res, g):
             x, y = res  # GR016
-            return g * y, g * x
+            return g * y * n, g * x * n
 
         scaled.defvjp(scaled_fwd, scaled_bwd)
 

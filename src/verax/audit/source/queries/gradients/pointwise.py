@@ -98,7 +98,8 @@ def _by_rule(
 ) -> Iterator[tuple[Value, dict[Node, float], Value]]:
     """What a rule makes of one argument's slope, by which tangents or cotangents, and the rule."""
     backward, pair = fact.data.get("backward"), fact.data.get("tangent")
-    if isinstance(backward, Several) and len(backward.items or ()) > number:
+    count = len(fact.data["arguments"])
+    if isinstance(backward, Several) and len(backward.items or ()) == count:
         cotangents = {it.node: 1.0 for it in fact.data["cotangents"] if isinstance(it, Data)}
         yield (backward.items or [])[number], cotangents, transformed.rules["bwd"]
     if isinstance(pair, Several) and len(pair.items or ()) == 2:
