@@ -693,6 +693,16 @@ PROGRAMS = {
             rows = jax.random.randint(key, (32,), 0, store.filled)
             return store.rows[rows]
         """,
+    "moves of which one is always allowed": """
+        def allowed(board, dice):
+            passing = jnp.zeros(6, dtype=bool).at[0].set(True)
+            legal = jax.vmap(lambda die: board[:6] > die)(dice).any(axis=0)
+            exists = ~(legal.sum() == 0)
+            return exists * legal + ~exists * passing
+
+        def entry():
+            return allowed(jnp.arange(9), jnp.arange(2))
+        """,
     "flags of lanes that a collective joins": """
         def swing(key, speed, torque):
             moved = speed + 0.1 * torque

@@ -42,7 +42,7 @@ def check(facts: Facts) -> Iterator[Verdict]:
         axes = [facts.axes[flags][index] for index in reduction.params["axes"]]
         # What is kept while all go on; what comes when all are through is fine.
         ways = (is_turned,) if reduction.primitive in _ALL else (False, True)
-        replaced = next(_replaced(facts, step, axes, ways), None)
+        replaced = next(_replaced(facts, step, flags, axes, ways), None)
         if replaced is None:
             continue
         value, axis = replaced
@@ -117,7 +117,7 @@ def _chooses(step: Step) -> bool:
 
 
 def _replaced(
-    facts: Facts, step: Step, axes: list[Axis], ways: tuple[bool, ...]
+    facts: Facts, step: Step, flags: Value, axes: list[Axis], ways: tuple[bool, ...]
 ) -> Iterator[tuple[Value, Axis]]:
     """Values with the axis of the flags that one side keeps and the other replaces.
 
@@ -140,7 +140,9 @@ def _replaced(
         for is_turned in ways:
             fresh, kept = sides[::-1] if is_turned else sides
             # The flags look at what is kept; what replaces it has nothing to do with either.
-            replaced = kept in given and not judged.isdisjoint(needed_for([kept]))
+            # Flags that give way where none of them is set are no state.
+            is_state = kept in given and kept is not flags
+            replaced = is_state and not judged.isdisjoint(needed_for([kept]))
             if replaced and judged.isdisjoint(needed_for([fresh])):
                 yield out, shared[0]
                 return
@@ -160,6 +162,8 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
         if joined.is_all:  # What is kept while all go on; what comes when all are through is fine.
             ways = ways[joined.is_turned :][:1]
         flags = joined.flags
+        # Flags that give way where none of them is set are no state, but what is chosen from.
+        ways = [it for it in ways if not any(leaf.node is flags for leaf in leaves(it[0]))]
         kept = [it[0] for it in ways if _replaces(facts, event, joined, *it)]
         if not kept or not _are_of_elements(facts, event, joined, kept[0]):
             continue
