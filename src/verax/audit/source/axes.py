@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
 from typing import Any
 
 from ..annotations import read_tree
@@ -50,18 +49,26 @@ def named_arguments(names: list[str], given: list[Value], axes: Mapping) -> list
             known = sizes.setdefault(word, set())
             if dim is not None:
                 known.add(dim)
-    count = Counter(word for _, words in pairs for word in words)
+    unnamed = {"", "_", *_last_ones(pairs)}
     for node, words in pairs:
-        dims = _sizes(node, len(words))
         node.shape = tuple(
             # A name for two sizes (all steps, and one more) is two names.
-            named(word, "", _only(sizes[word]) if dim is None else dim)
-            # A last axis of one, with a name of its own, is there to be broadcast: `"hid one"`.
-            if word not in ("", "_") and not (dim == 1 and count[word] == 1 and at == len(dims))
-            else dim
-            for at, (word, dim) in enumerate(zip(words, dims, strict=True), 1)
+            dim if word in unnamed else named(word, "", _only(sizes[word]) if dim is None else dim)
+            for word, dim in zip(words, _sizes(node, len(words)), strict=True)
         )
     return args if pairs else None
+
+
+def _last_ones(pairs: list[tuple[Node, list[str]]]) -> set[str]:
+    """Names of last axes of one alone, which are there to be broadcast: `"hid one"`, `"one"`."""
+    last = {words[-1] for node, words in pairs if _sizes(node, len(words))[-1] == 1}
+    others = {
+        word
+        for node, words in pairs
+        for at, (word, dim) in enumerate(zip(words, _sizes(node, len(words)), strict=True), 1)
+        if dim != 1 or at < len(words)
+    }
+    return last - others
 
 
 def _only(sizes: set[Dim]) -> Dim | str:

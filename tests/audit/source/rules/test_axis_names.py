@@ -147,6 +147,22 @@ def test_the_example_of_a_module_is_followed_into_its_helpers():
     assert found("AX001", program) == [8]
 
 
+def test_a_last_axis_of_one_is_there_to_be_broadcast():
+    program = """
+    AXES = {"nodes": "node feat", "score": {"w": "feat one", "b": "one"}}
+
+    def entry(nodes, score):
+        weights = jax.nn.softmax(nodes @ score["w"] + score["b"], axis=0)
+        return jnp.sum(weights * nodes, axis=0)
+
+    def inputs():
+        return jnp.ones((5, 6)), {"w": jnp.ones((6, 1)), "b": jnp.zeros(1)}
+    """
+    assert found("AX001", program) == []
+    wide = program.replace("(6, 1)", "(6, 6)").replace("zeros(1)", "zeros(6)")
+    assert found("AX001", wide) == [5]
+
+
 def test_a_dict_describes_records_by_their_fields():
     program = """
     from typing import NamedTuple
