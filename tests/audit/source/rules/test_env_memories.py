@@ -204,6 +204,40 @@ PROGRAMS = {
             moved = push(state["frames"], jnp.sin(place))
             return {"place": place, "frames": jnp.where(done, jnp.sin(place), moved)}
         """,
+    "the memory of a cell with gates, below a step that knows where episodes begin": """
+        def cell(p, h, x):
+            reset = jax.nn.sigmoid(x @ p["xr"] + h @ p["hr"])
+            update = jax.nn.sigmoid(x @ p["xz"] + h @ p["hz"])
+            new = jnp.tanh(x @ p["xn"] + reset * (h @ p["hn"]))
+            return (1.0 - update) * new + update * h
+
+        def act(p, memory, obs, first):
+            h, age = memory
+            age = jnp.where(first, 0, age + 1)
+            h = cell(p, h, jnp.concatenate([obs, age[:, None]], axis=-1))  # EN002
+            return h, age
+
+        def act_anew(p, memory, obs, first):
+            h, age = memory
+            age = jnp.where(first, 0, age + 1)
+            h = cell(p, jnp.where(first[:, None], 0.0, h), obs)
+            return h, age
+
+        def unroll(p, memory, observations, is_first):
+            def kept(memory, x):
+                obs, first = x
+                return act(p, memory, obs, first), memory[0]
+
+            def anew(memory, x):
+                obs, first = x
+                return act_anew(p, memory, obs, first), memory[0]
+
+            xs = (observations, is_first)
+            return lax.scan(kept, memory, xs), lax.scan(anew, memory, xs)
+
+        def entry(p, obs, is_first):
+            return unroll(p, (jnp.zeros((4, 8)), jnp.zeros(4)), obs, is_first)
+        """,
     "the memory of a module that linen scans": """
         import flax.linen as nn
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,7 +13,7 @@ from ...events import Fact, Loop
 from ...frame import Frame, Region
 from ...graph import Node
 from ...remember import walked
-from ...values import Data, Sequence, leaves
+from ...values import Data, Sequence, Value, leaves
 from ..loops.bodies import behind, body_frame, paired_leaves, returned_at
 from ..names import local_name, named_parts, names_of
 from ..nodes import position_in
@@ -129,7 +129,7 @@ def _kept_at(
     names = {name for it in flags for name in names_of(facts, it, frame)}
     is_handed = not is_recursion(loop, path) and not any(map(tells_beginning, names))
     handed = returned_at(facts, loop, path[0]) if is_handed else None
-    return handed or _made_at(path, frame, loop.place)
+    return handed or _made_at(path, frame, loop.place, flags)
 
 
 def _over_masked_errors(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterator[Crossing]:
@@ -205,20 +205,40 @@ def _written_names(syntax: ast.AST) -> Iterator[str]:
             yield node.value
 
 
-def _made_at(path: list[Node], frame: Frame, loop: Place) -> Place:
-    """Where what is carried is made, also if that is in a function that the body calls."""
+def _made_at(
+    path: list[Node], frame: Frame, loop: Place, flags: Set[Node] = frozenset[Node]()
+) -> Place:
+    """Where what is carried is made: in the body, or in a function below it that knows of ends."""
     first = path[0]
-    is_own = first.frame is frame or (first.frame is not None and _knows_of_ends(first.frame))
-    if is_own and first.operation in ("+", "-", "*") and first.place is not None:
+    inside = list(first.frame.callers()) if first.frame is not None else []
+    is_sum = first.operation in ("+", "-", "*")
+    below = inside[:1] if is_sum else []
+    if frame in inside:
+        below = inside[: inside.index(frame)] or below
+    own = next((it for it in below if _knows_of_ends(it, flags)), frame)
+    if first.frame is own and is_sum and first.place is not None:
         return first.place
-    made = [it for it in map(partial(position_in, frame), path) if it is not None]
-    return frame.place(made[0]) if made else loop
+    made = [it for it in map(partial(position_in, own), path) if it is not None]
+    return own.place(made[0]) if made else loop
 
 
-def _knows_of_ends(frame: Frame) -> bool:
-    """Whether a function knows of episodes; else who calls it has to see to their ends."""
-    names = {*frame.environment, *_fields_given(frame)}
-    return any(is_episode_end(it) or is_reward(it) for it in names)
+def _knows_of_ends(frame: Frame, flags: Set[Node]) -> bool:
+    """Whether a function knows of episodes; else who calls it has to see to their ends.
+
+    One that makes a gate of its own and calls it `reset` does not.
+    """
+    given = {leaf.node for value in frame.given.values() for leaf in leaves(value)}
+    if not given.isdisjoint(flags):
+        return True
+    named = [name for name, it in frame.environment.items() if not _is_gate(it)]
+    return any(is_episode_end(it) or is_reward(it) for it in (*named, *_fields_given(frame)))
+
+
+def _is_gate(value: Value) -> bool:
+    return isinstance(value, Data) and value.node.operation in _GATES
+
+
+_GATES = frozenset(("jax.nn.sigmoid", "jax.nn.hard_sigmoid", "jax.lax.logistic"))
 
 
 def _fields_given(frame: Frame) -> Iterator[str]:
