@@ -124,8 +124,8 @@ observation beside it is still that of the last state, the first action of every
 for what is no longer there.
 
 Reported where a function chooses between a state and that of a reset by a flag, and returns the
-choice in a tuple with an observation (by its name) that is made from the state before, while
-nothing else that it returns is made from the choice.""",
+choice in a tuple with an observation (by its name) that is made from the state before, or came out
+of one call with it, while nothing else that it returns is made from the choice.""",
     wrong="""\
 import jax
 import jax.numpy as jnp
