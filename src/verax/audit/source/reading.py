@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from ..finding import Place
 from ..report import Unread
 from . import notebook
+from .normal import normalise
 
 # Python files beyond this are data; tables that somebody generated.
 DEFAULT_MAX_BYTES = 2_000_000
@@ -136,7 +137,7 @@ def parse(source: SourceText) -> ast.Module | Problem:
     if isinstance(tree, Problem):
         cell, line = source.position(tree.line)
         return Problem(tree.path, line, tree.reason, cell)
-    return tree
+    return normalise(tree)
 
 
 def _tree(text: str | bytes, path: str, in_notebook: bool) -> ast.Module | Problem:

@@ -18,6 +18,7 @@ from .joining import join
 from .library.containers import extend_list
 from .library.questions import OF_ARRAYS
 from .looping import for_statement, while_statement
+from .normal import Declaration
 from .operators import binary
 from .remember import walked
 from .shapes import Size
@@ -52,16 +53,22 @@ def _assign(machine: Interpreter, frame: Frame, syntax: ast.Assign) -> None:
         assign(machine, frame, target, value)
 
 
-def _annotated(machine: Interpreter, frame: Frame, syntax: ast.AnnAssign) -> None:
+def _declared(machine: Interpreter, frame: Frame, syntax: Declaration) -> None:
+    value = machine.evaluate(frame, syntax.value)
+    if isinstance(value, Data) and value.node.shape is None:
+        told = annotated_shape(syntax.annotation, id(frame.function), id(frame))
+        if told is not None:
+            value.node.shape, value.node.dtype = told[0], value.node.dtype or told[1]
+            value.node.has_told_shape = True
+    frame.steps.append((syntax, value))
+    for target in syntax.targets:
+        assign(machine, frame, target, value)
+
+
+def _field(machine: Interpreter, frame: Frame, syntax: ast.AnnAssign) -> None:
+    """A field of a class, which has a value if it has a default."""
     if syntax.value is not None:
-        value = machine.evaluate(frame, syntax.value)
-        if isinstance(value, Data) and value.node.shape is None:
-            told = annotated_shape(syntax.annotation, id(frame.function), id(frame))
-            if told is not None:
-                value.node.shape, value.node.dtype = told[0], value.node.dtype or told[1]
-                value.node.has_told_shape = True
-        frame.steps.append((syntax, value))
-        assign(machine, frame, syntax.target, value)
+        assign(machine, frame, syntax.target, machine.evaluate(frame, syntax.value))
 
 
 def _augmented(machine: Interpreter, frame: Frame, syntax: ast.AugAssign) -> None:
@@ -305,7 +312,8 @@ def decorated(
 STATEMENTS: dict[type[ast.AST], Callable[[Interpreter, Frame, Any], bool | None]] = {
     ast.Expr: _expression,
     ast.Assign: _assign,
-    ast.AnnAssign: _annotated,
+    Declaration: _declared,
+    ast.AnnAssign: _field,
     ast.AugAssign: _augmented,
     ast.Delete: _delete,
     ast.Return: _return,

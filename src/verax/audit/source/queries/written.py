@@ -49,7 +49,7 @@ def _made(frame: Frame, value: Value) -> ast.expr | None:
     if isinstance(value, Data):
         return None
     for statement, made in reversed(frame.steps):
-        if made is value and isinstance(statement, (ast.Assign, ast.AnnAssign)):
+        if made is value and isinstance(statement, ast.Assign):
             return statement.value
     return None
 

@@ -78,8 +78,6 @@ class _Ways:
                 for target in node.targets:
                     used = self._assign(target, used)
                 return used
-            case ast.AnnAssign():
-                return self._assign(node.target, self._load(node.value, used))
             case ast.Return():
                 self._load(node.value, used)
                 return None

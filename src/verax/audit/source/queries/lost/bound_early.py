@@ -107,7 +107,7 @@ def _stored(statement: ast.stmt) -> set[str]:
     targets: list[ast.expr] = []
     if isinstance(statement, ast.Assign):
         targets = list(statement.targets)
-    elif isinstance(statement, (ast.AugAssign, ast.AnnAssign)):
+    elif isinstance(statement, ast.AugAssign):
         targets = [statement.target]
     found: set[str] = set()
     while targets:
