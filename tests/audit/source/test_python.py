@@ -5,6 +5,33 @@ import pytest
 from .rules.reading import found
 
 PROGRAMS = {
+    "a value that is declared where it is made": (
+        "DF101",
+        """
+        def embed(w, x):
+            return jax.nn.relu(x @ w)
+
+        @jax.jit
+        def policy(params, camera, joints):
+            seen: jax.Array = embed(params["camera"], camera)
+            felt: jax.Array = embed(params["joints"], joints)
+            both: jax.Array = jnp.concatenate([seen, seen], axis=-1)
+            return both @ params["out"]
+        """,
+        [8],
+    ),
+    "operators by the names of their functions": (
+        "GR014",
+        """
+        def loss(params, obs, reward, after):
+            target = jnp.add(reward, jnp.multiply(0.99, after @ params))
+            return jnp.mean(jnp.square(jnp.subtract(obs @ params, target)))
+
+        def step(params, obs, reward, after):
+            return jax.grad(loss)(params, obs, reward, after)
+        """,
+        [2],
+    ),
     "what is false in any case": (
         "JT202",
         """

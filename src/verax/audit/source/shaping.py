@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..words import is_batch, is_sequence
 from .events import Fact
 from .graph import Node
-from .operations import COMPARISONS
+from .operations import COMPARISONS, operation_of
 from .shapes import UNKNOWN, Mismatch, Size, dims, lookup, symbol
 from .shapes import Value as Described
 from .shapes.contraction import matmul
@@ -161,6 +161,7 @@ def array_function(
     """The array that a function of JAX or NumPy gives."""
     operands = (*args, *keywords.values())
     result = machine.array(name, site, operands, is_jax=not name.startswith("numpy"))
+    result.node.operation = operation_of(name, len(args))
     _describe(machine, site, name, args, keywords, result)
     return result
 

@@ -92,7 +92,7 @@ _FIXES = {
 _SUMS = frozenset(
     "jax.numpy.sum jax.numpy.cumsum ndarray.sum ndarray.cumsum jax.lax.cumsum".split()
 )
-_MATMULS = ("@", "jax.numpy.matmul", "jax.numpy.dot", "jax.numpy.einsum", "jax.lax.dot_general")
+_MATMULS = ("@", "jax.numpy.dot", "jax.numpy.einsum", "jax.lax.dot_general")
 
 
 def _what_wraps(node: Node) -> str:
@@ -117,9 +117,9 @@ def _what_wraps(node: Node) -> str:
         return "product" if node.dtype in ("int8", "uint8") and not is_counted else ""
     if node.dtype not in ("uint8", "uint16"):
         return ""
-    if node.operation in ("-", "jax.numpy.subtract"):
+    if node.operation == "-":
         return "difference"
-    is_sum = node.operation in ("+", "jax.numpy.add") and node.dtype == "uint8"
+    is_sum = node.operation == "+" and node.dtype == "uint8"
     return "sum" if is_sum and not any(map(_is_small, plain)) else ""
 
 

@@ -26,7 +26,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Products of infinity with what is zero where nothing is masked."""
     told: set[object] = set()
     for node in all_nodes(facts):
-        if node.operation not in ("*", "jax.numpy.multiply") or node.syntax in told:
+        if node.operation != "*" or node.syntax in told:
             continue
         mask = _mask_times_infinity(facts, node)
         if mask is None or node.place is None:

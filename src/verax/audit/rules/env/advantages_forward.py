@@ -159,7 +159,7 @@ def _summed_forwards(facts: SourceFacts) -> Iterator[Verdict]:
 
 def _is_discount(facts: SourceFacts, weights: Node) -> bool:
     """Whether weights are powers of a number below one, by its value or its name."""
-    if weights.operation not in ("**", "jax.numpy.power") or len(weights.operands) != 2:
+    if weights.operation != "**" or len(weights.operands) != 2:
         return False
     base, times = weights.operands
     if not isinstance(times, Data) or times.node.operation != "jax.numpy.arange":
@@ -191,13 +191,13 @@ def _estimates(facts: SourceFacts, loop: Loop) -> bool:
 
 def _feeds_back_discounted(after: Node, before: Node) -> bool:
     """Whether a leaf is fed back through a factor: after = something + factor * before."""
-    if after.operation not in ("+", "-", "jax.numpy.add") or len(after.inputs) < 2:
+    if after.operation not in ("+", "-") or len(after.inputs) < 2:
         return False
     for part in after.inputs:
         factors = [part]
         for _ in range(6):
             product = factors[-1]
-            if product.operation not in ("*", "jax.numpy.multiply", "jax.numpy.where"):
+            if product.operation not in ("*", "jax.numpy.where"):
                 break
             if before in product.inputs:
                 return True

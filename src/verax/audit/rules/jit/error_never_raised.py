@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # What the exception is about, by the operations that would raise it in NumPy or Python.
 _RAISED_BY = {
-    "ZeroDivisionError": ("/", "//", "%", "jax.numpy.divide"),
+    "ZeroDivisionError": ("/", "//", "%"),
     "FloatingPointError": ("/", "jax.numpy.log", "jax.numpy.sqrt", "jax.numpy.exp"),
     "OverflowError": ("**", "*", "jax.numpy.exp"),
     "ArithmeticError": ("/", "//", "%", "**", "*"),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...source.values import Value
 
-_ADDS = frozenset(("+", "jax.numpy.add", "jax.numpy.maximum", "jax.numpy.minimum"))
+_ADDS = frozenset(("+", "jax.numpy.maximum", "jax.numpy.minimum"))
 _REDUCES = frozenset("sum mean max min prod norm vdot size any all".split())
 
 

@@ -24,8 +24,8 @@ from ..nodes import of_all_lanes, of_lane
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_BEYOND = frozenset((">=", ">", "jax.numpy.greater_equal", "jax.numpy.greater"))
-_BELOW = frozenset(("<=", "<", "jax.numpy.less_equal", "jax.numpy.less"))
+_BEYOND = frozenset((">=", ">"))
+_BELOW = frozenset(("<=", "<"))
 
 
 @dataclass(frozen=True, eq=False)

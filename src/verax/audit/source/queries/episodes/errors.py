@@ -18,8 +18,8 @@ from ..names import names_of
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_SUMS = frozenset("+ - jax.numpy.add jax.numpy.subtract".split())
-_PRODUCTS = frozenset("* jax.numpy.multiply jax.numpy.where".split())
+_SUMS = frozenset("+ -".split())
+_PRODUCTS = frozenset("* jax.numpy.where".split())
 # What turns flags into flags or into factors.
 _AS_FACTORS = frozenset(
     "- ~x * jax.numpy.logical_not jax.numpy.where ndarray.astype jax.numpy.asarray lane "

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from ...facts import SourceFacts
 
 # They let a value through whatever they are joined with.
-_SUMS = frozenset(
-    "+ - jax.numpy.add jax.numpy.subtract jax.numpy.concatenate jax.numpy.stack".split()
-)
+_SUMS = frozenset("+ - jax.numpy.concatenate jax.numpy.stack".split())
 _PLAIN = _SUMS | {
     *("join", "item", "field", "element", "ndarray.astype", "jax.numpy.asarray", "stack", "lane"),
 }
@@ -187,8 +185,7 @@ def has_rows_for(node: Node, flags: set[Node], beside: Iterable[Node] = ()) -> b
 
 
 MATRIX_PRODUCTS = frozenset(
-    "@ jax.numpy.matmul jax.numpy.dot jax.numpy.einsum jax.numpy.tensordot jax.lax.dot "
-    "jax.lax.dot_general".split()
+    "@ jax.numpy.dot jax.numpy.einsum jax.numpy.tensordot jax.lax.dot jax.lax.dot_general".split()
 )
 
 

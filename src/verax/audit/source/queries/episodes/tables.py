@@ -17,7 +17,7 @@ from .recurrence import MATRIX_PRODUCTS
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_POWERS = frozenset(("**", "jax.numpy.power", "jax.lax.pow"))
+_POWERS = frozenset(("**",))
 
 
 def sums_past_ends(facts: SourceFacts) -> Iterator[Node]:
@@ -43,7 +43,7 @@ def _is_power_of_distance(node: Node) -> bool:
     if node.operation not in _POWERS:
         return False
     return any(
-        it.operation in ("-", "jax.numpy.subtract")
+        it.operation == "-"
         and len(it.inputs) == 2
         and all(_is_made_by_counting(side) for side in it.inputs)
         for source in node.inputs

@@ -25,10 +25,7 @@ if TYPE_CHECKING:
     from ...facts import SourceFacts
 
 # They let through all that they are given, whatever stands beside it.
-_OPEN = frozenset(
-    "+ - jax.numpy.add jax.numpy.subtract jax.numpy.concatenate jax.numpy.stack | "
-    "jax.numpy.logical_or join".split()
-)
+_OPEN = frozenset("+ - jax.numpy.concatenate jax.numpy.stack | jax.numpy.logical_or join".split())
 
 
 @dataclass(frozen=True, eq=False)

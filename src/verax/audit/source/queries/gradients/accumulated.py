@@ -15,11 +15,11 @@ from .flows import loss_of
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_SUMS = frozenset(("+", "jax.numpy.add", "builtins.sum"))
+_SUMS = frozenset(("+", "builtins.sum"))
 # What is the same on the other side of a loop or a choice, or a part of a tuple.
 _SAME = frozenset("last join carry turn item copy".split())
 _BEFORE = frozenset("carry turn join".split())
-_SCALES = frozenset(("/", "*", "jax.numpy.divide", "jax.numpy.multiply", "jax.numpy.true_divide"))
+_SCALES = frozenset(("/", "*"))
 _MEANS = frozenset(("jax.numpy.mean", "ndarray.mean"))
 
 

@@ -23,7 +23,7 @@ from .custom_derivatives import return_place
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_SUMS = frozenset(("+", "-", "-x", "jax.numpy.add", "jax.numpy.subtract", "jax.numpy.negative"))
+_SUMS = frozenset(("+", "-", "-x"))
 _CONSTANTS = frozenset(
     f"{module}.{name}"
     for module in ("jax.numpy", "numpy")

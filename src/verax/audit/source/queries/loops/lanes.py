@@ -169,7 +169,7 @@ def _is_row_of_pairs(lane: Node) -> bool:
     return is_square and first_behind(whole, lambda it: it.operation in _PRODUCTS) is not None
 
 
-_PRODUCTS = frozenset(("@", "jax.numpy.matmul", "jax.numpy.dot", "jax.numpy.einsum"))
+_PRODUCTS = frozenset(("@", "jax.numpy.dot", "jax.numpy.einsum"))
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # What stands for one of its inputs, or for what that has become in a loop.
 _SAME_THING = frozenset("last join carry turn primal lane".split())
 _MIXTURES = frozenset(("jax.numpy.where", "jax.lax.select"))
-_SUMS = frozenset(("+", "-", "jax.numpy.add", "jax.numpy.subtract"))
+_SUMS = frozenset(("+", "-"))
 _APPLIED = frozenset(("optax.apply_updates",))
 # They give the same model in another mode, or with other parts.
 _CHANGED = frozenset(

@@ -15,7 +15,7 @@ from ..nodes import all_nodes, names_axis
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_PRODUCTS = frozenset(("@", "jax.numpy.matmul", "jax.numpy.dot", "jax.numpy.einsum"))
+_PRODUCTS = frozenset(("@", "jax.numpy.dot", "jax.numpy.einsum"))
 # They leave the lengths of rows what they are.
 _KEEPING = frozenset(("ndarray.T", "field", "jax.numpy.transpose", "jax.numpy.swapaxes"))
 

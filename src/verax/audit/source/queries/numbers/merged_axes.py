@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...events import Call
     from ...facts import SourceFacts
 
-_PRODUCTS = frozenset(("@", "jax.numpy.einsum", "jax.numpy.matmul", "jax.nn.dot_product_attention"))
+_PRODUCTS = frozenset(("@", "jax.numpy.einsum", "jax.nn.dot_product_attention"))
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from .logarithms import mask_of
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_MATMULS = frozenset(("@", "jax.numpy.matmul", "jax.numpy.dot"))
+_MATMULS = frozenset(("@", "jax.numpy.dot"))
 _PRODUCTS = _MATMULS | {"jax.numpy.einsum"}
 # They keep the axes that they are given.
 _KEEPING = frozenset(
