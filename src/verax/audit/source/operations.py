@@ -19,6 +19,9 @@ _OPERATORS = {
     "==": "jax.numpy.equal numpy.equal jax.lax.eq",
     "!=": "jax.numpy.not_equal numpy.not_equal jax.lax.ne",
     "-x": "jax.numpy.negative numpy.negative jax.lax.neg",
+    # Of flags, which are what one negates.
+    "~x": "jax.numpy.logical_not numpy.logical_not jax.numpy.invert jax.numpy.bitwise_not "
+    "jax.lax.bitwise_not",
 }
 _OPERATOR_OF = {name: symbol for symbol, names in _OPERATORS.items() for name in names.split()}
 
@@ -26,7 +29,7 @@ _OPERATOR_OF = {name: symbol for symbol, names in _OPERATORS.items() for name in
 def operation_of(function: str, count: int) -> str:
     """The name under which the graph knows what a function makes of a number of operands."""
     symbol = _OPERATOR_OF.get(function)
-    return symbol if symbol is not None and count == (1 if symbol == "-x" else 2) else function
+    return symbol if symbol is not None and count == (1 if symbol.endswith("x") else 2) else function
 
 
 COMPARISONS = frozenset(("<", "<=", ">", ">=", "==", "!="))
