@@ -2,6 +2,11 @@
 
 import os
 import signal
+import sys
+
+# Tests start many a Python: without bytecode on disk, each would compile all of verax anew, and
+# each worker would rewrite the assertions of all tests.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Read once, when JAX first looks for devices; hence above its import.
 # Most tests run a program once: what LLVM's optimisations save is less than what they cost.
@@ -13,6 +18,8 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import hypothesis
 import jax
+
+sys.dont_write_bytecode = False
 
 # Some tests press Ctrl-C, which a shell has those ignore that it runs in the background.
 signal.signal(signal.SIGINT, signal.default_int_handler)
