@@ -2,17 +2,29 @@
 
 import os
 import signal
+import sys
+from importlib.metadata import version
+
+# Tests start many a Python: without bytecode on disk, each would compile all of verax anew, and
+# each worker would rewrite the assertions of all tests.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Read once, when JAX first looks for devices; hence above its import.
-# Most tests run a program once: what LLVM's optimisations save is less than what they cost.
+# Most tests run a program once: what optimisations save is less than what they cost.
 os.environ["XLA_FLAGS"] = (
     os.environ.get("XLA_FLAGS", "")
     + " --xla_force_host_platform_device_count=8 --xla_backend_optimization_level=0"
 ).strip()
+# To emit fusions by way of MLIR is most of the time that a small program compiles. JAX 0.12 knows
+# no other way, and no such flag.
+if tuple(map(int, version("jaxlib").split(".")[:2])) < (0, 11):
+    os.environ["XLA_FLAGS"] += " --xla_cpu_use_fusion_emitters=false"
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import hypothesis
 import jax
+
+sys.dont_write_bytecode = False
 
 # Some tests press Ctrl-C, which a shell has those ignore that it runs in the background.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -5,11 +5,13 @@ import signal
 import sys
 import textwrap
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from verax.audit.child import Given, audit_in_child
+from verax.audit._child import serve
+from verax.audit.child import Given, audit_in_child, request_for
 from verax.audit.errors import UsageError
 from verax.audit.report import Report
 from verax.audit.target import FunctionTarget, parse_target
@@ -27,10 +29,14 @@ def write(file: str, text: str) -> None:
     path.write_text(textwrap.dedent(text))
 
 
-def audit(text: str, timeout: float = 60, **given) -> Report:
+def function(text: str) -> FunctionTarget:
     target = parse_target(text)
     assert isinstance(target, FunctionTarget)
-    return audit_in_child(target, Given(**given), timeout)
+    return target
+
+
+def audit(text: str, timeout: float = 60, **given) -> Report:
+    return audit_in_child(function(text), Given(**given), timeout)
 
 
 def refused(text: str, timeout: float = 60, **given) -> str:
@@ -208,11 +214,25 @@ single = jnp.ones(3)
 """
 
 
+@pytest.fixture
+def served_here(monkeypatch) -> Iterator[Callable[..., Report]]:
+    """Do what the other process does, in this one, where JAX is loaded already.
+
+    For what depends on the request alone; how processes fare is tested above.
+    """
+    write("train.py", INPUTS)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    assert "train" not in sys.modules
+    yield lambda **given: serve(
+        request_for(function("train.py:step"), Given(**given)), lambda phase: None
+    )
+    del sys.modules["train"]
+
+
 @pytest.mark.parametrize("name", ["tupled", "given"])
 @pytest.mark.parametrize("axes", ["AXES", "axes", "SHARED"])
-def test_examples_of_the_module(name: str, axes: str):
-    write("train.py", INPUTS)
-    audit("train.py:step", inputs=name, axes=axes)
+def test_examples_of_the_module(served_here, name: str, axes: str):
+    assert served_here(inputs=name, axes=axes).target == "train.py:step"
 
 
 @pytest.mark.parametrize(
@@ -257,9 +277,17 @@ def test_examples_of_the_module(name: str, axes: str):
         ),
     ],
 )
-def test_examples_that_fail(given: dict[str, str], message: str):
+def test_examples_that_fail(served_here, given: dict[str, str], message: str):
+    with pytest.raises(UsageError) as error:
+        served_here(**given)
+    assert str(error.value) == message
+
+
+def test_an_example_that_fails_elsewhere():
     write("train.py", INPUTS)
-    assert refused("train.py:step", **given) == message
+    assert refused("train.py:step", inputs="leaves") == (
+        "leaves() in train.py: it calls sys.exit() (train.py:10)"
+    )
 
 
 def test_examples_that_hang():

@@ -354,9 +354,11 @@ def test_a_wrong_target_exits_with_two():
 
 
 def test_a_reader_that_goes_away_is_no_error(project: Path):
-    lines = "".join(f"    x = x * {n}\n" for n in range(2000))
-    (project / "long.py").write_text(f"def step(x):\n{lines}    return x\n")
-    command = f"{sys.executable} -m verax audit long.py:step --in 'x=f32[]' | head -1"
+    # A long name makes a report that no pipe holds, of a program that is traced soon.
+    x = "x" * 100
+    lines = "".join(f"    {x} = {x} * {n}\n" for n in range(400))
+    (project / "long.py").write_text(f"def step({x}):\n{lines}    return {x}\n")
+    command = f"{sys.executable} -m verax audit long.py:step --in '{x}=f32[]' | head -1"
     done = subprocess.run(
         ["bash", "-c", f"{command}; echo ${{PIPESTATUS[0]}}"], capture_output=True, text=True
     )

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,12 @@ ROOT = Path(__file__).parents[2]
 # Those of the shared runs, so that nothing is compiled twice.
 ARGUMENTS = "--atoms 300 --density 0.6 --ensemble langevin --time-step 0.004".split()
 INTERVALS = "--report-every 25 --save-every 50".split()
-LIKE = start(Settings(atoms=300, density=0.6))
+
+
+@cache
+def like() -> State:
+    """A state of the form that those of the shared runs have."""
+    return start(Settings(atoms=300, density=0.6))
 
 
 @contextlib.contextmanager
@@ -45,7 +51,7 @@ def opened(folder: Path) -> Iterator[Checkpoints]:
 
 def newest(folder: Path) -> Checkpoint:
     with opened(folder) as checkpoints:
-        found = checkpoints.newest(LIKE)
+        found = checkpoints.newest(like())
     assert found is not None
     return found
 
@@ -124,20 +130,20 @@ def two_saved(tmp_path: Path) -> Path:
     with opened(folder) as checkpoints:
         for step in (10, 20):
             records = Records([[step, 0.1, -1.0, 1.0, 0.0, 1.5]], [{"step": step}])
-            checkpoints.save(Checkpoint(step, with_room(LIKE, step, step, step), records))
+            checkpoints.save(Checkpoint(step, with_room(like(), step, step, step), records))
     return folder
 
 
 def test_a_checkpoint_has_everything(two_saved: Path):
     found = newest(two_saved)
     assert found.step == 20
-    assert_same(found.state, with_room(LIKE, 20, 20, 20))
+    assert_same(found.state, with_room(like(), 20, 20, 20))
     assert found.records == Records([[20, 0.1, -1.0, 1.0, 0.0, 1.5]], [{"step": 20}])
 
 
 def test_no_checkpoint_is_not_an_error(tmp_path: Path):
     with opened(tmp_path / "new") as checkpoints:
-        assert checkpoints.newest(LIKE) is None
+        assert checkpoints.newest(like()) is None
 
 
 def flipped(path: Path) -> None:
@@ -161,7 +167,7 @@ def test_damage_to_any_file_is_noticed(two_saved: Path, damage: Callable[[Path],
         damage(copy / file)
         with pytest.warns(DamagedCheckpointWarning, match="the checkpoint of step 20 is damaged"):
             found = newest(copy)
-        assert_same(found.state, with_room(LIKE, 10, 10, 10))
+        assert_same(found.state, with_room(like(), 10, 10, 10))
         assert found.records.repairs == [{"step": 10}]
         shutil.rmtree(copy)
 
@@ -173,7 +179,7 @@ def test_a_damaged_checkpoint_is_told_and_set_aside(two_saved: Path):
         assert newest(two_saved).step == 10
     assert (two_saved / "damaged_20").is_dir()
     with opened(two_saved) as checkpoints:
-        checkpoints.save(Checkpoint(20, with_room(LIKE, 20, 20, 20), Records()))
+        checkpoints.save(Checkpoint(20, with_room(like(), 20, 20, 20), Records()))
     assert newest(two_saved).step == 20
 
 
@@ -185,7 +191,7 @@ def test_all_checkpoints_damaged_is_an_error(two_saved: Path):
         pytest.raises(CheckpointError, match="none of the checkpoints"),
         opened(two_saved) as checkpoints,
     ):
-        checkpoints.newest(LIKE)
+        checkpoints.newest(like())
 
 
 def test_what_a_kill_leaves_while_saving_is_cleared_away(two_saved: Path):

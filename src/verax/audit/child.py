@@ -61,16 +61,6 @@ def audit_in_child(
     Raises:
         UsageError: There is nothing to audit.
     """
-    request = {
-        "target": target.text,
-        "file": target.file,
-        "module": target.module,
-        "attribute": target.attribute,
-        "specs": list(given.specs),
-        "dims": given.dims,
-        "inputs": given.inputs,
-        "axes": given.axes,
-    }
     command = [sys.executable, "-P", "-c", _START.format(root=_ROOT)]
     process = subprocess.Popen(
         command,
@@ -87,11 +77,25 @@ def audit_in_child(
     reader = threading.Thread(target=_read, args=(process.stdout, lines), daemon=True)
     reader.start()
     try:
-        _ask(process, request)
+        _ask(process, request_for(target, given))
         return _answer(process, lines, target, given, timeout)
     finally:
         _end(process)
         reader.join()
+
+
+def request_for(target: FunctionTarget, given: Given) -> dict[str, Any]:
+    """What the process is asked, as `_child.serve` reads it."""
+    return {
+        "target": target.text,
+        "file": target.file,
+        "module": target.module,
+        "attribute": target.attribute,
+        "specs": list(given.specs),
+        "dims": given.dims,
+        "inputs": given.inputs,
+        "axes": given.axes,
+    }
 
 
 def _ask(process: subprocess.Popen[str], request: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ RNG = np.random.default_rng(0)
 
 
 def array(*shape):
-    return jnp.asarray(RNG.normal(size=shape), jnp.float32)
+    return jnp.asarray(RNG.normal(size=shape).astype(np.float32))
 
 
 def weights_in_other_order(x, weights):

@@ -21,7 +21,7 @@ RNG = np.random.default_rng(0)
 
 
 def array(*shape):
-    return jnp.asarray(RNG.normal(size=shape), jnp.float32)
+    return jnp.asarray(RNG.normal(size=shape).astype(np.float32))
 
 
 def deltas_of_calls(spots, strikes):

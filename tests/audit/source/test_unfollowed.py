@@ -88,22 +88,31 @@ def test_what_a_module_runs_when_it_is_imported_costs_its_user_nothing(tmp_path:
     assert not audit_paths([str(tmp_path)], Options(cache=False)).unfollowed
 
 
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("VERAX_CACHE_DIR", str(tmp_path / "cache"))
+@pytest.fixture(scope="module")
+def two_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with files that take long to go through."""
+    folder = tmp_path_factory.mktemp("unfollowed")
     names = ("first", "second")
     compiled = "".join(f"@jax.jit\n{BUSY.format(name=name)}" for name in names)
     for file in ("a.py", "b.py"):
-        (tmp_path / file).write_text(f"import jax\n\n{LONG.replace(LINE, LINE * 10)}{compiled}")
-    return tmp_path
+        (folder / file).write_text(f"import jax\n\n{LONG.replace(LINE, LINE * 10)}{compiled}")
+    return folder
+
+
+@pytest.fixture
+def project(two_files: Path, monkeypatch) -> Path:
+    """The same to work in, with one cache for all tests that only show what is found there."""
+    monkeypatch.chdir(two_files)
+    monkeypatch.setenv("VERAX_CACHE_DIR", str(two_files / "cache"))
+    return two_files
 
 
 def lines(report: Report) -> list[str]:
     return [f"{Path(it.place.file).name} {it.place.function}" for it in report.unfollowed]
 
 
-def test_the_cache_and_other_processes_tell_the_same(project: Path):
+def test_the_cache_and_other_processes_tell_the_same(project: Path, own_cache: Path, monkeypatch):
+    monkeypatch.setenv("VERAX_CACHE_DIR", str(own_cache))
     expected = ["a.py first", "a.py second", "b.py first", "b.py second"]
     assert lines(audit_paths(["."], Options(jobs=2, cache=False))) == expected
     assert lines(audit_paths(["."])) == expected
