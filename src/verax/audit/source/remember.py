@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, TypeVar
 
 _Thing = TypeVar("_Thing")
@@ -101,29 +103,32 @@ def each(node: ast.AST, *kinds: type[_Kind]) -> list[_Kind]:
     if known is None:
         walked(node)
         known = node.__dict__[_SPAN]
+    nodes: list[Any] = known.walk.nodes
+    if len(kinds) > _FEW_KINDS:
+        return [it for it in nodes[known.start : known.end] if it.__class__ in kinds]
     positions = known.positions(kinds[0])
-    if len(kinds) > 1:
-        positions = sorted(at for kind in kinds for at in known.positions(kind))
-    return [known.walk.nodes[at] for at in positions]
+    for kind in kinds[1:]:
+        positions += known.positions(kind)
+    return [nodes[at] for at in (sorted(positions) if len(kinds) > 1 else positions)]
+
+
+# To look up more takes longer than to go through all.
+_FEW_KINDS = 4
 
 
 class _Walk:
     """All code in some piece of syntax, and at which positions there is which kind of it."""
 
-    __slots__ = ("_by_kind", "nodes")
-
     def __init__(self) -> None:
         self.nodes: list[ast.AST] = []
-        self._by_kind: dict[type[ast.AST], list[int]] | None = None
 
-    @property
+    @cached_property
     def by_kind(self) -> dict[type[ast.AST], list[int]]:
         """The positions of each kind, once the walk has ended."""
-        if self._by_kind is None:
-            self._by_kind = {}
-            for at, node in enumerate(self.nodes):
-                self._by_kind.setdefault(node.__class__, []).append(at)
-        return self._by_kind
+        found: dict[type[ast.AST], list[int]] = defaultdict(list)
+        for at, node in enumerate(self.nodes):
+            found[node.__class__].append(at)
+        return dict(found)
 
 
 class _Span:
