@@ -91,9 +91,9 @@ def _of_leaves(fact: Fact) -> SwappedArguments | None:
 
 def _may_be_swapped(call: ast.Call) -> bool:
     """Whether it has two arguments with names, which are known to be for which parameter."""
-    if any(isinstance(it, ast.Starred) for it in call.args):
+    given = [*call.args, *[it.value for it in call.keywords]]
+    if len(given) < 2 or any(isinstance(it, ast.Starred) for it in call.args):
         return False
-    given = (*call.args, *(it.value for it in call.keywords))
     return sum(bool(_name(it)) for it in given) >= 2
 
 
