@@ -6,9 +6,9 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from .child import DEFAULT_TIMEOUT, Given, audit_in_child
-from .diff import Asked, Before, change_since, found_before
 from .errors import UsageError
 from .finding import Severity
 from .render._places import with_short_files
@@ -18,6 +18,9 @@ from .source.engine import Audited, Options, audit_files
 from .specs import parse_inputs
 from .suppressions import without_suppressed
 from .target import STDIN, FunctionTarget, SourceTarget, Target, home_of, parse_target
+
+if TYPE_CHECKING:
+    from .diff import Before
 
 
 def audit_targets(
@@ -50,6 +53,8 @@ def audit_change(
     Raises:
         UsageError: A target or what was said about it is wrong, or it has no earlier version.
     """
+    from .diff import Asked, change_since, found_before  # slow to load, and seldom needed
+
     asked = Asked([parse_target(it) for it in targets], given, timeout, options or Options())
     change = change_since(revision, asked.targets)
     report, audited = _audited(asked.targets, given, timeout, asked.options)

@@ -128,39 +128,46 @@ def are_query_and_key(one: str | None, other: str | None) -> bool:
     return _any(one, _QUERY) and _any(other, _KEY) and not (_any(one, _KEY) or _any(other, _QUERY))
 
 
+@lru_cache(maxsize=4096)
 def is_episode_end(name: str | None) -> bool:
     """Whether a value of this name says where an episode ends (or that it goes on)."""
     words = set(words_of(name or ""))
     return bool(words & _EPISODE_END) or any(pair <= words for pair in _EPISODE_END_PAIRS)
 
 
+@lru_cache(maxsize=4096)
 def may_be_episode_end(name: str | None) -> bool:
     """Whether a flag of this name, if it decides on a reset, may well be set at an end."""
     words = set(words_of(name or ""))
     return (is_episode_end(name) or bool(words & _OVER)) and words.isdisjoint(_GOING_ON)
 
 
+@lru_cache(maxsize=4096)
 def may_be_episode_boundary(name: str | None) -> bool:
     """Whether something of this name, scanned with what happens, may tell where episodes begin."""
     words = set(words_of(name or ""))
     return may_be_episode_end(name) or bool(words & _BEGINS)
 
 
+@lru_cache(maxsize=4096)
 def tells_beginning(name: str | None) -> bool:
     """Whether a flag of this name is set in the first step of an episode, not in the last."""
     return bool(set(words_of(name or "")) & (_BEGINS | {"reset", "resets"}))
 
 
+@lru_cache(maxsize=4096)
 def is_reward(name: str | None) -> bool:
     """Whether a value of this name is what an environment pays."""
     return _any(name, _REWARD)
 
 
+@lru_cache(maxsize=4096)
 def is_observation(name: str | None) -> bool:
     """Whether a value of this name is what an environment shows."""
     return _any(name, _OBSERVATION)
 
 
+@lru_cache(maxsize=4096)
 def is_value_estimate(name: str | None) -> bool:
     """Whether a value of this name estimates what is still to come."""
     return _any(name, _VALUE)

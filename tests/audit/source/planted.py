@@ -17,7 +17,7 @@ from verax.audit.source.reading import Problem, UnreadableError, parse
 _PLANTED = re.compile(r"\b(BUG|SMELL) ([A-Z]{2}\d{3})")
 
 
-def analyse(path: str, project: Project) -> Analysis:
+def analyse(path: str, project: Project, sections: bool = True) -> Analysis:
     if log := os.environ.get("VERAX_TEST_LOG"):
         with open(log, "a") as file:
             file.write(f"{Path(path).name}\n")
@@ -41,7 +41,7 @@ def analyse(path: str, project: Project) -> Analysis:
     issues = tuple(finding for word, finding in found if word == "BUG")
     warnings = tuple(finding for word, finding in found if word == "SMELL")
     flow = Flow(f"entry of {Path(path).name}", Place(path, 1), (), (), ())
-    report = Report(path, (flow,), issues=issues, warnings=warnings)
+    report = Report(path, (flow,) if sections else (), issues=issues, warnings=warnings)
     return Analysis(report, frozenset(consulted))
 
 

@@ -42,14 +42,14 @@ class Analysis:
     consulted: frozenset[str] = frozenset()
 
 
-def analyse(path: str, project: Project, rules: tuple[Rule, ...] | None = None) -> Analysis:
-    """Audit one file of a project."""
+def analyse(path: str, project: Project, sections: bool = True) -> Analysis:
+    """Audit one file of a project, perhaps without the sections that show how data flows."""
     project.start()
     module = project.module(path)
     if isinstance(module, Problem):
         return Analysis(unread(module))
     with _deep_recursion():
-        report = _judged(interpret(module, project), module, rules)
+        report = _judged(interpret(module, project), module, sections=sections)
     return Analysis(report, frozenset(project.consulted - {path}))
 
 
@@ -110,7 +110,11 @@ def interpret(module: Module, project: Project) -> Interpreter:
 
 
 def _judged(
-    machine: Interpreter, module: Module, rules: tuple[Rule, ...] | None, strict: bool = False
+    machine: Interpreter,
+    module: Module,
+    rules: tuple[Rule, ...] | None = None,
+    strict: bool = False,
+    sections: bool = True,
 ) -> Report:
     from ..rules.judging import judged
 
@@ -121,11 +125,11 @@ def _judged(
         for place in machine.record.too_deep
         if place.file == module.path
     ]
-    sections: dict[str, Any] = {}
+    shown: dict[str, Any] = {}
     try:
-        sections = sections_of(facts)
+        shown = sections_of(facts) if sections else {}
     except RecursionError:
         notes.append(f"{module.path}: what is nested too deeply has no data flow to show")
-    report = Report(module.path, **sections, **verdicts)
+    report = Report(module.path, **shown, **verdicts)
     cut = [it for it in machine.record.unfollowed.values() if it.place.file == module.path]
     return replace(report, notes=(*report.notes, *notes), unfollowed=tuple(cut))

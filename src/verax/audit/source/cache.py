@@ -12,7 +12,7 @@ import os
 import sys
 import time
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -53,18 +53,29 @@ def cache_folder(environment: Mapping[str, str] = os.environ) -> Path | None:
 def engine_state() -> str:
     """What identifies the code that audits: this version of verax, as it is, on this Python."""
     digest = hashlib.blake2b(sys.version.encode(), digest_size=16)
-    auditor = Path(__file__).parents[1]
-    for file in (auditor.parent / "__init__.py", *_python_files(auditor)):
+    for file in _engine_files():
         digest.update(f"{file}\0".encode(errors="surrogateescape"))
-        digest.update(file.read_bytes())
+        with open(file, "rb") as stream:
+            digest.update(stream.read())
     return digest.hexdigest()
 
 
-def _python_files(root: Path) -> Iterator[Path]:
-    for folder, folders, names in os.walk(root):
+def _engine_files() -> Iterator[str]:
+    auditor = Path(__file__).parents[1]
+    yield str(auditor.parent / "__init__.py")
+    for folder, folders, names in os.walk(auditor):
         # Tracing is another engine.
         folders[:] = sorted(it for it in folders if it not in ("trace", "__pycache__"))
-        yield from (Path(folder, name) for name in sorted(names) if name.endswith(".py"))
+        yield from (os.path.join(folder, it) for it in sorted(names) if it.endswith(".py"))
+
+
+def _engine_stamp() -> str:
+    """What changes with the engine, as far as the times of its files tell."""
+    stamps = {file: _stamp(file) for file in _engine_files()}
+    times = [tuple(map(int, it.split(":")[:2])) for it in stamps.values() if it]
+    modified, changed = (max(it) for it in zip(*times, strict=True))
+    content = _checksum(sys.version, *stamps, *stamps.values())
+    return f"{modified}:{changed}:{int(content, 16)}"
 
 
 class Cache:
@@ -77,11 +88,11 @@ class Cache:
     def __init__(self, folder: Path | None, settings: Sequence[str] = ()):
         self._now = time.time()
         self._database = None if folder is None else _open(folder / _FILE)
-        self._settings = json.dumps([engine_state() if self._database else "", *settings])
         self._digests: dict[str, str] = {}
         self._entries: list[tuple[Entry, SectionsEntry]] = []
         self._files: dict[str, FileEntry] = {}
         self._used: list[str] = []
+        self._settings = json.dumps([self._engine() if self._database else "", *settings])
 
     def __enter__(self) -> Cache:
         return self
@@ -149,17 +160,25 @@ class Cache:
     def _key(self, path: str) -> str:
         return _checksum(self._settings, path)
 
+    def _engine(self) -> str:
+        """The state of the engine, whose files are all read again only if their times differ."""
+        return self._digest_by(os.path.dirname(__file__), _engine_stamp(), engine_state)
+
     def _digest(self, path: str) -> str:
         """The digest of a file as it is now; one whose times are the same is not read again."""
         if path not in self._digests:
-            stamp = _stamp(path)
-            known = self._database and self._database.file(_text(path))
-            if known and stamp and known.stamp == stamp:
-                self._digests[path] = known.digest
-            else:
-                self._digests[path] = digest = reading.digest_of_file(path)
-                self._remember(path, digest, stamp)
+            self._digests[path] = self._digest_by(
+                path, _stamp(path), lambda: reading.digest_of_file(path)
+            )
         return self._digests[path]
+
+    def _digest_by(self, path: str, stamp: str, read: Callable[[], str]) -> str:
+        known = self._database and self._database.file(_text(path))
+        if known and stamp and known.stamp == stamp:
+            return known.digest
+        digest = read()
+        self._remember(path, digest, stamp)
+        return digest
 
     def _remember(self, path: str, digest: str, stamp: str) -> None:
         """Keep the digest of a file by its times, if it has not changed since well before us."""

@@ -16,7 +16,8 @@ from .frame import Frame, Region, Site
 from .joining import join
 from .library import registry
 from .library.keys import consumed_outside
-from .library.linen import apply_function
+from .library.layers import applied, keep_size
+from .library.linen import apply_function, set_up
 from .library.results import learn
 from .shapes import Size
 from .values import (
@@ -275,8 +276,6 @@ def _external(
     args: list[Value],
     keywords: dict[str, Value],
 ) -> Value:
-    from .library.layers import keep_size
-
     handler = registry.function(callee.name)
     if handler is not None:
         result = handler(machine, site, callee.name, args, keywords)
@@ -303,8 +302,6 @@ def _instance(
     args: list[Value],
     keywords: dict[str, Value],
 ) -> Value:
-    from .library.linen import set_up
-
     method = callee.cls.find("__call__")
     if method is None:
         return machine.opaque("call", site, (callee, *args, *keywords.values()))
@@ -339,8 +336,6 @@ def _data(
     machine: Interpreter, site: Site, callee: Data, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     """Something of which only its origin is known, such as a method of an object from outside."""
-    from .library.layers import applied
-
     node = callee.node
     is_field = node.operation == "field"
     is_apply = node.label == "apply_fn" and node.operation in ("field", "parameter")

@@ -10,6 +10,7 @@ from . import parts
 from .assigning import assign
 from .frame import Region, Site
 from .looping import known_turns, one_by_one, varying
+from .shaping import length_of
 from .values import Constant, Mapping, Sequence, Value
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ def _inside(
 ) -> tuple[Value, Any]:
     """What one turn of all `for` parts gives, and the number of turns where it is known."""
     from .expressions import condition
-    from .shaping import length_of
 
     outer_environment, outer_region = frame.environment, frame.region
     frame.environment = dict(outer_environment)

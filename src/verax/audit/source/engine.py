@@ -123,6 +123,7 @@ def audit_each(
             max_bytes=options.max_bytes,
             jobs=options.jobs,
             sections=options.sections,
+            kept=folder is not None,
         )
         with closing(results):  # ends all processes, also after an interrupt
             for done in results:

@@ -50,11 +50,17 @@ class SourceFacts:
         """Every run of the functions that the file defines."""
         return [frame for frame in self.frames if frame.module is self.module]
 
-    def functions(self) -> Iterator[tuple[NamedFunction, list[Frame]]]:
+    def functions(self) -> list[tuple[NamedFunction, list[Frame]]]:
         """The functions that the file defines by a statement, each with its runs."""
-        for function, runs in self.record.runs.items():
-            if isinstance(function, NamedFunction) and runs and runs[0].module is self.module:
-                yield function, runs
+        return self._functions
+
+    @cached_property
+    def _functions(self) -> list[tuple[NamedFunction, list[Frame]]]:
+        return [
+            (function, runs)
+            for function, runs in self.record.runs.items()
+            if isinstance(function, NamedFunction) and runs and runs[0].module is self.module
+        ]
 
     @cached_property
     def calls_by_name(self) -> dict[str, list[Call]]:

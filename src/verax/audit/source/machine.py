@@ -28,6 +28,7 @@ from .values import (
     Data,
     External,
     Function,
+    Mapping,
     Sequence,
     Value,
     is_bounded,
@@ -291,7 +292,9 @@ class Interpreter:
 
     def bounded(self, site: Site, value: Value) -> Value:
         """A value as it is, or only its origin if it is too large to go through its parts."""
-        return value if is_bounded(value) else self.opaque("container", site, (value,))
+        if not isinstance(value, (Sequence, Mapping)) or is_bounded(value):
+            return value
+        return self.opaque("container", site, (value,))
 
     def tuple_of(self, *items: Value) -> Sequence:
         """A tuple of Python's."""

@@ -15,10 +15,14 @@ from .reading import SourceText, UnreadableError
 
 
 class Auditor:
-    """Audits the files of one project, one after the other."""
+    """Audits the files of one project, one after the other.
 
-    def __init__(self, roots: Sequence[str], texts: Texts):
+    Without `sections` reports do not show how data flows, for when nobody will look at that.
+    """
+
+    def __init__(self, roots: Sequence[str], texts: Texts, sections: bool = True):
         self._texts = texts
+        self._sections = sections
         self._project = Project(roots, texts.read)
 
     def audit(self, path: str) -> Outcome:
@@ -26,7 +30,7 @@ class Auditor:
         consulted: frozenset[str] = frozenset()
         failed = False
         try:
-            analysis = analyse(path, self._project)
+            analysis = analyse(path, self._project, self._sections)
             report, consulted = analysis.report, analysis.consulted
         except UnreadableError as error:
             report = unread(error.problem)

@@ -50,17 +50,23 @@ def audit_all(
     max_bytes: int,
     jobs: int | None,
     sections: bool = True,
+    kept: bool = True,
 ) -> Generator[Done]:
     """The outcome of each file, in the order in which they come.
 
-    `jobs` is the number of processes, or `None` for as many as there are cores and work.
+    `jobs` is the number of processes, or `None` for as many as there are cores and work. How data
+    flows is worked out if the outcome shall have such `sections`, or is `kept` for others.
     """
     # What a shell has connected us to (`<(…)`) is open in this process alone.
     left = [file for file in files if not os.path.isfile(file)]
     ordinary = [file for file in files if os.path.isfile(file)]
     count = _process_count(ordinary, jobs)
     if count > 1:
-        start: dict[str, object] = {"roots": list(roots), "max_bytes": max_bytes}
+        start: dict[str, object] = {
+            "roots": list(roots),
+            "max_bytes": max_bytes,
+            "sections": sections or kept,
+        }
         pool = _Pool(ordinary, start, count, sections)
         try:
             yield from pool.results()
@@ -73,7 +79,7 @@ def audit_all(
         return
     from .one_file import Auditor  # the interpreter is slow to load, and nothing may be left
 
-    auditor = Auditor(roots, texts)
+    auditor = Auditor(roots, texts, sections or kept)
     with few_collections():
         for path in left:
             yield Done(path, auditor.audit(path))

@@ -9,6 +9,7 @@ from .attributes import is_called, note_missing
 from .events import Fact
 from .graph import Node, variation
 from .joining import element_of, one_of
+from .library.keys import may_be_key
 from .shaping import of_index, size_symbol
 from .values import (
     Bound,
@@ -275,8 +276,6 @@ def shown_text(value: Value) -> str | None:
 
 def copy_of(site: Site, value: Value) -> Value:
     """One of several copies of a random key; anything else may as well be shared."""
-    from .library.keys import may_be_key
-
     if not isinstance(value, Data) or not may_be_key(value):
         return value
     node = value.node.child("copy", "", site.syntax, site.frame)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, TypeVar
 
 _Thing = TypeVar("_Thing")
@@ -65,8 +68,7 @@ def size_of(node: ast.AST) -> int:
     """How many nodes a piece of syntax has."""
     known = node.__dict__.get(_SPAN)
     if known is not None:
-        _, start, end = known
-        return end - start
+        return known.end - known.start
     count, pending = 0, [node]
     while pending:
         count += 1
@@ -78,22 +80,78 @@ def size_of(node: ast.AST) -> int:
 def walked(node: ast.AST) -> list[ast.AST]:
     """All code in a piece of syntax, itself first, in the order of the text.
 
-    What a statement holds is a part of what is found around it, and is taken from there if somebody
-    has asked for that.
+    What it holds is a part of what is found around it, and is taken from there if somebody has
+    asked for that.
     """
     known = node.__dict__.get(_SPAN)
     if known is not None:
-        around, start, end = known
-        return around[start:end]
-    found: list[ast.AST] = []
-    _walk(node, found)
-    return found
+        return known.walk.nodes[known.start : known.end]
+    walk = _Walk()
+    _walk(node, walk)
+    return walk.nodes
+
+
+_Kind = TypeVar("_Kind", bound=ast.AST)
+
+
+def each(node: ast.AST, *kinds: type[_Kind]) -> list[_Kind]:
+    """All code of some classes in a piece of syntax, in the order of the text.
+
+    It is looked up, and not looked for: what a function does not hold costs nothing to ask about.
+    """
+    known = node.__dict__.get(_SPAN)
+    if known is None:
+        walked(node)
+        known = node.__dict__[_SPAN]
+    nodes: list[Any] = known.walk.nodes
+    if len(kinds) > _FEW_KINDS:
+        return [it for it in nodes[known.start : known.end] if it.__class__ in kinds]
+    positions = known.positions(kinds[0])
+    for kind in kinds[1:]:
+        positions += known.positions(kind)
+    return [nodes[at] for at in (sorted(positions) if len(kinds) > 1 else positions)]
+
+
+# To look up more takes longer than to go through all.
+_FEW_KINDS = 4
+
+
+class _Walk:
+    """All code in some piece of syntax, and at which positions there is which kind of it."""
+
+    def __init__(self) -> None:
+        self.nodes: list[ast.AST] = []
+
+    @cached_property
+    def by_kind(self) -> dict[type[ast.AST], list[int]]:
+        """The positions of each kind, once the walk has ended."""
+        found: dict[type[ast.AST], list[int]] = defaultdict(list)
+        for at, node in enumerate(self.nodes):
+            found[node.__class__].append(at)
+        return dict(found)
+
+
+class _Span:
+    """Where in a walk the code of a part is."""
+
+    __slots__ = ("end", "start", "walk")
+
+    def __init__(self, walk: _Walk, start: int, end: int):
+        self.walk: _Walk = walk
+        self.start: int = start
+        self.end: int = end
+
+    def positions(self, kind: type[ast.AST]) -> list[int]:
+        """Where the part holds code of a kind."""
+        found = self.walk.by_kind.get(kind, [])
+        return found[bisect_left(found, self.start) : bisect_left(found, self.end)]
 
 
 _SPAN = "verax span"
 
 
-def _walk(node: ast.AST, found: list[ast.AST]) -> None:
+def _walk(node: ast.AST, walk: _Walk) -> None:
+    found = walk.nodes
     start = len(found)
     found.append(node)
     kind = node.__class__
@@ -105,6 +163,5 @@ def _walk(node: ast.AST, found: list[ast.AST]) -> None:
             if _fields_with_code.get(it.__class__) == ():
                 found.append(it)
             elif isinstance(it, ast.AST):
-                _walk(it, found)
-    if isinstance(node, ast.stmt):
-        node.__dict__[_SPAN] = found, start, len(found)
+                _walk(it, walk)
+    node.__dict__[_SPAN] = _Span(walk, start, len(found))

@@ -22,7 +22,7 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # answers are all that the other side may see
     start = json.loads(sys.stdin.readline())
-    auditor = Auditor(start["roots"], Texts(start["max_bytes"]))
+    auditor = Auditor(start["roots"], Texts(start["max_bytes"]), start["sections"])
     print("ready", file=answers, flush=True)
     with last_collections():
         for line in sys.stdin:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Severity
-from ...source.queries.nodes import all_nodes
+from ...source.queries.nodes import nodes_by
 from ...source.values import Constant, Data, Sequence
 from .._rule import Rule, Verdict
 
@@ -57,8 +57,8 @@ def _written(facts: Facts, cast: Step) -> tuple[Value, Value] | None:
 
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Updates of arrays that visibly hold integers, with what visibly does not."""
-    for node in all_nodes(facts):
-        found = _cut(node) if node.operation in ("at.set", "at.add") else None
+    for node in nodes_by(facts, ("at.set", "at.add")):
+        found = _cut(node)
         place = node.place if found is not None else None
         if found is None or place is None:
             continue

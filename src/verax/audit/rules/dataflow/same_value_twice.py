@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...finding import Engine, Evidence, Finding, Place, Severity
 from ...source.operations import SELECTIONS
 from ...source.queries.lost.unread_siblings import doubled
-from ...source.queries.nodes import all_nodes, nodes_apart
+from ...source.queries.nodes import nodes_apart, nodes_by
 from ...source.queries.sameness import Sameness
 from ...source.queries.surroundings import Context
 from ...source.values import Data
@@ -28,10 +28,9 @@ _TRIVIAL = frozenset(("zeros", "ones", "full", "zeros_like", "ones_like", "full_
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Choices between two values that are made in the same way from the same things."""
-    nodes = all_nodes(facts)
-    yield from _written_twice([it for it in nodes if it.operation in _CHOICES | SELECTIONS])
+    yield from _written_twice(list(nodes_by(facts, _CHOICES | SELECTIONS)))
     yield from _in_place_of_another(facts)
-    choices = [it for it in nodes if it.operation in _CHOICES]
+    choices = list(nodes_by(facts, _CHOICES))
     context = Context(facts) if choices else None
     same = Sameness(names=lambda node: _pure_name(context, node))
     for choice in choices:

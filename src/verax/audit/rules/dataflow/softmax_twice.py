@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
 from ...source.queries.blame import wrongly_called_at
 from ...source.queries.handing import handed_in_at
-from ...source.queries.nodes import all_nodes
+from ...source.queries.nodes import nodes_by
 from ...source.queries.numbers.meaning import (
     first_behind,
     is_log_probability,
@@ -161,19 +161,19 @@ _BOTH = "Take `jax.nn.log_softmax` of the logits for both."
 
 def _mixed(facts: SourceFacts) -> Iterator[Finding]:
     """Sums and differences of a probability and a logarithm of one."""
-    for node in all_nodes(facts):
-        if node.operation not in ("+", "-") or len(node.operands) != 2 or node.place is None:
-            continue
+    for node in nodes_by(facts, ("+", "-")):
         sides = [it for it in node.operands if isinstance(it, Data)]
+        if len(node.operands) != 2 or len(sides) != 2:
+            continue
+        if not any(is_logarithm(it.node) for it in sides):
+            continue
         plain = [first_behind(it.node, is_probability, is_taken) for it in sides]
-        logarithms = [is_logarithm(it.node) for it in sides]
-        if len(sides) < 2 or not any(plain) or not any(logarithms):
+        made, place = plain[0] or plain[1], node.place
+        if made is None or place is None:
             continue
         chance, other = sides if plain[0] is not None else sides[::-1]
-        made = plain[0] or plain[1]
-        assert made is not None
         yield RULE.finding(
-            node.place,
+            place,
             current=f"`{facts.name_of(chance)}` holds probabilities, and "
             f"`{facts.name_of(other)}` logarithms of probabilities",
             expected=_ALIKE,

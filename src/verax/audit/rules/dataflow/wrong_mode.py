@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Finding, Place, Severity
-from ...source.remember import walked
+from ...source.remember import each
 from ...source.text import text_of
 from .._rule import Rule
 
@@ -28,17 +28,16 @@ _BOTH = frozenset("train training mc dropout uncertainty ensemble sample samples
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Calls that hand on a flag under a name of the opposite meaning, or evaluate by training."""
     for function, runs in facts.functions():
-        for call in (it for it in walked(function) if isinstance(it, ast.Call)):
+        for call in each(function, ast.Call):
             for keyword in call.keywords:
-                yield from _of_keyword(runs[0], function, call, keyword)
+                if keyword.arg in _TRAINS or keyword.arg in _EVALUATES:
+                    yield from _of_keyword(runs[0], function, call, keyword)
 
 
 def _of_keyword(
     frame: Frame, function: ast.AST, call: ast.Call, keyword: ast.keyword
 ) -> Iterator[Finding]:
     name, value = keyword.arg or "", keyword.value
-    if name not in _TRAINS and name not in _EVALUATES:
-        return
     place = frame.place(value)
     given = _name(value)
     opposite = _EVALUATES if name in _TRAINS else _TRAINS

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
-from ...source.queries.nodes import all_nodes
+from ...source.queries.nodes import nodes_by
 from ...source.queries.numbers.masks import mask_name
 from ...source.values import Constant, Data, External
 from .._rule import Rule
@@ -25,8 +25,8 @@ _KEEPING = frozenset("item expand_dims squeeze reshape transpose broadcast_to sw
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Products of infinity with what is zero where nothing is masked."""
     told: set[object] = set()
-    for node in all_nodes(facts):
-        if node.operation != "*" or node.syntax in told:
+    for node in nodes_by(facts, ("*",)):
+        if node.syntax in told:
             continue
         mask = _mask_times_infinity(facts, node)
         if mask is None or node.place is None:

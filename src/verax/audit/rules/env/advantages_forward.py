@@ -12,7 +12,7 @@ from ...source.queries.episodes.recurrence import trains
 from ...source.queries.loops.bodies import behind, body_frame, paired_leaves
 from ...source.queries.loops.direction import is_counted_back, is_turned_round
 from ...source.queries.names import local_name, names_of
-from ...source.queries.nodes import all_nodes
+from ...source.queries.nodes import nodes_by
 from ...source.values import Constant, Data, leaves
 from ...words import is_reward, is_value_estimate, words_of
 from .._rule import Rule, Verdict
@@ -138,8 +138,8 @@ def _summed_forwards(facts: SourceFacts) -> Iterator[Verdict]:
     sums = ("jax.numpy.cumsum", "ndarray.cumsum")
     if not any(name in facts.calls_by_name for name in sums):
         return
-    for node in all_nodes(facts):
-        if node.operation != "/" or len(node.inputs) != 2 or node.place is None:
+    for node in nodes_by(facts, ("/",)):
+        if len(node.inputs) != 2 or node.place is None:
             continue
         total, weights = node.inputs
         product = total.inputs[0] if total.operation in sums and total.inputs else None

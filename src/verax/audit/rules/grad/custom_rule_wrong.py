@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity, Verified
 from ...source.events import Fact
+from ...source.queries.gradients.elementwise import has_slopes
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def _in_words(function: str, ratio: float | None) -> tuple[str, str]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
     """Rules of functions that work element by element, computed for numbers."""
-    if not any(it.kind == "derivative run" for it in facts.events(Fact)):
+    if not any(it.kind == "derivative run" and has_slopes(it) for it in facts.events(Fact)):
         return
     # Few programs have such rules, and NumPy takes its time to load.
     from ...source.queries.gradients.pointwise import ruled_functions

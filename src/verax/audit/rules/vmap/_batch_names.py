@@ -90,7 +90,6 @@ def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]
 def _assigned(
     node: ast.Assign, target: ast.expr, value: ast.expr, mapped: Lookup
 ) -> Iterator[Assumption]:
-    text = text_of(value)
     array = measured(value)
     if isinstance(target, ast.Tuple) and target.elts and isinstance(value, ast.Attribute):
         # `n, d = x.shape`
@@ -99,11 +98,11 @@ def _assigned(
     name = target.id if isinstance(target, ast.Name) else ""
     lane = mapped(array) if array is not None else None
     if array is not None and lane is not None and _counts_batch(name, lane.axis):
-        yield Assumption(node, array, f"`{name}` is taken from `{text}`")
+        yield Assumption(node, array, f"`{name}` is taken from `{text_of(value)}`")
     array = _reduced_over_first(value)
     lane = mapped(array) if array is not None else None
     if array is not None and lane is not None and _means_batch(name, array, lane):
-        yield Assumption(node, array, f"`{name}` is taken over axis 0 by `{text}`")
+        yield Assumption(node, array, f"`{name}` is taken over axis 0 by `{text_of(value)}`")
 
 
 def _picked_from(node: ast.Subscript | ast.Call) -> ast.expr | None:
@@ -116,11 +115,13 @@ def _picked_from(node: ast.Subscript | ast.Call) -> ast.expr | None:
     elif _picks_of_leaves(node):
         return node.args[1]
     else:
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        if name not in _TAKES:
+            return None
         owner, args, axis = _called_on(node)
         index = args[0] if args else None
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-        axis = axis or (args[1] if len(args) > 1 else _TAKES.get(name))
-        if name not in _TAKES or not isinstance(axis, ast.Constant) or axis.value != 0:
+        axis = axis or (args[1] if len(args) > 1 else _TAKES[name])
+        if not isinstance(axis, ast.Constant) or axis.value != 0:
             return None
     is_one = isinstance(index, ast.Constant) and type(index.value) is int
     return owner if is_one else None
@@ -128,8 +129,10 @@ def _picked_from(node: ast.Subscript | ast.Call) -> ast.expr | None:
 
 def _flattened(call: ast.Call) -> ast.expr | None:
     """`x` in `x.reshape(x.shape[0], -1)` and `jnp.reshape(x, (len(x), -1))`."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr != "reshape":
+        return None
     owner, args, _ = _called_on(call)
-    if not isinstance(call.func, ast.Attribute) or call.func.attr != "reshape" or owner is None:
+    if owner is None:
         return None
     sizes = args[0].elts if len(args) == 1 and isinstance(args[0], ast.Tuple) else args
     array = measured(sizes[0]) if len(sizes) == 2 and ast.unparse(sizes[1]) == "-1" else None
@@ -163,7 +166,7 @@ def _picks_of_leaves(call: ast.Call) -> bool:
 def _called_on(call: ast.Call) -> tuple[ast.expr | None, list[ast.expr], ast.expr | None]:
     """The array of a function or method, its other arguments, and `axis=`."""
     owner, args = getattr(call.func, "value", None), list(call.args)
-    if owner is not None and ast.unparse(owner) in _LIBRARIES and args:
+    if owner is not None and args and text_of(owner) in _LIBRARIES:
         owner = args.pop(0)
     return owner, args, next((it.value for it in call.keywords if it.arg == "axis"), None)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..events import Call
+from .. import parts
+from ..events import Call, Mutation
+from ..joining import join
 from ..shapes import lookup
 from ..shapes.semantics.creating import contents
 from ..shapes.semantics.elsewhere import DISTRIBUTIONS
@@ -173,9 +175,6 @@ def _of_container(
     if name == "keys":
         return Sequence("list", None, machine.opaque("key", site, (), traced=False))
     if name == "get" and args and isinstance(args[0], Constant):
-        from .. import parts
-        from ..joining import join
-
         found = parts.item(machine, site, owner, args[0])
         return join(found, args[1] if len(args) > 1 else Constant(None))
     result = machine.opaque(f".{name}", site, (owner, *args))
@@ -188,8 +187,6 @@ def _of_container(
         )
         return result
     if name in ("append", "extend", "update"):
-        from ..events import Mutation
-
         machine.note(
             Mutation(site.syntax, site.frame, owner, name, name, args[0] if args else None)
         )

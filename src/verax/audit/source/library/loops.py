@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .. import parts
 from ..events import Fact, Loop
 from ..frame import Region
 from ..graph import Node
@@ -257,8 +258,6 @@ def _pair(machine: Interpreter, site: Site, value: Value) -> tuple[Value, Value]
     if isinstance(value, Sequence) and value.items is not None and len(value.items) == 2:
         return value.items[0], value.items[1]
     if isinstance(value, Data):
-        from .. import parts
-
         return (
             parts.item(machine, site, value, Constant(0)),
             parts.item(machine, site, value, Constant(1)),

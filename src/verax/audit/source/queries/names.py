@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..frame import Frame
 from ..graph import Node
+from ..remember import remembered
 from ..text import text_of
 from ..values import Data, Instance, Mapping, Sequence, Value
 
@@ -20,14 +21,32 @@ _SAME_THING = frozenset(("turn", "carry", "lane", "slice", "primal", "element", 
 def names_of(facts: SourceFacts, node: Node, frame: Frame | None = None) -> set[str]:
     """The names under which a value is known: its own, and those that a function gives it."""
     found = {name for name in (facts.name_of(Data(node)),) if _is_name(name)} | _labels(node)
+    known = _given_names(facts)
     scope = frame
     while scope is not None and scope.function is not None:
-        for name, value in scope.environment.items():
-            if isinstance(value, Data) and value.node is node:
-                found.add(name)
-            elif isinstance(value, (Sequence, Mapping, Instance)):
-                found |= {path for path, leaf in named_parts(value) if leaf is node}
+        names = known.get(scope)
+        if names is None:
+            names = known[scope] = _names_in(scope)
+        found.update(names.get(node, ()))
         scope = scope.outer
+    return found
+
+
+@remembered
+def _given_names(facts: SourceFacts) -> dict[Frame, dict[Node, list[str]]]:
+    """The names that functions give to values, by the runs that somebody has asked about."""
+    return {}
+
+
+def _names_in(frame: Frame) -> dict[Node, list[str]]:
+    """What a function calls its values, and their parts."""
+    found: dict[Node, list[str]] = {}
+    for name, value in frame.environment.items():
+        if isinstance(value, Data):
+            found.setdefault(value.node, []).append(name)
+        elif isinstance(value, (Sequence, Mapping, Instance)):
+            for path, leaf in named_parts(value):
+                found.setdefault(leaf, []).append(path)
     return found
 
 

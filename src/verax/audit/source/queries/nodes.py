@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Place
@@ -23,6 +23,22 @@ _SCALED = frozenset(("*", "/", "-x", "+x"))
 def all_nodes(facts: SourceFacts) -> list[Node]:
     """Everything that statements and returns are made from, in this file and what it calls."""
     return list(_walk(facts))
+
+
+def nodes_by(facts: SourceFacts, operations: Collection[str]) -> Iterator[Node]:
+    """All that some operations make, in the order of all nodes."""
+    nodes, places = all_nodes(facts), _by_operation(facts)
+    for at in sorted(at for it in operations for at in places.get(it, ())):
+        yield nodes[at]
+
+
+@remembered
+def _by_operation(facts: SourceFacts) -> dict[str, list[int]]:
+    """Where among all nodes those of each operation are."""
+    found: dict[str, list[int]] = {}
+    for at, node in enumerate(all_nodes(facts)):
+        found.setdefault(node.operation, []).append(at)
+    return found
 
 
 def _walk(facts: SourceFacts) -> Iterator[Node]:

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 
 from ..looping import assigned_names
 from ..parameters import FunctionSyntax, NamedFunction, parameters
-from ..remember import remembered, walked
+from ..remember import each, remembered
 from .syntax import holds
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
-# All syntax that is looked at; the rest, which is most of it, is passed over at once.
-_TOLD = frozenset(
-    (ast.Name, ast.Global, ast.Nonlocal, ast.For, ast.AsyncFor, ast.While, ast.Assign, *_SCOPES)
-)
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+# All syntax that is looked at.
+_TOLD = (ast.Name, ast.Global, ast.Nonlocal, ast.Assign, *_LOOPS, *_SCOPES)
 _REFLECTION = frozenset(("locals", "vars", "eval", "exec", "globals"))
 
 
@@ -67,9 +66,7 @@ def reads_of(function: ast.AST) -> Reads:
     """What a function reads; not what functions inside of it call by the same names."""
     found = Reads()
     inner: list[ast.AST] = []
-    for node in walked(function):
-        if node.__class__ not in _TOLD:
-            continue
+    for node in each(function, *_TOLD):
         if isinstance(node, ast.Name):
             if isinstance(node.ctx, ast.Load):
                 found.lines.setdefault(node.id, []).append(node)
@@ -82,15 +79,11 @@ def reads_of(function: ast.AST) -> Reads:
         elif isinstance(node, ast.Assign) and _is_sum(node.value):
             target = node.targets[0]
             if isinstance(target, ast.Name) and len(node.targets) == 1:
-                found.own.update(
-                    it
-                    for it in walked(node.value)
-                    if isinstance(it, ast.Name) and it.id == target.id
-                )
+                found.own.update(it for it in each(node.value, ast.Name) if it.id == target.id)
         elif isinstance(node, _SCOPES) and node is not function:
             inner.append(node)
     _hide(found, inner)
-    within = {node for scope in inner for node in walked(scope)}
+    within = {node for scope in inner for node in each(scope, ast.Name, *_LOOPS)}
     found.loops = [it for it in found.loops if it not in within]
     found.within.update(name for name, reads in found.lines.items() if not within.isdisjoint(reads))
     found.is_clear = _REFLECTION.isdisjoint(found.lines)
@@ -112,8 +105,10 @@ def _hide(found: Reads, inner: list[ast.AST]) -> None:
     for scope in inner:
         if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             shared = [name for name in own_names(scope) if name in found.lines]
+            if not shared:
+                continue
             body = scope.body if isinstance(scope.body, list) else [scope.body]
-            own = {node for it in body for node in walked(it)} if shared else set[ast.AST]()
+            own = {node for it in body for node in each(it, ast.Name)}
             for name in shared:
                 found.lines[name] = [it for it in found.lines[name] if it not in own]
 
@@ -125,7 +120,7 @@ def own_names(function: FunctionSyntax) -> frozenset[str]:
     names = {it.arg for it in every if it is not None}
     if isinstance(function, ast.Lambda):
         return frozenset(names)
-    outside = [it for it in walked(function) if isinstance(it, (ast.Global, ast.Nonlocal))]
+    outside = each(function, ast.Global, ast.Nonlocal)
     names |= assigned_names(function) - {function.name}
     return frozenset(names.difference(*(it.names for it in outside)))
 
@@ -133,6 +128,7 @@ def own_names(function: FunctionSyntax) -> frozenset[str]:
 def is_ignored(function: NamedFunction, parameter: str) -> bool:
     """Whether a function does nothing with a parameter, without saying so by `del parameter`."""
     reads = reads_of(function)
-    names = (it for it in walked(function) if isinstance(it, ast.Name))
-    is_changed = any(it.id == parameter and not isinstance(it.ctx, ast.Load) for it in names)
+    is_changed = any(
+        it.id == parameter and not isinstance(it.ctx, ast.Load) for it in each(function, ast.Name)
+    )
     return reads.is_clear and not reads.count(parameter) and not is_changed

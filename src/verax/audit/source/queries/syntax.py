@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from ..frame import Frame
-from ..remember import remembered
+from ..remember import each, remembered
 from ..text import text_of
 from ..values import Data
 
@@ -51,6 +51,12 @@ def statements_in(owner: ast.AST) -> list[ast.stmt]:
             if isinstance(inner, list):  # a lambda's body is none
                 pending.extend(reversed(cast("list[ast.AST]", inner)))
     return found
+
+
+@remembered
+def stores_in(owner: ast.AST) -> list[ast.Name | ast.Attribute]:
+    """The names and fields that get a value inside of a function or a module."""
+    return [it for it in each(owner, ast.Name, ast.Attribute) if isinstance(it.ctx, ast.Store)]
 
 
 # The fields of statements, handlers and cases that hold statements, or what holds them.

@@ -12,7 +12,7 @@ from ....words import is_episode_end, is_reward, may_be_episode_boundary, tells_
 from ...events import Fact, Loop
 from ...frame import Frame, Region
 from ...graph import Node
-from ...remember import walked
+from ...remember import each
 from ...values import Data, Sequence, Value, leaves
 from ..loops.bodies import behind, body_frame, paired_leaves, returned_at
 from ..names import local_name, named_parts, names_of
@@ -196,12 +196,12 @@ def _in_python(facts: SourceFacts, fact: Fact) -> Iterator[Crossing]:
 
 
 def _written_names(syntax: ast.AST) -> Iterator[str]:
-    for node in walked(syntax):
+    for node in each(syntax, ast.Name, ast.Attribute, ast.Constant):
         if isinstance(node, ast.Name):
             yield node.id
         elif isinstance(node, ast.Attribute):
             yield node.attr
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        elif isinstance(node.value, str):
             yield node.value
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ...events import Event, Fact
 from ...graph import Node
 from ...values import Constant, Data, Value
-from ..nodes import all_nodes, is_flag
+from ..nodes import is_flag, nodes_by
 from .resets import without_shape
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ def choices(facts: SourceFacts) -> Iterator[Choice]:
     for call in facts.calls(("jax.numpy.where", "jax.lax.select")):
         if len(call.args) == 3 and isinstance(call.args[0], Data):
             yield Choice(call, call.args[0].node, call.args[1], call.args[2])
-    for node in all_nodes(facts):
-        if node.operation == "*" and len(node.inputs) == 2 and node.syntax and node.frame:
+    for node in nodes_by(facts, ("*",)):
+        if len(node.inputs) == 2 and node.syntax and node.frame:
             one, other = node.inputs
             for by, value in ((one, other), (other, one)):
                 if by.shape == () and (is_flag(_turned(by)[0]) or joined_flags(by) is not None):

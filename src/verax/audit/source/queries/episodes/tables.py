@@ -9,7 +9,7 @@ from ....words import is_reward
 from ...graph import Node
 from ..loops.bodies import made_from
 from ..names import names_of
-from ..nodes import all_nodes
+from ..nodes import nodes_by
 from .ends import named_ends
 from .errors import has_masked_term
 from .recurrence import MATRIX_PRODUCTS
@@ -22,8 +22,8 @@ _POWERS = frozenset(("**",))
 
 def sums_past_ends(facts: SourceFacts) -> Iterator[Node]:
     """Products that add up rewards or errors of later episodes, where flags are known."""
-    for node in all_nodes(facts):
-        if node.operation not in MATRIX_PRODUCTS or len(node.inputs) != 2 or node.frame is None:
+    for node in nodes_by(facts, MATRIX_PRODUCTS):
+        if len(node.inputs) != 2 or node.frame is None:
             continue
         ends = {it for _, it in named_ends(node.frame)}
         for table, summed in (node.inputs, node.inputs[::-1]) if ends else ():

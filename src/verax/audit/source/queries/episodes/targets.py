@@ -19,7 +19,7 @@ from ...graph import Node
 from ...remember import remembered
 from ...values import Class, Data, Instance, Sequence, Value
 from ..names import named_parts, names_of
-from ..nodes import all_nodes
+from ..nodes import nodes_by
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
@@ -63,8 +63,8 @@ def _targets(facts: SourceFacts) -> Iterator[Target]:
 
 def sums(facts: SourceFacts) -> Iterator[tuple[Frame, Node]]:
     """Every sum that some function makes, in this file or in what it calls."""
-    for node in all_nodes(facts):
-        if node.operation == "+" and node.frame is not None and node.frame.function is not None:
+    for node in nodes_by(facts, ("+",)):
+        if node.frame is not None and node.frame.function is not None:
             yield node.frame, node
 
 

@@ -6,9 +6,9 @@ is a difference quotient. What is not known to work element by element is left o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,8 +21,8 @@ from ...graph import Node
 from ...library.custom_rules import nondifferentiable
 from ...values import Constant, Data, Function, Transformed, Value
 from ...values import Sequence as Several
-from ..nodes import names_axis
 from .custom_derivatives import return_place
+from .elementwise import ELEMENTWISE, summed
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
@@ -32,7 +32,6 @@ _TRIALS, _POINTS = 2, 12
 _STEP = 1e-5
 _TOLERANCE = 0.02
 _DEEPEST = 200
-_TOTALS = frozenset(("jax.numpy.sum", "ndarray.sum"))
 
 
 @dataclass(frozen=True)
@@ -127,7 +126,7 @@ class _Trial:
         steps = [{argument: self._points[argument] + step} for step in (0.0, _STEP, -_STEP)]
         scaled = [{node: np.full(_POINTS, n * it) for node, it in given.items()} for n in (1, -2)]
         with np.errstate(all="ignore"):
-            values = [self._computed(_summed(result), it) for it in steps]
+            values = [self._computed(summed(result), it) for it in steps]
             ruled = [self._computed(by_rule, it) for it in scaled]
         known = [it for it in (*values, *ruled) if it is not None]
         if len(known) < len(values) + len(ruled):
@@ -139,13 +138,6 @@ class _Trial:
 
     def _computed(self, value: Value, given: Mapping[Node, Numbers]) -> Numbers | None:
         return _Computation({**self._points, **given}, self._drawn).of(value)
-
-
-def _summed(result: Value) -> Value:
-    """What is added up to one number, each part of which has the slope of its own element."""
-    node = result.node if isinstance(result, Data) else None
-    is_total = node is not None and node.operation in _TOTALS and names_axis(node) is False
-    return node.operands[0] if node is not None and is_total and node.operands else result
 
 
 class _Drawn:
@@ -188,56 +180,13 @@ class _Computation:
     def _made(self, node: Node) -> Numbers | None:
         if node.operation == "parameter":
             return self._drawn.numbers(node)
-        function = _ELEMENTWISE.get(node.operation)
+        recipe = ELEMENTWISE.get(node.operation)
         operands = [self.of(it) for it in node.operands]
         known = [it for it in operands if it is not None]
-        if function is None or not operands or len(known) < len(operands):
+        if recipe is None or not operands or len(known) < len(operands):
             return None
         try:
-            return np.asarray(function(*known), dtype=float)
+            made = getattr(np, recipe)(*known) if isinstance(recipe, str) else recipe(np, *known)
+            return np.asarray(made, dtype=float)
         except (TypeError, ValueError):  # It was given something else than its operands.
             return None
-
-
-def _named(names: str, modules: Sequence[str]) -> dict[str, Any]:
-    return {f"{module}.{it}": getattr(np, it) for it in names.split() for module in modules}
-
-
-def _sigmoid(x: Numbers) -> Numbers:
-    return 1 / (1 + np.exp(-x))
-
-
-_OPERATORS: dict[str, Any] = {
-    "+": np.add,
-    "-": np.subtract,
-    "*": np.multiply,
-    "/": np.divide,
-    "**": np.power,
-    "-x": np.negative,
-    "<": np.less,
-    "<=": np.less_equal,
-    ">": np.greater,
-    ">=": np.greater_equal,
-}
-_ELEMENTWISE: dict[str, Any] = {
-    **_OPERATORS,
-    **_named(
-        "sin cos tan tanh sinh cosh exp log sqrt abs square sign log1p expm1",
-        ("jax.numpy", "jax.lax"),
-    ),
-    **_named(
-        "add subtract multiply divide power negative arctan arcsin arccos arctan2 arcsinh "
-        "maximum minimum where logaddexp reciprocal exp2 log2 log10 zeros_like ones_like",
-        ("jax.numpy",),
-    ),
-    "jax.lax.rsqrt": lambda x: 1 / np.sqrt(x),
-    "jax.lax.neg": np.negative,
-    "jax.lax.integer_pow": np.power,
-    "jax.nn.sigmoid": _sigmoid,
-    "jax.lax.logistic": _sigmoid,
-    "jax.scipy.special.expit": _sigmoid,
-    "jax.nn.softplus": lambda x: np.logaddexp(x, 0.0),
-    "jax.nn.relu": lambda x: np.maximum(x, 0.0),
-    "jax.nn.silu": lambda x: x * _sigmoid(x),
-    "jax.nn.log_sigmoid": lambda x: -np.logaddexp(-x, 0.0),
-}

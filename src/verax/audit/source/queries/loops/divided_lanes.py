@@ -15,7 +15,7 @@ from ...shapes import Dim
 from ...shapes.dims import same
 from ...shapes.names import name_of
 from ...values import Data
-from ..nodes import all_nodes, names_axis, stacked_over, users_of, without_scale
+from ..nodes import names_axis, nodes_by, stacked_over, users_of, without_scale
 from .lanes import Lane, lanes_in, measured
 
 if TYPE_CHECKING:
@@ -44,9 +44,9 @@ def divided_in_lanes(facts: SourceFacts) -> Iterator[Divided]:
     by that length and then summed over all lanes, is the mean over the lanes, by a wrong number.
     """
     users = users_of(facts)
-    for node in all_nodes(facts):
+    for node in nodes_by(facts, ("/",)):
         frame, written = node.frame, node.syntax
-        if node.operation != "/" or frame is None or frame.region is None or node.shape != ():
+        if frame is None or frame.region is None or node.shape != ():
             continue
         found = _length(frame, written.right) if isinstance(written, ast.BinOp) else None
         if found is None:

@@ -17,7 +17,7 @@ from ...shapes.dims import same
 from ...shapes.names import name_of, name_of_most
 from ...values import Data, leaves
 from ..indices import index_parts, is_whole
-from ..nodes import all_nodes
+from ..nodes import nodes_by
 from ..numbers.meaning import first_behind
 from ..structures.structure import held
 
@@ -198,8 +198,8 @@ def lengths_of_lanes(facts: SourceFacts) -> Iterator[Counted]:
 
 def differences_to_first(facts: SourceFacts) -> Iterator[tuple[Data, Data, Region, str]]:
     """`x - x[0]` of a vector that one lane has: itself, its first element, and the map."""
-    for node in all_nodes(facts):
-        if node.operation != "-" or len(node.operands) != 2:
+    for node in nodes_by(facts, ("-",)):
+        if len(node.operands) != 2:
             continue
         whole, first = node.operands
         if not isinstance(whole, Data) or not isinstance(first, Data) or first.node.shape != ():

@@ -151,6 +151,8 @@ def updating_calls(facts: SourceFacts) -> Iterator[tuple[Call, str]]:
     """Calls of modules that also return a new state, with the first name of it."""
     for call in facts.events(Call):
         mutable = call.keywords.get("mutable")
+        if mutable is None:
+            continue
         items = mutable.items if isinstance(mutable, Sequence) else [mutable]
         names = [it.value for it in items or () if isinstance(it, Constant)]
         if not names or not isinstance(names[0], str) or not _NOTES.isdisjoint(names):

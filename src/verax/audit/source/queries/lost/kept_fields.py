@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 from ....finding import Place
 from ...frame import Frame
 from ...parameters import NamedFunction, positional
-from ...remember import remembered, walked
+from ...remember import each, remembered
 from ...text import text_of
 from ...values import Instance, Sequence, Value
 from ..exclusion import exclude_each_other
 from ..structures.structure import parts_of
+from ..syntax import stores_in
 from .dropped_states import is_version_of
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def kept_fields(facts: SourceFacts) -> Iterator[Kept]:
 
 
 def _reads_fields(function: NamedFunction) -> bool:
-    return any(isinstance(it, ast.Attribute) for it in walked(function))
+    return bool(each(function, ast.Attribute))
 
 
 def _of_function(frame: Frame, function: NamedFunction) -> Iterator[Kept]:
@@ -58,10 +59,10 @@ def _of_function(frame: Frame, function: NamedFunction) -> Iterator[Kept]:
     once = {name: found[0] for name, found in made.items() if len(set(map(id, found))) == 1}
     for record in _records(function):
         for name, statement in once.items():
-            end = statement.end_lineno or statement.lineno
-            is_later = end < record.syntax.lineno and not _is_set_before(function, record, name)
+            if record.syntax.lineno <= (statement.end_lineno or statement.lineno):
+                continue
             old = _held(frame, record.owner, name)
-            if not is_later or not record.keeps(name, old is not None):
+            if not record.keeps(name, old is not None) or _is_set_before(function, record, name):
                 continue
             if exclude_each_other(frame, statement, record.syntax):
                 continue
@@ -97,10 +98,10 @@ def _records(function: NamedFunction) -> list[_Record]:
     fields = _fields_of_names(function)
     given = {it.arg for it in positional(function)}
     found: list[_Record] = []
-    for node in walked(function):
+    for node in each(function, ast.Call, ast.Return):
         if isinstance(node, ast.Call):
             found += _of_call(node, fields)
-        elif isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple):
+        elif isinstance(node.value, ast.Tuple):
             for element in node.value.elts:
                 if isinstance(element, ast.Name) and element.id in given:
                     own = fields.get(element.id, frozenset[str]())
@@ -132,18 +133,12 @@ def _of_call(call: ast.Call, fields: dict[str, frozenset[str]]) -> Iterator[_Rec
 def _is_set_before(function: ast.AST, record: _Record, field: str) -> bool:
     """Whether the older record, or its field, gets another value before the new record is made."""
 
-    def is_set(it: ast.AST) -> bool:
+    def is_set(it: ast.Name | ast.Attribute) -> bool:
         if isinstance(it, ast.Name):
             return it.id == record.owner
-        return isinstance(it, ast.Attribute) and _is_field(it, record.owner, field)
+        return _is_field(it, record.owner, field)
 
-    return any(
-        isinstance(it, (ast.Name, ast.Attribute))
-        and isinstance(it.ctx, ast.Store)
-        and it.lineno < record.syntax.lineno
-        and is_set(it)
-        for it in walked(function)
-    )
+    return any(it.lineno < record.syntax.lineno and is_set(it) for it in stores_in(function))
 
 
 def _owner(value: ast.expr) -> str:
@@ -164,8 +159,8 @@ def _is_field(value: ast.expr, owner: str, field: str) -> bool:
 def _fields_of_names(function: NamedFunction) -> dict[str, frozenset[str]]:
     """The fields that a function reads of what it has a name for."""
     found: dict[str, set[str]] = {}
-    for node in walked(function):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+    for node in each(function, ast.Attribute):
+        if isinstance(node.value, ast.Name):
             found.setdefault(node.value.id, set()).add(node.attr)
     return {owner: frozenset(names) for owner, names in found.items()}
 
@@ -219,10 +214,9 @@ def _follows(statement: ast.Assign, record: _Record, field: str) -> bool:
     """Whether a value is made from others that the record has, and not from the older record."""
     if not isinstance(statement.value, (ast.Call, ast.BinOp)):
         return False
-    read = [it for it in walked(statement.value) if isinstance(it, (ast.Name, ast.Attribute))]
-    if any(isinstance(it, ast.Name) and it.id == record.owner for it in read):
+    names = {it.id for it in each(statement.value, ast.Name)}
+    if record.owner in names:
         return False
-    names = {it.id for it in read if isinstance(it, ast.Name)}
     new = {
         name
         for name, value in record.given.items()

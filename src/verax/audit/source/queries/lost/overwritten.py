@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ....finding import Place
 from ...frame import Frame
 from ...graph import Node
-from ...remember import remembered, walked
+from ...remember import each, remembered
 from ...values import Data, Instance, Value, nodes_of
 from ..reads import reads_of
 from ..syntax import statements_in
@@ -92,14 +92,14 @@ def _may_act(frame: Frame, pair: StoredTwice, source: str) -> bool:
 
 def _owners(expression: ast.expr) -> set[str]:
     """The names whose methods an expression calls: `figure.add_subplot(2)`."""
-    called = [it.func for it in walked(expression) if isinstance(it, ast.Call)]
+    called = [it.func for it in each(expression, ast.Call)]
     owners = [it.value for it in called if isinstance(it, ast.Attribute)]
     return {it.id for it in owners if isinstance(it, ast.Name)}
 
 
 def _called(expression: ast.expr) -> set[str]:
     """The functions that an expression calls by a name."""
-    calls = [it.func for it in walked(expression) if isinstance(it, ast.Call)]
+    calls = [it.func for it in each(expression, ast.Call)]
     return {it.id for it in calls if isinstance(it, ast.Name)}
 
 
@@ -158,7 +158,8 @@ def stored_twice(function: ast.AST) -> list[StoredTwice]:
     for owner in (function, *statements_in(function)):
         for block in ("body", "orelse", "finalbody"):
             statements: Any = getattr(owner, block, None)
-            if isinstance(statements, list):
+            # With one statement alone there is nothing to be stored over.
+            if isinstance(statements, list) and len(cast("list[ast.stmt]", statements)) > 1:
                 found.extend(_in_block(cast("list[ast.stmt]", statements)))
     return found
 
@@ -167,12 +168,11 @@ def _in_block(block: list[ast.stmt]) -> Iterator[StoredTwice]:
     unread: dict[str, ast.Assign] = {}
     for number, statement in enumerate(block):
         stored: set[str] = set()
-        for node in walked(statement):
-            if isinstance(node, ast.Name):
-                if isinstance(node.ctx, ast.Store):
-                    stored.add(node.id)
-                else:
-                    unread.pop(node.id, None)
+        for node in each(statement, ast.Name):
+            if isinstance(node.ctx, ast.Store):
+                stored.add(node.id)
+            else:
+                unread.pop(node.id, None)
         before = {name: unread.pop(name) for name in stored if name in unread}
         if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
             continue

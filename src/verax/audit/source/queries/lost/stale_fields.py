@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,9 +18,9 @@ from ....finding import Place
 from ...frame import Frame
 from ...looping import assigned_names
 from ...parameters import NamedFunction, parameters
-from ...remember import walked
+from ...remember import each, walked
 from ...text import text_of
-from ..syntax import statements_in
+from ..syntax import statements_in, stores_in
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
@@ -67,9 +68,9 @@ def _of_records(frame: Frame, function: NamedFunction) -> Iterator[StaleField]:
 
     What goes on from its own old value, or compares the old with the new, may need the old one.
     """
-    for call in walked(function):
-        called = call.func if isinstance(call, ast.Call) else None
-        if not isinstance(call, ast.Call) or not isinstance(called, ast.Attribute):
+    for call in each(function, ast.Call):
+        called = call.func
+        if not isinstance(called, ast.Attribute):
             continue
         if called.attr not in ("replace", "_replace") or not isinstance(called.value, ast.Name):
             continue
@@ -107,20 +108,16 @@ def _made_before(function: NamedFunction, call: ast.Call, name: str) -> ast.stmt
 def _versions(function: NamedFunction) -> dict[str, _Version]:
     """The new versions of fields of a function's parameters, by the text of the old ones."""
     given = {it.arg for it in parameters(function)} - {"self", "cls"}
-    stored = [
-        it.id
-        for it in walked(function)
-        if isinstance(it, ast.Name) and isinstance(it.ctx, ast.Store)
-    ]
+    stored = Counter(it.id for it in stores_in(function) if isinstance(it, ast.Name))
     found: dict[str, _Version] = {}
     for statement in statements_in(function):
         target = statement.targets[0] if isinstance(statement, ast.Assign) else None
         if not isinstance(statement, ast.Assign) or not isinstance(target, ast.Name):
             continue
-        if stored.count(target.id) > 1:
+        if stored[target.id] > 1:
             continue
-        for read in walked(statement.value):
-            if isinstance(read, ast.Attribute) and isinstance(read.value, ast.Name):
+        for read in each(statement.value, ast.Attribute):
+            if isinstance(read.value, ast.Name):
                 is_version = _STEP.sub("", target.id) == _STEP.sub("", read.attr)
                 # A name for the field itself is no new version of it.
                 is_version = is_version and read is not statement.value
@@ -132,7 +129,7 @@ def _versions(function: NamedFunction) -> dict[str, _Version]:
 def _of_function(
     frame: Frame, function: NamedFunction, versions: dict[str, _Version]
 ) -> Iterator[StaleField]:
-    calls = [it for it in walked(function) if isinstance(it, ast.Call)]
+    calls = each(function, ast.Call)
     names = {it.name: old for old, it in versions.items()}
     for call in calls:
         arguments = [*call.args, *(it.value for it in call.keywords)]

@@ -14,7 +14,7 @@ from ...classes import all_fields, has_fields_as_parameters
 from ...events import Fact
 from ...frame import Frame
 from ...parameters import NamedFunction, parameters, positional
-from ...remember import walked
+from ...remember import each
 from ...text import text_of
 from ...values import Class, Function
 from ..loops.bodies import frames_by_call
@@ -53,8 +53,8 @@ def swapped_arguments(facts: SourceFacts) -> Iterator[SwappedArguments]:
     for function, runs in facts.functions():
         if not TURNING.isdisjoint(words_of(function.name)):
             continue
-        for call in walked(function):
-            if isinstance(call, ast.Call) and call not in told and _may_be_swapped(call):
+        for call in each(function, ast.Call):
+            if call not in told and _may_be_swapped(call):
                 found = _of_call(facts, runs[0], function, call)
                 if found is not None:
                     told.add(call)
@@ -91,9 +91,9 @@ def _of_leaves(fact: Fact) -> SwappedArguments | None:
 
 def _may_be_swapped(call: ast.Call) -> bool:
     """Whether it has two arguments with names, which are known to be for which parameter."""
-    if any(isinstance(it, ast.Starred) for it in call.args):
+    given = [*call.args, *[it.value for it in call.keywords]]
+    if len(given) < 2 or any(isinstance(it, ast.Starred) for it in call.args):
         return False
-    given = (*call.args, *(it.value for it in call.keywords))
     return sum(bool(_name(it)) for it in given) >= 2
 
 
@@ -106,7 +106,7 @@ def _of_call(
     pair = _swapped(callee.names, call)
     if pair is None or _only_turns(function, call):
         return None
-    others = (it for it in walked(function) if isinstance(it, ast.Call) and it is not call)
+    others = (it for it in each(function, ast.Call) if it is not call)
     # Who calls it both ways round means both.
     if any(
         ast.dump(it.func) == ast.dump(call.func) and _has_straight(callee, it, pair)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ....finding import Place
 from ....words import words_of
 from ...frame import Frame
-from ...remember import remembered, walked
+from ...remember import each, remembered
 from ...text import text_of
 from ...values import Data, Sequence
 from ..loops.bodies import frames_by_call
@@ -54,7 +54,9 @@ def swapped_results(facts: SourceFacts) -> Iterator[Swapped]:
 def _of_returns(frame: Frame, function: ast.AST) -> Iterator[Swapped]:
     """Returns of one function that give the same names in another order."""
     returns = _tuples_returned(function)
-    tests = [text_of(it.test) for it in walked(function) if isinstance(it, ast.If)]
+    if len(returns) < 2:
+        return
+    tests = [text_of(it.test) for it in each(function, ast.If)]
     if not TURNING.isdisjoint(word for it in tests for word in words_of(it)):
         return
     for number, (syntax, names) in enumerate(returns):
@@ -75,16 +77,12 @@ def _has_array(frame: Frame, returned: ast.Return) -> bool:
 @remembered
 def _tuples_returned(function: ast.AST) -> list[tuple[ast.Return, list[str]]]:
     """The returns of a function, without those inside of others, with the names in each."""
-    inner = {
-        it
-        for scope in walked(function)
-        if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)) and scope is not function
-        for it in walked(scope)
-    }
+    scopes = each(function, ast.FunctionDef, ast.AsyncFunctionDef)
+    inner = {it for scope in scopes if scope is not function for it in each(scope, ast.Return)}
     found: list[tuple[ast.Return, list[str]]] = []
-    for it in walked(function):
-        names = _names(it.value) if isinstance(it, ast.Return) and it not in inner else None
-        if isinstance(it, ast.Return) and names is not None:
+    for it in each(function, ast.Return):
+        names = _names(it.value) if it not in inner else None
+        if names is not None:
             found.append((it, names))
     return found
 

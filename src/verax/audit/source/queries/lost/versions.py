@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ....finding import Place
 from ...frame import Frame
 from ...looping import assigned_names
-from ...remember import walked
+from ...remember import each
 from ...text import text_of
 from ...values import Value, nodes_of
 from ..reads import Reads, reads_of
@@ -105,8 +105,8 @@ _COMPUTED = (ast.Call, ast.BinOp, ast.IfExp, ast.Subscript)
 def _fields_in(expression: ast.expr) -> dict[str, list[str]]:
     """Fields that an expression takes from objects with a name."""
     found: dict[str, list[str]] = {}
-    for node in walked(expression):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+    for node in each(expression, ast.Attribute):
+        if isinstance(node.value, ast.Name):
             found.setdefault(node.attr, []).append(node.value.id)
     return found
 
@@ -114,8 +114,7 @@ def _fields_in(expression: ast.expr) -> dict[str, list[str]]:
 def _keeps_field(function: ast.AST, statement: ast.stmt, owner: str, field: str) -> ast.expr | None:
     """Where a record is made after a statement, with its field as it was."""
     end = statement.end_lineno or statement.lineno
-    calls = (it for it in walked(function) if isinstance(it, ast.Call))
-    for call in calls:
+    for call in each(function, ast.Call):
         if call.lineno > end:
             kept = call if _copies_without(call, owner, field) else _handed_on(call, owner, field)
             if kept is not None:
@@ -164,10 +163,8 @@ def _is_handed_on(loop: ast.AST, statement: ast.stmt, name: str) -> bool:
     """Whether a name is an argument of a call that comes after a statement of a loop."""
     end = statement.end_lineno or statement.lineno
     return any(
-        isinstance(it, ast.Call)
-        and it.lineno > end
-        and any(isinstance(one, ast.Name) and one.id == name for one in it.args)
-        for it in walked(loop)
+        it.lineno > end and any(isinstance(one, ast.Name) and one.id == name for one in it.args)
+        for it in each(loop, ast.Call)
     )
 
 

@@ -9,7 +9,7 @@ from ...graph import Node, sources
 from ...shapes.shape import rank
 from ...values import Constant, Data
 from ..indices import index_parts, is_new_axis, is_whole
-from ..nodes import all_nodes, users_of
+from ..nodes import nodes_by, users_of
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
@@ -27,8 +27,8 @@ _CHOICES = frozenset("where select nan_to_num isfinite isnan nanmean nansum".spl
 def by_empty_segments(facts: SourceFacts) -> Iterator[tuple[Node, Node]]:
     """Divisions by such a count as it is, each with the count."""
     users: dict[Node, list[Node]] | None = None
-    for node in all_nodes(facts):
-        if node.operation != "/" or len(node.operands) != 2:
+    for node in nodes_by(facts, ("/",)):
+        if len(node.operands) != 2:
             continue
         above, divisor = node.operands
         count = _behind(divisor.node, _is_count) if isinstance(divisor, Data) else None

@@ -10,7 +10,7 @@ from ...graph import Node
 from ...shapes.shape import rank
 from ...values import Constant, Data
 from ..arrays import calls_of
-from ..nodes import all_nodes, names_axis
+from ..nodes import names_axis, nodes_by
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
@@ -38,9 +38,7 @@ def divided_by_one_length(facts: SourceFacts) -> Iterator[Lengths]:
     if not norms:
         return
     told: set[Node] = set()
-    for node in all_nodes(facts):
-        if node.operation not in _PRODUCTS:
-            continue
+    for node in nodes_by(facts, _PRODUCTS):
         given = [it.node for it in node.operands if isinstance(it, Data)]
         found = [_norm_of(it, norms) for it in given]
         # A matrix times itself, as it is made orthogonal, needs one length only.

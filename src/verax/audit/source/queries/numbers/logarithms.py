@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...graph import Node
 from ...values import Constant, Data, External, Value
-from ..nodes import all_nodes, names_axis, users_of
+from ..nodes import names_axis, nodes_by, users_of
 from .meaning import first_behind
 
 if TYPE_CHECKING:
@@ -75,8 +75,8 @@ def of_saturated(facts: SourceFacts) -> Iterator[Logarithm]:
 
 
 def _logarithms(facts: SourceFacts) -> Iterator[tuple[Node, Node]]:
-    for node in all_nodes(facts):
-        first = node.operands[0] if node.operation in _LOGARITHMS and node.operands else None
+    for node in nodes_by(facts, _LOGARITHMS):
+        first = node.operands[0] if node.operands else None
         if isinstance(first, Data):
             yield node, first.node
 

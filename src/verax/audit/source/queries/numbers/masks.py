@@ -18,7 +18,7 @@ from ...shapes.shape import rank
 from ...text import text_of
 from ...values import Constant, Data, Value, nodes_of
 from ..indices import index_parts, is_new_axis, is_whole
-from ..nodes import all_nodes, names_axis, users_of
+from ..nodes import names_axis, nodes_by, users_of
 from .meaning import first_behind
 
 if TYPE_CHECKING:
@@ -74,8 +74,8 @@ def masked_after_softmax(facts: SourceFacts) -> Iterator[tuple[Node, Masked]]:
 
 def _filled_as_logits(facts: SourceFacts) -> Iterator[Masked]:
     """What gets a number far below zero where a mask leaves it out, as logits do."""
-    for node in all_nodes(facts):
-        if node.operation == "jax.numpy.where" and len(node.operands) == 3:
+    for node in nodes_by(facts, ("jax.numpy.where",)):
+        if len(node.operands) == 3:
             found = _chosen(facts, node) if _is_far_below(node.operands[2]) else None
             if found is not None:
                 yield found
@@ -108,7 +108,7 @@ def _knows(mean: Node, masked: Masked) -> bool:
 @remembered
 def _all_masked(facts: SourceFacts) -> list[Masked]:
     """What masks set to zero."""
-    known = (_masked(facts, node) for node in all_nodes(facts))
+    known = (_masked(facts, node) for node in nodes_by(facts, ("*", "jax.numpy.where")))
     return [it for it in known if it is not None]
 
 

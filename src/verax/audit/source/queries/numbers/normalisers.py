@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ...events import Call
 from ...graph import Node
 from ...values import Data, Value
-from ..nodes import all_nodes
+from ..nodes import nodes_by
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
@@ -20,8 +20,8 @@ def is_taken_from_its_own(facts: SourceFacts, call: Call) -> bool:
     given, result = call.args[0], call.result
     if not isinstance(given, Data) or not isinstance(result, Data):
         return False
-    for node in all_nodes(facts):
-        if node.operation == "-" and len(node.operands) == 2:
+    for node in nodes_by(facts, ("-",)):
+        if len(node.operands) == 2:
             first, second = map(_node, node.operands)
             if first is given.node and second is not None and _with_axes(second) is result.node:
                 return True

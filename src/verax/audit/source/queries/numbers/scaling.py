@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ....words import words_of
 from ...graph import Node
 from ...values import Data
-from ..nodes import all_nodes, names_axis
+from ..nodes import names_axis, nodes_by
 from .meaning import first_behind
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ _LINEAR = frozenset(("*", "/", "-x", "stack", "lane", "primal", *_MEANS, *_SUMS)
 
 def averaged_weights(facts: SourceFacts) -> Iterator[tuple[Node, Node]]:
     """Means over products with weights that sum to one already, each with the weights."""
-    for mean in all_nodes(facts):
-        if mean.operation not in _MEANS or names_axis(mean) is not False or not mean.inputs:
+    for mean in nodes_by(facts, _MEANS):
+        if names_axis(mean) is not False or not mean.inputs:
             continue
         product = mean.inputs[0]
         for operand in product.operands if product.operation == "*" else ():
@@ -46,8 +46,8 @@ def _sums_to_one(node: Node) -> bool:
 
 def scaled_twice(facts: SourceFacts) -> Iterator[tuple[Node, Node, str]]:
     """Products with a coefficient that another function has multiplied in: both, and its name."""
-    for node in all_nodes(facts):
-        if node.operation != "*" or len(node.inputs) != 2 or node.inputs[0] is node.inputs[1]:
+    for node in nodes_by(facts, ("*",)):
+        if len(node.inputs) != 2 or node.inputs[0] is node.inputs[1]:
             continue
         for factor, rest in (node.inputs, node.inputs[::-1]):
             name = factor.label if factor.operation in ("parameter", "field", "argument") else ""

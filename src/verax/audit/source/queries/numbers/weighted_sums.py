@@ -12,7 +12,7 @@ from ...shapes.shape import rank, size_of
 from ...values import Constant, Data, Value
 from ..arrays import argument, calls_of
 from ..gradients.infinite_slopes import new_axis
-from ..nodes import all_nodes
+from ..nodes import nodes_by
 from .logarithms import mask_of
 
 if TYPE_CHECKING:
@@ -50,9 +50,7 @@ def summed_otherwise(facts: SourceFacts) -> Iterator[WeightedSum]:
     weights = dict(_softmaxes(facts))
     if not weights:
         return
-    for node in all_nodes(facts):
-        if node.operation not in _PRODUCTS:
-            continue
+    for node in nodes_by(facts, _PRODUCTS):
         for position, operand in enumerate(node.operands):
             given = _kept(operand.node) if isinstance(operand, Data) else None
             if given is None or given not in weights:

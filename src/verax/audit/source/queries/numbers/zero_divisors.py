@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...graph import Node
 from ...values import Data
 from ..gradients.infinite_slopes import zero_behind
-from ..nodes import all_nodes, users_of
+from ..nodes import nodes_by, users_of
 from .empty_segments import without_views
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ class ByZero:
 def by_zero(facts: SourceFacts) -> Iterator[ByZero]:
     """All such divisions whose result nobody chooses from."""
     users: dict[Node, list[Node]] | None = None
-    for node in all_nodes(facts):
-        divisor = node.operands[1] if node.operation == "/" and len(node.operands) == 2 else None
+    for node in nodes_by(facts, ("/",)):
+        divisor = node.operands[1] if len(node.operands) == 2 else None
         found = _zero(without_views(divisor.node)) if isinstance(divisor, Data) else None
         if found is None or _is_in_branch(node):
             continue

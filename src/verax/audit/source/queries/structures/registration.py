@@ -15,7 +15,7 @@ from ...classes import (
 )
 from ...facts import SourceFacts
 from ...project import Module
-from ...remember import remembered, walked
+from ...remember import each, remembered, walked
 from ...text import text_of
 from ...values import Class, Data, External, Instance, Mapping, Sequence, Value, leaves
 
@@ -87,8 +87,8 @@ def _mentions_registering(function: ast.expr) -> bool:
 def _unknown_registrations(module: ast.Module) -> list[ast.Call]:
     """The calls that register something else than a class by its own name."""
     found: list[ast.Call] = []
-    for node in walked(module):
-        if isinstance(node, ast.Call) and _mentions_registering(node.func):
+    for node in each(module, ast.Call):
+        if _mentions_registering(node.func):
             first = node.args[0] if node.args else None
             if not (isinstance(first, ast.Name) and first.id[:1].isupper()):
                 found.append(node)

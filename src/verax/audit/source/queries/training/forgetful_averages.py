@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ....finding import Place
 from ...graph import Node
 from ...values import Constant, Data, Value, nodes_of
-from ..nodes import all_nodes
+from ..nodes import nodes_by
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
@@ -48,15 +48,17 @@ def _of_optax(facts: SourceFacts) -> Iterator[tuple[Place, float]]:
 
 def _by_hand(facts: SourceFacts) -> Iterator[tuple[Place, float]]:
     """`0.995 * params + 0.005 * target`, be it leaf by leaf."""
-    for node in all_nodes(facts):
-        if node.operation != "+" or node.place is None or len(node.operands) != 2:
+    for node in nodes_by(facts, ("+",)):
+        if len(node.operands) != 2:
             continue
         one, other = (_product(it) for it in node.operands)
         if one is None or other is None or abs(one[1] + other[1] - 1.0) > 1e-6:
             continue
         weight = _weight_of_updated((one, other))
-        if weight is not None and node.frame is not None and node.frame.module is facts.module:
-            yield node.place, weight
+        is_own = node.frame is not None and node.frame.module is facts.module
+        place = node.place if weight is not None and is_own else None
+        if weight is not None and place is not None:
+            yield place, weight
 
 
 def _product(value: Value) -> tuple[Value, float] | None:

@@ -13,7 +13,7 @@ from ...graph import Node
 from ...library.shards import replicated
 from ...values import Class, Constant, Data, Instance, Sequence, Value, leaves
 from ..loops.maps import applied_maps
-from ..nodes import all_nodes, position_in
+from ..nodes import nodes_by, position_in
 from ..numbers.meaning import first_behind
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ def averaged_again(facts: SourceFacts) -> Iterator[tuple[Node, Node]]:
     """Divisions by the number of replicas of what is their mean already, with that mean."""
     if not any(it.kind == "collective" and it.data["name"] == "pmean" for it in facts.events(Fact)):
         return
-    for node in all_nodes(facts):
-        if node.operation != "/" or len(node.operands) != 2:
+    for node in nodes_by(facts, ("/",)):
+        if len(node.operands) != 2:
             continue
         above, below = node.operands
         if isinstance(above, Data) and isinstance(below, Data) and _counts_replicas(below):
