@@ -10,7 +10,7 @@ from ..words import is_batch, is_sequence
 from .events import Fact
 from .graph import Node
 from .operations import COMPARISONS, operation_of
-from .shapes import UNKNOWN, Mismatch, Size, dims, lookup, symbol
+from .shapes import UNKNOWN, Mismatch, Shape, Size, dims, lookup, symbol
 from .shapes import Value as Described
 from .shapes.contraction import matmul
 from .shapes.dims import Dim
@@ -18,7 +18,7 @@ from .shapes.dtypes import of_literal, promote
 from .shapes.indexing import Gather, index
 from .shapes.names import PASSING, meetings, named
 from .shapes.semantics.pointwise import TABLE as POINTWISE
-from .shapes.shape import broadcast, outer_product
+from .shapes.shape import broadcast, change_axis, outer_product
 from .values import Constant, Data, External, Mapping, Sequence, Value
 
 if TYPE_CHECKING:
@@ -109,6 +109,33 @@ def of_operator(
         return
     _pairs_told(machine, site, "elementwise", [left, right], result)
     outer_told(machine, site, left, right, result)
+
+
+def of_rows(
+    machine: Interpreter, site: Site, vectors: Data, labels: Data, result: Data, of_index: bool
+) -> None:
+    """The shape of what compares vectors along the last axis with labels: one number for each.
+
+    These are vectors, too, or, `of_index`, a number for each.
+    """
+    rows, beside = vectors.node.shape, labels.node.shape
+    if beside is None or rows == ():
+        return
+    meetings()
+    try:
+        if of_index:
+            rows = broadcast(_without_last(rows), beside)
+        else:
+            rows = _without_last(broadcast(rows, beside))
+    except Mismatch as error:
+        does_not_fit(machine, site, error, [vectors, labels])
+        return
+    result.node.shape = rows
+    _pairs_told(machine, site, "elementwise", [vectors, labels], result)
+
+
+def _without_last(shape: Shape) -> Shape:
+    return change_axis(shape, -1, lambda _: ())
 
 
 def outer_told(machine: Interpreter, site: Site, left: Value, right: Value, result: Data) -> None:
