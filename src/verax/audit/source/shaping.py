@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from ..words import is_batch, is_sequence
@@ -31,6 +32,8 @@ _NUMBERS = frozenset(
     for module in ("jax.numpy", "numpy", "math")
     for name in "pi e inf nan tau euler_gamma".split()
 )
+# Arguments of functions that work on each element: most take two, some three.
+_MANY = 5
 # The type of what stands for a tuple of arrays: `jnp.linalg.eigh(x)`.
 SEVERAL = "tuple"
 
@@ -153,9 +156,7 @@ def of_index(machine: Interpreter, site: Site, base: Data, position: Value, resu
         node.dtype = base.node.dtype
     if node.shape is not None:
         return
-    single = not (isinstance(position, Sequence) and position.kind == "tuple")
-    parts = [position] if single else list(getattr(position, "items", None) or ())
-    items = [_index_item(it) for it in parts]
+    items = _index_items(position)
     if any(it is UNKNOWN for it in items):
         return
     if base.node.shape is None and None not in items:
@@ -166,6 +167,27 @@ def of_index(machine: Interpreter, site: Site, base: Data, position: Value, resu
         # A record of NumPy has no axes, and parts all the same.
         if base.node.shape or base.node.dtype is not None:
             does_not_fit(machine, site, error, [base, position])
+
+
+def of_update(
+    machine: Interpreter, site: Site, base: Data, position: Value, value: Value, result: Data
+) -> None:
+    """Compare what is written into a part of an array with that part: `x.at[0].set(v)`."""
+    items, shape = _index_items(position), described(value).shape
+    if base.node.shape is None or not shape or any(it is UNKNOWN for it in items):
+        return
+    meetings()
+    try:
+        broadcast(index(base.node.shape, items), shape)
+    except Mismatch:
+        return  # JAX says so by itself.
+    _pairs_told(machine, site, "set", [base, value], result)
+
+
+def _index_items(position: Value) -> list[Any]:
+    single = not (isinstance(position, Sequence) and position.kind == "tuple")
+    parts = [position] if single else list(getattr(position, "items", None) or ())
+    return [_index_item(it) for it in parts]
 
 
 def _index_item(value: Value) -> Any:
@@ -242,8 +264,9 @@ def _describe(
         child = result.node.child("item", ("constant", number), site.syntax, site.frame)
         child.shape, child.dtype = part.shape, part.dtype
     _pairs_told(machine, site, name, [*args, *keywords.values()], result)
-    if len(args) == 2 and name in POINTWISE:
-        outer_told(machine, site, args[0], args[1], result)
+    if name in POINTWISE and len(args) < _MANY:
+        for left, right in combinations(args, 2):
+            outer_told(machine, site, left, right, result)
 
 
 # Functions that are given a shape: its parts are integers, known or not.

@@ -63,8 +63,13 @@ def _is_default(user: Frame | None, syntax: ast.AST) -> bool:
 
 
 def decided_at(call: Event, value: Value | None) -> Place:
-    """Where is said along which axis a call goes: there, or where its function is told so."""
-    return handed_number_at(value, call.frame) or call.place
+    """Where is said along which axis a call goes: there, or where a function tells its function.
+
+    What is made at the top of a file, `partial(softmax, axis=0)`, is chosen where it is used.
+    """
+    origins = [it.origin for it in _constants(value) if it.origin is not None]
+    is_at_top = any(frame.function is None for frame, _ in origins)
+    return (None if is_at_top else handed_number_at(value, call.frame)) or call.place
 
 
 def _made(frame: Frame, value: Value) -> ast.expr | None:

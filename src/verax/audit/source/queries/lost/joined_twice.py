@@ -13,7 +13,7 @@ from ...frame import Frame
 from ...parameters import NamedFunction
 from ...remember import walked
 from ...values import Data, Value
-from ..reads import own_names, reads_of
+from ..reads import reads_of
 from ..structures.structure import parts_of
 from ..syntax import statements_in
 
@@ -48,9 +48,9 @@ def _owner(part: ast.expr) -> ast.Name | None:
     """The name behind a name, a field or a key."""
     if isinstance(part, ast.Name):
         return part
-    is_key = isinstance(part, ast.Subscript) and isinstance(part.slice, ast.Constant)
-    inner = part.value if is_key or isinstance(part, ast.Attribute) else None
-    return inner if isinstance(inner, ast.Name) else None
+    inner = part.value if isinstance(part, (ast.Attribute, ast.Subscript)) else None
+    is_part = isinstance(part, ast.Attribute) or _key(part) is not None
+    return inner if is_part and isinstance(inner, ast.Name) else None
 
 
 def _lost_beside(
