@@ -11,6 +11,7 @@ from ..words import is_batch, is_sequence
 from .events import Fact
 from .graph import Node
 from .operations import COMPARISONS, operation_of
+from .pairs import open_pairs
 from .shapes import UNKNOWN, Mismatch, Shape, Size, dims, lookup, symbol
 from .shapes import Value as Described
 from .shapes.contraction import matmul
@@ -110,6 +111,7 @@ def of_operator(
     except Mismatch as error:
         does_not_fit(machine, site, error, [left, right])
         return
+    open_pairs(node)
     _pairs_told(machine, site, "elementwise", [left, right], result)
     outer_told(machine, site, left, right, result)
 
@@ -257,6 +259,7 @@ def _describe(
         does_not_fit(machine, site, error, args)
         return
     result.node.shape, result.node.dtype = found.shape, found.dtype
+    open_pairs(result.node)
     if found.elements is not None:
         result.type = SEVERAL
     for number, part in enumerate((found.elements or ())[:64]):

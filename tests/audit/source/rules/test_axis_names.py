@@ -430,3 +430,24 @@ def test_what_is_written_into_a_part_has_the_axes_of_the_part():
         return right + wrong
     """
     assert found("AX001", textwrap.dedent(program) + LISTED) == [3]
+
+
+def test_a_table_of_all_pairs_that_is_made_from_a_size_is_of_any_pairs():
+    program = """
+    AXES = {"q": "batch query dim", "k": "batch key dim", "pad": "batch key"}
+
+    def causal(n):
+        return jnp.tril(jnp.ones((n, n), bool))
+
+    def entry(q, k, pad):
+        scores = jnp.einsum("bqd,bkd->bqk", q, k)
+        at = jnp.arange(q.shape[1])
+        late = at[:, None] < at[None, :]
+        allowed = causal(q.shape[1]) & ~pad[:, None, :]
+        scores = jnp.where(allowed, scores, -1e9) + jnp.where(late, -1e9, 0.0)
+        return jax.nn.softmax(scores + pad[:, :, None])
+
+    def inputs():
+        return jnp.ones((3, 4, 8)), jnp.ones((3, 4, 8)), jnp.ones((3, 4), bool)
+    """
+    assert found("AX001", program) == [12]
