@@ -3,6 +3,21 @@
 from .claims import check_found, check_silent, each_of
 
 WRONG = {
+    "the same by functions, and with annotations": """
+        from jax.numpy import stack
+
+        def scale(stats, x):
+            return jnp.divide(jnp.subtract(x, stats["mean"]), stats["std"])
+
+        def twice(stats, x):
+            first: jax.Array = scale(stats, x)
+            return scale(stats, first)  # DF103
+
+        def streams(w, sound, image):
+            heard: jax.Array = jnp.tanh(sound @ w)
+            seen: jax.Array = jnp.tanh(image @ w)
+            return stack([heard, heard])  # DF101
+        """,
     "one of two streams is joined with itself": """
         class Streams:
             def __init__(self, weights):

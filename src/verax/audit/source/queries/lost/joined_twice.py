@@ -35,9 +35,11 @@ def joined_twice(facts: SourceFacts) -> Iterator[tuple[Frame, ast.expr, str, str
 def _repeated(function: NamedFunction) -> Iterator[tuple[ast.Call, ast.expr]]:
     """Calls that join something with itself: `jnp.concatenate([x.left, x.left])`."""
     for call in walked(function):
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        if not isinstance(call, ast.Call):
             continue
-        given = call.args[0] if call.func.attr in MERGES and call.args else None
+        called = call.func
+        name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+        given = call.args[0] if name in MERGES and call.args else None
         parts = given.elts if isinstance(given, (ast.List, ast.Tuple)) else []
         texts = [ast.unparse(it) for it in parts] if len(parts) > 1 else []
         if texts and len(set(texts)) == 1 and _owner(parts[0]) is not None:
