@@ -19,6 +19,7 @@ from .library.keys import consumed_outside
 from .library.layers import applied, keep_size
 from .library.linen import apply_function, set_up
 from .library.results import learn
+from .remember import size_of
 from .shapes import Size
 from .values import (
     Bound,
@@ -165,6 +166,10 @@ def run(
     return result
 
 
+# Pieces of syntax of a function that takes a line or two.
+_SMALL = 64
+
+
 def _tells_nothing(
     machine: Interpreter,
     site: Site,
@@ -178,6 +183,8 @@ def _tells_nothing(
     """
     if machine.is_thorough or function.syntax not in machine.record.quiet:
         return False
+    if size_of(function.syntax) < _SMALL:
+        return False  # It costs next to nothing, and what is computed by it is seen.
     if region is not None or site.frame.region is not None:
         return False
     for value in given:

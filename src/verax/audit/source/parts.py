@@ -77,6 +77,9 @@ def _from_the_front(node: Node, index: Value) -> Value:
 def _item_of_data(machine: Interpreter, site: Site, base: Data, index: Value) -> Value:
     if base.type == "shape":
         return _size(machine, site, base, index)
+    taken = _size_of_slice(base.node, index)
+    if taken is not None:
+        return taken
     index = _from_the_front(base.node, index) if base.node.is_key else index
     key = _key(index)
     inputs = [leaf for leaf in (base, index) if isinstance(leaf, (Data, Sequence))]
@@ -121,14 +124,32 @@ def _note_index(machine: Interpreter, site: Site, base: Data, index: Value, resu
             machine.note(Fact(site.syntax, site.frame, "slice", data))
 
 
+def _size_of_slice(part: Node, index: Value) -> Value | None:
+    """A size out of `x.shape[:2]`, counted from the front: that size of the whole shape."""
+    whole, cut = part.operands if part.operation == "item" and len(part.operands) == 2 else (0, 0)
+    if not isinstance(whole, Data) or whole.type != "shape" or not isinstance(cut, Sequence):
+        return None
+    number = index.value if isinstance(index, Constant) else None
+    bounds = [getattr(it, "value", -1) for it in cut.items or ()]
+    start = bounds[0] if bounds else None
+    if type(number) is not int or number < 0 or bounds[2:] != [None]:
+        return None
+    start = 0 if start is None else start
+    return Constant(size_symbol(whole.node, start + number)) if _is_count(start) else None
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and value >= 0
+
+
 def _size(machine: Interpreter, site: Site, base: Data, index: Value) -> Value:
     """One size of a shape that is not known: the same symbol whenever it is asked for."""
     if isinstance(index, Constant) and isinstance(index.value, int):
         return Constant(size_symbol(base.node, index.value))
     if isinstance(index, Sequence) and index.kind == "slice":
-        return Data(
-            base.node.child("item", _key(index) or id(index), site.syntax, site.frame), False
-        )
+        part = base.node.child("item", _key(index) or id(index), site.syntax, site.frame)
+        part.operands = (base, index)
+        return Data(part, False)
     return machine.opaque("size", site, (), traced=False)
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from ..words import is_batch, is_sequence
 from .events import Fact
 from .graph import Node
 from .operations import COMPARISONS, operation_of
-from .shapes import UNKNOWN, Mismatch, Size, dims, lookup, symbol
+from .pairs import open_pairs
+from .shapes import UNKNOWN, Mismatch, Shape, Size, dims, lookup, symbol
 from .shapes import Value as Described
 from .shapes.contraction import matmul
 from .shapes.dims import Dim
@@ -18,7 +20,7 @@ from .shapes.dtypes import of_literal, promote
 from .shapes.indexing import Gather, index
 from .shapes.names import PASSING, meetings, named
 from .shapes.semantics.pointwise import TABLE as POINTWISE
-from .shapes.shape import broadcast, outer_product
+from .shapes.shape import broadcast, change_axis, outer_product
 from .values import Constant, Data, External, Mapping, Sequence, Value
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ _NUMBERS = frozenset(
     for module in ("jax.numpy", "numpy", "math")
     for name in "pi e inf nan tau euler_gamma".split()
 )
+# Arguments of functions that work on each element: most take two, some three.
+_MANY = 5
 # The type of what stands for a tuple of arrays: `jnp.linalg.eigh(x)`.
 SEVERAL = "tuple"
 
@@ -107,8 +111,36 @@ def of_operator(
     except Mismatch as error:
         does_not_fit(machine, site, error, [left, right])
         return
+    open_pairs(node)
     _pairs_told(machine, site, "elementwise", [left, right], result)
     outer_told(machine, site, left, right, result)
+
+
+def of_rows(
+    machine: Interpreter, site: Site, vectors: Data, labels: Data, result: Data, of_index: bool
+) -> None:
+    """The shape of what compares vectors along the last axis with labels: one number for each.
+
+    These are vectors, too, or, `of_index`, a number for each.
+    """
+    rows, beside = vectors.node.shape, labels.node.shape
+    if beside is None or rows == ():
+        return
+    meetings()
+    try:
+        if of_index:
+            rows = broadcast(_without_last(rows), beside)
+        else:
+            rows = _without_last(broadcast(rows, beside))
+    except Mismatch as error:
+        does_not_fit(machine, site, error, [vectors, labels])
+        return
+    result.node.shape = rows
+    _pairs_told(machine, site, "elementwise", [vectors, labels], result)
+
+
+def _without_last(shape: Shape) -> Shape:
+    return change_axis(shape, -1, lambda _: ())
 
 
 def outer_told(machine: Interpreter, site: Site, left: Value, right: Value, result: Data) -> None:
@@ -126,9 +158,7 @@ def of_index(machine: Interpreter, site: Site, base: Data, position: Value, resu
         node.dtype = base.node.dtype
     if node.shape is not None:
         return
-    single = not (isinstance(position, Sequence) and position.kind == "tuple")
-    parts = [position] if single else list(getattr(position, "items", None) or ())
-    items = [_index_item(it) for it in parts]
+    items = _index_items(position)
     if any(it is UNKNOWN for it in items):
         return
     if base.node.shape is None and None not in items:
@@ -139,6 +169,27 @@ def of_index(machine: Interpreter, site: Site, base: Data, position: Value, resu
         # A record of NumPy has no axes, and parts all the same.
         if base.node.shape or base.node.dtype is not None:
             does_not_fit(machine, site, error, [base, position])
+
+
+def of_update(
+    machine: Interpreter, site: Site, base: Data, position: Value, value: Value, result: Data
+) -> None:
+    """Compare what is written into a part of an array with that part: `x.at[0].set(v)`."""
+    items, shape = _index_items(position), described(value).shape
+    if base.node.shape is None or not shape or any(it is UNKNOWN for it in items):
+        return
+    meetings()
+    try:
+        broadcast(index(base.node.shape, items), shape)
+    except Mismatch:
+        return  # JAX says so by itself.
+    _pairs_told(machine, site, "set", [base, value], result)
+
+
+def _index_items(position: Value) -> list[Any]:
+    single = not (isinstance(position, Sequence) and position.kind == "tuple")
+    parts = [position] if single else list(getattr(position, "items", None) or ())
+    return [_index_item(it) for it in parts]
 
 
 def _index_item(value: Value) -> Any:
@@ -208,6 +259,7 @@ def _describe(
         does_not_fit(machine, site, error, args)
         return
     result.node.shape, result.node.dtype = found.shape, found.dtype
+    open_pairs(result.node)
     if found.elements is not None:
         result.type = SEVERAL
     for number, part in enumerate((found.elements or ())[:64]):
@@ -215,8 +267,9 @@ def _describe(
         child = result.node.child("item", ("constant", number), site.syntax, site.frame)
         child.shape, child.dtype = part.shape, part.dtype
     _pairs_told(machine, site, name, [*args, *keywords.values()], result)
-    if len(args) == 2 and name in POINTWISE:
-        outer_told(machine, site, args[0], args[1], result)
+    if name in POINTWISE and len(args) < _MANY:
+        for left, right in combinations(args, 2):
+            outer_told(machine, site, left, right, result)
 
 
 # Functions that are given a shape: its parts are integers, known or not.

@@ -198,3 +198,44 @@ def test_patches_that_are_shuffled_on_purpose():
         return rearrange(rearrange(x, "b g c -> b (g c)"), "b (c g) -> b g c", g=4)
     """
     assert found("AX015", program) == []
+
+
+APART = """
+def drawn(x, first, second):
+    query, key = jnp.einsum("btd,dhe->bthe", x, first), jnp.einsum("btd,dhe->bthe", x, second)
+    return jnp.einsum("bqhe,bkhe->bhqk", query, key) / 4.0
+"""
+
+
+def test_heads_that_compete_with_each_other():
+    program = f"""{APART}
+def summed(x, first, second, third):
+    values = jnp.einsum("btd,dhe->bthe", x, third)
+    weights = jax.nn.softmax(drawn(x, first, second), axis=1)
+    return jnp.einsum("bhqk,bkhe->bqhe", weights, values)
+
+def multiplied(x, first, second, third):
+    batch, steps, _ = x.shape
+    heads = lambda w: (x @ w).reshape(batch, steps, 4, -1).swapaxes(1, 2)
+    weights = jax.nn.softmax(heads(first) @ heads(second).swapaxes(-1, -2), axis=1)
+    return weights @ heads(third)
+"""
+    assert found("AX014", program) == [7, 13]
+
+
+def test_heads_that_are_apart_and_experts_that_compete():
+    program = f"""{APART}
+def summed(x, first, second, third):
+    values = jnp.einsum("btd,dhe->bthe", x, third)
+    weights = jax.nn.softmax(drawn(x, first, second), axis=-1)
+    return jnp.einsum("bhqk,bkhe->bqhe", weights, values)
+
+def mixed(x, gates, experts):
+    weights = jax.nn.softmax(x @ gates, axis=-1)
+    return jnp.einsum("te,tef->tf", weights, jnp.einsum("td,edf->tef", x, experts))
+
+def dispatched(x, slots, w):
+    weights = jax.nn.softmax(jnp.einsum("btd,des->btes", x @ w, slots), axis=1)
+    return jnp.einsum("btes,btd->besd", weights, x)
+"""
+    assert found("AX014", program) == []

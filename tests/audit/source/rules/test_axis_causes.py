@@ -290,3 +290,58 @@ def test_who_gives_a_mask_its_axes_sees_what_it_will_meet():
         return jnp.where(blocked, -1e9, cut)
     """
     assert found("AX001", dedent(program)) == [11]
+
+
+def test_an_axis_that_a_helper_is_told_is_decided_by_who_tells_it():
+    program = """
+    def totals(costs, axis):
+        half = 0.5 * costs
+        return jnp.cumsum(half, axis=axis)
+
+    class Shares:
+        def __init__(self, axis):
+            self.axis = axis
+
+        def __call__(self, costs):
+            return jax.nn.softmax(costs, axis=self.axis)
+
+    def entry(costs, prices, tolls):
+        right = totals(costs, 1)
+        wrong = totals(costs, 0)
+        shares = Shares(axis=0)(costs)
+        return right + wrong + shares
+    """
+    text = dedent(program) + ROLLOUT.replace("chain", "env").replace("draw", "time")
+    assert found("AX006", text) == [14]
+    assert found("AX007", text) == [15]
+
+
+def test_an_axis_that_is_a_default_is_decided_by_the_function():
+    program = """
+    def totals(costs, axis=0):
+        half = 0.5 * costs
+        return jnp.cumsum(half, axis=axis)
+
+    def entry(costs, prices, tolls):
+        return totals(costs)
+    """
+    text = dedent(program) + ROLLOUT.replace("chain", "env").replace("draw", "time")
+    assert found("AX006", text) == [3]
+
+
+def test_a_map_is_made_by_a_helper_that_is_told_the_axis_of_each_part():
+    program = """
+    def total(price, item):
+        return jnp.sum(item["cost"]) * price
+
+    def over(axis):
+        return jax.vmap(total, in_axes=(None, {"cost": axis}))
+
+    wrong = over(1)
+    right = over(0)
+
+    def entry(costs, prices, tolls):
+        good = right(2.0, {"cost": costs}) * prices
+        return good.sum() + wrong(2.0, {"cost": costs}) * prices
+    """
+    assert found("AX001", dedent(program) + ROLLOUT) == [7]

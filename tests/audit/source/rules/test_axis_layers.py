@@ -226,3 +226,36 @@ def foreign(layers: list[eqx.nn.MLP], x):
 """
     assert found("GR201", program.replace("SIZE", '"scalar"')) == []
     assert len(found("GR201", program.replace("SIZE", "2"))) == 1
+
+
+LOSSES = """
+import optax
+
+AXES = {"scores": "time batch class", "labels": "batch time", "soft": "batch time class"}
+
+def inputs():
+    return jnp.ones((5, 5, 3)), jnp.zeros((5, 5), jnp.int32), jnp.ones((5, 5, 3))
+"""
+
+
+def test_labels_in_another_order_than_predictions():
+    program = f"""{LOSSES}
+def entry(scores, labels, soft):
+    hard = optax.softmax_cross_entropy_with_integer_labels(scores, labels)
+    named = optax.losses.softmax_cross_entropy(logits=scores, labels=soft)
+    apart = optax.huber_loss(predictions=scores[..., 0], targets=soft[..., 1])
+    return hard.mean() + named.mean() + apart.mean() + optax.kl_divergence(scores, soft).mean()
+"""
+    assert found("AX001", program) == [9, 10, 11, 12]
+
+
+def test_labels_in_the_order_of_predictions():
+    program = f"""{LOSSES}
+def entry(scores, labels, soft):
+    scores = scores.swapaxes(0, 1)
+    hard = optax.softmax_cross_entropy_with_integer_labels(scores, labels)
+    named = optax.losses.softmax_cross_entropy(logits=scores, labels=soft) * hard
+    smooth = optax.smooth_labels(soft, alpha=0.1)
+    return named * labels + optax.sigmoid_focal_loss(scores, smooth, gamma=2.0).sum(-1)
+"""
+    assert found("AX001", program) == []

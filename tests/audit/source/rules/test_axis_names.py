@@ -1,5 +1,7 @@
 """What axes are said to be: by annotations, `verax.axes`, einops and examples."""
 
+import textwrap
+
 from .reading import found, found_of
 
 EXAMPLE = """
@@ -400,3 +402,52 @@ def test_one_of_named_components_broadcasts():
     """
     assert found_of("axis", program) == []
     assert found_of("axis", program.replace("x[:, 2:]", "x[:, 1:]")) == [("AX201", 5)]
+
+
+LISTED = """
+AXES = {"x": "batch time feat", "mask": "batch time", "start": "batch"}
+
+def inputs():
+    return jnp.ones((4, 4, 3)), jnp.ones((4, 4)), jnp.ones(4)
+"""
+
+
+def test_what_is_stacked_out_of_a_list_is_as_long_as_the_list():
+    program = """
+    def entry(x, mask, start):
+        scores = jnp.stack([x[:, t].sum(-1) for t in range(x.shape[1])])
+        last = jnp.stack([x[:, t].sum(-1) for t in range(x.shape[1])], axis=-1)
+        return (scores * mask).sum() + (last * mask).sum()
+    """
+    assert found("AX001", textwrap.dedent(program) + LISTED) == [4]
+
+
+def test_what_is_written_into_a_part_has_the_axes_of_the_part():
+    program = """
+    def entry(x, mask, start):
+        right = mask.at[:, 0].set(start)
+        wrong = mask.at[0].set(start)
+        return right + wrong
+    """
+    assert found("AX001", textwrap.dedent(program) + LISTED) == [3]
+
+
+def test_a_table_of_all_pairs_that_is_made_from_a_size_is_of_any_pairs():
+    program = """
+    AXES = {"q": "batch query dim", "k": "batch key dim", "pad": "batch key"}
+
+    def causal(n):
+        return jnp.tril(jnp.ones((n, n), bool))
+
+    def entry(q, k, pad):
+        scores = jnp.einsum("bqd,bkd->bqk", q, k)
+        at = jnp.arange(q.shape[1])
+        late = at[:, None] < at[None, :]
+        allowed = causal(q.shape[1]) & ~pad[:, None, :]
+        scores = jnp.where(allowed, scores, -1e9) + jnp.where(late, -1e9, 0.0)
+        return jax.nn.softmax(scores + pad[:, :, None])
+
+    def inputs():
+        return jnp.ones((3, 4, 8)), jnp.ones((3, 4, 8)), jnp.ones((3, 4), bool)
+    """
+    assert found("AX001", program) == [12]

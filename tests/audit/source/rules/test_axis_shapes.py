@@ -335,3 +335,54 @@ def test_moving_averages_are_renewed_by_statistics_of_their_own_axes():
     images = duller(jnp.ones((2, 5, 5)))
     """
     assert found("AX020", program) == [6, 10, 14]
+
+
+def test_an_array_is_reshaped_to_its_own_sizes_in_another_order():
+    program = """
+    def swapped(x):
+        return jnp.reshape(x, (x.shape[1], x.shape[0], x.shape[2]))
+
+    def first_two(x):
+        rows, columns = x.shape[:2]
+        return x.reshape(columns, rows, -1)
+
+    def leaves(tree):
+        return jax.tree.map(lambda x: x.reshape((x.shape[1], x.shape[0]) + x.shape[2:]), tree)
+    """
+    assert found("AX003", program) == [2, 6, 9]
+
+
+def test_an_array_keeps_the_order_of_its_own_sizes():
+    program = """
+    def halves(x):
+        return x.reshape(x.shape[0], x.shape[1], 4, -1)
+
+    def moved(x):
+        rows, columns = x.shape[:2]
+        return jnp.swapaxes(x, 0, 1).reshape(columns, rows, -1)
+
+    def merged(tree):
+        return jax.tree.map(lambda x: x.reshape((x.shape[0] * x.shape[1],) + x.shape[2:]), tree)
+
+    def by_columns(x):
+        return x.reshape(x.shape[1], x.shape[0], order="F")
+    """
+    assert found("AX003", program) == []
+
+
+def test_a_column_meets_a_row_where_one_chooses():
+    program = """
+    def chosen(w, x, ended, after):
+        values = x @ w
+        return jnp.where(ended[:, None], values, after).mean()
+
+    def kept(w, x, ended, after):
+        return jnp.where(ended[:, None], x, after[:, None]).mean()
+
+    def entry(w, x, ended, after):
+        return chosen(w, x, ended, after) + kept(w, x, ended, after)
+
+    def inputs():
+        return jnp.ones((3, 1)), jnp.ones((6, 3)), jnp.ones(6, bool), jnp.ones(6)
+    """
+    assert found("AX002", program) == [3]

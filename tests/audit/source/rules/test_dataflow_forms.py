@@ -3,6 +3,41 @@
 from .claims import check_found, check_silent, each_of
 
 WRONG = {
+    "chances made by hand, by the end of a chain, and by a network": """
+        import equinox as eqx
+        import flax.linen as nn
+        from tensorflow_probability.substrates import jax as tfp
+
+        def shares(z):
+            e = jnp.exp(z - z.max(-1, keepdims=True))
+            return e / e.sum(-1, keepdims=True)
+
+        def by_hand(w, x, y):
+            return optax.softmax_cross_entropy(shares(x @ w), y)  # DF102
+
+        chain = nn.Sequential([nn.Dense(8), nn.relu, nn.Dense(3), nn.softmax])
+
+        def by_chain(params, x, y):
+            made = chain.apply(params, x)
+            return optax.softmax_cross_entropy_with_integer_labels(made, y)  # DF102
+
+        def by_network(key, x, y):
+            net = eqx.nn.MLP(4, 3, 8, 2, final_activation=jax.nn.softmax, key=key)
+            return optax.softmax_cross_entropy(jax.vmap(net)(x), y)  # DF102
+
+        def distribution(w, x):
+            return tfp.distributions.Categorical(jax.nn.softmax(x @ w))  # DF102
+        """,
+    "chances that noise is added to, and chances that are masked": """
+        def draw(key, w, x):
+            p = jax.nn.softmax(x @ w)
+            noise = jax.random.gumbel(key, p.shape)
+            return jnp.argmax(p + noise, axis=-1)  # DF102
+
+        def masked(w, x, y, legal):
+            p = jnp.where(legal, jax.nn.softmax(x @ w), 0.0)  # DF110
+            return optax.softmax_cross_entropy(p, y)  # DF102
+        """,
     "logarithms where probabilities are asked for": """
         import distrax
 
@@ -83,6 +118,20 @@ WRONG = {
 }
 
 RIGHT = {
+    "logits of a chain, and noise that is added to logarithms": """
+        import flax.linen as nn
+
+        chain = nn.Sequential([nn.Dense(8), nn.relu, nn.Dense(3)])
+        last = nn.Sequential([nn.Dense(8), nn.softmax])
+
+        def loss(params, x, y):
+            logits = chain.apply(params, x)
+            return optax.softmax_cross_entropy(logits, y) - jnp.log(last.apply(params, x) + 1e-6)
+
+        def draw(key, w, x):
+            p = jax.nn.log_softmax(x @ w)
+            return jnp.argmax(p + jax.random.gumbel(key, p.shape), axis=-1)
+        """,
     "a target that others of the family ask": """
         class Agent:
             def loss(self, params, target_params, batch):

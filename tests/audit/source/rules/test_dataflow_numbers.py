@@ -3,6 +3,22 @@
 from .claims import check_found, check_silent, each_of
 
 WRONG = {
+    "bytes that are negated, squared, or compared with the ones before": """
+        def changes(frames):
+            small = frames.astype(jnp.uint8)
+            steps = jnp.diff(small, axis=0)  # DF202
+            darker = -small  # DF202
+            return steps.sum(), darker.astype(jnp.float32), (small * small).mean()  # DF202
+        """,
+    "what is divided by the squared distance of each to itself": """
+        def energy(points):
+            apart = ((points[:, None] - points[None]) ** 2).sum(-1)
+            return (apart**-6 - apart**-3).sum()  # DF201
+
+        def pull(points):
+            offset = jnp.subtract(points[:, None], points[None])
+            return (offset / jnp.square(offset).sum(-1, keepdims=True)).sum(1)  # DF201
+        """,
     "a mask as numbers, times minus infinity": """
         def attend(logits, mask, lengths):
             bias = (1.0 - mask[:, None, :]) * -jnp.inf  # DF207
@@ -172,6 +188,19 @@ WRONG = {
 }
 
 RIGHT = {
+    "bytes of which the lowest bit is taken, and integers that hold what is computed": """
+        def bits(frames, counts):
+            small, wide = frames.astype(jnp.uint8), counts.astype(jnp.int32)
+            return small & -small, -wide, wide * wide, jnp.diff(wide)
+        """,
+    "distances that are kept from zero, or of others": """
+        def energy(points, others):
+            apart = ((points[:, None] - points[None]) ** 2).sum(-1) + jnp.eye(4)
+            across = ((points[:, None] - others[None]) ** 2).sum(-1)
+            bare = 1.0 / ((points[:, None] - points[None]) ** 2).sum(-1)
+            kept = jnp.where(jnp.eye(4) > 0, 0, bare)
+            return (apart**-6).sum() + (1.0 / across).sum() + kept.sum()
+        """,
     "the entropy of counts of which none is zero, and of what is added to them": """
         def information(left, right, weights, n):
             counts = jnp.zeros((n, n)).at[left, right].add(1.0)

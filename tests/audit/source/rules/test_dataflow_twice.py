@@ -3,6 +3,60 @@
 from .claims import check_found, check_silent, each_of
 
 WRONG = {
+    "the same by functions, and with annotations": """
+        from jax.numpy import stack
+
+        def scale(stats, x):
+            return jnp.divide(jnp.subtract(x, stats["mean"]), stats["std"])
+
+        def twice(stats, x):
+            first: jax.Array = scale(stats, x)
+            return scale(stats, first)  # DF103
+
+        def streams(w, sound, image):
+            heard: jax.Array = jnp.tanh(sound @ w)
+            seen: jax.Array = jnp.tanh(image @ w)
+            return stack([heard, heard])  # DF101
+        """,
+    "one of two streams is joined with itself": """
+        class Streams:
+            def __init__(self, weights):
+                self.weights = weights
+
+            def __call__(self, sound, image):
+                first = jnp.tanh(sound @ self.weights["sound"])
+                second = jnp.tanh(image @ self.weights["image"])
+                first = first * jax.nn.sigmoid(first)
+                gated = first + 1.0
+                pooled = gated.mean()
+                pooled = pooled * 2
+                return jnp.stack([first, first], axis=1) * pooled  # DF101
+
+        def fuse(weights, sound, image):
+            made = {
+                "sound": jnp.tanh(sound @ weights["sound"]),
+                "image": jnp.tanh(image @ weights["image"]),
+            }
+            return jnp.concatenate([made["sound"], made["sound"]], axis=-1)  # DF108
+        """,
+    "a mixture of one thing, beside one that nobody reads": """
+        def mix(old, new):
+            gate = jax.nn.sigmoid(old)
+            return gate * old + (1.0 - gate) * old  # DF108
+
+        def entry(w, x, y):
+            return mix(x @ w, y @ w)
+        """,
+    "normalised twice by what is multiplied, with noise and a choice between": """
+        def scale(stats, x):
+            return (x - stats["mean"]) * lax.rsqrt(stats["var"] + 1e-5)
+
+        def shaken(key, stats, x):
+            first = scale(stats, x)
+            first = first + 0.1 * jax.random.normal(key, x.shape)
+            first = jnp.where(jax.random.bernoulli(key), first[::-1], first)
+            return scale(stats, first)  # DF103
+        """,
     "pixels that are scaled, shaken and scaled again": """
         def scale(frames):
             return frames.astype(jnp.float32) / 255.0
@@ -205,6 +259,30 @@ WRONG = {
 }
 
 RIGHT = {
+    "what is joined with itself, with nothing lost": """
+        def doubled(w, x, y):
+            h = jnp.tanh(x @ w)
+            made = {"x": h, "y": jnp.tanh(y @ w)}
+            twice = jnp.concatenate([made["x"], made["x"]], axis=-1)
+            return jnp.stack([h, h]), twice, made
+
+        def mix(old, new):
+            gate = jax.nn.sigmoid(old)
+            return gate * old + (1.0 - gate) * new
+        """,
+    "what may be normalised or not, and steps of another kind": """
+        def scale(stats, x):
+            return (x - stats["mean"]) / stats["std"]
+
+        def maybe(stats, x, is_raw):
+            return scale(stats, jnp.where(is_raw, x, scale(stats, x)))
+
+        def step(x, rate, goal):
+            return (x - goal) * rate
+
+        def twice(x, rate, goal):
+            return step(step(x, rate, goal), rate, goal)
+        """,
     "some of what a matrix is decomposed into": """
         from typing import NamedTuple
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
+    from ...source.frame import Frame
     from ...trace.axes import Outer
     from ...trace.facts import Facts
     from ...trace.program import Step, Value
@@ -109,6 +111,7 @@ _FIX = (
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, where shapes are known by reading."""
+    told: set[tuple[ast.AST, Frame]] = set()
     for fact in facts.events(Fact):
         if fact.kind != "outer product":
             continue
@@ -126,6 +129,10 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             unit = "" if is_only_averaged(fact.data["result"].node, users) else unit
         if unit == "written" or (unit == "kept" and not is_same):
             continue
+        at = (fact.syntax, fact.frame)
+        if at in told:  # Of three that meet, two pairs may differ alike.
+            continue
+        told.add(at)
         n = plain(show(outer.size))
         yield RULE.finding(
             fact.place,

@@ -16,6 +16,7 @@ from ...source.queries.loops.collected import is_collected, is_filled
 from ...source.queries.loops.lanes import lanes_of_time, lanes_over
 from ...source.queries.nodes import stacked_over
 from ...source.queries.placing import map_at
+from ...source.queries.written import decided_at
 from ...source.shapes.names import name_of_most
 from ...source.values import Constant, Data, Value, leaves, nodes_of
 from ...words import is_separate, is_sequence, may_compete
@@ -180,7 +181,7 @@ def _in_parallel(facts: SourceFacts) -> Iterator[Finding]:
             if time is None or not is_separate(over):
                 continue
             yield RULE.finding(
-                fact.place,
+                decided_at(fact, axis),
                 current=f"the scan runs over {over} of {array_in_words(facts, scanned)}, from one "
                 "element to the next",
                 expected=f"the scan runs over {time}, for every element of {over} apart",

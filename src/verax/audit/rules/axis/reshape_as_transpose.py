@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 from ...finding import Engine, Finding, Severity
 from ...source.queries.arrays import array_in_words, calls_of, plain, shape_in_words
 from ...source.queries.numbers.merged_sizes import taken_apart
+from ...source.queries.numbers.swapped_sizes import swapped_axes
 from ...source.shapes.dims import show
 from ...source.shapes.reshaping import advanced_part, moved_axis, reinterpretation
 from ...source.values import Data
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
+    from ...source.events import Call
     from ...source.facts import SourceFacts
     from ...trace.facts import Facts
 
@@ -46,6 +48,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             continue
         old, new = taken_apart(array.node), call.result.node.shape
         if not isinstance(old, tuple):
+            yield from _by_own_sizes(facts, call, array)
             continue
         group = reinterpretation(old, new)
         moved = moved_axis(old, new) or advanced_part(old, new)
@@ -59,6 +62,21 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             "elements stay in memory order, so each new row holds pieces of several rows of "
             f"({before})",
             expected=f"axes ({before}) change places with their elements",
+            fix=_FIX,
+            engine=Engine.SOURCE,
+        )
+
+
+def _by_own_sizes(facts: SourceFacts, call: Call, array: Data) -> Iterator[Finding]:
+    """The same of an array of any sizes, that are asked for one by one."""
+    axes = swapped_axes(call)
+    if axes and "order" not in call.keywords:
+        yield RULE.finding(
+            call.place,
+            current=f"{array_in_words(facts, array)} is reshaped to its own sizes in the order "
+            f"{', '.join(map(str, axes))}: elements stay in memory order, so each new row holds "
+            "pieces of several rows",
+            expected="axes change places with their elements",
             fix=_FIX,
             engine=Engine.SOURCE,
         )

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Finding, Severity
 from ...source.axes import names_of
-from ...source.queries.arrays import array_in_words, axis_argument, calls_of
+from ...source.queries.arrays import argument, array_in_words, axis_argument, calls_of
 from ...source.queries.numbers.normalisers import is_taken_from_its_own
+from ...source.queries.written import decided_at
 from ...source.values import Data
 from ...words import is_batch, may_compete
 from .._rule import Rule, Verdict
@@ -52,7 +53,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             if call.name.endswith("logsumexp") and not is_taken_from_its_own(facts, call):
                 continue
             yield RULE.finding(
-                call.place,
+                decided_at(call, argument(call, 1, "axis")),
                 current=f"the softmax of {array_in_words(facts, array)} adds up to one along "
                 f"{over}: the elements of a batch compete with each other",
                 expected=f"it adds up to one along {others[-1]}, for each element of {over}",

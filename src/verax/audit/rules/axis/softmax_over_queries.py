@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Finding, Severity
 from ...source.axes import names_of
-from ...source.queries.arrays import array_in_words, axis_argument, calls_of
+from ...source.queries.arrays import argument, array_in_words, axis_argument, calls_of
+from ...source.queries.written import decided_at
 from ...source.values import Data
 from ...words import are_query_and_key
 from .._rule import Rule, Verdict
@@ -45,7 +46,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         key = _key_beside(names, axes)
         if key is not None:
             yield RULE.finding(
-                call.place,
+                decided_at(call, argument(call, 1, "axis")),
                 current=_CURRENT.format(array=array_in_words(facts, array), over=names[axes[0]]),
                 expected=_EXPECTED.format(key=names[key], over=names[axes[0]]),
                 fix=_FIX.format(axis=key - len(names)),

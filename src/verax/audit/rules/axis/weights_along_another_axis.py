@@ -34,13 +34,17 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             yield RULE.finding(
                 made,
                 current=f"the weights add up to one along axis {it.axis}, and values are summed "
-                f"with them along axis {it.over}: the queries compete for each key",
+                f"with them along axis {it.over}: "
+                + (_APART if it.is_apart else "the queries compete for each key"),
                 expected=f"weights that add up to one along axis {it.over}",
                 fix=f"use `axis={it.over}`",
                 evidence=(Evidence("the values are summed here", used),),
                 engine=Engine.SOURCE,
             )
     yield from _distributions(facts)
+
+
+_APART = "what is apart everywhere else, as heads are, competes for each pair"
 
 
 def _distributions(facts: SourceFacts) -> Iterator[Finding]:

@@ -92,7 +92,9 @@ _FIXES = {
 _SUMS = frozenset(
     "jax.numpy.sum jax.numpy.cumsum ndarray.sum ndarray.cumsum jax.lax.cumsum".split()
 )
-_MATMULS = ("@", "jax.numpy.dot", "jax.numpy.einsum", "jax.lax.dot_general")
+# Less than zero where what they are given is not: `-x`, and what is smaller than the one before.
+_FROM_ZERO = frozenset(("-x", "jax.numpy.diff"))
+_MATMULS = ("@", "jax.numpy.dot", "jax.numpy.einsum", "jax.lax.dot_general", "jax.lax.dot")
 
 
 def _what_wraps(node: Node) -> str:
@@ -105,6 +107,10 @@ def _what_wraps(node: Node) -> str:
     sides = [it.node for it in node.operands if isinstance(it, Data)]
     # What is subtracted from a maximum or a constant array may be known to be smaller.
     plain = [it for it in sides if it.dtype == node.dtype and not _is_bound(it)]
+    if node.operation in _FROM_ZERO and len(plain) == 1 and (node.dtype or "").startswith("uint"):
+        return "difference"
+    if _is_square(node) and plain and node.dtype == "uint8" and not _is_small(plain[0]):
+        return "square"
     if node.operation in _SUMS:
         is_total = len(plain) == 1 and node.dtype == "uint8" and not _is_small(plain[0])
         return "total" if is_total else ""
@@ -121,6 +127,18 @@ def _what_wraps(node: Node) -> str:
         return "difference"
     is_sum = node.operation == "+" and node.dtype == "uint8"
     return "sum" if is_sum and not any(map(_is_small, plain)) else ""
+
+
+def _is_square(node: Node) -> bool:
+    """Whether numbers are multiplied by themselves: `x * x`, `x**2`."""
+    if node.operation == "jax.numpy.square":
+        return True
+    if node.operation not in ("*", "**") or len(node.operands) != 2:
+        return False
+    first, second = node.operands
+    if node.operation == "**":
+        return isinstance(second, Constant) and second.value == 2
+    return isinstance(first, Data) and isinstance(second, Data) and first.node is second.node
 
 
 def _is_below(node: Node, array: Node) -> bool:

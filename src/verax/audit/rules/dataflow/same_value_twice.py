@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Place, Severity
 from ...source.operations import SELECTIONS
+from ...source.queries.lost.dropped import dropped_values
 from ...source.queries.lost.unread_siblings import doubled
 from ...source.queries.nodes import nodes_apart, nodes_by
 from ...source.queries.sameness import Sameness
@@ -76,7 +77,12 @@ def _written_twice(choices: list[Node]) -> Iterator[Finding]:
 
 def _in_place_of_another(facts: SourceFacts) -> Iterator[Finding]:
     """Uses of one thing for two, where another that came with it is unread."""
-    for it in doubled(facts):
+    found = list(doubled(facts))
+    # That an input is lost with it is told at the same place.
+    told = {it.name for it in dropped_values(facts)} if found else ()
+    for it in found:
+        if it.unread in told:
+            continue
         yield RULE.finding(
             it.place,
             current=f"`{it.name}` is used for two here, and `{it.unread}`, which comes with it, is "

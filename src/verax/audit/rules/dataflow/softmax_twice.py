@@ -14,6 +14,7 @@ from ...source.queries.numbers.meaning import (
     is_log_probability,
     is_logarithm,
     is_probability,
+    is_softmax,
     is_taken,
     is_tempered,
 )
@@ -96,6 +97,7 @@ def _twice(facts: Facts) -> Iterator[tuple[Step, Value, Meaning]]:
 
 
 # Functions that take logits, and where: each with what it makes of them.
+_TFP = "tensorflow_probability.substrates.jax.distributions"
 _TAKES_LOGITS = {
     **dict.fromkeys(
         ("jax.nn.softmax", "jax.nn.log_softmax", "jax.nn.logsumexp"), (0, "x", "softmax")
@@ -120,6 +122,9 @@ _TAKES_LOGITS = {
     "optax.sigmoid_binary_cross_entropy": (0, "logits", "sigmoid"),
     "optax.losses.sigmoid_binary_cross_entropy": (0, "logits", "sigmoid"),
     "optax.sigmoid_focal_loss": (0, "logits", "sigmoid"),
+    **{f"{_TFP}.{it}": (0, "logits", "softmax") for it in ("Categorical", "OneHotCategorical")},
+    f"{_TFP}.Bernoulli": (0, "logits", "sigmoid"),
+    **dict.fromkeys(("rlax.policy_gradient_loss", "rlax.entropy_loss"), (0, "logits_t", "softmax")),
 }
 
 
@@ -153,6 +158,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         )
     yield from _of_logarithms(facts)
     yield from _mixed(facts)
+    yield from _drawn_by_noise(facts)
 
 
 _ALIKE = "both are logarithms, or both are not"
@@ -179,6 +185,29 @@ def _mixed(facts: SourceFacts) -> Iterator[Finding]:
             expected=_ALIKE,
             fix=_BOTH,
             evidence=(Evidence("it becomes probabilities here", made.place),),
+            engine=Engine.SOURCE,
+        )
+
+
+def _drawn_by_noise(facts: SourceFacts) -> Iterator[Finding]:
+    """The same where one draws by hand: the largest of logits and Gumbel's noise."""
+    noise = "jax.random.gumbel"
+    for node in all_nodes(facts) if noise in facts.calls_by_name else ():
+        if node.operation != "+" or len(node.operands) != 2 or node.place is None:
+            continue
+        sides = [it.node for it in node.operands if isinstance(it, Data)]
+        shaken = [first_behind(it, lambda of: of.operation == noise, is_tempered) for it in sides]
+        made = [_made_by("softmax", it) for it in sides]
+        before = next(filter(None, made), None)
+        if before is None or not any(shaken):
+            continue
+        yield RULE.finding(
+            node.place,
+            current="Gumbel's noise is added to probabilities: what is largest is drawn as if they "
+            "were logits",
+            expected="logits, which are unbounded and not normalised",
+            fix="Add it to the logits, or to the logarithm of the probabilities.",
+            evidence=(Evidence("they become probabilities here", before.place),),
             engine=Engine.SOURCE,
         )
 
@@ -224,6 +253,7 @@ _TAKES_PROBABILITIES = {
     "numpyro.distributions.Bernoulli": (0, "probs"),
     "distrax.Categorical": (1, "probs"),
     "distrax.Bernoulli": (1, "probs"),
+    **{f"{_TFP}.{it}": (1, "probs") for it in ("Categorical", "OneHotCategorical", "Bernoulli")},
     "optax.kl_divergence": (1, "targets"),
     "optax.losses.kl_divergence": (1, "targets"),
     "jax.numpy.log": (0, "x"),
@@ -238,7 +268,8 @@ _TAKES_LOGARITHMS = {
 
 def _made_by(kind: str, node: Node) -> Node | None:
     also = is_tempered if kind == "softmax" else None
-    return first_behind(node, lambda it: it.operation == f"jax.nn.{kind}", also)
+    is_made = is_softmax if kind == "softmax" else lambda it: it.operation == "jax.nn.sigmoid"
+    return first_behind(node, is_made, also, through_choices=True)
 
 
 def _other_axis(call: Call, before: Node) -> bool:

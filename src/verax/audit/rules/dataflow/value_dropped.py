@@ -10,6 +10,7 @@ from ...source.queries.gradients.unread_gradients import unread_gradients
 from ...source.queries.lost.dropped import dropped_values
 from ...source.queries.lost.overwritten_terms import overwritten_terms
 from ...source.queries.lost.unread_parts import unread_parts
+from ...source.queries.lost.unread_siblings import doubled
 from ...source.queries.lost.unread_versions import unread_versions
 from ...source.queries.training.unread_parameters import unread_parameters
 from .._rule import Rule
@@ -71,6 +72,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     known = {it.place for it in elements}
     told: set[Place] = set()
     told_names: set[tuple[str, Place]] = set()
+    # Where another one is joined with itself, it was to be there.
+    joined = {it.unread: it.place for it in doubled(facts)} if elements else {}
     versions = (*unread_versions(facts), *unread_parameters(facts))
     for it in (*elements, *(it for it in versions if it.place not in known)):
         # Each run of a function may use another one in its place.
@@ -85,7 +88,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             fix = f"Use `{it.name}` here, where values are put together, or drop the input."
         told.add(it.place)
         yield RULE.finding(
-            it.used_at or it.place,
+            joined.get(it.name, it.used_at or it.place),
             current=current,
             expected=f"`{it.name}` takes part in what follows",
             fix=fix,

@@ -11,7 +11,7 @@ from ..shapes import lookup
 from ..shapes.semantics.creating import contents
 from ..shapes.semantics.elsewhere import DISTRIBUTIONS
 from ..shapes.shape import Shape, known
-from ..shaping import array_function, array_method, described, shape_from
+from ..shaping import array_function, array_method, described, of_update, shape_from
 from ..values import Constant, Data, Sequence, Value, leaves
 from .arguments import product_of_sizes
 from .registry import handles, handles_method
@@ -231,4 +231,7 @@ for _update in "set add subtract multiply divide power min max apply get".split(
         first = next(iter(leaves(owner)), None)
         if first is not None and not name.endswith("get"):
             result.node.shape, result.node.dtype = first.node.shape, first.node.dtype
+        pair = owner.items if isinstance(owner, Sequence) else None
+        if first is not None and pair and pair[0] is first and len(pair) == len(args) == 2:
+            of_update(machine, site, first, pair[1], args[1], result)
         return result

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..graph import Node, variation
 from ..shapes.shape import change_axis
-from ..shaping import of_operator
+from ..shaping import of_operator, of_rows
 from ..values import (
     Constant,
     Data,
@@ -69,10 +69,21 @@ def _merge(
     return machine.opaque("call", site, (*args, *keywords.values()), type=name)
 
 
+# What losses call what is predicted, and what it should be.
+_PREDICTIONS = ("predictions", "logits", "log_predictions", "predictor_outputs")
+_TARGETS = ("targets", "labels")
 _LOSSES = (
     "l2_loss squared_error huber_loss log_cosh absolute_error sigmoid_binary_cross_entropy "
-    "hinge_loss perceptron_loss poly_loss_cross_entropy smooth_labels"
+    "hinge_loss perceptron_loss poly_loss_cross_entropy smooth_labels sigmoid_focal_loss"
 ).split()
+
+
+def _compared(args: list[Value], keywords: dict[str, Value]) -> list[Value]:
+    """What a loss compares with what, as far as it is given."""
+    operands = args[:2]
+    for names in (_PREDICTIONS, _TARGETS)[len(operands) :]:
+        operands += [keywords[it] for it in names if it in keywords][:1]
+    return operands
 
 
 @handles(*(f"optax.{it}" for it in _LOSSES), *(f"optax.losses.{it}" for it in _LOSSES))
@@ -81,7 +92,7 @@ def _loss(
 ) -> Value:
     """A loss for each element of predictions and targets."""
     result = machine.array(name, site, (*args, *keywords.values()))
-    operands = [*args, *(keywords[it] for it in ("targets", "labels") if it in keywords)]
+    operands = _compared(args, keywords)
     if len(operands) > 1:
         of_operator(machine, site, "-", operands[0], operands[1], result)
     return result
@@ -89,7 +100,8 @@ def _loss(
 
 _LOSSES_OF_VECTORS = (
     "softmax_cross_entropy softmax_cross_entropy_with_integer_labels "
-    "safe_softmax_cross_entropy kl_divergence cosine_similarity cosine_distance"
+    "safe_softmax_cross_entropy kl_divergence kl_divergence_with_log_targets cosine_similarity "
+    "cosine_distance"
 ).split()
 
 
@@ -102,11 +114,13 @@ def _loss_of_vectors(
 ) -> Value:
     """A loss for each vector of predictions: the last axis is gone."""
     result = machine.array(name, site, (*args, *keywords.values()))
-    first = args[0] if args else None
-    if isinstance(first, Data) and "axis" not in keywords and len(args) < 3:
-        shape = first.node.shape
+    vectors, labels = (*_compared(args, keywords), None, None)[:2]
+    if isinstance(vectors, Data) and "axis" not in keywords and len(args) < 3:
+        shape = vectors.node.shape
         result.node.shape = change_axis(shape, -1, lambda _: ()) if shape else None
-        result.node.dtype = first.node.dtype
+        result.node.dtype = vectors.node.dtype
+        if isinstance(labels, Data):
+            of_rows(machine, site, vectors, labels, result, name.endswith("_integer_labels"))
     return result
 
 

@@ -12,7 +12,7 @@ from ..shapes import Dim, Mismatch, Partial, Shape, Size
 from ..shapes.dims import differ, show
 from ..shapes.shape import least_rank, show_shape, size_of
 from ..shaping import does_not_fit
-from ..values import Constant, Data, Mapping, Sequence, Value
+from ..values import Constant, Data, External, Function, Mapping, Sequence, Value
 from .linen import own_parameters
 from .registry import handles_method
 from .results import learn_applied
@@ -180,6 +180,9 @@ def applied(
         return result
     result = machine.array(layer.type, site, operands)
     _describe(machine, site, layer, args[0], result)
+    final = _argument(_made(layer.node), (5, "final_activation"))
+    if layer.type == "equinox.nn.MLP" and isinstance(final, (Function, External)):
+        return machine.call(site, final, [result], {})
     return result
 
 
@@ -214,6 +217,25 @@ def _apply(
     name = f"{layer.type}.apply"
     machine.note(Call(site.syntax, site.frame, name, [layer, *args], keywords, result))
     return result
+
+
+@handles_method("apply", of="flax.linen.Sequential")
+def _apply_chain(
+    machine: Interpreter, site: Site, chain: Data, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """The same of a chain: what its layers give goes through the functions at its end."""
+    result: Value = machine.opaque(".apply", site, (chain, *args, *keywords.values()))
+    name = f"{chain.type}.apply"
+    machine.note(Call(site.syntax, site.frame, name, [chain, *args], keywords, result))
+    links = _links(chain)
+    plain = [at for at, it in enumerate(links) if not isinstance(it, (Function, External))]
+    if len(args) != 2 or keywords or not plain:
+        return result
+    last = links[plain[-1]]
+    if is_layer(last) and isinstance(last, Data):
+        result = machine.array(last.type, site, (chain, *args))
+        _describe(machine, site, last, Constant(None), result)
+    return _through(machine, site, links[plain[-1] + 1 :], result)
 
 
 def keep_size(layer: Data, args: list[Value], keywords: dict[str, Value]) -> None:
@@ -266,17 +288,22 @@ def _made(node: Node) -> Node:
 
 def _given(node: Node, which: _Argument | None) -> object:
     """The constant that a layer is made with at some place, if it is one."""
-    if which is None or len(node.operands) != 2:
+    value = _argument(node, which) if which is not None else None
+    if isinstance(value, Sequence) and value.items:
+        value = value.items[-1]  # Of several layers the last one gives the result.
+    return value.value if isinstance(value, Constant) else None
+
+
+def _argument(node: Node, which: _Argument) -> Value | None:
+    """What a layer is made with at some place."""
+    if len(node.operands) != 2:
         return None
     args, keywords = node.operands
     assert isinstance(args, Sequence)
     assert isinstance(keywords, Mapping)
     position, name = which
     given = args.items or []
-    value = keywords.items.get(name, given[position] if position < len(given) else None)
-    if isinstance(value, Sequence) and value.items:
-        value = value.items[-1]  # Of several layers the last one gives the result.
-    return value.value if isinstance(value, Constant) else None
+    return keywords.items.get(name, given[position] if position < len(given) else None)
 
 
 def _as_size(value: object) -> Dim:

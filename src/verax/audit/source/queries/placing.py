@@ -131,8 +131,12 @@ def _map_of(node: Node, name: str, other: str) -> _Move | None:
     region = stacked_over(node)
     if region is None or region.kind not in ("vmap", "pmap"):
         return None
-    place, lanes = map_at(region, "out_axes"), name_of(region.details.get("size"))
-    taken = constants(region.details["transformed"].options.get("in_axes", Constant(0)))
+    options = region.details["transformed"].options
+    place = map_at(region, "out_axes" if "out_axes" in options else "in_axes")
+    lanes, taken = (
+        name_of(region.details.get("size")),
+        constants(options.get("in_axes", Constant(0))),
+    )
     elsewhere = bool(taken) and stacked_axis(node) not in taken
     if place is None or not (lanes == name or (lanes == other and elsewhere)):
         return None

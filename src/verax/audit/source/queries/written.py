@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 
 from ...finding import Place
 from ..classes import all_fields
+from ..events import Event
 from ..frame import Frame
 from ..graph import Node
-from ..values import Class, Constant, Data, Sequence, Value, nodes_of
+from ..values import Class, Constant, Data, Mapping, Sequence, Value, nodes_of
 from .structures.structure import parts_of
 
 
@@ -33,15 +34,42 @@ def handed_number_at(value: Value | None, user: Frame | None) -> Place | None:
 
     A constant with a name, at the top of a file, is right elsewhere: it is chosen where it is used.
     """
-    numbers = value.items or () if isinstance(value, Sequence) else (value,)
-    for number in numbers:
-        if isinstance(number, Constant) and number.origin is not None:
+    for number in _constants(value):
+        if number.value is not None and number.origin is not None:
             frame, syntax = number.origin
             is_named = frame.function is None and any(
                 it is value or it is number for it in frame.environment.values()
             )
-            return None if frame is user or is_named else frame.place(syntax)
+            is_own = frame is user or is_named or _is_default(user, syntax)
+            return None if is_own else frame.place(syntax)
     return None
+
+
+def _constants(value: Value | None) -> Iterator[Constant]:
+    """The constants in a value, be it a tuple or a dict: `in_axes=(None, {"x": axis})`."""
+    if isinstance(value, Constant):
+        yield value
+    elif isinstance(value, (Sequence, Mapping)):
+        for part in parts_of(value).values():
+            yield from _constants(part)
+
+
+def _is_default(user: Frame | None, syntax: ast.AST) -> bool:
+    """Whether a function itself says what a parameter is, for who does not."""
+    function = user.function if user is not None else None
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+        return False
+    return any(it is syntax for it in (*function.args.defaults, *function.args.kw_defaults))
+
+
+def decided_at(call: Event, value: Value | None) -> Place:
+    """Where is said along which axis a call goes: there, or where a function tells its function.
+
+    What is made at the top of a file, `partial(softmax, axis=0)`, is chosen where it is used.
+    """
+    origins = [it.origin for it in _constants(value) if it.origin is not None]
+    is_at_top = any(frame.function is None for frame, _ in origins)
+    return (None if is_at_top else handed_number_at(value, call.frame)) or call.place
 
 
 def _made(frame: Frame, value: Value) -> ast.expr | None:

@@ -19,11 +19,10 @@ from ...remember import walked
 from ...values import Class, Data, Function, Value
 from ..reads import reads_of
 from ..syntax import statements_in
+from .joined_twice import MERGES, joined_twice
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
-
-_MERGES = frozenset(("concatenate", "stack", "hstack", "vstack", "column_stack"))
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,8 @@ def doubled(facts: SourceFacts) -> Iterator[Doubled]:
                 if place not in told:
                     told.add(place)
                     yield Doubled(place, name, lost)
-    for it in _of_leaves(facts):
+    joined = (Doubled(it.place(at), name, lost) for it, at, name, lost in joined_twice(facts))
+    for it in (*_of_leaves(facts), *joined):
         if it.place not in told:
             told.add(it.place)
             yield it
@@ -83,6 +83,8 @@ def _doubled(
             for name in _alike(lost, group, frame.environment):
                 for it in (*_handed_twice(facts, frame, function, name), *_sums(function, name)):
                     yield it, name, lost
+        for name in names if lost in names else ():
+            yield from ((it, name, lost) for it in _mixtures(function, name) if _is_whole(it))
         for name in _alike(lost, names, frame.given) if frame.is_staged else ():
             yield from ((it, name, lost) for it in _same_calls(facts, frame, function, name))
 
@@ -137,7 +139,7 @@ def _joins(function: FunctionSyntax, name: str) -> Iterator[ast.expr]:
     for call in _calls(function):
         given = call.args[0] if call.args else None
         parts = given.elts if isinstance(given, (ast.List, ast.Tuple)) else []
-        is_merge = isinstance(call.func, ast.Attribute) and call.func.attr in _MERGES
+        is_merge = isinstance(call.func, ast.Attribute) and call.func.attr in MERGES
         if is_merge and sum(_is(it, name) for it in parts) > 1:
             yield call
 
@@ -170,6 +172,18 @@ def _mixtures(function: FunctionSyntax, name: str) -> Iterator[ast.expr]:
             # A square is no weight.
             if sum(_is(one.left, name) is not _is(one.right, name) for one in sides) > 1:
                 yield it
+
+
+def _is_whole(mixture: ast.expr) -> bool:
+    """Whether the weights of two products add up to one, so that nothing is mixed."""
+    sides = [mixture.left, mixture.right] if isinstance(mixture, ast.BinOp) else []
+    factors = [
+        ast.unparse(factor)
+        for side in sides
+        if isinstance(side, ast.BinOp)
+        for factor in (side.left, side.right)
+    ]
+    return any(f"{one} - {it}" in factors for one in ("1", "1.0") for it in factors)
 
 
 def _same_calls(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ....words import words_of
 from ...graph import Node
 from ...values import Constant, Data, Value
 from ..sameness import Sameness
@@ -17,25 +18,44 @@ _SAME_MEANING = frozenset(
 )
 _BOUNDARIES = frozenset("stack lane turn carry slice last primal item element".split())
 _MODULES = ("jax.numpy", "jax.lax", "ndarray", "jax.nn")
+_CHOICES = ("jax.numpy.where", "jax.lax.select")
 _FAR = 100
 
 
 def first_behind(
-    node: Node, accept: Callable[[Node], bool], also: Callable[[Node], bool] | None = None
+    node: Node,
+    accept: Callable[[Node], bool],
+    also: Callable[[Node], bool] | None = None,
+    through_choices: bool = False,
 ) -> Node | None:
     """What a value is, under operations that keep its meaning, if that is accepted.
 
-    With `also`, operations for which it says yes count among them.
+    With `also`, operations for which it says yes count among them; with `through_choices`, those
+    that choose between such values, or between one and a number, too.
     """
     for _ in range(30):
         if accept(node):
             return node
+        if through_choices and node.operation in _CHOICES:
+            return _of_choices(node, accept, also)
         module, _, name = node.operation.rpartition(".")
         is_same = node.operation in _BOUNDARIES or (module in _MODULES and name in _SAME_MEANING)
         if not node.inputs or not (is_same or (also is not None and also(node))):
             return None
         node = node.inputs[0]
     return None
+
+
+def _of_choices(
+    node: Node, accept: Callable[[Node], bool], also: Callable[[Node], bool] | None
+) -> Node | None:
+    sides = [it.node for it in node.operands[1:3] if isinstance(it, Data)]
+    found = [first_behind(it, accept, also, True) for it in sides if not _is_filled(it)]
+    return found[0] if found and None not in found else None
+
+
+def _is_filled(node: Node) -> bool:
+    return node.operation.rpartition(".")[2].removesuffix("_like") in ("zeros", "ones", "full")
 
 
 def is_taken(node: Node) -> bool:
@@ -53,7 +73,20 @@ def is_tempered(node: Node) -> bool:
 
 def is_probability(node: Node) -> bool:
     """Whether a value has just been made a probability."""
-    return node.operation in ("jax.nn.softmax", "jax.nn.sigmoid")
+    return node.operation == "jax.nn.sigmoid" or is_softmax(node)
+
+
+def is_softmax(node: Node) -> bool:
+    """Whether it is a softmax, be it by hand: `e / e.sum()`, `exp(log_softmax(x))`."""
+    if node.operation == "jax.nn.softmax":
+        return True
+    if node.operation == "jax.numpy.exp" and node.inputs:
+        return node.inputs[0].operation == "jax.nn.log_softmax"
+    if node.operation != "/" or len(node.inputs) != 2:
+        return False
+    of, total = node.inputs
+    is_sum = total.operation in ("jax.numpy.sum", "ndarray.sum")
+    return of.operation == "jax.numpy.exp" and is_sum and total.inputs[0] is of
 
 
 def is_log_probability(node: Node) -> bool:
@@ -125,7 +158,8 @@ def normalised_before(again: Normalised) -> Normalised | None:
     found = first_behind(
         again.of,
         lambda it: normalised(it) is not None,
-        _is_augmented if again.mean is None else None,
+        _is_augmented if again.mean is None else _is_same_but_noise,
+        through_choices=True,
     )
     return normalised(found) if found is not None else None
 
@@ -136,10 +170,10 @@ def normalised(node: Node) -> Normalised | None:
         return None
     if node.operation == "+":
         return _interpolated(node)
-    if node.operation != "/":
-        return None
     above, scale = node.operands
     if not isinstance(above, Data):
+        return None
+    if node.operation != "/" and not (node.operation == "*" and _is_inverse(scale)):
         return None
     number = _number(scale)
     if number == 255:  # Pixels; other numbers may well divide a value twice.
@@ -158,16 +192,42 @@ def _is_augmented(node: Node) -> bool:
     name = node.operation.rpartition(".")[2]
     if name in _PLACED:
         return True
-    if node.operation not in ("+", "-", "*", "jax.numpy.where") or len(node.operands) < 2:
+    if node.operation not in ("+", "-", "*") or len(node.operands) < 2:
         return False
     other = node.operands[1]
     if isinstance(other, Data):
-        return any(it.operation.startswith("jax.random.") for it in other.node.ancestors())
+        return _is_random(other.node)
     number = _number(other)
     return number is not None and abs(number) < 10
 
 
-_PLACED = frozenset("pad flip fliplr flipud roll rot90 dynamic_slice take concatenate".split())
+def _is_same_but_noise(node: Node) -> bool:
+    """Whether values are put elsewhere, joined with others like them, or shaken."""
+    if node.operation.rpartition(".")[2] in _PLACED:
+        return True
+    noise = node.operands[1] if node.operation in ("+", "-") and len(node.operands) == 2 else None
+    return isinstance(noise, Data) and _is_random(noise.node)
+
+
+def _is_random(node: Node) -> bool:
+    return any(it.operation.startswith("jax.random.") for it in node.ancestors())
+
+
+def _is_inverse(scale: Value) -> bool:
+    """Whether something is to be multiplied where one would divide: `rsqrt(var)`, `inv_std`."""
+    if not isinstance(scale, Data):
+        return False
+    node = scale.node
+    if node.operation == "/" and len(node.operands) == 2:
+        return _number(node.operands[0]) == 1
+    is_named = not _INVERSE.isdisjoint(words_of(node.label))
+    return node.operation.rpartition(".")[2] in ("rsqrt", "reciprocal") or is_named
+
+
+_INVERSE = frozenset("inv inverse rstd rsigma istd".split())
+_PLACED = frozenset(
+    "pad flip fliplr flipud roll rot90 dynamic_slice take concatenate stack vstack".split()
+)
 
 
 def _interpolated(node: Node) -> Normalised | None:

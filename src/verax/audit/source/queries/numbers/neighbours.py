@@ -15,6 +15,7 @@ from ...values import Constant, Data, Sequence, leaves
 from ..arrays import argument, axis_argument, calls_of
 from ..indices import index_parts
 from ..nodes import all_nodes
+from ..written import decided_at
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
@@ -30,7 +31,8 @@ def neighbour_relations(facts: SourceFacts) -> Iterator[tuple[Place, Data, int, 
         position, default = (2, -1) if name == "diff" else (1, 0 if "lax" in call.name else None)
         axes = axis_argument(call, position, default)
         if isinstance(array, Data) and axes is not None and len(axes) == 1:
-            yield call.place, array, axes[0], f"a {name}"
+            along = argument(call, position, "axis")
+            yield decided_at(call, along), array, axes[0], f"a {name}"
     yield from _associative_scans(facts)
     for node in all_nodes(facts):
         found = _difference(node)
@@ -48,7 +50,7 @@ def _associative_scans(facts: SourceFacts) -> Iterator[tuple[Place, Data, int, s
         for leaf in leaves(fact.data["elements"]):
             count = rank(leaf.node.shape)
             if count and isinstance(number, int) and -count <= number < count:
-                yield fact.place, leaf, number % count, "an associative scan"
+                yield decided_at(fact, axis), leaf, number % count, "an associative scan"
 
 
 def shifts(facts: SourceFacts) -> Iterator[tuple[Place, Data, int, str]]:
@@ -66,13 +68,14 @@ def shifts(facts: SourceFacts) -> Iterator[tuple[Place, Data, int, str]]:
             if found is None or count is None or type(along) is not int or -count > along:
                 continue
             if found[1] == along % count and _is_by_one(item.node):
-                yield call.place, Data(found[0]), found[1], "a shift"
+                yield decided_at(call, given), Data(found[0]), found[1], "a shift"
     for call in calls_of(facts, "roll"):
         by, axes = argument(call, 1, "shift"), axis_argument(call, 2, None)
         array = call.args[0] if call.args else None
         is_one = isinstance(by, Constant) and by.value in (1, -1)
         if isinstance(array, Data) and is_one and axes is not None and len(axes) == 1:
-            yield call.place, array, axes[0], "a roll"
+            along = argument(call, 2, "axis")
+            yield decided_at(call, along), array, axes[0], "a roll"
 
 
 def _is_by_one(part: Node) -> bool:

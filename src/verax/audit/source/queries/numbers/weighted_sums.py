@@ -36,13 +36,15 @@ class WeightedSum:
     """A sum with the weights of a softmax, that does not go along the axis of that alone.
 
     `axis` is that of the softmax, `over` the one that is summed over together with other arrays, if
-    there is one; both are counted from the end.
+    there is one; both are counted from the end. `is_apart` says that neither the weights are
+    compared along `axis` nor the values summed: heads of attention, which are apart throughout.
     """
 
     weights: Node
     sum: Node
     axis: int
     over: int | None
+    is_apart: bool = False
 
 
 def summed_otherwise(facts: SourceFacts) -> Iterator[WeightedSum]:
@@ -61,12 +63,11 @@ def summed_otherwise(facts: SourceFacts) -> Iterator[WeightedSum]:
                 continue
             if axis in alone:
                 yield WeightedSum(given, node, axis, None)
-            elif (
-                len(together) == 1
-                and axis not in together
-                and _is_attention(given, axis, *together)
-            ):
-                yield WeightedSum(given, node, axis, *together)
+            elif len(together) == 1 and axis not in together:
+                (over,) = together
+                is_apart = _is_apart(given, axis, node, position)
+                if is_apart or _is_attention(given, axis, over):
+                    yield WeightedSum(given, node, axis, over, is_apart)
 
 
 def _softmaxes(facts: SourceFacts) -> Iterator[tuple[Node, int]]:
@@ -135,18 +136,48 @@ def _is_attention(softmax: Node, axis: int, over: int) -> bool:
     return (one is not None and one == other) or mask_of(softmax) is not None
 
 
+def _is_apart(softmax: Node, axis: int, total: Node, position: int) -> bool:
+    """Whether an axis goes through the comparison and the sum alike, in all that takes part."""
+    scores = softmax.operands[0]
+    product = _product(scores.node) if isinstance(scores, Data) else None
+    if product is None or product.operation not in _PRODUCTS:
+        return False
+    operands = [it for it in product.operands if isinstance(it, Data)]
+    if len(operands) != 2 or not all(map(_is_computed, operands)):
+        return False
+    return _goes_through(product, axis, 0) and _goes_through(total, axis, position)
+
+
+def _goes_through(product: Node, axis: int, position: int) -> bool:
+    """Whether an axis of an operand, or of the result at 0, is one of all of them."""
+    if product.operation in _MATMULS:
+        return axis < -2
+    spec, terms = product.operands[0], _terms(product)
+    if not isinstance(spec, Constant) or len(terms) != 2 or "..." in spec.value:
+        return False
+    every = [spec.value.replace(" ", "").partition("->")[2], *terms]
+    own = every[position]
+    return len(own) >= -axis and all(own[axis] in it for it in every)
+
+
 def _compares_computed(scores: Node) -> bool:
+    node = _product(scores)
+    operands = [it for it in node.operands if isinstance(it, Data)] if node is not None else []
+    return len(operands) == 2 and all(map(_is_computed, operands))
+
+
+def _product(scores: Node) -> Node | None:
+    """The product, or the sum of all pairs, that scores are made of."""
     pending, seen = [scores], {scores}
     while pending and len(seen) < 30:
         node = pending.pop()
-        operands = [it for it in node.operands if isinstance(it, Data)]
         if node.operation in _PRODUCTS or _is_of_all_pairs(node):
-            return len(operands) == 2 and all(map(_is_computed, operands))
+            return node
         if node.operation in _ELEMENTWISE or node.operation.startswith("jax.nn."):
             new = [it for it in node.inputs if it not in seen]
             seen.update(new)
             pending.extend(new)
-    return False
+    return None
 
 
 def _is_of_all_pairs(node: Node) -> bool:

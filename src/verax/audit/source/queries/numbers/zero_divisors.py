@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...graph import Node
-from ...values import Data
+from ...values import Constant, Data, Value
 from ..gradients.infinite_slopes import zero_behind
 from ..nodes import nodes_by, users_of
 from .empty_segments import without_views
@@ -34,8 +34,8 @@ class ByZero:
 def by_zero(facts: SourceFacts) -> Iterator[ByZero]:
     """All such divisions whose result nobody chooses from."""
     users: dict[Node, list[Node]] | None = None
-    for node in nodes_by(facts, ("/",)):
-        divisor = node.operands[1] if len(node.operands) == 2 else None
+    for node in nodes_by(facts, _DIVISIONS):
+        divisor = _divisor(node)
         found = _zero(without_views(divisor.node)) if isinstance(divisor, Data) else None
         if found is None or _is_in_branch(node):
             continue
@@ -44,12 +44,29 @@ def by_zero(facts: SourceFacts) -> Iterator[ByZero]:
             yield ByZero(node, *found)
 
 
+# With an operand that must not be zero.
+_DIVISIONS = frozenset(
+    "/ ** jax.numpy.reciprocal jax.lax.reciprocal jax.lax.rsqrt".split()
+)
+
+
+def _divisor(node: Node) -> Value | None:
+    """What must not be zero: also in `r ** -2`, `rsqrt(r)`."""
+    operands = node.operands
+    if len(operands) == 2 and node.operation in ("/", "**"):
+        power = operands[1].value if isinstance(operands[1], Constant) else 0
+        if node.operation == "/":
+            return operands[1]
+        return operands[0] if isinstance(power, (int, float)) and power < 0 else None
+    return operands[0] if len(operands) == 1 else None
+
+
 def _zero(divisor: Node) -> tuple[str, Node] | None:
-    if divisor.operation in _LENGTHS and divisor.operands:
-        given = divisor.operands[0]
-        origin = zero_behind(given.node) if isinstance(given, Data) else None
-        if origin is not None and origin.operation == "-":
-            return "the distance of each to itself is zero", origin
+    """Why a divisor is zero somewhere, and with what: a distance, or the square of one."""
+    given = divisor.operands[0] if divisor.operation in _LENGTHS and divisor.operands else None
+    origin = zero_behind(given.node if isinstance(given, Data) else divisor)
+    if origin is not None and origin.operation == "-":
+        return "the distance of each to itself is zero", origin
     start = divisor
     while start.operation in _TURNS and start.inputs:
         start = start.inputs[0]

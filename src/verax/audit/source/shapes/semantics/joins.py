@@ -39,6 +39,14 @@ def joined_along(join: Callable[..., Shape], name: str, axis: str, default: int 
     return rule
 
 
+def _stacked(args: Arguments) -> Value:
+    """What is stacked: arrays of a list, or as many alike as a list is long."""
+    at, shape = args.axes("axis", 0), args["arrays"].shape
+    if args.sequence("arrays") is None and isinstance(shape, tuple) and shape and type(at) is int:
+        return Value(moves.insert_axis(shape[1:], at, shape[0]), args["arrays"].dtype)
+    return joined_along(joining.stack, "arrays", "axis")(args)
+
+
 def _append(args: Arguments) -> Value:
     axis = args.axes("axis")
     arrays = [args["arr"], args["values"]]
@@ -187,7 +195,7 @@ def _table() -> Table:
     rows: list[tuple[str, str, Rule]] = [
         ("concatenate", "arrays, axis, dtype", joined_along(joining.concatenate, "arrays", "axis")),
         ("concat", "arrays, *, axis", joined_along(joining.concatenate, "arrays", "axis")),
-        ("stack", "arrays, axis, out, dtype", joined_along(joining.stack, "arrays", "axis")),
+        ("stack", "arrays, axis, out, dtype", _stacked),
         ("vstack", "tup, dtype", _joined(joining.vstack, "tup")),
         ("hstack", "tup, dtype", _joined(joining.hstack, "tup")),
         ("dstack", "tup, dtype", _joined(joining.dstack, "tup")),
