@@ -22,6 +22,7 @@ from ...source.queries.loops.bodies import (
 from ...source.queries.loops.carries import begun_at, structure_changed_at
 from ...source.queries.loops.carry_shapes import ends_otherwise, has_other_size, reshapes
 from ...source.queries.loops.clashing_starts import clashing_starts
+from ...source.queries.loops.growing import growth
 from ...source.queries.names import local_name, names_of
 from ...source.queries.structures.structure import described, difference
 from ...source.shapes.dims import differ
@@ -218,7 +219,10 @@ def _changed_leaves(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
                 )
                 yield _changed_leaf(facts, loop, before, after, grows)
                 continue
-        elif ends_otherwise(one, other):
+            if None in (*one, *other) and growth(after.node, before.node):
+                yield _changed_leaf(facts, loop, before, after, grows=True)
+                continue
+        elif ends_otherwise(one, other) or growth(after.node, before.node):
             yield _changed_leaf(facts, loop, before, after, grows=True)
             continue
         if _changes_dtype(before, after, initial.get(id(before))):
