@@ -11,6 +11,7 @@ from ...source.queries.loops.bodies import behind, body_frame, paired_leaves, re
 from ...source.queries.loops.carries import handed_on_at
 from ...source.queries.loops.next_versions import next_versions
 from ...source.queries.loops.stale import successors
+from ...source.queries.loops.stuck_counters import stuck_counters
 from ...source.values import Data, leaves
 from .._rule import Rule, Verdict
 
@@ -161,6 +162,10 @@ def _updates(
     for statement, name, before in next_versions(loop, frame, stale):
         evidence = Evidence(f"`{name}` is computed here", frame.place(statement))
         found.setdefault(f"`{name}`", (evidence, before))
+    if not found:
+        for words, node, before in stuck_counters(loop, stale):
+            evidence = Evidence(f"{words} is computed here", node.place)
+            found.setdefault(words, (evidence, before))
     if not found:
         for words, node in successors(facts, loop, frame, stale):
             sources = behind(Data(node))
