@@ -13,7 +13,7 @@ from ...source.queries.handing import handed_in_at, is_key
 from ...source.queries.loops.divided_lanes import divided_in_lanes
 from ...source.queries.loops.lanes import (
     Lane,
-    differences_to_first,
+    differences_to_end,
     ends_of_another_axis,
     lanes_in,
     lengths_of_lanes,
@@ -175,15 +175,15 @@ def _mapped(lane: Lane | None) -> Mapped | None:
 
 
 def _first_components(facts: SourceFacts) -> Iterator[Finding]:
-    """Components of one element, each without the first one of them."""
-    for array, first, region, over in differences_to_first(facts):
+    """Components of one element, each without the first or the last one of them."""
+    for array, end, region, over in differences_to_end(facts):
         axis = names_of(array.node.shape)[0]
-        if first.node.place is None or not is_feature(axis) or _CHOICES & set(words_of(axis)):
+        if end.node.place is None or not is_feature(axis) or _CHOICES & set(words_of(axis)):
             continue
         name = facts.name_of(array)
         yield RULE.finding(
-            first.node.place,
-            current=f"`{facts.name_of(first)}` is the first {axis} of one {over} here, and taken "
+            end.node.place,
+            current=f"`{facts.name_of(end)}` is a single {axis} of one {over} here, and taken "
             f"from all of its {axis}: `{name}` has lost {over} to the map",
             expected=_EXPECTED,
             fix=_FIX.format(parameter=name),
@@ -239,11 +239,11 @@ thing.
 
 Reported when a parameter whose leading axis is mapped is read that way under a name that says
 batch (or envs, agents, examples…) or names that axis, or after many images while its axes
-are those of one (also by `images.reshape(images.shape[0], -1)`), when the first component of an
-element is taken from all of them (`x - x[0]`, where `x` has only the axis `dim`), when a deviation
-is taken of the one number that an element has, as of an advantage that is standardised inside, and
-when what is summed over all elements afterwards was divided inside by the length of an axis that it
-is no sum over.""",
+are those of one (also by `images.reshape(images.shape[0], -1)`), when the first or last component
+of an element is taken from all of them (`x - x[0]`, where `x` has only the axis `dim`), when a
+deviation is taken of the one number that an element has, as of an advantage that is standardised
+inside, and when what is summed over all elements afterwards was divided inside by the length of an
+axis that it is no sum over.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

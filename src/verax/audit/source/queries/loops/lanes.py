@@ -15,6 +15,7 @@ from ...graph import Node
 from ...remember import walked
 from ...shapes.dims import same
 from ...shapes.names import name_of, name_of_most
+from ...text import text_of
 from ...values import Data, leaves
 from ..indices import index_parts, is_whole
 from ..nodes import all_nodes
@@ -196,8 +197,8 @@ def lengths_of_lanes(facts: SourceFacts) -> Iterator[Counted]:
                 yield Counted(frame, target, array, region, axis)
 
 
-def differences_to_first(facts: SourceFacts) -> Iterator[tuple[Data, Data, Region, str]]:
-    """`x - x[0]` of a vector that one lane has: itself, its first element, and the map."""
+def differences_to_end(facts: SourceFacts) -> Iterator[tuple[Data, Data, Region, str]]:
+    """`x - x[0]` of a vector that one lane has: itself, its first or last element, and the map."""
     for node in all_nodes(facts):
         if node.operation != "-" or len(node.operands) != 2:
             continue
@@ -205,8 +206,8 @@ def differences_to_first(facts: SourceFacts) -> Iterator[tuple[Data, Data, Regio
         if not isinstance(whole, Data) or not isinstance(first, Data) or first.node.shape != ():
             continue
         index = index_parts(first.node.syntax)
-        is_first = len(index) == 1 and isinstance(index[0], ast.Constant) and index[0].value == 0
-        if is_first and whole.node in first.node.inputs and len(names_of(whole.node.shape)) == 1:
+        is_end = len(index) == 1 and text_of(index[0]) in ("0", "-1")
+        if is_end and whole.node in first.node.inputs and len(names_of(whole.node.shape)) == 1:
             for region, axis in named_maps(whole.node):
                 yield whole, first, region, axis
                 break
