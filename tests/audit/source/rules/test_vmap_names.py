@@ -107,3 +107,33 @@ AXES = {{"states": "agent {1}"}}
 def test_a_single_component_is_taken_for_one_of_all_elements(index):
     assert found("VM003", ENDS.format(index, "dim")) == [2]
     assert found("VM003", ENDS.format(index, "time")) == []
+
+
+PICKED = """
+def chosen(logits, action):
+    return {0}
+
+def entry(logits, actions):
+    return jax.vmap(chosen, in_axes=(0, {1}))(logits, actions)
+
+def inputs():
+    return jnp.ones((6, 4)), jnp.zeros(6, jnp.int32)
+
+AXES = {{"logits": "{2}", "actions": "batch"}}
+"""
+
+
+@pytest.mark.parametrize(
+    "picked",
+    ["jax.nn.log_softmax(logits)[action].mean()", "-jnp.sum(jnp.take(logits, action))"],
+)
+def test_each_element_picks_by_the_indices_of_all(picked):
+    assert found("VM002", PICKED.format(picked, "None", "batch act")) == [5]
+    assert found("VM002", PICKED.format(picked, "0", "batch act")) == []
+    # An ensemble, and a matrix of all pairs.
+    assert found("VM002", PICKED.format(picked, "None", "member act")) == []
+    assert found("VM002", PICKED.format(picked, "None", "batch batch")) == []
+
+
+def test_each_element_may_be_wanted_for_all_indices():
+    assert found("VM002", PICKED.format("logits[action]", "None", "batch act")) == []
