@@ -157,3 +157,27 @@ def test_a_body_counts_on_itself():
     """
     assert found("JT101", program.format("+= 1")) == [2]
     assert found("JT101", program.format("= 1")) == []
+
+
+@pytest.mark.parametrize("start", ["np.zeros(3, np.int32)", "np.ones(3, dtype=int)"])
+def test_integers_of_numpy_are_handed_on_as_floats(start):
+    program = """
+    def f(xs):
+        return lax.scan(lambda mean, x: (0.9 * mean + 1.0, x), {0}, xs)
+    """
+    assert found("SC201", program.format(start)) == [2]
+    assert found("SC201", program.format("np.zeros(3)")) == []
+    assert found("SC201", program.format("np.ones(3, dtype=np.float64)")) == []
+
+
+def test_a_while_counts_in_a_statement_with_others():
+    program = """
+    @jax.jit
+    def f(xs):
+        h, t = jnp.zeros(4), {0}
+        while t < 40:
+            h, t = jnp.tanh(h + xs[t]), t + 1
+        return h
+    """
+    assert found("SC302", program.format("0")) == [4]
+    assert found("SC302", program.format("35")) == []

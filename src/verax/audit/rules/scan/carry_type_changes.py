@@ -26,7 +26,7 @@ from ...source.queries.loops.growing import growth
 from ...source.queries.names import local_name, names_of
 from ...source.queries.structures.structure import described, difference
 from ...source.shapes.dims import differ
-from ...source.shapes.dtypes import is_weak, strong
+from ...source.shapes.dtypes import is_weak, kind, strong
 from ...source.values import Constant, Data
 from .._rule import Rule
 
@@ -238,7 +238,8 @@ def _changes_dtype(before: Data, after: Data, initial: Value | None) -> bool:
         return False
     first, second = strong(one) or "", strong(other) or ""
     if not all(it == "bool" or it[-1:].isdigit() for it in (first, second)):
-        return False  # Of one, only the kind is known.
+        # Of one, only the kind is known: NumPy's integers are none of JAX's floats.
+        return kind(first) != kind(second) and None not in (kind(first), kind(second))
     return first.replace("64", "32") != second.replace("64", "32")
 
 
