@@ -19,11 +19,12 @@ from ...source.queries.loops.lanes import (
     lengths_of_lanes,
     runs_inside_maps,
 )
+from ...source.queries.loops.named_reductions import named_reductions
 from ...source.text import text_of
 from ...source.values import Data
 from ...words import is_feature, words_of
 from .._rule import Rule, Verdict
-from ._batch_names import Mapped, assumptions, counts_axis
+from ._batch_names import Mapped, assumptions, counts_axis, says_reduced
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
@@ -118,6 +119,21 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 evidence=(Evidence(f"{frame.name} is mapped here", lane.region.place),),
                 engine=Engine.SOURCE,
             )
+    for it in named_reductions(facts, says_reduced):
+        if it.statement in said:
+            continue
+        said.add(it.statement)
+        name = text_of(it.call.syntax)
+        yield RULE.finding(
+            it.frame.place(it.statement),
+            current=f"`{it.name}` is taken over axis 0 by `{name}`, of what is one element of the "
+            f"mapped axis here ({shape_in_words(it.lane.array.node.shape)}): axis 0 is not the "
+            "batch any more",
+            expected=_EXPECTED,
+            fix=_FIX.format(parameter=facts.name_of(it.lane.array)),
+            evidence=(Evidence(f"{it.frame.name} is mapped here", it.lane.region.place),),
+            engine=Engine.SOURCE,
+        )
     for counted in lengths_of_lanes(facts):
         name = text_of(counted.target)
         if counted.target in said or not counts_axis(name, counted.axis):

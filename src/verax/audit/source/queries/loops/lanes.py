@@ -79,6 +79,11 @@ def lanes_in(frame: Frame) -> Callable[[ast.expr], Lane | None]:
     return find
 
 
+def lane_of(frame: Frame, value: Data) -> Lane | None:
+    """What one lane has in a run, whatever it is called there."""
+    return _lane_of(frame, "", value, _has_no_room(_lanes_given(frame)))
+
+
 def _lane_of(frame: Frame, name: str, value: Data, no_room: bool) -> Lane | None:
     lane = _lane(value.node)
     if lane is None:
