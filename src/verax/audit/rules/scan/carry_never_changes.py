@@ -191,8 +191,8 @@ lost, and every iteration starts from the initial state again: a filter that doe
 simulation that stands still.
 
 Reported when nothing in the carry changes although the body reads it, or when the body computes an
-update of the part that stays and drops it. Constant parts of a carry are common otherwise, and not
-reported.""",
+update of the part that stays and drops it, also the number after a counter that starts at a
+number. Constant parts of a carry are common otherwise, and not reported.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

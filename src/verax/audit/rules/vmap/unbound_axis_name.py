@@ -182,7 +182,8 @@ RULE = Rule(
     severity=Severity.ERROR,
     explanation="""\
 `psum`, `pmean`, `all_gather` and `axis_index` name an axis that an enclosing `vmap`, `pmap` or
-`shard_map` has to bind under exactly that name.
+`shard_map` has to bind under exactly that name. So does a layer that takes its statistics over an
+axis (`nn.BatchNorm(axis_name="batch")`). A `PartitionSpec` names an axis of its mesh.
 """,
     wrong="""\
 import jax
