@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from .axes import annotated_shape
-from .classes import all_fields, base_names, field_of, is_enum, is_static_field
+from .classes import all_fields, base_names, field_of, is_enum, is_plain, is_static_field
 from .events import Fact
 from .field_types import held_object
 from .graph import Node
@@ -162,7 +162,8 @@ def _of_instance(machine: Interpreter, site: Site, base: Instance, name: str) ->
     if found is not None:
         return found
     inherited, field = base.cls.find(name), field_of(base.cls, name)
-    if inherited is not None and field is None:
+    is_default = field is not None and base.made_in is not None and is_plain(base.cls)
+    if inherited is not None and (field is None or is_default):
         return _read(machine, site, unwrapped_method(inherited, base))
     is_method = name in ("replace", "_replace") and field is None
     if name in STATIC_ATTRIBUTES:

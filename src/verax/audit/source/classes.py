@@ -136,6 +136,23 @@ def has_fields_as_parameters(cls: Class) -> bool:
     return False
 
 
+# Classes from outside that leave alone what a class says in its body.
+_PLAIN_BASES = frozenset(("builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"))
+
+
+def is_plain(cls: Class) -> bool:
+    """Whether nothing makes fields of annotated names: `rate: float = 0.2` is the class's own."""
+    for it in cls.lineage():
+        if isinstance(it, External) and it.name not in _PLAIN_BASES:
+            return False
+        if isinstance(it, Class):
+            are_known = all(isinstance(base, (Class, External)) for base in it.bases)
+            names = [_decorator_name(decorator) for decorator in it.decorators]
+            if not are_known or any(not name.startswith("jax.tree_util.") for name in names):
+                return False
+    return True
+
+
 def _decorator_name(value: Value) -> str:
     if isinstance(value, Partial):
         value = value.function

@@ -114,3 +114,36 @@ def test_a_number_leaves_the_axes_as_they_are(number: str):
     assert found("VM001", program.replace("(whiten)", "(whiten, in_axes=(None, 0))")) == []
     # What an unknown factor has for axes, nobody knows.
     assert found("VM001", program.replace(f"({number})", "unknown(x)")) == []
+
+
+REDUCED = """
+def over(x):
+    return {{"mean": x.mean(axis=0), "scale": 2.0}}
+
+def one(x):
+    {0}
+    return x - batch_mean
+
+def entry(xs):
+    return jax.vmap(one)(xs)
+
+def inputs():
+    return (jnp.ones({1}),)
+
+AXES = {{"xs": "{2}"}}
+"""
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        "batch_mean, scale = jnp.mean(x, 0), 2.0",
+        'batch_mean = over(x)["mean"]',
+        "batch_mean = jax.tree.map(lambda leaf: leaf.mean(0), x)",
+    ],
+)
+def test_a_mean_is_named_after_the_batch_however_it_got_there(named):
+    assert found("VM003", REDUCED.format(named, "(4, 3)", "batch feat")) == [5]
+    assert found("VM003", REDUCED.format(named, "(4, 5, 3)", "member batch feat")) == []
+    unnamed = named.replace("batch_mean", "mean") + "; batch_mean = 0.0"
+    assert found("VM003", REDUCED.format(unnamed, "(4, 3)", "batch feat")) == []

@@ -14,7 +14,7 @@ from ...source.queries.boundaries import LOOPS, REPEATED, crossed, holds_tracer,
 from ...source.queries.putting_back import is_put_back, part_of
 from ...source.queries.syntax import statement_around
 from ...source.text import text_of
-from ...source.values import Class, Data, Instance, Mapping, Partial, Sequence
+from ...source.values import Class, Data, Function, Instance, Mapping, Partial, Sequence
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _regions(facts: SourceFacts, change: Mutation) -> list[Region]:
         return crossed(frame, target.node.frame) if target.node.frame else []
     if isinstance(target, Data) and target.traced is False and change.how == "item":
         return crossed(frame, target.node.frame) if target.node.frame else []
-    if isinstance(target, Class):
+    if isinstance(target, (Class, Function)):
         return crossed(frame, target.frame)
     if not isinstance(target, (Sequence, Mapping, Instance)):
         return []

@@ -11,6 +11,7 @@ from ...source.queries.loops.bodies import behind, body_frame, paired_leaves, re
 from ...source.queries.loops.carries import handed_on_at
 from ...source.queries.loops.next_versions import next_versions
 from ...source.queries.loops.stale import successors
+from ...source.queries.loops.stuck_counters import stuck_counters
 from ...source.values import Data, leaves
 from .._rule import Rule, Verdict
 
@@ -162,6 +163,10 @@ def _updates(
         evidence = Evidence(f"`{name}` is computed here", frame.place(statement))
         found.setdefault(f"`{name}`", (evidence, before))
     if not found:
+        for words, node, before in stuck_counters(loop, stale):
+            evidence = Evidence(f"{words} is computed here", node.place)
+            found.setdefault(words, (evidence, before))
+    if not found:
         for words, node in successors(facts, loop, frame, stale):
             sources = behind(Data(node))
             before = [it for it in stale if it.node in sources] or stale
@@ -186,8 +191,8 @@ lost, and every iteration starts from the initial state again: a filter that doe
 simulation that stands still.
 
 Reported when nothing in the carry changes although the body reads it, or when the body computes an
-update of the part that stays and drops it. Constant parts of a carry are common otherwise, and not
-reported.""",
+update of the part that stays and drops it, also the number after a counter that starts at a
+number. Constant parts of a carry are common otherwise, and not reported.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

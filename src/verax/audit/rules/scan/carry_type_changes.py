@@ -22,10 +22,11 @@ from ...source.queries.loops.bodies import (
 from ...source.queries.loops.carries import begun_at, structure_changed_at
 from ...source.queries.loops.carry_shapes import ends_otherwise, has_other_size, reshapes
 from ...source.queries.loops.clashing_starts import clashing_starts
+from ...source.queries.loops.growing import growth
 from ...source.queries.names import local_name, names_of
 from ...source.queries.structures.structure import described, difference
 from ...source.shapes.dims import differ
-from ...source.shapes.dtypes import is_weak, strong
+from ...source.shapes.dtypes import is_weak, kind, strong
 from ...source.values import Constant, Data
 from .._rule import Rule
 
@@ -218,7 +219,10 @@ def _changed_leaves(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
                 )
                 yield _changed_leaf(facts, loop, before, after, grows)
                 continue
-        elif ends_otherwise(one, other):
+            if None in (*one, *other) and growth(after.node, before.node):
+                yield _changed_leaf(facts, loop, before, after, grows=True)
+                continue
+        elif ends_otherwise(one, other) or growth(after.node, before.node):
             yield _changed_leaf(facts, loop, before, after, grows=True)
             continue
         if _changes_dtype(before, after, initial.get(id(before))):
@@ -234,7 +238,8 @@ def _changes_dtype(before: Data, after: Data, initial: Value | None) -> bool:
         return False
     first, second = strong(one) or "", strong(other) or ""
     if not all(it == "bool" or it[-1:].isdigit() for it in (first, second)):
-        return False  # Of one, only the kind is known.
+        # Of one, only the kind is known: NumPy's integers are none of JAX's floats.
+        return kind(first) != kind(second) and None not in (kind(first), kind(second))
     return first.replace("64", "32") != second.replace("64", "32")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
@@ -74,11 +74,11 @@ def _scanned(facts: SourceFacts, loop: Loop) -> Finding | None:
     if loop.kind not in ("scan", "map") or loop.returned is None:
         return None
     used = behind(loop.returned)
-    pairs = list(paired_leaves(loop.xs, loop.slices))
+    pairs = [it for pair in paired_leaves(loop.xs, loop.slices) for it in _apart(*pair, used)]
     # With nothing of what is scanned in use, whatever takes the whole takes it by mistake.
-    reads = _takes if used.isdisjoint(part.node for _, part in pairs) else _reads
+    reads = _takes if used.isdisjoint(part for _, part in pairs if part is not None) else _reads
     for whole, part in pairs:
-        if part.node in used:
+        if part in used:
             continue
         readers = [it for it in used if reads(it, whole.node, loop.region)]
         reader = min(readers, key=lambda it: getattr(it.syntax, "lineno", 0), default=None)
@@ -100,6 +100,31 @@ def _scanned(facts: SourceFacts, loop: Loop) -> Finding | None:
             engine=Engine.SOURCE,
         )
     return None
+
+
+def _apart(whole: Data, part: Data, used: set[Node]) -> Iterator[tuple[Data, Node | None]]:
+    """An array and its slice; the fields of both, where the body takes a record only by these.
+
+    A field of which it takes no slice has none.
+    """
+    yield whole, part.node
+    own = {node: key for key, node in (part.node.children or {}).items() if _is_field(key)}
+    if not any(node in used for node in own):
+        return
+    if all(node in own for node in used if part.node in node.inputs):
+        slices = {key: node for node, key in own.items()}
+        for key, field in (whole.node.children or {}).items():
+            if _is_field(key):
+                yield Data(field), slices.get(key)
+
+
+def _is_field(key: Hashable) -> bool:
+    """Whether a part is one of a record, and no element: `batch.obs`, `batch["obs"]`."""
+    match key:
+        case ("field", _) | ("item", ("constant", str())):
+            return True
+        case _:
+            return False
 
 
 def _fixed(facts: SourceFacts, loop: Loop) -> Finding | None:

@@ -203,9 +203,14 @@ def _says_batch(name: str) -> bool:
     return is_of_it or bool(_BATCH & set(words_of(name)))
 
 
+def says_reduced(name: str) -> bool:
+    """Whether a name for the result of a reduction says that this was over the batch."""
+    return bool(_BATCH & set(words_of(name)))
+
+
 def _means_batch(target: str, array: ast.expr, mapped: Mapped) -> bool:
     """Whether what is reduced over axis 0, or the result, is called after the batch."""
-    if _BATCH & set(words_of(target)):
+    if says_reduced(target):
         return True
     names = _names_in(array)
     is_batch_word = bool(_BATCH & set(names)) and (not mapped.axis or is_batch(mapped.axis))

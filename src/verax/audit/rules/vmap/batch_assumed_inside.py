@@ -13,17 +13,18 @@ from ...source.queries.handing import handed_in_at, is_key
 from ...source.queries.loops.divided_lanes import divided_in_lanes
 from ...source.queries.loops.lanes import (
     Lane,
-    differences_to_first,
+    differences_to_end,
     ends_of_another_axis,
     lanes_in,
     lengths_of_lanes,
     runs_inside_maps,
 )
+from ...source.queries.loops.named_reductions import named_reductions
 from ...source.text import text_of
 from ...source.values import Data
 from ...words import is_feature, words_of
 from .._rule import Rule, Verdict
-from ._batch_names import Mapped, assumptions, counts_axis
+from ._batch_names import Mapped, assumptions, counts_axis, says_reduced
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
@@ -118,6 +119,21 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 evidence=(Evidence(f"{frame.name} is mapped here", lane.region.place),),
                 engine=Engine.SOURCE,
             )
+    for it in named_reductions(facts, says_reduced):
+        if it.statement in said:
+            continue
+        said.add(it.statement)
+        name = text_of(it.call.syntax)
+        yield RULE.finding(
+            it.frame.place(it.statement),
+            current=f"`{it.name}` is taken over axis 0 by `{name}`, of what is one element of the "
+            f"mapped axis here ({shape_in_words(it.lane.array.node.shape)}): axis 0 is not the "
+            "batch any more",
+            expected=_EXPECTED,
+            fix=_FIX.format(parameter=facts.name_of(it.lane.array)),
+            evidence=(Evidence(f"{it.frame.name} is mapped here", it.lane.region.place),),
+            engine=Engine.SOURCE,
+        )
     for counted in lengths_of_lanes(facts):
         name = text_of(counted.target)
         if counted.target in said or not counts_axis(name, counted.axis):
@@ -175,15 +191,15 @@ def _mapped(lane: Lane | None) -> Mapped | None:
 
 
 def _first_components(facts: SourceFacts) -> Iterator[Finding]:
-    """Components of one element, each without the first one of them."""
-    for array, first, region, over in differences_to_first(facts):
+    """Components of one element, each without the first or the last one of them."""
+    for array, end, region, over in differences_to_end(facts):
         axis = names_of(array.node.shape)[0]
-        if first.node.place is None or not is_feature(axis) or _CHOICES & set(words_of(axis)):
+        if end.node.place is None or not is_feature(axis) or _CHOICES & set(words_of(axis)):
             continue
         name = facts.name_of(array)
         yield RULE.finding(
-            first.node.place,
-            current=f"`{facts.name_of(first)}` is the first {axis} of one {over} here, and taken "
+            end.node.place,
+            current=f"`{facts.name_of(end)}` is a single {axis} of one {over} here, and taken "
             f"from all of its {axis}: `{name}` has lost {over} to the map",
             expected=_EXPECTED,
             fix=_FIX.format(parameter=name),
@@ -239,11 +255,11 @@ thing.
 
 Reported when a parameter whose leading axis is mapped is read that way under a name that says
 batch (or envs, agents, examples…) or names that axis, or after many images while its axes
-are those of one (also by `images.reshape(images.shape[0], -1)`), when the first component of an
-element is taken from all of them (`x - x[0]`, where `x` has only the axis `dim`), when a deviation
-is taken of the one number that an element has, as of an advantage that is standardised inside, and
-when what is summed over all elements afterwards was divided inside by the length of an axis that it
-is no sum over.""",
+are those of one (also by `images.reshape(images.shape[0], -1)`), when the first or last component
+of an element is taken from all of them (`x - x[0]`, where `x` has only the axis `dim`), when a
+deviation is taken of the one number that an element has, as of an advantage that is standardised
+inside, and when what is summed over all elements afterwards was divided inside by the length of an
+axis that it is no sum over.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

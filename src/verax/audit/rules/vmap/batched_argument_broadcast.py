@@ -140,7 +140,8 @@ are too many values.
 Computing all pairs by vmap is common and looks the same at first; reported is only an argument
 other than the mapped ones whose mapped axis is broadcast against an element and then reduced
 together with other axes, or where there are no others: of single numbers, also of differences
-between the one that an element has made, a prediction, and all that the argument holds.""",
+between the one that an element has made, a prediction, and all that the argument holds, or of what
+an element picks by indices of which the argument holds one for each.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

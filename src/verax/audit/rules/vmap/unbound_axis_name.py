@@ -9,7 +9,9 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity, Verified
-from ...source.events import Fact
+from ...source.events import Fact, Made
+from ...source.library.collectives import names_of_mesh
+from ...source.library.shards import names_in, specs_in
 from ...source.queries.blame import wrongly_called_at
 from ...source.queries.loops.maps import bound_names, misnamed_maps, named_at
 from .._rule import Rule
@@ -17,6 +19,7 @@ from .._rule import Rule
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...source.frame import Region
+    from ...source.values import Value
     from ...trace.facts import Facts
 
 _BINDS = re.compile(r"axis_name\s*=\s*['\"](\w+)['\"]")
@@ -52,6 +55,7 @@ def _fix(name: str, bound: list[str]) -> str:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
     """Collectives over names that no map around them binds, where all maps are known."""
+    yield from _unknown_to_mesh(facts)
     collectives = [
         fact
         for fact in facts.events(Fact)
@@ -73,6 +77,31 @@ def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
             for verified in _bound_there(fact):
                 told.add(fact.syntax)
                 yield verified
+
+
+def _unknown_to_mesh(facts: SourceFacts) -> Iterator[Finding]:
+    """Specs that divide along an axis which the mesh beside them does not have."""
+    beside: list[tuple[Value | None, Value | None]] = []
+    for made in facts.events(Made):
+        if made.transformed.kind == "shard_map":
+            options = made.transformed.options
+            beside += [(options.get("mesh"), options.get(it)) for it in ("in_specs", "out_specs")]
+    for call in facts.calls(("jax.sharding.NamedSharding",)):
+        if len(call.args) > 1:
+            beside.append((call.args[0], call.args[1]))
+    for mesh, specs in beside:
+        bound = names_of_mesh(mesh)
+        for spec in specs_in(specs) if bound is not None else ():
+            unknown = sorted((names_in(spec) or set()).difference(bound or ()))
+            if unknown and spec.node.place is not None:
+                yield RULE.finding(
+                    spec.node.place,
+                    current=f"a spec divides along {unknown[0]!r}, and the mesh has "
+                    f"{', '.join(map(repr, bound or ()))}",
+                    expected="a spec names axes of its mesh",
+                    fix=_fix(unknown[0], bound or []),
+                    engine=Engine.SOURCE,
+                )
 
 
 def _misnamed(region: Region, name: str, inside: list[Fact]) -> Finding:
@@ -153,7 +182,8 @@ RULE = Rule(
     severity=Severity.ERROR,
     explanation="""\
 `psum`, `pmean`, `all_gather` and `axis_index` name an axis that an enclosing `vmap`, `pmap` or
-`shard_map` has to bind under exactly that name.
+`shard_map` has to bind under exactly that name. So does a layer that takes its statistics over an
+axis (`nn.BatchNorm(axis_name="batch")`). A `PartitionSpec` names an axis of its mesh.
 """,
     wrong="""\
 import jax

@@ -94,6 +94,13 @@ def _mesh(
     return result
 
 
+def names_of_mesh(mesh: Value | None) -> list[str] | None:
+    """The names of the axes of a mesh; `None` if they are not known."""
+    if not isinstance(mesh, Data) or mesh.type != "jax.sharding.Mesh" or not mesh.node.label:
+        return None
+    return mesh.node.label.split()
+
+
 # How many devices there are: a size like any other.
 DEVICES = symbol("devices")
 

@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING
 
 from ..classes import decorator_names, is_static_field
 from ..events import Fact
-from ..values import NONE, Class, Constant, Data, External, Instance, Mapping, Sequence, Value
+from ..values import (
+    NONE,
+    Class,
+    Constant,
+    Data,
+    External,
+    Instance,
+    Mapping,
+    Partial,
+    Sequence,
+    Value,
+)
 from .registry import handles
 
 if TYPE_CHECKING:
@@ -38,6 +49,25 @@ def _partition(
         machine.note(Fact(site.syntax, site.frame, "filtered", {"tree": tree}))
         return machine.tuple_of(tree, machine.opaque(name, site, args[:1]))
     return machine.opaque("call", site, (*args, *keywords.values()), type=name)
+
+
+_MADE_WITH_STATE = "verax.made_with_state"
+
+
+@handles("equinox.nn.make_with_state")
+def _make_with_state(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """`model, state = eqx.nn.make_with_state(Model)(key)` calls `Model(key)`."""
+    return Partial(External(_MADE_WITH_STATE), args[:1], {})
+
+
+@handles(_MADE_WITH_STATE)
+def _made_with_state(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    model = machine.call(site, args[0], args[1:], keywords)
+    return machine.tuple_of(model, machine.opaque(name, site, args[1:], traced=None))
 
 
 @handles("equinox.filter")

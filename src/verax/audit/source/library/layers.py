@@ -6,13 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..events import Call
+from ..events import Call, Fact
 from ..graph import Node
 from ..shapes import Dim, Mismatch, Partial, Shape, Size
 from ..shapes.dims import differ, show
 from ..shapes.shape import least_rank, show_shape, size_of
 from ..shaping import does_not_fit
 from ..values import Constant, Data, External, Function, Mapping, Sequence, Value
+from .collectives import binding
 from .linen import own_parameters
 from .registry import handles_method
 from .results import learn_applied
@@ -150,6 +151,13 @@ _MANY = 32
 _COPIES = frozenset(("turn", "primal", "lane", "carry", "copy", "stack", "equinox.apply_updates"))
 
 
+# Layers that unite what they see over a named axis: its name, and what is true if they do not.
+_UNITING = {
+    "flax.linen.BatchNorm": ((10, "axis_name"), "use_running_average"),
+    "equinox.nn.BatchNorm": ((1, "axis_name"), "inference"),
+}
+
+
 def is_layer(value: Value) -> bool:
     """Whether something is a layer, of which it is known what it does."""
     return isinstance(value, Data) and (value.type in _LAYERS or value.type in _CHAINS)
@@ -171,6 +179,7 @@ def applied(
 ) -> Value:
     """What calling something gives that was made outside of the project."""
     operands = (layer, *args, *keywords.values(), *own_parameters(machine, site, layer))
+    _note_axis(machine, site, layer, keywords)
     links = _links(layer) if len(args) == 1 else []
     if links:
         return _through(machine, site, links, args[0])
@@ -184,6 +193,23 @@ def applied(
     if layer.type == "equinox.nn.MLP" and isinstance(final, (Function, External)):
         return machine.call(site, final, [result], {})
     return result
+
+
+def _note_axis(machine: Interpreter, site: Site, layer: Data, keywords: dict[str, Value]) -> None:
+    """Note the named axis over which a layer certainly takes its statistics."""
+    if layer.type not in _UNITING:
+        return
+    name, unless = _UNITING[layer.type]
+    node = _made(layer.node)
+    made = node.operands[1].items if len(node.operands) == 2 else {}  # type: ignore[attr-defined]
+    given = keywords.get(unless, made.get(unless))
+    is_training = isinstance(given, Constant) and given.value is False
+    is_training = is_training or (given is None and layer.type.startswith("equinox."))
+    axis = _given(node, name)
+    if is_training and isinstance(axis, str):
+        over = frozenset(binding(site.frame.region, [axis]))
+        data = {"name": "layer", "axes": [axis], "value": None, "result": layer, "over": over}
+        machine.note(Fact(site.syntax, site.frame, "collective", data))
 
 
 def _links(layer: Data) -> list[Value]:
@@ -240,7 +266,7 @@ def _apply_chain(
 
 def keep_size(layer: Data, args: list[Value], keywords: dict[str, Value]) -> None:
     """Note the sizes that a layer is made with, where it is one."""
-    if is_layer(layer):
+    if is_layer(layer) or layer.type in _UNITING:
         layer.node.operands = (Sequence("tuple", args), Mapping(keywords))
 
 

@@ -109,7 +109,7 @@ def scanned(
     return outside
 
 
-@handles("jax.lax.while_loop", "equinox.internal.while_loop")
+@handles("jax.lax.while_loop", "equinox.internal.while_loop", "haiku.while_loop")
 def _while_loop(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
@@ -145,7 +145,7 @@ def _while_loop(
     return outside
 
 
-@handles("jax.lax.fori_loop")
+@handles("jax.lax.fori_loop", "haiku.fori_loop")
 def _fori_loop(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
@@ -184,7 +184,7 @@ def _fori_loop(
     return outside
 
 
-@handles("jax.lax.map")
+@handles("jax.lax.map", "haiku.map")
 def _map(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:

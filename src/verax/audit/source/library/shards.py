@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from ..frame import Region
 from ..graph import Node
 from ..shapes import Shape
-from ..values import Constant, Data, Mapping, Sequence, Transformed, Value, mapped
+from ..values import Constant, Data, Mapping, Sequence, Transformed, Value, leaves, mapped
 from .registry import handles
 from .staging import as_result, staged_arguments
 
@@ -43,7 +43,7 @@ def sharded_arguments(
     """
     entered, by_name = staged_arguments(transformed, args, keywords)
     specs = transformed.options.get("in_specs")
-    names = _names_in(specs)
+    names = names_in(specs)
     if specs is None or keywords or names is None or len(names) != 1:
         return entered, by_name
     (region.axis_name,) = names
@@ -90,6 +90,13 @@ def shards_together(value: Value, region: Region, site: Site, transformed: Trans
     return _by_spec(value, specs, change)
 
 
+def specs_in(value: Value | None) -> Iterator[Data]:
+    """The specs that a tree holds."""
+    for leaf in leaves(value) if value is not None else ():
+        if leaf.type == _SPEC:
+            yield leaf
+
+
 def replicated(value: Value, specs: Value | None) -> Iterator[Data]:
     """The results of which their `out_specs` say that all devices have the same."""
     found: list[Data] = []
@@ -99,7 +106,7 @@ def replicated(value: Value, specs: Value | None) -> Iterator[Data]:
             found.append(leaf)
         return leaf
 
-    if specs is not None and _names_in(specs) is not None:
+    if specs is not None and names_in(specs) is not None:
         _by_spec(value, specs, change)
     yield from found
 
@@ -125,7 +132,7 @@ def _by_spec(value: Value, spec: Value, change: _Change) -> Value:
     return value
 
 
-def _names_in(spec: Value | None) -> set[str] | None:
+def names_in(spec: Value | None) -> set[str] | None:
     """The axes of devices that specs name; `None` if one of them is not known."""
     if isinstance(spec, Constant):
         return {spec.value} if isinstance(spec.value, str) else set()
@@ -136,13 +143,13 @@ def _names_in(spec: Value | None) -> set[str] | None:
         inner = spec.items
     elif isinstance(spec, Mapping) and not spec.is_open:
         inner = list(spec.items.values())
-    found = [_names_in(it) for it in inner] if inner is not None else [None]
+    found = [names_in(it) for it in inner] if inner is not None else [None]
     known = [it for it in found if it is not None]
     return set[str]().union(*known) if len(known) == len(found) else None
 
 
 def _divides(spec: Data) -> bool:
-    return bool(_names_in(spec))
+    return bool(names_in(spec))
 
 
 def _divided(shape: Shape, spec: Data) -> Shape:
@@ -151,6 +158,6 @@ def _divided(shape: Shape, spec: Data) -> Shape:
         return None
     entries = [*spec.node.operands, *[None] * len(shape)]
     return tuple(
-        size if entry is None or not _names_in(entry) else None
+        size if entry is None or not names_in(entry) else None
         for size, entry in zip(shape, entries, strict=False)
     )

@@ -67,6 +67,7 @@ _TRANSFORMS: dict[str, tuple[str, str, bool]] = {
     "flax.nnx.value_and_grad": ("value_and_grad", "", True),
     "flax.nnx.remat": ("checkpoint", "", True),
     "flax.linen.jit": ("jit", "", True),
+    "haiku.vmap": ("vmap", "in_axes out_axes axis_name axis_size", False),
     "haiku.grad": ("grad", "argnums has_aux", True),
     "haiku.value_and_grad": ("value_and_grad", "argnums has_aux", True),
     "chex.chexify": ("named", "", False),

@@ -44,7 +44,8 @@ def summed_whole(facts: SourceFacts) -> Iterator[GivenWhole]:
 
     Computing all pairs on purpose ends in one value a pair; a sum over the pairs together with the
     components of each is what a forgotten `in_axes` ends in. So is a sum over differences between
-    the one number that a lane has made, and those that all lanes are to be compared with.
+    the one number that a lane has made, and those that all lanes are to be compared with, and one
+    over what a lane picks by the indices of all.
     """
     for call in calls_of(facts, *_REDUCTIONS):
         if not isinstance(call.result, Data) or not call.args or call.frame.region is None:
@@ -57,7 +58,9 @@ def summed_whole(facts: SourceFacts) -> Iterator[GivenWhole]:
                 over = _mapped_along(region)
                 if not over or over not in summed or region not in leaf.node.varies:
                     continue
-                is_alone = len(names) == 1 and _compares_number(leaf.node, region)
+                is_alone = len(names) == 1 and (
+                    _compares_number(leaf.node, region) or _picks(leaf.node, region, over)
+                )
                 node = _from_outside(leaf.node, region, over)
                 if node is None or (len(summed) < 2 and not is_alone):
                     continue
@@ -73,6 +76,20 @@ def _compares_number(node: Node, region: Region) -> bool:
         return False
     one, other = sorted(node.inputs, key=lambda it: region not in it.varies)
     return one.shape == () and region in one.varies and region not in other.varies
+
+
+def _picks(node: Node, region: Region, over: str) -> bool:
+    """Whether a vector is what a lane picks from its own by the indices of all lanes.
+
+    Not along the axis that the map goes along, as from its row of a matrix of all pairs.
+    """
+    while node.operation in _MEASURES and node.inputs:
+        node = node.inputs[0]
+    if node.operation not in ("item", "jax.numpy.take") or len(node.inputs) < 2:
+        return False
+    own, index = node.inputs[:2]
+    is_shared = region in own.varies and region not in index.varies
+    return is_shared and names_of(index.shape) == (over,) and over not in names_of(own.shape)
 
 
 _MEASURES = frozenset("** abs builtins.abs jax.numpy.abs jax.numpy.square jax.lax.square".split())

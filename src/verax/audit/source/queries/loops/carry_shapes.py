@@ -10,7 +10,9 @@ from ...shapes.shape import Partial
 from ...values import Data
 
 _JOINS = frozenset(
-    "concatenate append stack vstack hstack column_stack dstack pad repeat tile insert".split()
+    (
+        "concatenate append stack vstack hstack column_stack dstack pad repeat tile insert delete"
+    ).split()
 )
 
 

@@ -7,6 +7,7 @@ import ast
 from ...events import Fact
 from ...frame import Frame
 from ...values import Constant, Data
+from ..lost.dropped_states import named_parts_of
 
 
 def turns_of_while(fact: Fact) -> int | None:
@@ -81,16 +82,31 @@ def _start(fact: Fact, name: str) -> int | None:
     for statement, value in fact.frame.steps:
         if statement.lineno >= line or not isinstance(statement, ast.Assign):
             continue
-        if any(isinstance(it, ast.Name) and it.id == name for it in statement.targets):
-            known = value.value if isinstance(value, Constant) else None
-            found = known if type(known) is int else None
+        parts = (part for it in statement.targets for part in named_parts_of(it, value))
+        for target, part in parts:
+            if isinstance(target, ast.Name) and target.id == name:
+                known = part.value if isinstance(part, Constant) else None
+                found = known if type(known) is int else None
     return found
 
 
 def _step(loop: ast.While, name: str) -> int | None:
     """How much each turn adds to a counter, if it does so once, whatever else happens."""
-    steps = [it for it in map(_added, loop.body) if it is not None and it[0] == name]
+    parts = [part for statement in loop.body for part in _apart(statement)]
+    steps = [it for it in map(_added, parts) if it is not None and it[0] == name]
     return steps[0][1] if len(steps) == 1 else None
+
+
+def _apart(statement: ast.stmt) -> list[ast.stmt]:
+    """A statement; those that it stands for, if it assigns several things to as many names."""
+    match statement:
+        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if len(
+            targets
+        ) == len(values):
+            pairs = zip(targets, values, strict=True)
+            return [ast.copy_location(ast.Assign([it], value), statement) for it, value in pairs]
+        case _:
+            return [statement]
 
 
 def _added(statement: ast.stmt) -> tuple[str, int] | None:

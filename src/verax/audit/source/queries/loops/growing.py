@@ -19,7 +19,9 @@ from .repetition import counts, loops_around, loops_of
 _JOINS = frozenset(
     f"{module}.{name}"
     for module in ("jax.numpy", "numpy")
-    for name in ("stack", "concatenate", "asarray", "array", "vstack", "hstack", "append", "pad")
+    for name in (
+        "stack concatenate asarray array vstack hstack dstack column_stack append insert pad"
+    ).split()
 )
 # Which argument says how long the result is.
 _SIZES = {
@@ -180,23 +182,24 @@ def _kept(change: Mutation, loops: _Loops) -> Iterator[tuple[Node, Grown]]:
 def _resized(before: Value, after: Value) -> Iterator[tuple[Node, Node]]:
     """The arrays of a tree that are longer or shorter, as they were and as they are."""
     for one, other in paired_leaves(before, after):
-        if _growth(other.node, one.node):
+        if growth(other.node, one.node):
             yield one.node, other.node
 
 
-def _growth(node: Node, before: Node, depth: int = 0) -> int | None:
+def growth(node: Node, before: Node, depth: int = 0) -> int | None:
     """Whether an array has become longer (1), shorter (-1) or neither; `None` if nobody knows."""
     if node is before:
         return 0
-    made = [_growth(it, before, depth + 1) for it in node.inputs] if depth < _DEPTH else []
+    keeps = node.operation in _KEEPS or node.operation == "join"
+    own = 0 if keeps else _own_growth(node)
+    if own is None or depth >= _DEPTH:
+        return None
+    made = [growth(it, before, depth + 1) for it in node.inputs]
     known = {it for it in made if it is not None}
     if not known or known >= {1, -1} or (node.operation == "join" and None in made):
         return None  # What is cut off and joined again may be as long as it was.
     change = max(known, key=abs)
-    if node.operation in _KEEPS or node.operation == "join":
-        return change
-    own = _own_growth(node)
-    return None if own is None or own * change < 0 else own or change
+    return None if own * change < 0 else own or change
 
 
 def _own_growth(node: Node) -> int | None:
@@ -224,7 +227,7 @@ def _parts(node: Node) -> int:
     first: Value | None = node.operands[0] if node.operands else None
     if isinstance(first, Sequence):
         return len(first.items or ())
-    return len(node.operands) if node.operation.endswith((".append", ".pad")) else 1
+    return len(node.operands) if node.operation.endswith((".append", ".insert", ".pad")) else 1
 
 
 def _growing_lists(facts: SourceFacts) -> dict[ast.AST | None, _Loops]:

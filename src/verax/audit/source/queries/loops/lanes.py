@@ -15,6 +15,7 @@ from ...graph import Node
 from ...remember import walked
 from ...shapes.dims import same
 from ...shapes.names import name_of, name_of_most
+from ...text import text_of
 from ...values import Data, leaves
 from ..indices import index_parts, is_whole
 from ..nodes import nodes_by
@@ -76,6 +77,11 @@ def lanes_in(frame: Frame) -> Callable[[ast.expr], Lane | None]:
         return found[0] if found and all(it is not None for it in found) else None
 
     return find
+
+
+def lane_of(frame: Frame, value: Data) -> Lane | None:
+    """What one lane has in a run, whatever it is called there."""
+    return _lane_of(frame, "", value, _has_no_room(_lanes_given(frame)))
 
 
 def _lane_of(frame: Frame, name: str, value: Data, no_room: bool) -> Lane | None:
@@ -196,8 +202,8 @@ def lengths_of_lanes(facts: SourceFacts) -> Iterator[Counted]:
                 yield Counted(frame, target, array, region, axis)
 
 
-def differences_to_first(facts: SourceFacts) -> Iterator[tuple[Data, Data, Region, str]]:
-    """`x - x[0]` of a vector that one lane has: itself, its first element, and the map."""
+def differences_to_end(facts: SourceFacts) -> Iterator[tuple[Data, Data, Region, str]]:
+    """`x - x[0]` of a vector that one lane has: itself, its first or last element, and the map."""
     for node in nodes_by(facts, ("-",)):
         if len(node.operands) != 2:
             continue
@@ -205,8 +211,8 @@ def differences_to_first(facts: SourceFacts) -> Iterator[tuple[Data, Data, Regio
         if not isinstance(whole, Data) or not isinstance(first, Data) or first.node.shape != ():
             continue
         index = index_parts(first.node.syntax)
-        is_first = len(index) == 1 and isinstance(index[0], ast.Constant) and index[0].value == 0
-        if is_first and whole.node in first.node.inputs and len(names_of(whole.node.shape)) == 1:
+        is_end = len(index) == 1 and text_of(index[0]) in ("0", "-1")
+        if is_end and whole.node in first.node.inputs and len(names_of(whole.node.shape)) == 1:
             for region, axis in named_maps(whole.node):
                 yield whole, first, region, axis
                 break

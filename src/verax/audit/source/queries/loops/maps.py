@@ -10,6 +10,7 @@ from ....finding import Place
 from ...axes import names_of
 from ...events import Applied, Fact
 from ...frame import Frame, Region
+from ...library.collectives import names_of_mesh
 from ...library.options import axes_of
 from ...remember import walked
 from ...values import Constant, Data, Mapping, Sequence, Transformed, Value, leaves
@@ -78,12 +79,10 @@ def bound_names(frame: Frame) -> list[str] | None:
     is_known = is_called_for_real(frame)
     for region in frame.region.chain() if frame.region is not None else ():
         if region.kind == "shard_map":
-            mesh = region.details["transformed"].options.get("mesh")
-            if not isinstance(mesh, Data) or mesh.type != "jax.sharding.Mesh":
+            names = names_of_mesh(region.details["transformed"].options.get("mesh"))
+            if names is None:
                 return None
-            if not mesh.node.label:
-                return None
-            found.extend(mesh.node.label.split())
+            found.extend(names)
             is_known = True
         if region.kind in ("vmap", "pmap"):
             transformed: Transformed = region.details["transformed"]

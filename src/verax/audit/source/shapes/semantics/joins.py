@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from .. import axes as moves
 from .. import joining
-from ..dims import Dim, Size
+from ..dims import Dim, Size, add, sub
 from ..dtypes import DType, promote
 from ..reshaping import element_count
 from ..shape import Shape, broadcast, broadcast_to, change_axis, known, rank
@@ -54,6 +54,29 @@ def _append(args: Arguments) -> Value:
     if axis is UNKNOWN or isinstance(axis, tuple):
         return Value(None, dtype)
     return Value(joining.concatenate([array.shape for array in arrays], axis), dtype)
+
+
+def _insert(args: Arguments) -> Value:
+    """One place gets as many elements as there are values, without an axis, and else a row."""
+    array, values, axis = args["arr"], args["values"], args.axes("axis")
+    if type(args["obj"].constant) is not int or axis is UNKNOWN or isinstance(axis, tuple):
+        return Value(None, array.dtype)
+    if axis is None:
+        return Value(joining.concatenate([array.shape, values.shape], None), array.dtype)
+    given, own = rank(values.shape), rank(array.shape)
+    is_row = given is not None and own is not None and given < own
+    return Value(
+        change_axis(array.shape, axis, lambda dim: (add(dim, 1) if is_row else None,)), array.dtype
+    )
+
+
+def _delete(args: Arguments) -> Shape:
+    """One place less; how many others there are in a list of places may depend on doubles."""
+    shape, axis = args.array.shape, args.axes("axis")
+    if type(args["obj"].constant) is not int or axis is UNKNOWN or isinstance(axis, tuple):
+        return None
+    flat = (element_count(shape),) if axis is None else shape
+    return change_axis(flat, axis or 0, lambda dim: (sub(dim, 1),))
 
 
 def split_along(fixed: int | None = None, exact: bool = True) -> Rule:
@@ -201,6 +224,8 @@ def _table() -> Table:
         ("dstack", "tup, dtype", _joined(joining.dstack, "tup")),
         ("column_stack", "tup", _joined(joining.column_stack, "tup")),
         ("append", "arr, values, axis", _append),
+        ("insert", "arr, obj, values, axis", _insert),
+        ("delete", "arr, obj, axis", same_type(_delete)),
         ("block", "arrays", _block),
         ("split", "ary, indices_or_sections, axis", split_along()),
         ("array_split", "ary, indices_or_sections, axis", split_along(exact=False)),
