@@ -476,3 +476,45 @@ def test_a_large_array_of_an_object_behind_what_is_put_around_its_method(jitted:
     """
     assert found("JT301", program) == [7]
     assert found("JT301", program.replace("4096", "16")) == []
+
+
+@pytest.mark.parametrize(
+    ("turn", "is_stale"),
+    [
+        ("x = bank.apply(x); bank.gain *= 0.5", True),
+        ("x = bank.apply(x); cooled(bank)", True),
+        ("x = applied(bank, x); cooled(bank)", True),
+        ("cooled(bank); x = applied(bank, x)", True),
+        ("restored(bank); x = applied(bank, x)", False),
+        ("bank = Bank(); cooled(bank); x = applied(bank, x)", False),
+    ],
+)
+def test_a_loop_calls_and_changes_in_functions_of_their_own(turn: str, is_stale: bool):
+    program = f"""
+    class Bank:
+        def __init__(self):
+            self.gain = 1.0
+            self._apply = jax.jit(self._scaled)
+
+        def _scaled(self, x):
+            return self.gain * x
+
+        def apply(self, x):
+            return self._apply(x)
+
+    def applied(bank, x):
+        return bank.apply(x)
+
+    def cooled(bank):
+        bank.gain = max(0.1, 0.5 * bank.gain)
+
+    def restored(bank):
+        bank.gain = 1.0
+
+    def entry(x):
+        bank = Bank()
+        for _ in range(3):
+            {turn}
+        return x
+    """
+    assert found("JT103", program) == ([7] if is_stale else [])
