@@ -25,7 +25,7 @@ from ...source.queries.loops.clashing_starts import clashing_starts
 from ...source.queries.names import local_name, names_of
 from ...source.queries.structures.structure import described, difference
 from ...source.shapes.dims import differ
-from ...source.shapes.dtypes import is_weak, strong
+from ...source.shapes.dtypes import is_weak, kind, strong
 from ...source.values import Constant, Data
 from .._rule import Rule
 
@@ -234,7 +234,8 @@ def _changes_dtype(before: Data, after: Data, initial: Value | None) -> bool:
         return False
     first, second = strong(one) or "", strong(other) or ""
     if not all(it == "bool" or it[-1:].isdigit() for it in (first, second)):
-        return False  # Of one, only the kind is known.
+        # Of one, only the kind is known.
+        return None not in (kind(first), kind(second)) and kind(first) != kind(second)
     return first.replace("64", "32") != second.replace("64", "32")
 
 
