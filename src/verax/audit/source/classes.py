@@ -287,6 +287,8 @@ def construct(
 ) -> Value:
     """A new object of a class."""
     if is_enum(cls):
+        for value in args[:1]:
+            machine.convert(site, "key", value)  # It is looked up among those that are listed.
         return machine.opaque("enum", site, (), traced=False)
     if is_typed_dict(cls):
         return Mapping(dict(keywords), bool(args), site.frame, machine.control, site.syntax)
