@@ -139,6 +139,8 @@ def has_fields_as_parameters(cls: Class) -> bool:
 def _decorator_name(value: Value) -> str:
     if isinstance(value, Partial):
         value = value.function
+    if isinstance(value, Data):
+        return value.type or ""  # What a function from outside has given for its options.
     return value.name if isinstance(value, External) else ""
 
 
