@@ -72,6 +72,14 @@ def default_of(function: Function, name: str) -> Value | None:
     return function.keyword_defaults.get(name)
 
 
+def gathered(site: Site, element: Value, is_all: bool = True) -> Sequence:
+    """A tuple of arguments whose number is not known; it may be the list that was spread again."""
+    spread = site.spread
+    if not isinstance(spread, Sequence) or not is_all or site.trailing:
+        return Sequence("tuple", None, element)
+    return Sequence("tuple", None, element, length=spread.length, syntax=spread.syntax)
+
+
 def bind(
     machine: Interpreter,
     site: Site,
@@ -97,7 +105,7 @@ def bind(
         rest = args[len(names) :]
         if site.is_open:
             element = rest[0] if rest else machine.opaque("argument", site, ())
-            environment[arguments.vararg.arg] = Sequence("tuple", None, element)
+            environment[arguments.vararg.arg] = gathered(site, element, len(rest) == 1)
         else:
             environment[arguments.vararg.arg] = Sequence("tuple", list(rest))
     known = set(all_names(function))

@@ -74,6 +74,7 @@ def arguments(
                 site.trailing += len(value.items) if site.is_open else 0
             else:
                 site.is_open, site.trailing = True, 0
+                site.spread = value
                 args.append(parts.element(machine, Site(frame, argument), value))
         else:
             args.append(machine.bounded(site, machine.evaluate(frame, argument)))

@@ -7,16 +7,19 @@ at a later call tells whether that is still true.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .attributes import STATIC_ATTRIBUTES
+from .attributes import STATIC_ATTRIBUTES, is_property
+from .binding import default_of, positional_names
 from .classes import all_fields
 from .frame import Frame
 from .remember import remembered, walked
 from .text import text_of
 from .values import (
     Bound,
+    Class,
     Constant,
     Data,
     Function,
@@ -30,6 +33,8 @@ from .values import (
 
 if TYPE_CHECKING:
     from .machine import Interpreter
+
+Given = tuple[list["Value"], dict[str, "Value"]]
 
 # Functions within functions whose reads count as the outer one's.
 _DEPTH = 3
@@ -116,10 +121,13 @@ def _own_names(function: ast.AST) -> set[str]:
     return names
 
 
-def captures(machine: Interpreter, transformed: Transformed, owner: Value | None) -> list[Capture]:
+def captures(
+    machine: Interpreter, transformed: Transformed, owner: Value | None, given: Given
+) -> list[Capture]:
     """What a transformed function would read now.
 
-    `owner` stands for its first parameter, if that is taken as it is: `self` of a method.
+    `owner` stands for its first parameter, if that is taken as it is: `self` of a method. `given`
+    are the arguments, by position and by name.
     """
     found: list[Capture] = []
     value: Value = transformed.function
@@ -127,7 +135,23 @@ def captures(machine: Interpreter, transformed: Transformed, owner: Value | None
         value = value.function
     if isinstance(value, Function):
         _collect(machine, value, owner, found, set(), 0)
+        if value is transformed.function:
+            found.extend(_defaults(value, *given))
     return found
+
+
+def _defaults(
+    function: Function, args: list[Value], keywords: dict[str, Value]
+) -> Iterator[Capture]:
+    """The arrays that stand in for arguments that are not given: no arguments of the program."""
+    syntax = function.syntax.args
+    by_position = syntax.args[len(syntax.args) - len(syntax.defaults) :]
+    written = {it.arg: default for it, default in zip(by_position, syntax.defaults, strict=True)}
+    for name in positional_names(function)[len(args) :]:
+        value = None if name in keywords else default_of(function, name)
+        if isinstance(value, Data) and name in written:
+            read = Read(written[name], name)
+            yield Capture(read, function.frame, value, content(value))
 
 
 def _collect(
@@ -173,9 +197,11 @@ def _part(base: Value | None, read: Read) -> tuple[Value | None, Read, Value | N
         syntax = syntax.value
     for number, (kind, key) in enumerate(read.path):
         if isinstance(found, Instance) and kind == "attribute":
-            holder, method = found, found.cls.find(str(key))
-            is_method = isinstance(method, Function)
-            found = Bound(method, found) if is_method else found.attributes.get(str(key))
+            holder, found = found, _attribute(found, str(key))
+            if is_property(holder.cls.find(str(key))):
+                return found, read, holder
+        elif isinstance(found, Class) and kind == "attribute":
+            holder, found = found, found.find(str(key))
         elif isinstance(found, Mapping) and kind == "key":
             holder, found = found, found.items.get(key)
         elif isinstance(found, Sequence) and (part := _element(found, key)) is not None:
@@ -186,6 +212,16 @@ def _part(base: Value | None, read: Read) -> tuple[Value | None, Read, Value | N
         else:
             return None, read, None
     return found, read, holder
+
+
+def _attribute(owner: Instance, name: str) -> Value | None:
+    """What an object has by a name: of its own, or of its class, with its methods bound."""
+    shared = owner.cls.find(name)
+    if isinstance(shared, Partial) and is_property(shared):
+        shared = shared.args[0]
+    return (
+        Bound(shared, owner) if isinstance(shared, Function) else owner.attributes.get(name, shared)
+    )
 
 
 def _element(value: Sequence, key: object) -> Value | None:

@@ -156,6 +156,8 @@ def is_plain(cls: Class) -> bool:
 def _decorator_name(value: Value) -> str:
     if isinstance(value, Partial):
         value = value.function
+    if isinstance(value, Data):
+        return value.type or ""  # What a function from outside has given for its options.
     return value.name if isinstance(value, External) else ""
 
 
@@ -304,6 +306,8 @@ def construct(
 ) -> Value:
     """A new object of a class."""
     if is_enum(cls):
+        for value in args[:1]:
+            machine.convert(site, "key", value)  # It is looked up among those that are listed.
         return machine.opaque("enum", site, (), traced=False)
     if is_typed_dict(cls):
         return Mapping(dict(keywords), bool(args), site.frame, machine.control, site.syntax)

@@ -138,17 +138,18 @@ class Frame:
 class Site:
     """A place from which something is called.
 
-    `is_open` says that there are more arguments than are known (`*args` of unknown length), and
-    `trailing` how many are given by position after these.
+    `is_open` says that there are more arguments than are known (`*args` of unknown length),
+    `trailing` how many are given by position after these, and `spread` what they are elements of.
     """
 
-    __slots__ = ("frame", "is_open", "syntax", "trailing")
+    __slots__ = ("frame", "is_open", "spread", "syntax", "trailing")
 
     def __init__(self, frame: Frame, syntax: ast.AST, is_open: bool = False, trailing: int = 0):
         self.frame: Frame = frame
         self.syntax: ast.AST = syntax
         self.is_open: bool = is_open
         self.trailing: int = trailing
+        self.spread: Value | None = None
 
     def region(self, kind: str, **details: Any) -> Region:
         """A new region that starts here."""
@@ -159,4 +160,6 @@ class Site:
         outer = self.frame
         frame = Frame(outer.module, outer.name, None, outer.outer, region, outer, self.syntax)
         frame.environment = outer.environment
-        return Site(frame, self.syntax, self.is_open, self.trailing)
+        site = Site(frame, self.syntax, self.is_open, self.trailing)
+        site.spread = self.spread
+        return site

@@ -100,7 +100,15 @@ def _gone_through(iterated: Value) -> list[Value] | None:
 def stand_alone(value: Value) -> bool:
     """Whether something holds a few names or functions, each of which is known."""
     items = value.items if isinstance(value, Sequence) and value.kind != "set" else None
-    return bool(items) and len(items or ()) <= FEW and all(map(_stands_alone, items or ()))
+    if not items or len(items) > FEW:
+        return False
+    return all(map(_stands_alone, items)) or _are_columns(value)
+
+
+def _are_columns(value: Value) -> bool:
+    """Whether something is `zip(*rows)`, of rows whose number is not known: each is of its kind."""
+    items = (value.items or []) if isinstance(value, Sequence) and value.kind == "zip" else []
+    return bool(items) and all(isinstance(it, Sequence) and it.items is None for it in items)
 
 
 def _stands_alone(item: Value, depth: int = 0) -> bool:

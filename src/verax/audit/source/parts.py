@@ -221,7 +221,7 @@ def _item_of_mapping(machine: Interpreter, site: Site, base: Mapping, index: Val
             return part
         if not base.is_open and isinstance(index.value, str):
             note_missing(machine, site, base, index.value)
-    elif isinstance(index, Data):
+    elif isinstance(index, (Data, Sequence)):
         machine.convert(site, "key", index)
         _hand_out(base.items.values())
     joined = None if base.is_open else one_of(base.items.values())
@@ -240,8 +240,10 @@ def hashed(machine: Interpreter, site: Site, key: Value) -> None:
 
     What is gone through may be a dict with keys of its own, but what an index takes is a leaf.
     """
-    if isinstance(key, Data) and (key.is_array or key.node.operation == "item"):
-        machine.convert(site, "key", key)
+    parts = key.items if isinstance(key, Sequence) and key.kind == "tuple" else None
+    for part in parts or (key,):
+        if isinstance(part, Data) and (part.is_array or part.node.operation == "item"):
+            machine.convert(site, "key", part)
 
 
 def element(machine: Interpreter, site: Site, value: Value) -> Value:

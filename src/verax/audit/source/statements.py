@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from .assigning import assign
@@ -265,6 +265,23 @@ def _expects_failure(syntax: ast.expr) -> bool:
     return name == "raises" or name.startswith("assertRaises")
 
 
+def _compared(pattern: ast.pattern, subject: Value) -> Iterator[Value]:
+    """What a pattern compares with values: the whole, or elements of a tuple."""
+    match pattern:
+        case ast.MatchValue():
+            yield subject
+        case ast.MatchOr(patterns=ways):
+            for it in ways:
+                yield from _compared(it, subject)
+        case ast.MatchAs(pattern=ast.pattern() as inner):
+            yield from _compared(inner, subject)
+        case ast.MatchSequence(patterns=inner) if isinstance(subject, Sequence):
+            for it, part in zip(inner, subject.items or (), strict=False):
+                yield from _compared(it, part)
+        case _:
+            pass
+
+
 def _match(machine: Interpreter, frame: Frame, syntax: ast.Match) -> bool:
     subject = machine.evaluate(frame, syntax.subject)
 
@@ -281,8 +298,9 @@ def _match(machine: Interpreter, frame: Frame, syntax: ast.Match) -> bool:
 
         return run
 
-    if any(isinstance(it.pattern, ast.MatchValue) for it in syntax.cases):
-        machine.test(Site(frame, syntax.subject), "match", subject)
+    compared = [value for it in syntax.cases for value in _compared(it.pattern, subject)]
+    for value in dict.fromkeys(compared):
+        machine.test(Site(frame, syntax.subject), "match", value)
     return either(machine, frame, *(case(it) for it in syntax.cases), lambda: True)
 
 

@@ -476,3 +476,87 @@ def test_a_large_array_of_an_object_behind_what_is_put_around_its_method(jitted:
     """
     assert found("JT301", program) == [7]
     assert found("JT301", program.replace("4096", "16")) == []
+
+
+@pytest.mark.parametrize(
+    ("turn", "is_stale"),
+    [
+        ("x = bank.apply(x); bank.gain *= 0.5", True),
+        ("x = bank.apply(x); cooled(bank)", True),
+        ("x = applied(bank, x); cooled(bank)", True),
+        ("cooled(bank); x = applied(bank, x)", True),
+        ("restored(bank); x = applied(bank, x)", False),
+        ("bank = Bank(); cooled(bank); x = applied(bank, x)", False),
+    ],
+)
+def test_a_loop_calls_and_changes_in_functions_of_their_own(turn: str, is_stale: bool):
+    program = f"""
+    class Bank:
+        def __init__(self):
+            self.gain = 1.0
+            self._apply = jax.jit(self._scaled)
+
+        def _scaled(self, x):
+            return self.gain * x
+
+        def apply(self, x):
+            return self._apply(x)
+
+    def applied(bank, x):
+        return bank.apply(x)
+
+    def cooled(bank):
+        bank.gain = max(0.1, 0.5 * bank.gain)
+
+    def restored(bank):
+        bank.gain = 1.0
+
+    def entry(x):
+        bank = Bank()
+        for _ in range(3):
+            {turn}
+        return x
+    """
+    assert found("JT103", program) == ([7] if is_stale else [])
+
+
+@pytest.mark.parametrize(
+    ("program", "line"),
+    [
+        ("class Net:\n    rows = ROWS\nread = jax.jit(lambda ids: Net.rows[ids])", 4),
+        (
+            "class Net:\n    rows = ROWS\n    @partial(jax.jit, static_argnums=0)\n"
+            "    def read(self, ids):\n        return self.rows[ids]\nNet().read(jnp.arange(3))",
+            6,
+        ),
+        (
+            "class Net:\n    def __init__(self): self._rows = ROWS\n    @property\n"
+            "    def rows(self):\n        return self._rows\n    def read(self, ids):\n"
+            "        return self.rows[ids]\nnet = Net()\njax.jit(net.read)(jnp.arange(3))",
+            6,
+        ),
+        ("@jax.jit\ndef read(ids, rows=ROWS):\n    return rows[ids]\nread(jnp.arange(3))", 3),
+        (
+            "@jax.jit\ndef read(ids, rows=jnp.ones((4096, 128))):\n    return rows[ids]\n"
+            "read(jnp.arange(3))",
+            3,
+        ),
+        ("@jax.jit\ndef read(ids, rows):\n    return rows[ids]\nread(jnp.arange(3), ROWS)", None),
+    ],
+)
+def test_a_large_array_of_a_class_or_a_default(program: str, line: int | None):
+    table = "ROWS = jnp.ones((4096, 128))\n"
+    assert found("JT301", table + program) == ([] if line is None else [line])
+    assert found("JT301", (table + program).replace("4096", "16")) == []
+
+
+def test_a_default_that_is_given_is_an_argument():
+    program = """
+    @jax.jit
+    def read(ids, rows=jnp.ones((4096, 128))):
+        return rows[ids]
+
+    def entry(ids, rows):
+        return read(ids, rows) + read(ids, rows=rows)
+    """
+    assert found("JT301", program) == []

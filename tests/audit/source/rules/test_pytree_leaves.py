@@ -1,6 +1,9 @@
 """Leaves and structures that are kept apart for a while."""
 
+import pytest
+
 from .claims import check_found, check_silent, each_of
+from .reading import found
 
 WRONG = {
     "values in the order of writing": """
@@ -360,6 +363,31 @@ RIGHT = {
         return tree, tree
     """,
 }
+
+
+@pytest.mark.parametrize(
+    ("names", "is_wrong"),
+    [
+        ("kp, kd", True),
+        ("p, d", True),
+        ("new_prop, new_deriv", True),
+        ("gain, rate", True),
+        ("kd, kp", False),
+        ("first, second", False),
+        ("d_rate, d_gain", False),
+    ],
+)
+def test_short_names_for_the_leaves_of_others(names: str, is_wrong: bool):
+    program = f"""
+    def control(params, error):
+        ({names}), _ = jax.tree.flatten(params)
+        return error
+
+    def entry(error):
+        ones = jnp.ones(3)
+        return control(dict(proportional_gain=ones, derivative_rate=2.0 * ones), error)
+    """
+    assert found("PT102", program) == ([2] if is_wrong else [])
 
 
 @each_of(WRONG)

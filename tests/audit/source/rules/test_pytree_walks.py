@@ -1,5 +1,7 @@
 """Trees that are walked, turned inside out, listed and put together again."""
 
+import pytest
+
 from .reading import found
 
 
@@ -272,3 +274,42 @@ def test_a_map_over_a_named_tuple_is_unpacked_by_other_names_than_its_fields():
         return slopes, new_bias, s, b
     """
     assert found("PT103", program) == [9]
+
+
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        ("up, down = jax.tree.map(shifted, params)\n    return loss(up) - loss(down)", 5),
+        ("up, down = jax.tree.map(partial(moved, 0.1), params)\n    return loss(up, down)", 5),
+        ("both = moved_all(params)\n    up, down = both\n    return loss(up, down)", 6),
+        ("tree = dict(w=jnp.ones(2), b=jnp.eye(3))\n    a, b = jax.tree.map(shifted, tree)", 6),
+        ("a, b = jax.tree.map(shifted, params)\n    return loss(a[0] + b[1])", None),
+        ("kernel, bias = jax.tree.map(shifted, params)\n    return kernel, bias", None),
+        ("w, b = params\n    at_w, at_b = jax.tree.map(shifted, params)\n    return at_w", None),
+        ("low, high = jax.tree.map(shifted, jnp.ones(3))\n    return low, high", None),
+        ("a, b = jax.tree.map(lambda it: 2 * it, params)\n    return a, b", None),
+    ],
+)
+def test_names_for_trees_that_nobody_takes_apart(body: str, line: int | None):
+    program = f"""
+shifted = lambda it: (it + 0.1, it - 0.1)
+moved = lambda size, it: (it + size, it - size)
+moved_all = lambda tree: jax.tree.map(shifted, tree)
+def spread(params, loss):
+    {body}
+"""
+    assert found("PT103", program) == ([] if line is None else [line])
+
+
+def test_trees_that_are_handed_on_where_they_are_returned_to():
+    program = """
+    def spread(params, size):
+        up, down = jax.tree.map(lambda it: (it + size, it - size), params)
+        return up, down
+
+    def slope(loss, params):
+        plus, minus = spread(params, 0.1)
+        return (loss(plus) - loss(minus)) / 0.2
+    """
+    assert found("PT103", program) == [2]
+    assert found("PT103", program.replace("loss(plus)", "plus[0]")) == []

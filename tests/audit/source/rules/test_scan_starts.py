@@ -294,3 +294,24 @@ def test_a_body_that_puts_its_carry_into_one_more_axis_is_mended_in_the_body():
     """
     assert found("SC201", program) == [3]
     assert found("SC201", program.replace("jnp.stack([last, x])", "last + x[:, None]")) == [6]
+
+
+def test_a_start_of_integers_whose_width_is_not_known():
+    program = """
+    class Sums:
+        def start(self, width):
+            return {"sum": np.zeros(width, dtype=np.int64), "seen": 0}
+
+        def add(self, sums, x):
+            return {"sum": sums["sum"] + 0.1 * x, "seen": sums["seen"] + 1}, None
+
+    def entry(xs):
+        sums = Sums()
+        return lax.scan(sums.add, sums.start(3), xs)
+
+    def inputs():
+        return (jnp.ones((4, 3)),)
+    """
+    assert found("SC201", program) == [3]
+    assert found("SC201", program.replace("np.int64", "np.float64")) == []
+    assert found("SC201", program.replace("0.1 * x", "(x > 0)")) == []

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
+from ...source.classes import innermost_function
 from ...source.events import Applied, Event, Fact, Loop
 from ...source.library.strict import STRICT
 from ...source.queries.arguments import mapped_arguments, ordinary_arguments
 from ...source.queries.structures.trees import kind_of, strange_leaves
-from ...source.values import Mapping, Sequence, nodes_of
+from ...source.values import Data, External, Mapping, Sequence, Value, nodes_of
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -81,6 +83,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 yield _found(call, f"`{call.text}` passes a {kind}", _FIXES[kind])
                 break
     yield from _operands(facts)
+    yield from _mapped(facts)
     yield from _optimised(facts)
     yield from _crossing(facts)
 
@@ -136,6 +139,36 @@ def _operands(facts: SourceFacts) -> Iterator[Finding]:
             yield _found(fact, f"`{fact.text}` gives `{symbol}` a {kind}", _TREE)
         elif not is_filtered and any(what == "function" for _, what in strange_leaves(operand)):
             yield _found(fact, f"`{fact.text}` gives `{symbol}` a function", _LEAF)
+
+
+def _mapped(facts: SourceFacts) -> Iterator[Finding]:
+    """Trees with functions among their leaves, each of which is to be computed with."""
+    is_filtered = any(it.kind == "filtered" for it in facts.events(Fact))
+    for fact in facts.events(Fact) if not is_filtered else ():
+        if fact.kind != "tree map" or not isinstance(fact.syntax, ast.Call):
+            continue
+        tree, function = fact.data["trees"][0], fact.data["function"]
+        if any(it.arg == "is_leaf" for it in fact.syntax.keywords) or not _computes(function, tree):
+            continue
+        path = next((path for path, what in strange_leaves(tree) if what == "function"), None)
+        if path is not None:
+            at = f", `{path.lstrip('.')}`," if path else ""
+            current = f"`{fact.text}` gives a function{at} among the leaves of the tree"
+            yield _found(fact, current, _LEAF)
+
+
+def _computes(function: Value, tree: Value) -> bool:
+    """Whether a mapped function computes with whatever it is given.
+
+    Of a module of the program's own, each leaf is given to it, and told of by itself.
+    """
+    if isinstance(function, External):
+        return function.name in STRICT
+    inner = innermost_function(function) if isinstance(tree, Data) else None
+    body = inner.syntax.body if inner is not None else None
+    result = body[0] if isinstance(body, list) and len(body) == 1 else body
+    result = result.value if isinstance(result, ast.Return) else result
+    return isinstance(result, ast.BinOp)
 
 
 # These keep an array for each leaf, and make it of the leaf.

@@ -29,6 +29,9 @@ _WRITERS = (
 _RECORDS = "add_scalar add_scalars add_histogram add_image scalar histogram image".split()
 _WRITES = frozenset(
     (
+        "builtins.open.write",
+        "csv.DictWriter.writerow",
+        "csv.writer.writerow",
         "pprint.pprint",
         "rich.print",
         "warnings.warn",

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
+from ...source.captures import content
 from ...source.events import Fact, Made, Mutation
 from ...source.queries.loops.repetition import (
+    common_loops,
     in_one_loop,
     is_made_inside,
     loops_of,
-    loops_that_reach,
     root_of,
     surrounds,
 )
@@ -97,9 +98,9 @@ def _changed_by_loops(changes: list[Mutation], call: Fact) -> Iterator[Finding]:
             yield _finding(capture, call.place, Confidence.CERTAIN)
             continue
         for change in changes:
-            if not _changes(change, capture):
+            if not _changes(change, capture) or _is_put_back(change, capture):
                 continue
-            reached = loops_that_reach(change, call.frame, call.syntax)
+            reached = common_loops(change, call.frame, call.syntax)
             if any(map(is_kept, reached)) or in_one_loop(call, change):
                 yield _finding(capture, change.place, Confidence.CERTAIN)
                 break
@@ -116,6 +117,11 @@ def _changes(change: Mutation, capture: Capture) -> bool:
     if isinstance(target, (Sequence, Mapping)) and target is value:
         return True  # It grows, or loses something.
     return target is capture.holder and _part_changed(change) == capture.read.path[-1]
+
+
+def _is_put_back(change: Mutation, capture: Capture) -> bool:
+    """Whether a change writes the very constant that the function has read."""
+    return isinstance(change.value, Constant) and content(change.value) == capture.content
 
 
 def _part_changed(change: Mutation) -> tuple[str, object] | None:

@@ -102,6 +102,7 @@ _COUNTED = {
     "jax.numpy.extract": "size",
     "jax.numpy.bincount": "length",
     "jax.numpy.repeat": "total_repeat_length",
+    "jax.numpy.delete": "assume_unique_indices",
     "jax.ops.segment_sum": "num_segments",
     "jax.ops.segment_max": "num_segments",
     "jax.ops.segment_min": "num_segments",
@@ -154,7 +155,7 @@ def _counts(call: Call) -> bool:
         return False
     if call.name == "jax.numpy.where":
         return len(call.args) == 1 and not call.keywords and _is_traced(call.args[0])
-    if call.name == "jax.numpy.repeat":
+    if call.name in ("jax.numpy.repeat", "jax.numpy.delete"):
         return len(call.args) > 1 and _is_traced(call.args[1])
     if call.name.startswith("jax.ops"):
         return len(call.args) == 2 and _is_traced(call.args[1])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ...finding import Engine, Evidence, Finding, Place, Severity
 from ...source.events import Call, Fact
 from ...source.graph import Node
+from ...source.queries.short_names import stood_for
 from ...source.queries.structures.cutting import wrong_pieces
 from ...source.queries.structures.placing import made_from, misplaced
 from ...source.shapes.dims import show
@@ -37,7 +38,8 @@ def check(facts: Facts) -> Iterator[Finding]:
         if found is None:
             continue
         statement, names = found
-        if tuple(names) == keys or len(keys) < 2 or sorted(names) != sorted(keys):
+        meant = stood_for(names, keys)
+        if not meant or tuple(meant) == keys:
             continue
         yield RULE.finding(
             Place(seen.place.file, statement.line, 1, seen.place.function),
@@ -45,7 +47,7 @@ def check(facts: Facts) -> Iterator[Finding]:
             f"({', '.join(names)}), but `{seen.data.function}` gives them as ({', '.join(keys)})",
             expected="leaves come in the order of the tree: keys of a dict are sorted",
             fix="Take them by key: "
-            + "; ".join(f"`{name} = tree[{name!r}]`" for name in names[:3])
+            + "; ".join(map("`{} = tree[{!r}]`".format, names[:3], meant[:3]))
             + ".",
         )
 
@@ -102,7 +104,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             if not isinstance(statement, ast.Assign) or statement in told:
                 continue
             for target in statement.targets:
-                name, key = _misnamed(target, value, owners) or ("", "")
+                name, key, meant = _misnamed(target, value, owners) or ("", "", "")
                 if not name or repr(key) in text_of(statement):
                     continue
                 told.add(statement)
@@ -111,7 +113,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                     current=f"`{text_of(statement)}` gives the leaf of {key!r} the name "
                     f"`{name}`: the leaves come as ({', '.join(keys)})",
                     expected="leaves come in the order of the tree: keys of a dict are sorted",
-                    fix=f"Take them by key: `{name} = tree[{name!r}]`.",
+                    fix=f"Take them by key: `{name} = tree[{meant!r}]`.",
                     evidence=(Evidence("the leaves are taken here", fact.place),),
                     engine=Engine.SOURCE,
                 )
@@ -249,18 +251,33 @@ def _owners(tree: Value, keys: list[str]) -> dict[Node, str]:
     return found if len(found) == len(keys) else {}
 
 
-def _misnamed(target: ast.expr, value: Value, owners: dict[Node, str]) -> tuple[str, str] | None:
-    """A name of one leaf that is given to another, and whose leaf that is."""
+def _misnamed(
+    target: ast.expr, value: Value, owners: dict[Node, str]
+) -> tuple[str, str, str] | None:
+    """A name of one leaf that is given to another: the name, whose leaf that is, and its own."""
     if isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, Tuple):
-        for inner, item in zip(target.elts, value.items or (), strict=False):
+        pairs = list(zip(target.elts, value.items or (), strict=False))
+        for inner, item in pairs:
             found = _misnamed(inner, item, owners)
             if found is not None:
                 return found
-        return None
+        return _short_names_of_others(pairs, owners)
     if not isinstance(target, ast.Name) or not isinstance(value, Data):
         return None
-    key = owners.get(value.node, target.id)
-    return (target.id, key) if key != target.id and target.id in owners.values() else None
+    key, name = owners.get(value.node, target.id), target.id
+    return (name, key, name) if key != name and name in owners.values() else None
+
+
+def _short_names_of_others(
+    pairs: list[tuple[ast.expr, Value]], owners: dict[Node, str]
+) -> tuple[str, str, str] | None:
+    """The same for all leaves at once, by names that are short for the keys."""
+    names = [target.id for target, _ in pairs if isinstance(target, ast.Name)]
+    keys = [owners.get(value.node, "") for _, value in pairs if isinstance(value, Data)]
+    if len(pairs) != len(owners) or sorted(keys) != sorted(owners.values()):
+        return None
+    told = zip(names, keys, stood_for(names, keys), strict=False)
+    return next((it for it in told if it[1] != it[2]), None)
 
 
 def _keys(tree: Value) -> list[str]:

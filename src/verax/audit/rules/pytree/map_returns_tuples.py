@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.classes import innermost_function
 from ...source.events import Fact
+from ...source.queries.structures.taken_apart import is_handed_on_whole
 from ...source.remember import walked
 from ...source.text import text_of
-from ...source.values import Data, Function, Mapping, Sequence, Value
+from ...source.values import Data, Function, Instance, Mapping, Sequence, Value
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -29,7 +30,8 @@ def check(facts: Facts) -> Iterator[Finding]:
         if seen.kind != "mapped to tuples" or seen.place is None:
             continue
         statement = facts.sources.statement(seen.place)
-        names = _names_in(statement.text) if statement is not None else None
+        is_dict = seen.data.root == "dict"
+        names = _names_in(statement.text, is_dict) if statement is not None else None
         if names is None or len(names) != seen.data.length:
             continue
         text = statement.text if statement else ""
@@ -59,11 +61,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         if is_leaf or not is_tuples:
             continue
         for frame, statement in _unpackings(fact):
-            names = _names_of_trees(statement.targets[0], fact.syntax)
-            if names is None:
-                names = _names_of_results(statement.targets[0], fact.data["function"])
-            if names is None:
-                names = _names_of_no_field(statement.targets[0], fact.data["result"])
+            names = _names_of_whole_trees(fact, frame, statement)
             if names is None or any(it.length != len(names) for it in results):
                 continue
             yield RULE.finding(
@@ -79,6 +77,45 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 engine=Engine.SOURCE,
             )
             break
+
+
+def _names_of_whole_trees(fact: Fact, frame: Frame, statement: ast.Assign) -> list[str] | None:
+    """The names that the result of a map is unpacked to, if they are meant for trees."""
+    target, tree = statement.targets[0], fact.data["trees"][0]
+    assert isinstance(fact.syntax, ast.Call)
+    names = (
+        _names_of_trees(target, fact.syntax)
+        or _names_of_results(target, fact.data["function"])
+        or _names_of_no_field(target, fact.data["result"])
+    )
+    if names is None and _has_no_children_to_unpack(tree):
+        names = _names_unpacked(target)
+    if names is None and isinstance(tree, Data) and not _is_unpacked(fact.frame, tree):
+        names = _names_used_whole(frame, statement)
+    return names
+
+
+def _has_no_children_to_unpack(tree: Value) -> bool:
+    """Whether what is unpacked are no children of a tree: a dict gives its keys, a module none."""
+    return isinstance(tree, (Mapping, Instance))
+
+
+def _is_unpacked(frame: Frame, tree: Data) -> bool:
+    """Whether a function unpacks a tree itself, so that its children have names there."""
+    return any(
+        isinstance(value, Data) and value.node is tree.node and _names_unpacked(it.targets[0])
+        for it, value in frame.steps
+        if isinstance(it, ast.Assign)
+    )
+
+
+def _names_used_whole(frame: Frame, statement: ast.Assign) -> list[str] | None:
+    """The names that a map is unpacked to, if what they stand for is handed on as a whole.
+
+    Of a tree with as many children, each would be one of the tuples that were mapped to.
+    """
+    names = _names_unpacked(statement.targets[0])
+    return names if names is not None and is_handed_on_whole(frame, names) else None
 
 
 def _unpackings(fact: Fact) -> Iterator[tuple[Frame, ast.Assign]]:
@@ -145,15 +182,24 @@ def _item_taken(function: Function) -> int | None:
     return number if isinstance(number, int) else None
 
 
-def _names_in(text: str) -> list[str] | None:
-    """The names of trees that a statement unpacks a map to."""
+def _names_in(text: str, is_dict: bool) -> list[str] | None:
+    """The names of trees that a statement unpacks a map to; of a dict it gets no more than keys."""
     try:
         node = ast.parse(text).body[0]
     except (SyntaxError, IndexError):
         return None
     if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
         return None
-    return _names_of_trees(node.targets[0], node.value)
+    target = node.targets[0]
+    return _names_unpacked(target) if is_dict else _names_of_trees(target, node.value)
+
+
+def _names_unpacked(target: ast.expr) -> list[str] | None:
+    """The names on the left of `a, b = …`."""
+    if not isinstance(target, (ast.Tuple, ast.List)):
+        return None
+    names = [it.id for it in target.elts if isinstance(it, ast.Name)]
+    return names if len(names) == len(target.elts) else None
 
 
 def _names_of_trees(target: ast.expr, call: ast.Call) -> list[str] | None:
@@ -162,10 +208,8 @@ def _names_of_trees(target: ast.expr, call: ast.Call) -> list[str] | None:
     They do where one of them, perhaps with a word before it, is the name of a tree that is mapped
     over: `params, momentum = jax.tree.map(f, params, momentum)`.
     """
-    if not isinstance(target, (ast.Tuple, ast.List)):
-        return None
-    names = [it.id for it in target.elts if isinstance(it, ast.Name)]
-    if len(names) != len(target.elts):
+    names = _names_unpacked(target)
+    if names is None:
         return None
     trees = [text_of(it).rpartition(".")[2] for it in call.args[1:]]
     speaks = any(name.endswith(tree) or tree.endswith(name) for name in names for tree in trees)
@@ -181,11 +225,11 @@ def _names_of_results(target: ast.expr, function: Value) -> list[str] | None:
     inner = innermost_function(function)
     returns = [it for it in walked(inner.syntax) if isinstance(it, ast.Return)] if inner else []
     given = returns[-1].value if returns else None
-    if not isinstance(target, (ast.Tuple, ast.List)) or not isinstance(given, ast.Tuple):
+    names = _names_unpacked(target)
+    if names is None or not isinstance(given, ast.Tuple):
         return None
-    names = [it.id for it in target.elts if isinstance(it, ast.Name)]
     results = [it.id if isinstance(it, ast.Name) else "" for it in given.elts]
-    if not len(names) == len(target.elts) == len(results):
+    if len(names) != len(results):
         return None
     same = [
         own != "" and name.removesuffix("s") == own.removesuffix("s")

@@ -22,6 +22,17 @@ if TYPE_CHECKING:
 # What is noted of functions that go through the leaves of a tree.
 _WALKS = ("leaves", "tree map", "tree reduce", "arrays of")
 
+# Functions that compute with all leaves of their first argument.
+_WALKING = (
+    "jax.device_put",
+    "jax.flatten_util.ravel_pytree",
+    "jax.lax.stop_gradient",
+    "optax.apply_updates",
+    "optax.global_norm",
+    "optax.tree.norm",
+    "optax.tree_utils.tree_l2_norm",
+)
+
 
 def check(facts: Facts) -> Iterator[Finding]:
     """Leaves that hold arrays, in trees that the user's code takes apart."""
@@ -84,6 +95,8 @@ def _walks(facts: SourceFacts) -> Iterator[tuple[Event, list[Value], object]]:
         if fact.kind in _WALKS and not _has_own_leaves(fact.syntax):
             trees = fact.data["trees"] if fact.kind == "tree map" else [fact.data["tree"]]
             yield fact, trees, fact.data.get("function")
+    for call in facts.calls(_WALKING):
+        yield call, call.args[:1], None
     for applied in facts.events(Applied):
         # A derivative by the arrays of a model alone leaves everything else as it is.
         if applied.transformed.is_filtered and applied.transformed.kind in DERIVATIVES:

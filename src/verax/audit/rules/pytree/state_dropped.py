@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.queries.lost.dropped_states import dropped_states
+from ...source.queries.lost.merged_models import merged_models
 from ...source.queries.lost.outputs_alone import outputs_alone
 from ...trace.facts import Facts
 from .._rule import Rule
@@ -39,7 +40,7 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Unpacked results of which the new state has no name, while the old one is used on."""
-    for it in (*dropped_states(facts), *outputs_alone(facts)):
+    for it in (*dropped_states(facts), *outputs_alone(facts), *merged_models(facts)):
         yield RULE.finding(
             it.place,
             current=f"`{it.text}` gives a new version of {it.what}, and it is dropped",

@@ -93,6 +93,22 @@ def _numpy(
     return result
 
 
+_SCIPY = "fft integrate interpolate linalg ndimage optimize signal sparse spatial special stats"
+
+
+@handles("cv2.*", *(f"scipy.{it}.*" for it in _SCIPY.split()))
+@handles(*(f"scipy.stats.{it}.*" for it in DISTRIBUTIONS))
+@handles("scipy.sparse.linalg.*", "scipy.spatial.distance.*", "scipy.signal.windows.*")
+def _on_numpy(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """A function that computes with arrays of NumPy's, and makes them of what it is given."""
+    given = [it for it in (*args, *keywords.values()) if isinstance(it, (Data, Sequence))]
+    for value in given:
+        machine.convert(site, "numpy", value)
+    return machine.opaque("call", site, given, traced=False, type=name)
+
+
 @handles("numpy.random.*")
 def _numpy_random(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]

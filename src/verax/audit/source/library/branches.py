@@ -102,6 +102,7 @@ def _branches(
         "results": results,
         "region": region,
         # How many arguments each branch gets.
+        "operands": operands,
         "given": None if site.is_open else [len(it) for it in operands],
     }
     machine.note(Fact(site.syntax, site.frame, kind, data))

@@ -38,6 +38,14 @@ if TYPE_CHECKING:
     from ..machine import Interpreter
 
 
+@handles("builtins.hash")
+def _hash(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    parts.hashed(machine, site, first_of(args))
+    return machine.opaque(name, site, args, traced=False)
+
+
 @handles("builtins.float", "builtins.int", "builtins.bool", "builtins.complex")
 def _number(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]

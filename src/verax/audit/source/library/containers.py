@@ -133,6 +133,8 @@ def _setdefault(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     owner = args[0]
+    if len(args) > 1:
+        parts.hashed(machine, site, args[1])
     key = args[1].value if len(args) > 1 and isinstance(args[1], Constant) else object()
     value = adopted(owner, args[2]) if len(args) > 2 else Constant(None)
     machine.note(Mutation(site.syntax, site.frame, owner, "setdefault", "setdefault", value))

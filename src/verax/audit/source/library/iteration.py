@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from .. import parts
+from ..binding import gathered
 from ..events import Fact
 from ..looping import FEW, each_turn, known_turns, one_by_one, stand_alone, varying
 from ..shapes.dims import Size, add
@@ -91,6 +92,10 @@ def _zip(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     machine.note(Fact(site.syntax, site.frame, "zip", {"parts": args}))
+    rows = args[0] if site.is_open and len(args) == 1 else None
+    if isinstance(rows, Sequence) and rows.items is not None:
+        # `zip(*rows)`: as many columns as there are elements in a row.
+        return Sequence("zip", [gathered(site, it) for it in rows.items])
     args = [_gone_through(it) for it in args]
     lengths = [length_of(it) for it in args]
     numbers = [it for it in lengths if isinstance(it, int)]

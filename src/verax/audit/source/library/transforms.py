@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..binding import positional_names
 from ..calls import run
-from ..captures import captures
+from ..captures import Given, captures
 from ..events import Applied, Fact, Made
 from ..frame import Region
 from ..values import (
@@ -144,7 +144,7 @@ def apply(
     )
     entered, entered_keywords = _entered(machine, site, transformed, args, keywords, region)
     if kind == "jit" and not site.frame.is_staged:
-        _note_captures(machine, site, transformed, args, entered)
+        _note_captures(machine, site, transformed, (args, keywords), entered)
     # What is only asked for its shapes draws nothing.
     before = dict(machine.used) if kind in ("eval_shape", "make_jaxpr") else None
     result, inner = _run_inside(machine, site, transformed, entered, entered_keywords, region)
@@ -165,14 +165,14 @@ def _note_captures(
     machine: Interpreter,
     site: Site,
     transformed: Transformed,
-    args: list[Value],
+    given: Given,
     entered: list[Value],
 ) -> None:
     """Note what a jitted function reads from outside at this call."""
-    owner = _owner(transformed.function)
+    owner, args = _owner(transformed.function), given[0]
     if owner is None and args and isinstance(args[0], Instance) and args[0] is entered[0]:
         owner = args[0]
-    found = captures(machine, transformed, owner)
+    found = captures(machine, transformed, owner, given)
     if found:
         data = {"transformed": transformed, "captures": found, "owner": owner}
         machine.note(Fact(site.syntax, site.frame, "captured", data))

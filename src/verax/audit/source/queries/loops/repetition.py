@@ -46,12 +46,22 @@ def in_one_loop(first: Event, second: Event) -> bool:
     return any(loop in around for loop in loops_around(second.frame, second.syntax))
 
 
-def loops_that_reach(event: Event, frame: Frame, syntax: ast.AST) -> list[Region]:
-    """The loops around a piece of syntax in whose turns an event happens, in functions called."""
-    around = set(loops_around(frame, syntax))
-    region = event.frame.region
-    chain = region.chain() if region is not None and event.frame is not frame else ()
-    return [it for it in chain if it.kind == "loop" and it.details.get("syntax") in around]
+def common_loops(event: Event, frame: Frame, syntax: ast.AST) -> list[Region]:
+    """The loops in whose turns an event and a piece of syntax are both reached, through calls."""
+    ours, theirs = _loops_outside(event.frame), _loops_outside(frame)
+    found = [it for it in ours if it in theirs]
+    if event.frame is not frame:
+        around = set(loops_around(frame, syntax))
+        found += [it for it in ours if it.details.get("syntax") in around]
+        around = set(loops_around(event.frame, event.syntax))
+        found += [it for it in theirs if it.details.get("syntax") in around]
+    return found
+
+
+def _loops_outside(frame: Frame) -> list[Region]:
+    """The loops of Python's in which a frame's function is called."""
+    chain = frame.region.chain() if frame.region is not None else ()
+    return [it for it in chain if it.kind == "loop"]
 
 
 def is_made_inside(made: Transformed | Node, loop: Region) -> bool:

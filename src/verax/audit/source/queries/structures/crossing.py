@@ -11,6 +11,7 @@ from ...facts import SourceFacts
 from ...library.options import DERIVATIVES, argument_numbers
 from ...values import Value
 from ..arguments import mapped_arguments, ordinary_arguments
+from ..loops.bodies import instead_of_pair
 
 
 def crossing(facts: SourceFacts) -> Iterator[tuple[Event, str, Value, Place]]:
@@ -26,11 +27,16 @@ def crossing(facts: SourceFacts) -> Iterator[tuple[Event, str, Value, Place]]:
             for place, value in _returned(facts, applied):
                 yield applied, f"returned from the `{kind}`", value, place
     for loop in facts.events(Loop):
-        for value, what in ((loop.initial, "the carry"), (loop.xs, "scanned over")):
+        trees = [(loop.initial, "the carry"), (loop.xs, "scanned over")]
+        if loop.kind == "scan" and instead_of_pair(loop.returned) is None:
+            trees.append((loop.stacked, "one of the results"))
+        for value, what in trees:
             if value is not None:
                 yield loop, f"{what} of the `{loop.kind}`", value, loop.place
     for fact in facts.events(Fact):
         if fact.kind in ("cond", "switch"):
+            for value in fact.data["operands"][0] if fact.data["operands"] else ():
+                yield fact, f"passed to the `{fact.kind}`", value, fact.place
             for value in fact.data["results"]:
                 yield fact, f"returned from a branch of the `{fact.kind}`", value, fact.place
 

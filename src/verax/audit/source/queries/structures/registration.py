@@ -22,15 +22,28 @@ from ...values import Class, Data, External, Instance, Mapping, Sequence, Value,
 _TREES = frozenset(
     ("equinox.Module", "flax.struct.PyTreeNode", "typing.NamedTuple", "flax.nnx.Module")
 )
+# Of dicts and lists, JAX knows the classes themselves, and none that derives from them.
 _PLAIN_BASES = frozenset(
     (
         "builtins.object",
+        "builtins.dict",
+        "builtins.list",
+        "collections.UserDict",
+        "pydantic.BaseModel",
+        "types.SimpleNamespace",
         "typing.Generic",
         "abc.ABC",
     )
 )
 _PLAIN_DECORATORS = frozenset(
     (
+        "attr.attrs",
+        "attr.define",
+        "attr.frozen",
+        "attr.s",
+        "attrs.define",
+        "attrs.frozen",
+        "attrs.mutable",
         "dataclasses.dataclass",
         "functools.total_ordering",
         "typing.final",

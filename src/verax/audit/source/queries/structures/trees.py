@@ -210,11 +210,27 @@ WITH_FUNCTIONS = frozenset(
 )
 
 
+# Objects of Python's own that hold arrays, and that JAX does not look into.
+_NO_TREES = {
+    "argparse.Namespace": "Namespace",
+    "collections.UserDict": "UserDict",
+}
+
+
+def _has_functions(module: Data) -> bool:
+    """Whether a module of equinox has functions among its leaves, or a layer has that it holds."""
+    if module.type == "equinox.nn.Sequential":
+        return any(
+            what == "function" for it in module.node.operands for _, what in strange_leaves(it)
+        )
+    return module.type in WITH_FUNCTIONS
+
+
 def _strange(value: Value) -> str:
     if isinstance(value, Constant):
         return "str" if isinstance(value.value, (str, bytes)) else ""
     if isinstance(value, Data):
-        return "function" if value.type in WITH_FUNCTIONS else ""
+        return "function" if _has_functions(value) else _NO_TREES.get(value.type or "", "")
     if isinstance(value, (Function, Transformed, Class)):
         return "function" if not isinstance(value, Class) else "class"
     if isinstance(value, Bound):
