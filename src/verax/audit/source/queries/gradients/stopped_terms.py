@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ...graph import Node
 from ...values import Data
+from ..arithmetic import operator_of
 from .flatness import STOPPED
 from .flows import Flow
 from .loss_terms import Error, Term, errors, squared, stopped, terms
@@ -44,7 +45,7 @@ def _sides(flow: Flow, error: Error) -> Iterator[tuple[Node, Node]]:
     if len(parts) == 1:
         node = parts[0].node
         given = [it for it in node.operands if isinstance(it, Data)]
-        if node.operation != "-" or len(given) != 2 or len(node.operands) != 2:
+        if operator_of(node) != "-" or len(given) != 2 or len(node.operands) != 2:
             return
         one, other = given[0].node, given[1].node
     else:
@@ -68,7 +69,7 @@ def _both_stopped(flow: Flow, node: Node) -> Node | None:
 
     Nobody stops both on purpose, in what is added to a loss: one of them was to learn.
     """
-    if node.operation != "-" or len(node.inputs) != 2 or flow.gets(node):
+    if operator_of(node) != "-" or len(node.inputs) != 2 or flow.gets(node):
         return None
     if not all(map(flow.uses, node.inputs)) or flow.same.are(*node.inputs):
         return None
@@ -90,6 +91,6 @@ def _errors_stopped(flow: Flow) -> Iterator[Node]:
             inside = squared(node)
             error = stopped(inside) if inside is not None else None
             # The square of anything else may be a constant on purpose, by Danskin's theorem.
-            if error is not None and error.operation == "-" and flow.uses(error):
+            if error is not None and operator_of(error) == "-" and flow.uses(error):
                 yield node
                 break

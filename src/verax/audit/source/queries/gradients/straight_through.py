@@ -11,6 +11,7 @@ from ...events import Event
 from ...frame import Frame
 from ...graph import Node
 from ...values import Data, Instance, Sequence
+from ..arithmetic import operator_of
 from ..blame import given_together_at
 from ..nodes import position_in
 from .flatness import STOP, STOPPED, is_integer
@@ -30,11 +31,11 @@ class ReadEstimators(Estimators[Node]):
         self.flow = flow
 
     def _wholes(self) -> Iterator[Node]:
-        return (it for it in reversed(self.flow.order) if it.operation in _SIGNS)
+        return (it for it in reversed(self.flow.order) if operator_of(it) in _SIGNS)
 
     def _addends(self, term: Node) -> list[tuple[int, Node]]:
         nodes = [it.node for it in term.operands if isinstance(it, Data)]
-        signs = _SIGNS.get(term.operation, ())
+        signs = _SIGNS.get(operator_of(term), ())
         is_sum = len(signs) == len(nodes) == len(term.operands)
         return list(zip(signs, nodes, strict=True)) if is_sum else []
 

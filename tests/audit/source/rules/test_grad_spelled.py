@@ -1,0 +1,154 @@
+"""Losses that are put together by functions, choices, stacks and sums, and not by operators."""
+
+import pytest
+
+from .claims import check_found, check_silent, each_of
+
+NET = """
+        def values(params, obs):
+            return jnp.tanh(obs @ params["in"]) @ params["out"]
+
+"""
+
+
+def _fitted(chosen: str, target: str = "reward + 0.9 * values(params, after).max(-1)") -> str:
+    """A prediction for the action that was taken, and a target without a stop."""
+    return f"""{NET}
+        def loss(params, obs, act, reward, done, after):
+            q = values(params, obs)
+            now = {chosen}
+            wanted = {target}  # GR014
+            return jnp.mean((now - wanted) ** 2)
+
+        gradient = jax.grad(loss)
+        """
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        "jnp.sum(q * jax.nn.one_hot(act, q.shape[-1]), axis=-1)",
+        "(jax.nn.one_hot(act, 3, dtype=q.dtype) * q).sum(-1)",
+        "jnp.sum(jnp.multiply(q, act[:, None] == jnp.arange(3)), -1)",
+        "(q * jnp.eye(3)[act]).sum(-1)",
+        "(q * (jnp.arange(3) == act[:, None]).astype(jnp.float32)).sum(-1)",
+    ],
+)
+def test_a_choice_by_a_product_is_a_prediction(chosen: str):
+    check_found(_fitted(chosen), "grad")
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "lax.select(done, reward, reward + 0.9 * values(params, after).max(-1))",
+        "jnp.add(reward, jnp.multiply(0.9, values(params, after).max(-1)))",
+        "lax.add(reward, lax.mul(1.0 - done, values(params, after).max(-1)))",
+        "jnp.subtract(reward, -0.9 * values(params, after).max(-1))",
+        "lax.cond(done, lambda: reward, lambda: reward + 0.9 * values(params, after).max(-1))",
+    ],
+)
+def test_a_target_is_one_however_it_is_put_together(target: str):
+    check_found(_fitted("q[act]", target), "grad")
+
+
+WRONG = {
+    "norms and other even functions of a difference": f"""{NET}
+        def first(params, obs, reward, after):
+            error = reward + 0.9 * values(params, after) - values(params, obs)  # GR014
+            return jnp.linalg.norm(error)
+
+        def second(params, obs, reward, after):
+            wanted = reward + 0.9 * values(params, after)  # GR014
+            return jnp.log(jnp.cosh(wanted - values(params, obs))).mean()
+
+        gradients = jax.grad(first), jax.grad(second)
+        """,
+    "terms that are summed up by Python": """
+        def loss(params, obs, act, returns):
+            value = jnp.tanh(obs @ params["in"]) @ params["value"]
+            score = jax.nn.log_softmax(jnp.tanh(obs @ params["in"]) @ params["pi"])[act]
+            losses = {
+                "actor": -(score * (returns - value)).mean(),  # GR015
+                "critic": jnp.square(returns - value).mean(),
+            }
+            return sum(losses.values()), losses
+
+        gradient = jax.grad(loss, has_aux=True)
+        """,
+    "terms in an array, each with its weight": """
+        def loss(params, obs, act, returns, weights):
+            value = jnp.tanh(obs @ params["in"]) @ params["value"]
+            score = jax.nn.log_softmax(jnp.tanh(obs @ params["in"]) @ params["pi"])[act]
+            gain = jnp.subtract(returns, value)
+            actor = -jnp.mean(lax.mul(score, gain))  # GR015
+            return jnp.dot(weights, jnp.array([actor, jnp.mean(gain**2)]))
+
+        gradient = jax.grad(loss)
+        """,
+    "the least of several products": """
+        def loss(params, obs, act, returns, before):
+            value = jnp.tanh(obs @ params["in"]) @ params["value"]
+            score = jax.nn.log_softmax(jnp.tanh(obs @ params["in"]) @ params["pi"])[act]
+            ratio, gain = jnp.exp(score - before), returns - value
+            pair = [ratio * gain, jnp.clip(ratio, 0.8, 1.2) * gain]  # GR015
+            return -jnp.stack(pair).min(0).mean() + jnp.square(gain).mean()
+
+        gradient = jax.grad(loss)
+        """,
+    "a sum over what a generator gives": """
+        def entry(w, first, second):
+            def loss(w):
+                return sum(jnp.mean(x @ w, axis=0) for x in (first, second))
+
+            return jax.grad(loss)(w)  # GR201
+
+        def inputs():
+            return jnp.ones((3, 2)), jnp.ones((5, 3)), jnp.ones((5, 3))
+        """,
+}
+RIGHT = {
+    "a choice by a product, and a target that is constant": f"""{NET}
+        def loss(params, old, obs, act, reward, after):
+            q = values(params, obs)
+            now = jnp.sum(q * jax.nn.one_hot(act, q.shape[-1]), axis=-1)
+            wanted = jnp.add(reward, 0.9 * values(old, after).max(-1))
+            return jnp.linalg.norm(jnp.subtract(now, wanted))
+
+        gradient = jax.grad(loss)
+        """,
+    "a step from where the prediction is made": """
+        def field(params, x):
+            return jnp.tanh(x @ params["in"]) @ params["out"]
+
+        def implicit(params, x, speed, dt):
+            ahead = x + dt * field(params, speed)
+            return jnp.mean((field(params, x) - ahead) ** 2)
+
+        def reshaped(params, x, speed, dt):
+            ahead = x.reshape(-1, 4) + dt * field(params, speed)
+            return jnp.mean((field(params, x) - ahead) ** 2)
+
+        gradients = jax.grad(implicit), jax.grad(reshaped)
+        """,
+    "terms in an array that are stopped where they have to be": """
+        def loss(params, obs, act, returns):
+            value = jnp.tanh(obs @ params["in"]) @ params["value"]
+            score = jax.nn.log_softmax(jnp.tanh(obs @ params["in"]) @ params["pi"])[act]
+            gain = stop_gradient(returns - value)
+            terms = jnp.array([-jnp.mean(score * gain), jnp.mean((returns - value) ** 2)])
+            return jnp.sum(terms) + sum([terms[0], terms[1]])
+
+        gradient = jax.grad(loss)
+        """,
+}
+
+
+@each_of(WRONG)
+def test_it_is_found(program: str):
+    check_found(program, "grad")
+
+
+@each_of(RIGHT)
+def test_it_is_left_alone(program: str):
+    check_silent(program, "grad")
