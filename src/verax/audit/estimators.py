@@ -123,6 +123,19 @@ class Estimators(ABC, Generic[_Term]):
                     yield it.whole, part.term
                     break
 
+    def mirrored(self) -> Iterator[tuple[_Term, _Term]]:
+        """Sums that lie as far on the other side of a term as its rounded value on this, and that.
+
+        `x + stop_gradient(x - q)` is `2 x - q`, which is neither the one nor the other.
+        """
+        for it in self._sums():
+            hard = [part.term for part in it.parts if part.value == -1 and not part.slope]
+            for part in it.parts:
+                is_twice = part.value == 2 and part.slope == 1 and self._has_gradient(part.term)
+                if is_twice and any(self._is_cut(term, part.term) for term in hard):
+                    yield it.whole, part.term
+                    break
+
     def passed_through(self) -> Iterator[_Term]:
         """Those that are right: they give a gradient to what would have none."""
         for it in self._sums():
@@ -145,7 +158,7 @@ class Estimators(ABC, Generic[_Term]):
         return any(self._is_cut(it, soft.term) for it in within)
 
     def _sums(self) -> Iterator[Sum[_Term]]:
-        """All sums in which a term cancels, or has another sign in value than in gradient."""
+        """All sums in which a term cancels, or that have it more often in value or in gradient."""
         inner: set[_Term] = set()
         for whole in self._wholes():
             if whole in inner:
@@ -153,7 +166,7 @@ class Estimators(ABC, Generic[_Term]):
             parts: dict[int, Part[_Term]] = {}
             has_stop = self._take_apart(whole, parts, inner)
             # Whether a term cancels is known only of a sum that was taken apart to its end.
-            apart = (not it.value or it.value * it.slope < 0 for it in parts.values())
+            apart = (not it.value or it.value != it.slope for it in parts.values())
             if has_stop is not None and any(apart):
                 yield Sum(whole, list(parts.values()), has_stop)
 

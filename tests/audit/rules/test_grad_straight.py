@@ -8,6 +8,13 @@ from .claims import assert_claims
 from .derived import with_inputs
 
 WRONG = {
+    "mirrored": """
+        def f(w, x):
+            q = jnp.round(w)
+            return jnp.sum((w + stop_gradient(w - q)) * x)  # GR013
+
+        def entry(w, x): return jax.grad(f)(w, x)
+    """,
     "computed_twice": """
         def f(w, x):
             y = jnp.round(w) + stop_gradient(w - jnp.round(w))  # GR013

@@ -3,6 +3,17 @@
 from .claims import check_found, check_silent, each_of
 
 WRONG = {
+    "what is stopped, the wrong way round": """
+        def first(w, x):
+            q = jnp.round(w)
+            return jnp.sum((w + stop_gradient(w - q)) * x)  # GR013
+
+        def second(w, x):
+            q = jnp.round(w)
+            return jnp.sum((w - stop_gradient(q - w)) * x)  # GR013
+
+        gradients = jax.grad(first), jax.grad(second)
+        """,
     "the value of a hard sample cancels": """
         def sample(key, logits):
             soft = jax.nn.softmax(logits + jax.random.gumbel(key, logits.shape))
@@ -103,6 +114,15 @@ WRONG = {
 }
 
 RIGHT = {
+    "what rounding has left, beside the value": """
+        def loss(w, x):
+            through = w + stop_gradient(jnp.round(w) - w)
+            left = w - through
+            again = left + stop_gradient(jnp.round(4 * left) / 4 - left)
+            return jnp.sum((through + again) * x) - jnp.sum(-through * x)
+
+        gradient = jax.grad(loss)
+        """,
     "a gradient that is turned round on purpose": """
         def reversed_gradient(x):
             return stop_gradient(x) + stop_gradient(x) - x
