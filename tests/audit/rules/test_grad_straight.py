@@ -90,6 +90,13 @@ WRONG = {
 }
 
 RIGHT = {
+    "taken_away": """
+        def f(w, x):
+            through = w + stop_gradient(jnp.round(w) - w)
+            return jnp.sum((x - through) ** 2) + jnp.sum((1.0 - stop_gradient(through)) * w)
+
+        def entry(w, x): return jax.grad(f)(w, x)
+    """,
     "turned_round_on_purpose": """
         def entry(w, x):
             return jax.grad(lambda w: jnp.sum((stop_gradient(w) + stop_gradient(w) - w) * x))(w)

@@ -96,6 +96,32 @@ WRONG = {
 
         gradient = jax.grad(loss)
         """,
+    "a weight that the other term needs, far from where a helper gets it": """
+        def surrogate(ratio, gain):
+            return jnp.minimum(ratio * gain, jnp.clip(ratio, 0.8, 1.2) * gain)
+
+        def loss(params, obs, act, returns, before):
+            gain = returns - jnp.tanh(obs @ params["in"]) @ params["value"]
+            scores = jax.nn.log_softmax(jnp.tanh(obs @ params["in"]) @ params["pi"])
+            ratio = jnp.exp(scores[act] - before)
+            critic = jnp.square(gain).mean()
+            entropy = -jnp.mean(jnp.exp(scores) * scores)
+            return critic - entropy - surrogate(ratio, gain).mean()  # GR015
+
+        gradient = jax.grad(loss)
+        """,
+    "two terms that stop one side, as sums of what is negated": """
+        def loss(params, x):
+            z = x @ params["enc"]
+            nearest = jnp.argmin(jnp.sum((z[:, None] + -params["book"]) ** 2, -1), -1)
+            codes = params["book"][nearest]
+            first = jnp.mean((z + -stop_gradient(codes)) ** 2)  # GR012
+            second = jnp.mean((-stop_gradient(codes) + z) ** 2)
+            through = z + stop_gradient(codes - z)
+            return jnp.mean((through @ params["dec"] - x) ** 2) + first + 0.25 * second
+
+        gradient = jax.grad(loss)
+        """,
     "a sum over what a generator gives": """
         def entry(w, first, second):
             def loss(w):
@@ -130,6 +156,15 @@ RIGHT = {
             return jnp.mean((field(params, x) - ahead) ** 2)
 
         gradients = jax.grad(implicit), jax.grad(reshaped)
+        """,
+    "a value at a corner, and the way from there, by functions": """
+        def height(place, grid):
+            corner = jnp.floor(place).astype(int)
+            part = jnp.subtract(place, corner)
+            low = jnp.multiply(grid[corner], jnp.subtract(1.0, part))
+            return jnp.add(low, jnp.multiply(grid[jnp.add(corner, 1)], part))
+
+        gradient = jax.grad(height)
         """,
     "terms in an array that are stopped where they have to be": """
         def loss(params, obs, act, returns):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..graph import Node
+from ..values import Data
 
 _CALLED = {
     "+": ("add", "add"),
@@ -33,6 +34,20 @@ _VIEWS = frozenset(
 def operator_of(node: Node) -> str:
     """The operator that makes a value: `+` for `jnp.add`; else the operation as it is."""
     return _OPERATORS.get(node.operation, node.operation)
+
+
+def difference_of(node: Node) -> tuple[Node, Node] | None:
+    """What a value is the difference of, be it written `a - b`, `a + -b` or `-b + a`."""
+    data = [it.node for it in node.operands if isinstance(it, Data)]
+    if len(data) != 2 or len(node.operands) != 2:
+        return None
+    one, other = data
+    if operator_of(node) == "-":
+        return one, other
+    for first, second in ((one, other), (other, one)) if operator_of(node) == "+" else ():
+        if operator_of(second) == "-x" and second.inputs:
+            return first, second.inputs[0]
+    return None
 
 
 def is_one_hot(node: Node) -> bool:
