@@ -122,6 +122,23 @@ WRONG = {
 
         gradient = jax.grad(loss)
         """,
+    "returns of a loop of Python's, and of a library": f"""{NET}
+        import rlax
+
+        def looped(params, obs, rewards):
+            found, returns, later = values(params, obs), [], values(params, obs)[-1]
+            for step in reversed(range(8)):
+                later = rewards[step] + 0.9 * later
+                returns.append(later)
+            return jnp.mean((found[:-1] - jnp.stack(returns[::-1])) ** 2)  # GR014
+
+        def called(params, obs, rewards, discounts):
+            found = values(params, obs)
+            returns = rlax.lambda_returns(rewards, discounts, found[1:], 0.9)  # GR014
+            return jnp.mean((found[:-1] - returns) ** 2)
+
+        gradients = jax.grad(looped), jax.grad(called)
+        """,
     "a sum over what a generator gives": """
         def entry(w, first, second):
             def loss(w):
@@ -140,6 +157,18 @@ RIGHT = {
             now = jnp.sum(q * jax.nn.one_hot(act, q.shape[-1]), axis=-1)
             wanted = jnp.add(reward, 0.9 * values(old, after).max(-1))
             return jnp.linalg.norm(jnp.subtract(now, wanted))
+
+        gradient = jax.grad(loss)
+        """,
+    "returns of a library that stops them": f"""{NET}
+        import rlax
+
+        def loss(params, obs, rewards, discounts):
+            found = values(params, obs)
+            returns = rlax.lambda_returns(
+                rewards, discounts, found[1:], 0.9, stop_target_gradients=True
+            )
+            return jnp.mean((found[:-1] - returns) ** 2)
 
         gradient = jax.grad(loss)
         """,

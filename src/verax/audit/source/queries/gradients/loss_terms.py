@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from ...graph import Node
 from ...values import Constant, Data
 from ..arithmetic import is_one_hot, operator_of
-from ..arrays import origin
+from ..arrays import argument, origin
 from .flatness import STOP
 from .flows import Flow
 
@@ -44,6 +44,11 @@ _COMPARISONS = frozenset(
     "optax.losses.log_cosh".split()
 )
 _SIDES = {"predictions": 1, "targets": -1}
+# They bootstrap from values, of which they stop no gradient unless they are told to.
+_RETURNS = frozenset(
+    f"rlax.{name}"
+    for name in "lambda_returns discounted_returns n_step_bootstrapped_returns".split()
+)
 # What is the same on the other side of a boundary, in one of the turns, or in one of the branches.
 SAME = frozenset(("stack", "lane", "last", "join", "carry", "slice", "turn"))
 _MOST_TERMS = 100
@@ -129,6 +134,9 @@ def _parts(flow: Flow, term: Term, into_reductions: bool) -> list[Term] | None:
         return parts
     if operation == "cond":
         return [term.part(it) for it in node.inputs[1:]]
+    returned = _returned(flow, node)
+    if returned is not None:
+        return [term.part(returned[0]), term.part(returned[1], is_scaled=True)]
     if operation in ("+", "-") and len(operands) == 2:
         signs = (1, -1 if operation == "-" else 1)
         pairs = zip(operands, signs, strict=True)
@@ -140,6 +148,8 @@ def _parts(flow: Flow, term: Term, into_reductions: bool) -> list[Term] | None:
         reduced = name in _REDUCTIONS and (into_reductions or _is_of_numbers(node.inputs[0]))
         if reduced or name in _LINEAR:
             return [term.part(node.inputs[0])]
+        if len(node.inputs) == 1 and name in _STACKS:
+            return [term.part(node.inputs[0])]
         if name in _CHOICES and into_reductions:
             moving = [it for it in node.inputs if flow.gets(it)]
             return [term.part(it) for it in moving] or None
@@ -148,6 +158,18 @@ def _parts(flow: Flow, term: Term, into_reductions: bool) -> list[Term] | None:
             return None
         return [replace(term, node=node.inputs[0], taken=term.taken or node)]
     return _scaled(flow, term)
+
+
+def _returned(flow: Flow, node: Node) -> tuple[Node, Node] | None:
+    """Rewards and values, if a value is what a library makes returns of them, with a gradient."""
+    call = flow.context.calls.get(node) if node.operation == "call" else None
+    if call is None or call.name not in _RETURNS:
+        return None
+    stop = call.keywords.get("stop_target_gradients", Constant(False))
+    given = argument(call, 0, "r_t"), argument(call, 2, "v_t")
+    nodes = [it.node for it in given if isinstance(it, Data)]
+    is_open = isinstance(stop, Constant) and stop.value is False
+    return (nodes[0], nodes[1]) if is_open and len(nodes) == 2 else None
 
 
 def _is_of_numbers(node: Node) -> bool:
