@@ -134,8 +134,8 @@ WRONG = {
 
         def called(params, obs, rewards, discounts):
             found = values(params, obs)
-            returns = rlax.lambda_returns(rewards, discounts, found[1:], 0.9)  # GR014
-            return jnp.mean((found[:-1] - returns) ** 2)
+            returns = rlax.lambda_returns(rewards, discounts, found[1:], 0.9)
+            return jnp.mean((found[:-1] - returns) ** 2)  # GR014
 
         gradients = jax.grad(looped), jax.grad(called)
         """,

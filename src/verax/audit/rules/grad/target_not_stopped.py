@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.events import Event
-from ...source.queries.arithmetic import operator_of
 from ...source.queries.arrays import origin
 from ...source.queries.blame import given_together_at
 from ...source.queries.gradients.bootstraps import bootstraps
@@ -72,7 +71,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             made, target = origin(it.error.made), it.bootstrapped.place
             if made.place is None:
                 continue
-            is_difference = operator_of(made) == "-" or made in flow.context.calls
+            is_difference = made.operation == "-" or made in flow.context.calls
             sides = made.inputs if is_difference else ()
             makers = [viewed(side) for side in sides if it.bootstrapped in flow.slice([side])]
             places = [node.place for node in makers if node.place is not None]

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from ...graph import Node
 from ...values import Constant, Data, External, Value
-from ..arithmetic import operator_of
 from .flatness import STOPPED
 from .flows import Flow
 from .loss_terms import SAME, Term, terms
@@ -45,7 +44,7 @@ def flat_terms(flow: Flow) -> Iterator[tuple[Node, str]]:
 def _is_whole(flow: Flow, node: Node) -> bool:
     """Whether parts of a value are no terms: factors on parameters, or one turn's or branch's."""
     used = [it for it in node.operands if isinstance(it, Data) and flow.uses(it.node)]
-    is_product = operator_of(node) in ("*", "/") and len(used) == 2
+    is_product = node.operation in ("*", "/") and len(used) == 2
     return is_product or (node.operation in SAME and len(flow.sources(node)) > 1)
 
 
@@ -60,7 +59,7 @@ def _is_no_aim(flow: Flow, term: Node) -> bool:
     """Whether a term makes some values impossible, or only moves a value away from zero."""
     made = flow.slice([term], blocked=True)
     return any(
-        _is_forbidding(it) or (operator_of(node) == "*" and _is_negligible(it))
+        _is_forbidding(it) or (node.operation == "*" and _is_negligible(it))
         for node in made
         for it in node.operands
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from ...graph import Node
 from ...values import Constant, Data
-from ..arithmetic import is_one_hot, operator_of
+from ..arithmetic import is_one_hot
 from ..arrays import argument, origin
 from .flatness import STOP
 from .flows import Flow
@@ -126,7 +126,7 @@ def _stacked(flow: Flow, node: Node) -> tuple[Node, ...] | None:
 
 
 def _parts(flow: Flow, term: Term, into_reductions: bool) -> list[Term] | None:
-    node, operation, operands = term.node, operator_of(term.node), term.node.operands
+    node, operation, operands = term.node, term.node.operation, term.node.operands
     if operation in SAME and node.inputs:
         parts = [term.part(it) for it in flow.sources(node)]
         if operation == "join":
@@ -187,7 +187,7 @@ def _is_one_of_several(item: Node) -> bool:
 def _scaled(flow: Flow, term: Term) -> list[Term] | None:
     """The one factor of a product, or the numerator, that the parameters have part in."""
     node = term.node
-    operation = operator_of(node)
+    operation = node.operation
     if len(node.operands) != 2 or operation not in ("*", "/"):
         return None
     moving = [it for it in node.operands if isinstance(it, Data) and flow.gets(it.node)]
@@ -254,7 +254,7 @@ def multiplied(node: Node) -> tuple[Node, Node] | None:
     operands = node.operands
     if module in _MODULES and name == "einsum":
         operands = operands[1:]
-    elif operator_of(node) not in ("*", "@") and (module not in _MODULES or name not in _PRODUCTS):
+    elif node.operation not in ("*", "@") and (module not in _MODULES or name not in _PRODUCTS):
         return None
     if len(operands) != 2:
         return None

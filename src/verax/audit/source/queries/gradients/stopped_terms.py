@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...graph import Node
-from ..arithmetic import difference_of, operator_of
+from ..arithmetic import difference_of
 from .flatness import STOPPED
 from .flows import Flow
 from .loss_terms import Error, Term, errors, squared, stopped, terms
@@ -88,6 +88,6 @@ def _errors_stopped(flow: Flow) -> Iterator[Node]:
             inside = squared(node)
             error = stopped(inside) if inside is not None else None
             # The square of anything else may be a constant on purpose, by Danskin's theorem.
-            if error is not None and operator_of(error) == "-" and flow.uses(error):
+            if error is not None and error.operation == "-" and flow.uses(error):
                 yield node
                 break

@@ -11,7 +11,6 @@ from ...events import Event
 from ...frame import Frame
 from ...graph import Node
 from ...values import Data, Instance, Sequence
-from ..arithmetic import operator_of
 from ..blame import given_together_at
 from ..nodes import position_in
 from .flatness import STOP, STOPPED, is_integer
@@ -31,11 +30,11 @@ class ReadEstimators(Estimators[Node]):
         self.flow = flow
 
     def _wholes(self) -> Iterator[Node]:
-        return (it for it in reversed(self.flow.order) if operator_of(it) in ("+", "-"))
+        return (it for it in reversed(self.flow.order) if it.operation in ("+", "-"))
 
     def _addends(self, term: Node) -> list[tuple[int, Node]]:
         nodes = [it.node for it in term.operands if isinstance(it, Data)]
-        signs = _SIGNS.get(operator_of(term), ())
+        signs = _SIGNS.get(term.operation, ())
         is_sum = len(signs) == len(nodes) == len(term.operands)
         return list(zip(signs, nodes, strict=True)) if is_sum else []
 
