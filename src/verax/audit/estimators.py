@@ -102,11 +102,12 @@ class Estimators(ABC, Generic[_Term]):
         tells.
         """
         for it in self._sums():
-            forward = [part.term for part in it.parts if part.value]
             for part in it.parts:
-                if part.value or part.slope > 0 or not self._has_gradient(part.term):
+                if part.value or not self._has_gradient(part.term):
                     continue
-                if any(self._is_cut(term, part.term) for term in forward):
+                # In `y - (x + stop_gradient(q - x))`, both `q` and the gradient have a minus.
+                against = [other for other in it.parts if other.value * part.slope <= 0]
+                if any(other.value and self._is_cut(other.term, part.term) for other in against):
                     yield it.whole, part.term, part.slope == 0
 
     def against(self) -> Iterator[tuple[_Term, _Term]]:
@@ -123,13 +124,26 @@ class Estimators(ABC, Generic[_Term]):
                     yield it.whole, part.term
                     break
 
+    def mirrored(self) -> Iterator[tuple[_Term, _Term]]:
+        """Sums that lie as far on the other side of a term as its rounded value on this, and that.
+
+        `x + stop_gradient(x - q)` is `2 x - q`, which is neither the one nor the other.
+        """
+        for it in self._sums():
+            hard = [part.term for part in it.parts if part.value == -1 and not part.slope]
+            for part in it.parts:
+                is_twice = part.value == 2 and part.slope == 1 and self._has_gradient(part.term)
+                if is_twice and any(self._is_cut(term, part.term) for term in hard):
+                    yield it.whole, part.term
+                    break
+
     def passed_through(self) -> Iterator[_Term]:
         """Those that are right: they give a gradient to what would have none."""
         for it in self._sums():
-            hard = [part for part in it.parts if part.value > 0]
-            soft = [part for part in it.parts if not part.value and part.slope > 0]
-            for other in soft:
-                if any(self._is_cut(part.term, other.term) for part in hard):
+            for soft in it.parts:
+                with_it = [part for part in it.parts if part.value * soft.slope > 0]
+                is_soft = not soft.value and bool(with_it)
+                if is_soft and any(self._is_cut(part.term, soft.term) for part in with_it):
                     yield it.whole
 
     def _replaces(self, whole: Sum[_Term], soft: Part[_Term], hard: Part[_Term]) -> bool:
@@ -145,7 +159,7 @@ class Estimators(ABC, Generic[_Term]):
         return any(self._is_cut(it, soft.term) for it in within)
 
     def _sums(self) -> Iterator[Sum[_Term]]:
-        """All sums in which a term cancels, or has another sign in value than in gradient."""
+        """All sums in which a term cancels, or that have it more often in value or in gradient."""
         inner: set[_Term] = set()
         for whole in self._wholes():
             if whole in inner:
@@ -153,7 +167,7 @@ class Estimators(ABC, Generic[_Term]):
             parts: dict[int, Part[_Term]] = {}
             has_stop = self._take_apart(whole, parts, inner)
             # Whether a term cancels is known only of a sum that was taken apart to its end.
-            apart = (not it.value or it.value * it.slope < 0 for it in parts.values())
+            apart = (not it.value or it.value != it.slope for it in parts.values())
             if has_stop is not None and any(apart):
                 yield Sum(whole, list(parts.values()), has_stop)
 
@@ -162,26 +176,32 @@ class Estimators(ABC, Generic[_Term]):
     ) -> bool | None:
         """Add to the parts what a sum is made of, and say whether anything of it is stopped.
 
-        `None` for a sum that is too long.
+        `None` for a sum that is too long, and for one that has an estimator for a constant: what is
+        stopped inside of that is no part of how this one passes gradients on.
         """
         has_stop = False
+        sums: set[_Term] = set()
         pending = [(whole, 1, 1)]
         for _ in range(_LONGEST):
             if not pending:
+                inner |= sums
                 return has_stop
             term, value, slope = pending.pop()
             term = self._plain(term)
             inside = self._stopped(term)
             if inside is not None:
+                if not slope:
+                    return None
                 has_stop = True
                 pending.append((inside, value, 0))
                 continue
             addends = self._addends(term)
             if addends:
-                inner.add(term)
+                sums.add(term)
                 pending += [(it, sign * value, sign * slope) for sign, it in reversed(addends)]
                 continue
             part = parts.setdefault(self._number(term), Part(term))
             part.value += value
             part.slope += slope
+        inner |= sums
         return None

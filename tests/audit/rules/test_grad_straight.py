@@ -8,6 +8,13 @@ from .claims import assert_claims
 from .derived import with_inputs
 
 WRONG = {
+    "mirrored": """
+        def f(w, x):
+            q = jnp.round(w)
+            return jnp.sum((w + stop_gradient(w - q)) * x)  # GR013
+
+        def entry(w, x): return jax.grad(f)(w, x)
+    """,
     "computed_twice": """
         def f(w, x):
             y = jnp.round(w) + stop_gradient(w - jnp.round(w))  # GR013
@@ -83,6 +90,13 @@ WRONG = {
 }
 
 RIGHT = {
+    "taken_away": """
+        def f(w, x):
+            through = w + stop_gradient(jnp.round(w) - w)
+            return jnp.sum((x - through) ** 2) + jnp.sum((1.0 - stop_gradient(through)) * w)
+
+        def entry(w, x): return jax.grad(f)(w, x)
+    """,
     "turned_round_on_purpose": """
         def entry(w, x):
             return jax.grad(lambda w: jnp.sum((stop_gradient(w) + stop_gradient(w) - w) * x))(w)

@@ -8,6 +8,16 @@ from .claims import assert_claims
 from .derived import with_inputs
 
 WRONG = {
+    "chosen_by_a_product": """
+        def f(params, x, r, y, done):
+            q = jnp.tanh(x @ params["w"])
+            act = done.astype(int)
+            now = jnp.sum(q * jax.nn.one_hot(act, q.shape[-1]), axis=-1)
+            wanted = r + 0.9 * jnp.tanh(y @ params["w"]).max(-1)  # GR014
+            return jnp.mean((now - wanted) ** 2)
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
     "difference_in_a_lane": """
         def value(params, obs): return jnp.tanh(obs @ params["w"]) @ params["v"]
         def error(params, x, r, y):
@@ -297,6 +307,13 @@ RIGHT = {
             first = jnp.mean((q1 - stop_gradient(target)) ** 2)
             second = jnp.mean((q2 - stop_gradient(target)) ** 2)
             return first + second
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
+    "step_from_the_input": """
+        def f(params, x, r, y, done):
+            field = lambda x: jnp.tanh(x @ params["w"]) @ params["w"].T
+            return jnp.mean((field(x) - (x + 0.1 * field(y))) ** 2)
 
         def entry(*args): return jax.grad(f)(*args)
     """,

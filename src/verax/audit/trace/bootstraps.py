@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from .gradients import Flow
 from .loss_terms import Error, Term, errors, stopped, terms
+from .meaning.copies import root
 from .program import Value
 from .sameness import Sameness
 
@@ -25,8 +26,9 @@ def bootstraps(flow: Flow) -> Iterator[Bootstrap]:
     shapes = Sameness(blind=lambda value: not flow.gets(value))
     for error in errors(flow):
         parts = terms(flow, error.value)
-        fixed = {it.sign for it in parts if not flow.uses(it.value) and it.value in flow.data}
-        targets = [it for it in parts if it.scaled and flow.gets(it.value) and it.sign in fixed]
+        fixed = [it for it in parts if not flow.uses(it.value) and it.value in flow.data]
+        signs = {it.sign for it in fixed}
+        targets = [it for it in parts if it.scaled and flow.gets(it.value) and it.sign in signs]
         # A step of a solver starts from what its slope is made of.
         whole = [it for it in parts if not it.scaled and flow.gets(it.value)]
         targets = [it for it in targets if not any(_is_made_of(flow, it, w) for w in whole)]
@@ -37,11 +39,21 @@ def bootstraps(flow: Flow) -> Iterator[Bootstrap]:
                 for prediction in _predictions(flow, parts, -target.sign)
                 if not flow.same.are(prediction, target.value)
                 and _same_model(flow, shapes, prediction, target.value)
+                and not _is_step(flow, prediction, [it for it in fixed if it.sign == target.sign])
             ),
             None,
         )
         if found is not None:
             yield found
+
+
+def _is_step(flow: Flow, prediction: Value, beside: list[Term]) -> bool:
+    """Whether a target starts where its prediction does: `x + dt * f(x)` goes on from there.
+
+    A reward is not what its value is predicted from.
+    """
+    given = {root(it) for it in flow.slice([prediction])}
+    return all(root(it.value) in given for it in beside)
 
 
 def _is_made_of(flow: Flow, one: Term, other: Term) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .gradients import Flow, is_inexact, plain, steps_of
+from .meaning.contents import is_one_hot
 from .program import Loop, Mapping, Step, Value
 
 # Linear in their one operand, whatever the parameters of the operation.
@@ -116,7 +117,7 @@ def _sign_of(value: Value) -> int:
 
 
 def _is_unit(value: Value) -> bool:
-    return _number(value) in (1.0, -1.0)
+    return _number(value) in (1.0, -1.0) or is_one_hot(value)
 
 
 def _number(value: Value) -> float | None:

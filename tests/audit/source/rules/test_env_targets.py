@@ -3,6 +3,26 @@
 from .claims import check_claims, each_of
 
 PROGRAMS = {
+    "flags by a key of a dict of any name, in lanes": """
+        def bellman(reward, terminal, later):
+            return jnp.where(terminal, reward, reward + 0.98 * later)
+
+        def loss(params, old, data):
+            def single(obs, reward, terminal, after):
+                return (obs @ params - bellman(reward, terminal, after @ old)) ** 2
+
+            return jax.vmap(single)(
+                data["obs"], data["reward"], data["terminal"], data["after"]
+            ).mean()
+
+        def entry(params, old, data):
+            return jax.grad(loss)(params, old, data)
+
+        def inputs():
+            ones, flags = jnp.ones((5, 4)), jnp.zeros(5, bool)
+            data = {"obs": ones, "reward": jnp.ones(5), "terminal": flags, "after": ones}
+            return jnp.ones(4), jnp.ones(4), data
+        """,
     "factors made of flags, by another name and in lanes": """
         def leaks(errors, weights, going):
             def fold(later, row):

@@ -6,6 +6,44 @@ from .claims import check_found, check_silent, each_of
 from .reading import found
 
 WRONG = {
+    "draws by distributions over classes": """
+        import distrax
+        import numpyro.distributions as dist
+
+        def first(w, x, gains, key):
+            chosen = distrax.OneHotCategorical(logits=x @ w).sample(seed=key)  # GR010
+            return jnp.mean(chosen * gains)
+
+        def second(w, x, gains, key):
+            policy = dist.BernoulliLogits(x @ w)
+            return jnp.mean(policy.sample(key) * gains)  # GR010
+
+        def third(w, x, gains, key):
+            policy = distrax.Bernoulli(probs=jax.nn.sigmoid(x @ w))
+            chosen, _ = policy.sample_and_log_prob(seed=key)  # GR010
+            return jnp.mean(chosen * gains)
+
+        def fourth(w, gains, key):
+            return jax.random.choice(key, gains, (8,), p=jax.nn.softmax(w)).mean()  # GR010
+
+        gradients = jax.grad(first), jax.grad(second), jax.grad(third), jax.grad(fourth)
+        """,
+    "one of several results, or of several arguments": """
+        from jax.scipy.ndimage import map_coordinates
+
+        def counted(w, x, wanted):
+            counts, edges = jnp.histogram(x @ w, bins=10, range=(0.0, 1.0))  # GR010
+            return jnp.sum((counts - wanted) ** 2)
+
+        def whole(w, x):
+            steps, rest = jnp.divmod(w, 0.1)  # GR010
+            return jnp.sum(steps * x)
+
+        def seen(pose, image):
+            return map_coordinates(image, [pose[0], pose[1]], order=0).sum()  # GR010
+
+        gradients = jax.grad(counted), jax.grad(whole), jax.grad(seen)
+        """,
     "a helper that is right for data": """
         def ranks(x):
             return jnp.argsort(jnp.argsort(x)).astype(x.dtype)
@@ -151,6 +189,43 @@ WRONG = {
 }
 
 RIGHT = {
+    "draws that move with their parameters, and scores of those that do not": """
+        import distrax
+
+        def moved(w, x, gains, key):
+            return jnp.mean(distrax.Normal(x @ w, 1.0).sample(seed=key) * gains)
+
+        def scored(w, x, gains, key):
+            policy = distrax.Categorical(logits=x @ w)
+            chosen, score = policy.sample_and_log_prob(seed=key)
+            return -jnp.mean(score * gains[chosen])
+
+        def shuffled(gains, chances, key):
+            return jax.random.choice(key, gains, (8,), p=chances).mean()
+
+        gradients = jax.grad(moved), jax.grad(scored), jax.grad(shuffled)
+        """,
+    "the other results, and the other arguments": """
+        from jax.scipy.ndimage import map_coordinates
+
+        def weighted(weights, x):
+            counts, _ = jnp.histogram(x, bins=10, weights=weights)
+            return jnp.sum(counts**2)
+
+        def edges(w, x):
+            return jnp.sum(jnp.histogram(x @ w, bins=10)[1] ** 2)
+
+        def rest(w, x):
+            return jnp.sum(jnp.divmod(w, 0.1)[1] * x)
+
+        def painted(image, places):
+            return map_coordinates(image, places, order=0).sum()
+
+        def smooth(places, image):
+            return map_coordinates(image, places, order=1).sum()
+
+        gradients = [jax.grad(it) for it in (weighted, edges, rest, painted, smooth)]
+        """,
     "a value that is pulled to its own return": """
         def hard(logits):
             soft = jax.nn.softmax(logits)

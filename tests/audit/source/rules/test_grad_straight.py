@@ -3,6 +3,28 @@
 from .claims import check_found, check_silent, each_of
 
 WRONG = {
+    "sums of what is negated": """
+        def first(w, x):
+            q = jnp.round(w)
+            return jnp.sum((q + -stop_gradient(q + -w)) * x)  # GR013
+
+        def second(w, x):
+            q = jnp.round(w)
+            return jnp.mean((x - (stop_gradient(q + w) - w)) ** 2)  # GR013
+
+        gradients = jax.grad(first), jax.grad(second)
+        """,
+    "what is stopped, the wrong way round": """
+        def first(w, x):
+            q = jnp.round(w)
+            return jnp.sum((w + stop_gradient(w - q)) * x)  # GR013
+
+        def second(w, x):
+            q = jnp.round(w)
+            return jnp.sum((w - stop_gradient(q - w)) * x)  # GR013
+
+        gradients = jax.grad(first), jax.grad(second)
+        """,
     "the value of a hard sample cancels": """
         def sample(key, logits):
             soft = jax.nn.softmax(logits + jax.random.gumbel(key, logits.shape))
@@ -103,6 +125,36 @@ WRONG = {
 }
 
 RIGHT = {
+    "an estimator that is taken away, negated, or a constant": """
+        def through(w):
+            return w + stop_gradient(jnp.round(w) - w)
+
+        def less(w, x):
+            return jnp.mean((x - through(w)) ** 2)
+
+        def negated(w, x):
+            return jnp.sum(x * (w + -stop_gradient(w + -jnp.round(w)))) - jnp.sum(-through(w))
+
+        def spiking(w, currents):
+            def tick(voltage, current):
+                voltage = 0.9 * voltage + current @ w
+                soft, hard = jax.nn.sigmoid(voltage), jnp.where(voltage > 0, 1.0, 0.0)
+                spikes = soft + stop_gradient(hard - soft)
+                return voltage * (1.0 - stop_gradient(spikes)), spikes
+
+            return jnp.mean(lax.scan(tick, jnp.zeros(6), currents)[1])
+
+        gradients = jax.grad(less), jax.grad(negated), jax.grad(spiking)
+        """,
+    "what rounding has left, beside the value": """
+        def loss(w, x):
+            through = w + stop_gradient(jnp.round(w) - w)
+            left = w - through
+            again = left + stop_gradient(jnp.round(4 * left) / 4 - left)
+            return jnp.sum((through + again) * x) - jnp.sum(-through * x)
+
+        gradient = jax.grad(loss)
+        """,
     "a gradient that is turned round on purpose": """
         def reversed_gradient(x):
             return stop_gradient(x) + stop_gradient(x) - x

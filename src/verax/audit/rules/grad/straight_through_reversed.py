@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from ...trace.facts import Facts
     from ...trace.program import Value
 
+_EXPECTED = "the value of the quantised operand, and the gradient of the other"
+_FIX_MIRRORED = "exchange what is stopped: x + stop_gradient(q - x), with q the quantised x"
 _EXPECTED_AGAINST = "a gradient that goes where the value goes"
 _FIX_AGAINST = "compare the quantised value itself, as it is before it passes a gradient on"
 
@@ -34,7 +36,7 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
                 place,
                 current="this has the value of the differentiable operand and the gradient of "
                 "the quantised one, which is zero",
-                expected="the value of the quantised operand, and the gradient of the other",
+                expected=_EXPECTED,
                 fix="exchange the two: x + stop_gradient(q - x), with q the quantised x",
                 evidence=_led_there(place, _place(facts, it.whole), facts.place(flow.step)),
             )
@@ -46,7 +48,7 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
                 if is_gone
                 else "the value has nothing of a term, and the gradient has it with a minus: it "
                 "goes up where this should go down",
-                expected="the value of the quantised operand, and the gradient of the other",
+                expected=_EXPECTED,
                 fix="x + stop_gradient(q - x), with q the quantised x",
                 evidence=(Evidence("differentiated here", facts.place(flow.step)),),
             )
@@ -57,6 +59,15 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
                 "other: what makes this smaller moves that term the wrong way",
                 expected=_EXPECTED_AGAINST,
                 fix=_FIX_AGAINST,
+                evidence=(Evidence("differentiated here", facts.place(flow.step)),),
+            )
+        for whole, _ in estimators.mirrored():
+            yield RULE.finding(
+                _place(facts, whole),
+                current="the value has a term twice, less the quantised one: it lies on the other "
+                "side of it",
+                expected=_EXPECTED,
+                fix=_FIX_MIRRORED,
                 evidence=(Evidence("differentiated here", facts.place(flow.step)),),
             )
         for whole in estimators.passed_through():
@@ -89,7 +100,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                     if is_gone
                     else f"the value has nothing of `{name}`, and the gradient has it with a "
                     "minus: it goes up where this should go down",
-                    expected="the value of the quantised operand, and the gradient of the other",
+                    expected=_EXPECTED,
                     fix="x + stop_gradient(q - x), with q the quantised x",
                     evidence=(Evidence("differentiated here", flow.event.place),),
                     engine=Engine.SOURCE,
@@ -106,6 +117,17 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                     evidence=(Evidence("differentiated here", flow.event.place),),
                     engine=Engine.SOURCE,
                 )
+        for node, term in estimators.mirrored():
+            if node.place is not None:
+                yield RULE.finding(
+                    node.place,
+                    current=f"the value has `{facts.name_of(Data(term))}` twice, less the "
+                    "quantised one: it lies on the other side of it",
+                    expected=_EXPECTED,
+                    fix=_FIX_MIRRORED,
+                    evidence=(Evidence("differentiated here", flow.event.place),),
+                    engine=Engine.SOURCE,
+                )
         for it in estimators.exchanged():
             place = exchanged_at(it)
             if place is not None:
@@ -113,7 +135,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                     place,
                     current="this has the value of the differentiable operand and the gradient of "
                     "the quantised one, which is zero",
-                    expected="the value of the quantised operand, and the gradient of the other",
+                    expected=_EXPECTED,
                     fix="exchange the two: x + stop_gradient(q - x), with q the quantised x",
                     evidence=_led_there(place, it.whole.place, flow.event.place),
                     engine=Engine.SOURCE,
@@ -136,7 +158,8 @@ RULE = Rule(
 `x + stop_gradient(q - x)` has the value of `q` and the gradient of `x`. With the two exchanged,
 the program runs without quantisation, and the gradient is that of the quantiser: zero. In
 `stop_gradient(q + x) - x` the value is right, and the gradient has the wrong sign. So it has where
-the whole estimator, and not `q`, is compared with `stop_gradient(x)`.
+the whole estimator, and not `q`, is compared with `stop_gradient(x)`. And
+`x + stop_gradient(x - q)` is `2 x - q`.
 """,
     wrong="""\
 import jax

@@ -14,6 +14,7 @@ from .._rule import Rule
 if TYPE_CHECKING:
     from ...finding import Place
     from ...source.facts import SourceFacts
+    from ...source.queries.gradients.flows import Flow
     from ...source.queries.gradients.weightings import Weighting
     from ...trace.facts import Facts
 
@@ -50,7 +51,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by reading."""
     for flow in flows(facts):
         for it in weightings(flow):
-            place, others = _places(it)
+            place, others = _places(flow, it)
             if place is None:
                 continue
             names = [flow.name(p.node) for p in flow.parameters if p.bit & flow.gets(it.factor)]
@@ -67,15 +68,20 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             )
 
 
-def _places(weighting: Weighting) -> tuple[Place | None, tuple[Evidence, ...]]:
-    """Where to stop the gradient, and where the product is if a function gets the factor ready."""
+def _places(flow: Flow, weighting: Weighting) -> tuple[Place | None, tuple[Evidence, ...]]:
+    """Where to stop the gradient, and where the product is if a function gets the factor ready.
+
+    What the other term is made from as well has to be stopped where it is handed in.
+    """
     product, factor = weighting.product, weighting.handed
-    frame = product.frame
+    is_shared = factor in flow.slice([weighting.error.node])
+    frame, inner = product.frame, None
     while frame is not None:
         made_at = position_in(frame, factor)
-        if made_at is not None and frame is not product.frame:
-            return frame.place(made_at), (Evidence("the product", product.place),)
-        frame = frame.caller if made_at is None else None
+        if made_at is not None and inner is not None:
+            handed_at = inner.called_at if is_shared else None
+            return frame.place(handed_at or made_at), (Evidence("the product", product.place),)
+        frame, inner = (frame.caller if made_at is None else None), frame
     return product.place, ()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from ..attributes import all_attributes, named_attribute
 from ..events import Fact, Mutation
 from ..graph import Node
 from ..joining import join
+from ..operators import binary
 from ..scalars import is_number
 from ..shaping import length_of
 from ..values import (
@@ -143,11 +145,32 @@ def _arithmetic(
             # It goes through the keys, which are words.
             data = {"symbol": "sum", "operand": tree}
             machine.note(Fact(site.syntax, site.frame, "operator", data))
+        total = _added_up(machine, site, args)
+        if total is not None:
+            return total
         operands = [parts.element(machine, site, args[0]), *args[1:]]
     result = machine.array(name, site, operands, is_jax=False)
     if name != "builtins.divmod" and operands and all(map(is_number, operands)):
         result.node.shape = ()
     return result
+
+
+_MOST_ADDENDS = 16
+
+
+def _added_up(machine: Interpreter, site: Site, args: list[Value]) -> Value | None:
+    """`sum(several)`, if all of them are known: one is added after the other."""
+    several = args[0].items if isinstance(args[0], Sequence) else None
+    if (
+        not several
+        or len(several) > _MOST_ADDENDS
+        or not all(isinstance(it, Data) for it in several)
+    ):
+        return None
+    total = args[1] if len(args) > 1 else Constant(0)
+    for it in several:
+        total = binary(machine, site, ast.Add, total, it)
+    return total
 
 
 @handles("builtins.slice")

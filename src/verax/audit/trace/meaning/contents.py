@@ -14,15 +14,29 @@ from .kinds import Known, Meaning
 def cast(step: Step, known: Known) -> Meaning | None:
     """One-hot vectors, which are a comparison with a range; else a change of dtype."""
     before, after = step.inputs[0], step.outputs[0]
-    equal = before.producer
-    compared = equal.inputs if equal is not None and equal.primitive == "eq" else []
-    if any(made_by(it, "iota") is not None or _is_range(root(it)) for it in compared):
+    compared = _compared_with_range(before.producer)
+    if compared:
         other = next((it for it in compared if made_by(it, "iota") is None), before)
         return Meaning("one-hot", step, root(other))
     weak = getattr(before.aval, "weak_type", False)
     if before.dtype == after.dtype or before.dtype == np.bool_ or weak or before.is_constant:
         return None
     return Meaning("cast", step, before)
+
+
+def is_one_hot(value: Value) -> bool:
+    """Whether a value is one in one place and zero elsewhere: what it multiplies, it chooses from.
+
+    Before its meaning is known, by what it is made from.
+    """
+    return bool(_compared_with_range(root(value).producer))
+
+
+def _compared_with_range(step: Step | None) -> list[Value]:
+    """What a step compares, if one of them is a range."""
+    compared = step.inputs if step is not None and step.primitive == "eq" else []
+    has_range = any(made_by(it, "iota") is not None or _is_range(root(it)) for it in compared)
+    return list(compared) if has_range else []
 
 
 def _is_range(value: Value) -> bool:

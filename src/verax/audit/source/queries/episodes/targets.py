@@ -32,6 +32,7 @@ _ENDS = frozenset(
 # What may stand beside: `next_done`, `batch.is_terminal`, but not `gamma_with_terminal`.
 _BESIDE = frozenset("is next batch mb env envs episode step t b traj last".split())
 _PATH = re.compile(r"[\w.\[\]'\"]+")  # `batch.done` and `batch['done']`, and no computation
+_KEY = re.compile(r"""\[['"](\w+)['"]\]$""")
 _CASTS = frozenset(("ndarray.astype", "jax.numpy.asarray", "jax.numpy.float32", "ndarray.reshape"))
 
 
@@ -116,8 +117,14 @@ def is_end(facts: SourceFacts, node: Node, frame: Frame) -> bool:
 
 def is_called_an_end(name: str) -> bool:
     """Whether a name is that of a flag which is true where an episode ends."""
-    words = set(words_of(name.rpartition(".")[2]))
+    words = set(words_of(_last_part(name)))
     return not words.isdisjoint(_ENDS) and words <= _ENDS | _BESIDE
+
+
+def _last_part(path: str) -> str:
+    """What something is called in the record that holds it: `done` of `data['done']`."""
+    key = _KEY.search(path)
+    return key[1] if key is not None else path.rpartition(".")[2]
 
 
 def ends_beside(facts: SourceFacts, frame: Frame, reward: Node) -> str:
@@ -144,7 +151,7 @@ _GOES_ON = frozenset(
 
 def is_called_going_on(name: str) -> bool:
     """Whether a name is that of what is zero where an episode ends."""
-    words = set(words_of(name.rpartition(".")[2]))
+    words = set(words_of(_last_part(name)))
     return not words.isdisjoint(_GOES_ON) and words <= _GOES_ON | _BESIDE
 
 

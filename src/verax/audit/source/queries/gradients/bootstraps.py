@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ...graph import Node
 from ..sameness import Sameness
 from .flows import Flow
-from .loss_terms import SAME, Error, Term, errors, stopped, terms
+from .loss_terms import SAME, Error, Term, errors, stopped, terms, viewed
 
 _ONE_OF = frozenset(("turn", "lane", "slice", "element"))
 
@@ -28,8 +28,9 @@ def bootstraps(flow: Flow) -> Iterator[Bootstrap]:
     shapes = shapes_of(flow)
     for error in errors(flow):
         parts = terms(flow, error.parts)
-        fixed = {it.sign for it in parts if not flow.uses(it.node) and it.node in flow.data}
-        targets = [it for it in parts if it.scaled and flow.gets(it.node) and it.sign in fixed]
+        fixed = [it for it in parts if not flow.uses(it.node) and it.node in flow.data]
+        signs = {it.sign for it in fixed}
+        targets = [it for it in parts if it.scaled and flow.gets(it.node) and it.sign in signs]
         # A step along a gradient adapts the prediction's own parameters.
         targets = [it for it in targets if it.node.operation != "gradient"]
         # A step of a solver starts from what its slope is made of.
@@ -37,7 +38,8 @@ def bootstraps(flow: Flow) -> Iterator[Bootstrap]:
         targets = [it for it in targets if not any(_is_made_of(flow, it, w) for w in whole)]
         for target in targets:
             found = _prediction(flow, shapes, parts, target)
-            if found is not None:
+            beside = [it for it in fixed if it.sign == target.sign]
+            if found is not None and not _is_step(flow, found[0], beside):
                 yield Bootstrap(error, found[0], target.node, found[1])
                 break
 
@@ -74,6 +76,15 @@ def _are_same(flow: Flow, term: Term, node: Node, target: Term) -> bool:
         return False
     one, other = term.taken, target.taken
     return one is None or other is None or flow.same.are(one, other)
+
+
+def _is_step(flow: Flow, prediction: Node, beside: list[Term]) -> bool:
+    """Whether a target starts where its prediction does: `x + dt * f(x)` goes on from there.
+
+    A reward is not what its value is predicted from.
+    """
+    given = flow.slice([prediction], blocked=True)
+    return all(viewed(it.node, through_items=False) in given for it in beside)
 
 
 def _is_made_of(flow: Flow, one: Term, other: Term) -> bool:

@@ -51,7 +51,8 @@ def _is_whole(flow: Flow, node: Node) -> bool:
 def _is_meant(blocker: tuple[Node, str]) -> bool:
     """Whether a gradient is stopped in words, or has another way past something drawn."""
     node, reason = blocker
-    return reason == STOPPED or node.operation.startswith("jax.random.")
+    is_drawn = reason.startswith("a draw") or node.operation.startswith("jax.random.")
+    return reason == STOPPED or is_drawn
 
 
 def _is_no_aim(flow: Flow, term: Node) -> bool:

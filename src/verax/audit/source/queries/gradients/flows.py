@@ -22,7 +22,7 @@ from ...text import text_of
 from ...values import Constant, Data, Instance, Mapping, Sequence, Value, leaves, nodes_of
 from ..sameness import Sameness
 from ..surroundings import Context
-from .flatness import flat, is_integer
+from .flatness import flat, flat_argument, flat_draw, flat_part, is_integer
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
@@ -35,6 +35,10 @@ _FILLED = frozenset(
     for name in ("zeros", "ones", "empty", "full")
 )
 _DRAWN = ("numpy.random.",)
+_WITH_FLAT_ARGUMENTS = frozenset(("call", "jax.random.choice"))
+# What objects are asked for, of which the call knows the class.
+_CHOSEN = frozenset((".sample", ".mode"))
+_DRAWN_WITH_SCORE = ".sample_and_log_prob"
 _NOT_VALUES = frozenset(("static", "format", "is", "in", "not", "len", "treedef", "size", "key"))
 
 
@@ -145,14 +149,29 @@ class Flow:
 
     def blocker(self, source: Node, target: Node) -> str | None:
         """Why no gradient flows along, if none does."""
-        if target.operation == "item" and target.inputs and source is not target.inputs[0]:
+        operation = target.operation
+        if operation == "item" and target.inputs and source is not target.inputs[0]:
             return "an index"
-        if target.operation == "cond" and source is target.inputs[0]:
+        if operation == "cond" and source is target.inputs[0]:
             return "the condition of `cond`"
-        reason = flat(target)
+        reason = flat(target) or self._partly_flat(source, target)
         if reason is not None and self.context.is_custom(target):
             return None
         return reason
+
+    def _partly_flat(self, source: Node, target: Node) -> str | None:
+        """Why an argument or a result has no derivative, where others of a function have."""
+        operation = target.operation
+        if operation in _WITH_FLAT_ARGUMENTS:
+            return flat_argument(self.context.calls.get(target), source)
+        if operation in _CHOSEN:
+            return flat_draw(self.context.name(target))
+        if operation != "item" or not target.inputs:
+            return None
+        if source.operation == _DRAWN_WITH_SCORE:
+            method = self.context.name(source).removesuffix("_and_log_prob")
+            return flat_draw(method) if target.label == "0" else None
+        return flat_part(target)
 
     @cached_property
     def data(self) -> frozenset[Node]:

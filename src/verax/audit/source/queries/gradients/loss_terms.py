@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 from ...graph import Node
 from ...values import Constant, Data
-from ..arrays import origin
+from ..arithmetic import is_one_hot
+from ..arrays import argument, origin
 from .flatness import STOP
 from .flows import Flow
 
@@ -22,9 +23,20 @@ _LINEAR = frozenset(
     "reshape ravel flatten squeeze expand_dims transpose swapaxes moveaxis astype asarray "
     "float32 broadcast_to atleast_1d T mT real".split()
 )
-_CHOICES = frozenset("maximum minimum clip where max min".split())
-_PRODUCTS = frozenset("multiply dot vdot inner matmul tensordot".split())
+_CHOICES = frozenset("maximum minimum clip clamp where select select_n max min".split())
+_PRODUCTS = frozenset("dot vdot inner matmul tensordot".split())
+# They put terms side by side.
+_STACKS = frozenset("array asarray stack hstack concatenate".split())
 _MODULES = ("jax.numpy", "ndarray", "jax.lax")
+# The same for a difference and for its opposite, and the smaller the nearer this is to zero.
+_EVENS = frozenset(
+    (
+        *(f"{it}.{name}" for it in _MODULES for name in "square abs absolute fabs cosh".split()),
+        "jax.numpy.linalg.norm",
+        "optax.safe_norm",
+        "builtins.abs",
+    )
+)
 # Functions of a prediction and a target that are zero where both agree.
 _COMPARISONS = frozenset(
     "optax.l2_loss optax.squared_error optax.huber_loss optax.losses.l2_loss "
@@ -32,6 +44,11 @@ _COMPARISONS = frozenset(
     "optax.losses.log_cosh".split()
 )
 _SIDES = {"predictions": 1, "targets": -1}
+# They bootstrap from values, of which they stop no gradient unless they are told to.
+_RETURNS = frozenset(
+    f"rlax.{name}"
+    for name in "lambda_returns discounted_returns n_step_bootstrapped_returns".split()
+)
 # What is the same on the other side of a boundary, in one of the turns, or in one of the branches.
 SAME = frozenset(("stack", "lane", "last", "join", "carry", "slice", "turn"))
 _MOST_TERMS = 100
@@ -67,8 +84,13 @@ def terms(
     start: list[Term],
     into_reductions: bool = True,
     is_whole: Callable[[Node], bool] = lambda _: False,
+    into_stacks: bool = False,
 ) -> list[Term]:
-    """The parts of a sum, down to what is not linear in the parameters any more, or is whole."""
+    """The parts of a sum, down to what is not linear in the parameters any more, or is whole.
+
+    What is stacked are parts of the sum over it, and not of one another's: who compares parts does
+    not look `into_stacks`.
+    """
     found: list[Term] = []
     pending = list(start)
     seen: set[tuple[Node, int, bool, frozenset[tuple[Node, Node]], Node | None]] = set()
@@ -78,12 +100,29 @@ def terms(
         if key in seen:
             continue
         seen.add(key)
-        parts = None if is_whole(term.node) else _parts(flow, term, into_reductions)
+        stacked = _stacked(flow, term.node) if into_stacks else None
+        if is_whole(term.node):
+            parts = None
+        elif stacked is not None:
+            parts = [term.part(it) for it in stacked]
+        else:
+            parts = _parts(flow, term, into_reductions)
         if parts is None:
             found.append(term)
         else:
             pending += reversed(parts)
     return found
+
+
+def _stacked(flow: Flow, node: Node) -> tuple[Node, ...] | None:
+    """The terms that an array of them holds, also where each is times a weight of its own."""
+    factors = multiplied(node)
+    for one, other in (factors, factors[::-1]) if factors is not None else ():
+        if flow.gets(one) and not flow.gets(other):
+            node = origin(one)
+    module, _, name = node.operation.rpartition(".")
+    is_stack = module in _MODULES and name in _STACKS and len(node.inputs) > 1
+    return node.inputs if is_stack else None
 
 
 def _parts(flow: Flow, term: Term, into_reductions: bool) -> list[Term] | None:
@@ -93,6 +132,11 @@ def _parts(flow: Flow, term: Term, into_reductions: bool) -> list[Term] | None:
         if operation == "join":
             return [replace(it, ways=it.ways | {(node, it.node)}) for it in parts]
         return parts
+    if operation == "cond":
+        return [term.part(it) for it in node.inputs[1:]]
+    returned = _returned(flow, node)
+    if returned is not None:
+        return [term.part(returned[0]), term.part(returned[1], is_scaled=True)]
     if operation in ("+", "-") and len(operands) == 2:
         signs = (1, -1 if operation == "-" else 1)
         pairs = zip(operands, signs, strict=True)
@@ -104,6 +148,8 @@ def _parts(flow: Flow, term: Term, into_reductions: bool) -> list[Term] | None:
         reduced = name in _REDUCTIONS and (into_reductions or _is_of_numbers(node.inputs[0]))
         if reduced or name in _LINEAR:
             return [term.part(node.inputs[0])]
+        if len(node.inputs) == 1 and name in _STACKS:
+            return [term.part(node.inputs[0])]
         if name in _CHOICES and into_reductions:
             moving = [it for it in node.inputs if flow.gets(it)]
             return [term.part(it) for it in moving] or None
@@ -112,6 +158,18 @@ def _parts(flow: Flow, term: Term, into_reductions: bool) -> list[Term] | None:
             return None
         return [replace(term, node=node.inputs[0], taken=term.taken or node)]
     return _scaled(flow, term)
+
+
+def _returned(flow: Flow, node: Node) -> tuple[Node, Node] | None:
+    """Rewards and values, if a value is what a library makes returns of them, with a gradient."""
+    call = flow.context.calls.get(node) if node.operation == "call" else None
+    if call is None or call.name not in _RETURNS:
+        return None
+    stop = call.keywords.get("stop_target_gradients", Constant(False))
+    given = argument(call, 0, "r_t"), argument(call, 2, "v_t")
+    nodes = [it.node for it in given if isinstance(it, Data)]
+    is_open = isinstance(stop, Constant) and stop.value is False
+    return (nodes[0], nodes[1]) if is_open and len(nodes) == 2 else None
 
 
 def _is_of_numbers(node: Node) -> bool:
@@ -129,15 +187,16 @@ def _is_one_of_several(item: Node) -> bool:
 def _scaled(flow: Flow, term: Term) -> list[Term] | None:
     """The one factor of a product, or the numerator, that the parameters have part in."""
     node = term.node
-    if len(node.operands) != 2 or node.operation not in ("*", "/"):
+    operation = node.operation
+    if len(node.operands) != 2 or operation not in ("*", "/"):
         return None
     moving = [it for it in node.operands if isinstance(it, Data) and flow.gets(it.node)]
-    if len(moving) != 1 or (node.operation == "/" and moving[0] is not node.operands[0]):
+    if len(moving) != 1 or (operation == "/" and moving[0] is not node.operands[0]):
         return None
     fixed = node.operands[1] if moving[0] is node.operands[0] else node.operands[0]
     number = fixed.value if isinstance(fixed, Constant) else None
     negative = isinstance(number, (int, float)) and number < 0
-    one = number in (1, -1)
+    one = number in (1, -1) or (isinstance(fixed, Data) and is_one_hot(fixed.node))
     moved = moving[0]
     assert isinstance(moved, Data)
     return [term.part(moved.node, -1 if negative else 1, not one)]
@@ -175,9 +234,7 @@ def squared(node: Node) -> Node | None:
     """What a node is the square or the absolute value of."""
     operation, operands = node.operation, node.operands
     module, _, name = operation.rpartition(".")
-    if (module in _MODULES and name in ("square", "abs", "absolute", "fabs")) or (
-        operation == "builtins.abs"
-    ):
+    if operation in _EVENS:
         return node.inputs[0] if len(node.inputs) == 1 else None
     factors = multiplied(node)
     if factors is not None and factors[0] is factors[1]:
@@ -207,20 +264,20 @@ def multiplied(node: Node) -> tuple[Node, Node] | None:
     return first.node, second.node
 
 
-def views(node: Node) -> Iterator[Node]:
+def views(node: Node, through_items: bool = True) -> Iterator[Node]:
     """A value, and what it is a view or an element of, on the other side of boundaries."""
     node = origin(node)
     yield node
     while node.inputs and (
-        node.operation == "item" or node.operation.rpartition(".")[2] in _LINEAR
+        (through_items and node.operation == "item") or node.operation.rpartition(".")[2] in _LINEAR
     ):
         node = origin(node.inputs[0])
         yield node
 
 
-def viewed(node: Node) -> Node:
+def viewed(node: Node, through_items: bool = True) -> Node:
     """What a value is a view or an element of, in the end."""
-    *_, last = views(node)
+    *_, last = views(node, through_items)
     return last
 
 

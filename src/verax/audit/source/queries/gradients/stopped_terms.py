@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...graph import Node
-from ...values import Data
+from ..arithmetic import difference_of
 from .flatness import STOPPED
 from .flows import Flow
 from .loss_terms import Error, Term, errors, squared, stopped, terms
@@ -42,11 +42,10 @@ def one_sided(flow: Flow) -> Iterator[OneSided]:
 def _sides(flow: Flow, error: Error) -> Iterator[tuple[Node, Node]]:
     parts = error.parts
     if len(parts) == 1:
-        node = parts[0].node
-        given = [it for it in node.operands if isinstance(it, Data)]
-        if node.operation != "-" or len(given) != 2 or len(node.operands) != 2:
+        found = difference_of(parts[0].node)
+        if found is None:
             return
-        one, other = given[0].node, given[1].node
+        one, other = found
     else:
         one, other = parts[0].node, parts[1].node
     yield one, other
@@ -68,14 +67,13 @@ def _both_stopped(flow: Flow, node: Node) -> Node | None:
 
     Nobody stops both on purpose, in what is added to a loss: one of them was to learn.
     """
-    if node.operation != "-" or len(node.inputs) != 2 or flow.gets(node):
+    sides = difference_of(node) if not flow.gets(node) else None
+    if sides is None or not all(map(flow.uses, sides)) or flow.same.are(*sides):
         return None
-    if not all(map(flow.uses, node.inputs)) or flow.same.are(*node.inputs):
-        return None
-    inner = [stopped(it) for it in node.inputs]
+    inner = [stopped(it) for it in sides]
     if all(it is not None and flow.gets(it) for it in inner):
-        return node.inputs[1] if inner[0] is not inner[1] else None
-    reasons = [flow.blockers(flow.uses(it), [it]) for it in node.inputs]
+        return sides[1] if inner[0] is not inner[1] else None
+    reasons = [flow.blockers(flow.uses(it), [it]) for it in sides]
     has_stop = all(any(reason == STOPPED for _, reason in found) for found in reasons)
     return node if has_stop else None
 

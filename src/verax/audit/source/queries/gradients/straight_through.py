@@ -19,7 +19,7 @@ from .flows import Flow
 if TYPE_CHECKING:
     from ....finding import Place
 
-_SIGNS = {"+": (1, 1), "-": (1, -1)}
+_SIGNS = {"+": (1, 1), "-": (1, -1), "-x": (-1,)}
 _TRUTHS = frozenset(("<", "<=", ">", ">=", "==", "!=", "~x", "&", "|"))
 
 
@@ -30,7 +30,7 @@ class ReadEstimators(Estimators[Node]):
         self.flow = flow
 
     def _wholes(self) -> Iterator[Node]:
-        return (it for it in reversed(self.flow.order) if it.operation in _SIGNS)
+        return (it for it in reversed(self.flow.order) if it.operation in ("+", "-"))
 
     def _addends(self, term: Node) -> list[tuple[int, Node]]:
         nodes = [it.node for it in term.operands if isinstance(it, Data)]

@@ -35,7 +35,8 @@ def weightings(flow: Flow) -> Iterator[Weighting]:
             fitted.append((error, error.node, [it for it in parts if flow.gets(it)]))
     if not fitted:
         return
-    in_terms = {it.node for it in terms(flow, [Term(node, 1) for node in flow.results])}
+    results = [Term(node, 1) for node in flow.results]
+    in_terms = {it.node for it in terms(flow, results, into_stacks=True)}
     for node in flow.order:
         factors = _factors(node)
         if factors is None or node not in in_terms or node not in flow.trained_through:
