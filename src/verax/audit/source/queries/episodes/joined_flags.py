@@ -6,9 +6,12 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from ....words import is_episode_end
 from ...events import Event, Fact
 from ...graph import Node
+from ...shapes.shape import rank
 from ...values import Constant, Data, Value
+from ..names import names_of
 from ..nodes import all_nodes, is_flag
 from .resets import without_shape
 
@@ -55,7 +58,8 @@ def choices(facts: SourceFacts) -> Iterator[Choice]:
         if node.operation == "*" and len(node.inputs) == 2 and node.syntax and node.frame:
             one, other = node.inputs
             for by, value in ((one, other), (other, one)):
-                if by.shape == () and (is_flag(_turned(by)[0]) or joined_flags(by) is not None):
+                is_one = by.shape == () and is_flag(_turned(by)[0])
+                if is_one or (by.shape == () and joined_flags(facts, by) is not None):
                     yield Choice(Event(node.syntax, node.frame), by, Data(value), Constant(0))
 
 
@@ -83,7 +87,7 @@ _SOME = {">": 0, "!=": 0, ">=": 1}
 _NONE = {"==": 0, "<=": 0, "<": 1}
 
 
-def joined_flags(choice: Node) -> Joined | None:
+def joined_flags(facts: SourceFacts, choice: Node) -> Joined | None:
     """What a choice hangs on, if that is one flag for several."""
     flag, is_turned = _turned(choice)
     if not flag.inputs:
@@ -95,11 +99,18 @@ def joined_flags(choice: Node) -> Joined | None:
         flags = _without(_CASTS, flag.inputs[0])
         return Joined(flag, flags, flag.operation in _ACROSS_ALL, is_turned, is_across=True)
     flags = _without(_CASTS, flag.inputs[0])
-    is_all = flag.operation in _ALL or (flag.operation in _LEAST and is_flag(flags))
-    is_any = flag.operation in _ANY or (flag.operation in _MOST and is_flag(flags))
-    if not (is_all or is_any) or flags.shape == () or not _takes_all(flag):
+    if flags.shape == () or not _takes_all(flag, flags):
         return None
-    return Joined(flag, flags, is_all, is_turned)
+    if flag.operation in _ALL or (flag.operation in _LEAST and _are_flags(facts, flags)):
+        return Joined(flag, flags, True, is_turned)
+    if flag.operation in _ANY or (flag.operation in _MOST and _are_flags(facts, flags)):
+        return Joined(flag, flags, False, is_turned)
+    return None
+
+
+def _are_flags(facts: SourceFacts, node: Node) -> bool:
+    """Whether numbers are flags, or somebody else has made them and they are called so."""
+    return is_flag(node) or any(map(is_episode_end, names_of(facts, node)))
 
 
 def _turned(node: Node) -> tuple[Node, bool]:
@@ -135,11 +146,13 @@ def _first_of(element: Node) -> Node | None:
     return flags if has_rows and is_flag(flags) else None
 
 
-def _takes_all(flag: Node) -> bool:
+def _takes_all(flag: Node, flags: Node) -> bool:
     """Whether a reduction leaves one: along one axis it leaves a flag for each of the others."""
     syntax = flag.syntax
     if not isinstance(syntax, ast.Call):
         return False
+    if rank(flags.shape) == 1:
+        return True
     given = len(syntax.args) - flag.operation.startswith("jax.numpy.")
     return given == 0 and all(it.arg in ("keepdims", "dtype") for it in syntax.keywords)
 
