@@ -13,6 +13,7 @@ from ..shapes.dims import differ, show
 from ..shapes.shape import least_rank, show_shape, size_of
 from ..shaping import does_not_fit
 from ..values import Constant, Data, Mapping, Sequence, Value
+from .cells import CELLS
 from .linen import own_parameters
 from .registry import handles_method
 from .results import learn_applied
@@ -152,7 +153,7 @@ _COPIES = frozenset(("turn", "primal", "lane", "carry", "copy", "stack", "equino
 
 def is_layer(value: Value) -> bool:
     """Whether something is a layer, of which it is known what it does."""
-    return isinstance(value, Data) and (value.type in _LAYERS or value.type in _CHAINS)
+    return isinstance(value, Data) and (value.type in _LAYERS.keys() | _CHAINS | CELLS)
 
 
 def is_linear(operation: str) -> bool:
@@ -175,7 +176,8 @@ def applied(
     if links:
         return _through(machine, site, links, args[0])
     if layer.type not in _LAYERS or not args:
-        result = machine.opaque("call", site, operands)
+        name = layer.type if layer.type in CELLS else "call"
+        result = machine.opaque(name, site, operands)
         learn_applied(result, layer.type, (*args, *keywords.values()))
         return result
     result = machine.array(layer.type, site, operands)

@@ -25,10 +25,10 @@ from .recurrence import (
     flags_inside,
     flags_of,
     flags_taken,
-    goes_through_weights,
     has_rows_for,
     is_hidden,
     is_learned,
+    is_memory,
     is_recursion,
     is_remembered,
     is_statistic,
@@ -86,15 +86,15 @@ def _past_flags(
     carried = [before.node for before, _ in pairs]
     for before, after in pairs:
         # What an environment itself carries on past an end is its own business.
-        is_memory = bool(known) and (
+        is_kept = bool(known) and (
             is_hidden(facts, loop, before.node, frame)
             or is_remembered(loop, before, after, inside, known)
         )
-        if not ends and not is_memory:
+        if not ends and not is_kept:
             continue
-        flags, gated = (inside, known) if is_memory else (ends, told)
+        flags, gated = (inside, known) if is_kept else (ends, told)
         path = feedback_path(after.node, before.node, flags, gated)
-        if path is not None and is_memory:
+        if path is not None and is_kept:
             # What is called may get flags of its own, of each step in what is one turn here.
             flags = inside | flags_below(loop, frame)
             path = feedback_path(after.node, before.node, flags, depending(loop.returned, flags))
@@ -111,7 +111,7 @@ def _past_marks(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterator[Crossi
     told = depending(loop.returned, marks) if marks else set[Node]()
     for before, after in paired_leaves(loop.carry_in, loop.carry_out) if marks else ():
         path = feedback_path(after.node, before.node, marks, told)
-        if path is None or not goes_through_weights(loop, before.node, after.node):
+        if path is None or not is_memory(loop, before.node, after.node):
             continue
         if has_rows_for(before.node, marks) and not is_learned(loop, before.node):
             place = _kept_at(facts, loop, frame, path, marks)
@@ -168,8 +168,8 @@ def _past_unread_flags(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterator
     told = reaching(used, {leaf.node for leaf in leaves(loop.slices)})
     for before, after in paired_leaves(loop.carry_in, loop.carry_out):
         # A network takes in what is scanned, and forgets nothing by that.
-        is_memory = is_hidden(facts, loop, before.node, frame)
-        path = feedback_path(after.node, before.node, set(), set() if is_memory else told)
+        is_kept = is_hidden(facts, loop, before.node, frame)
+        path = feedback_path(after.node, before.node, set(), set() if is_kept else told)
         if path is None or is_statistic(facts, loop, before.node, frame):
             continue
         name = local_name(facts, frame, before, after)
