@@ -99,6 +99,159 @@ PROGRAMS = {
             weights = {"in": jnp.zeros((4, 5)), "own": jnp.zeros((5, 5))}
             return weights, jnp.zeros((6, 3, 4)), jnp.zeros((6, 3), bool)
         """,
+    "what a cell of a library remembers": """
+        import equinox as eqx
+        import flax.linen as nn
+        from flax import nnx
+
+        class Core(nn.Module):
+            width: int
+
+            @functools.partial(nn.scan, variable_broadcast="params", split_rngs={"params": False})
+            @nn.compact
+            def __call__(self, memory, seen):
+                features, is_first = seen
+                features = jnp.concatenate([features, is_first[:, None]], axis=-1)
+                return nn.GRUCell(self.width)(memory, features)  # EN002
+
+        class Cleared(nn.Module):
+            width: int
+
+            @functools.partial(nn.scan, variable_broadcast="params", split_rngs={"params": False})
+            @nn.compact
+            def __call__(self, memory, seen):
+                features, is_first = seen
+                memory = jnp.where(is_first[:, None], jnp.zeros_like(memory), memory)
+                return nn.GRUCell(self.width)(memory, features)
+
+        class Net(nn.Module):
+            @nn.compact
+            def __call__(self, memory, obs, is_first):
+                memory, seen = Core(8)(memory, (nn.Dense(8)(obs), is_first))
+                return Cleared(8)(memory, (seen, is_first))
+
+        class Half(eqx.Module):
+            cell: eqx.nn.LSTMCell
+
+            def tick(self, state, row):
+                hidden, cell = self.cell(row.seen, state)
+                return (hidden * (1.0 - row.ended), cell), hidden  # EN002
+
+            def __call__(self, log):
+                start = (jnp.zeros(4), jnp.zeros(4))
+                return lax.scan(lambda state, row: self.tick(state, row), start, log)
+
+        class Whole(eqx.Module):
+            cell: eqx.nn.LSTMCell
+
+            def tick(self, state, row):
+                state = self.cell(row.seen, state)
+                return jax.tree.map(lambda it: it * (1.0 - row.ended), state), state[0]
+
+            def __call__(self, log):
+                start = (jnp.zeros(4), jnp.zeros(4))
+                return lax.scan(lambda state, row: self.tick(state, row), start, log)
+
+        class Padded(nnx.Module):
+            def __init__(self, rngs):
+                self.cell = nnx.GRUCell(4, 8, rngs=rngs)
+
+            def __call__(self, memory, seen, valid):
+                def step(memory, row):
+                    new, out = self.cell(memory, row[0])
+                    return jnp.where(row[1][:, None], new, memory), out
+
+                return lax.scan(step, memory, (seen, valid))
+        """,
+    "two parts of one memory, of which one is cleared": """
+        def cell(weights, state, seen):
+            mixed = jnp.tanh(seen @ weights["in"] + state["out"] @ weights["own"])
+            gate = jax.nn.sigmoid(seen @ weights["gate"] + state["out"] @ weights["ahead"])
+            kept = gate * state["kept"] + (1.0 - gate) * mixed
+            return {"kept": kept, "out": gate * jnp.tanh(kept)}
+
+        def half(weights, start, seen, finished):
+            def step(state, row):
+                new = cell(weights, state, row[0])
+                out = new["out"] * (1.0 - row[1][:, None])
+                return {"kept": new["kept"], "out": out}, out  # EN002
+
+            return lax.scan(step, start, (seen, finished))
+
+        def whole(weights, start, seen, finished):
+            def step(state, row):
+                new = cell(weights, state, row[0])
+                new = {name: it * (1.0 - row[1][:, None]) for name, it in new.items()}
+                return new, new["out"]
+
+            return lax.scan(step, start, (seen, finished))
+        """,
+    "recursions whose turns know of ends by other names": """
+        def marked(steps, last, gamma, lam):
+            def back(carry, it):
+                gae, ahead = carry
+                delta = it["reward"] + gamma * (1.0 - it["over"]) * ahead - it["value"]
+                gae = delta + gamma * lam * gae  # EN002
+                return (gae, it["value"]), gae
+
+            return lax.scan(back, (jnp.zeros_like(last), last), steps, reverse=True)
+
+        def discounted(steps, last, lam):
+            def back(carry, it):
+                gae, ahead = carry
+                gae = it.reward + it.discount * ahead - it.value + 0.99 * lam * gae  # EN002
+                return (gae, it.value), gae
+
+            return lax.scan(back, (jnp.zeros_like(last), last), steps, reverse=True)
+
+        def flipped(rewards, values, dones, gamma, lam):
+            errors = rewards + gamma * values[1:] * (1.0 - dones) - values[:-1]
+
+            def forwards(gae, error):
+                gae = error + gamma * lam * gae  # EN002
+                return gae, gae
+
+            return lax.scan(forwards, jnp.zeros(4), errors[::-1])[1][::-1]
+
+        def by_another(steps, last, lam):
+            def back(carry, it):
+                gae, ahead = carry
+                delta = it.reward + it.discount * ahead - it.value
+                gae = delta + it.trace * lam * gae
+                return (gae, it.value), gae
+
+            return lax.scan(back, (jnp.zeros_like(last), last), steps, reverse=True)
+
+        def smoothed(signal, start):
+            def back(level, it):
+                level = 0.9 * level + it[0]
+                return level, level * (1.0 - it[1])
+
+            return lax.scan(back, jnp.zeros(4), (signal, start), reverse=True)
+        """,
+    "a loop of Python's that collects in a list": """
+        def numbered(weights, memory, obs, done):
+            values = []
+            for t in range(obs.shape[0]):
+                memory = jnp.tanh(obs[t] @ weights["in"] + memory @ weights["own"])  # EN002
+                values.append(jnp.where(done[t], 0.0, memory.sum(-1)))
+            return jnp.stack(values)
+
+        def side_by_side(weights, memory, obs, done):
+            values = []
+            for seen, over in zip(obs, done):
+                memory = jnp.tanh(seen @ weights["in"] + memory @ weights["own"])  # EN002
+                values.append(jnp.where(over, 0.0, memory.sum(-1)))
+            return jnp.stack(values)
+
+        def cleared(weights, memory, obs, done):
+            values = []
+            for seen, over in zip(obs, done):
+                memory = jnp.where(over[:, None], 0.0, memory)
+                memory = jnp.tanh(seen @ weights["in"] + memory @ weights["own"])
+                values.append(memory.sum(-1))
+            return jnp.stack(values)
+        """,
 }
 
 

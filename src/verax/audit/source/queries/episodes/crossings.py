@@ -15,9 +15,10 @@ from ...graph import Node
 from ...remember import walked
 from ...values import Data, Sequence, Value, leaves
 from ..loops.bodies import behind, body_frame, paired_leaves, returned_at
+from ..loops.direction import runs_backwards
 from ..names import local_name, named_parts, names_of
 from ..nodes import position_in
-from .errors import decays_past_ends, made_of_ends, masked_errors
+from .errors import decays_past_ends, made_of_ends, masked_errors, shares
 from .recurrence import (
     depending,
     feedback_path,
@@ -33,6 +34,7 @@ from .recurrence import (
     is_remembered,
     is_statistic,
     marks_of,
+    parts_of_slices,
     reaching,
     trains,
 )
@@ -63,6 +65,7 @@ def crossings(facts: SourceFacts) -> Iterator[Crossing]:
         yield from _past_flags(facts, loop, frame, ends)
         if not ends:
             yield from _past_marks(facts, loop, frame)
+            yield from _past_factors(facts, loop, frame)
             yield from _past_unread_flags(facts, loop, frame)
             yield from _over_masked_errors(facts, loop, frame)
     for factor, place in decays_past_ends(facts):
@@ -116,6 +119,40 @@ def _past_marks(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterator[Crossi
         if has_rows_for(before.node, marks) and not is_learned(loop, before.node):
             place = _kept_at(facts, loop, frame, path, marks)
             yield Crossing(place, local_name(facts, frame, before, after), loop.place)
+
+
+def _past_factors(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterator[Crossing]:
+    """Backward recursions with one factor for all turns, where a turn knows of a better one.
+
+    What is called a mark, or a factor that is zero at an end, has a say in what is added there.
+    """
+    known = _factors_of(facts, loop, frame) if runs_backwards(loop) else set[Node]()
+    if not known:
+        return
+    told = reaching(behind(loop.returned), _shares_of(loop))
+    for before, after in paired_leaves(loop.carry_in, loop.carry_out):
+        path = feedback_path(after.node, before.node, known, told)
+        if path is None or not is_recursion(loop, path) or not has_rows_for(before.node, known):
+            continue
+        is_used = not known.isdisjoint(behind(after))
+        if is_used and not is_statistic(facts, loop, before.node, frame):
+            name = local_name(facts, frame, before, after)
+            yield Crossing(_made_at(path, frame, loop.place, known), name, loop.place)
+
+
+def _shares_of(loop: Loop) -> set[Node]:
+    """All that is another one in each turn: any of it may be zero where an episode ends."""
+    taken = {leaf.node for leaf in leaves(loop.slices)} if loop.slices is not None else set[Node]()
+    return taken | {share for _, share in shares(loop)}
+
+
+def _factors_of(facts: SourceFacts, loop: Loop, frame: Frame) -> set[Node]:
+    used = behind(loop.returned)
+    return marks_of(facts, loop, frame) | {
+        it
+        for it in _shares_of(loop) | parts_of_slices(loop)
+        if it in used and any(map(is_called_going_on, names_of(facts, it, frame)))
+    }
 
 
 def _kept_at(
@@ -186,7 +223,9 @@ def _in_python(facts: SourceFacts, fact: Fact) -> Iterator[Crossing]:
         before, after = fact.data["carried"][name][0], ends[-1] if ends else None
         if isinstance(before, Data) and isinstance(after, Data):
             pairs.append((name, before, after))
-    used = {node for _, _, after in pairs for node in behind(after)}
+    # What a turn puts into a list is no carry, and what it is made from is used.
+    lists = [it for it in fact.frame.environment.values() if isinstance(it, Sequence)]
+    used = {node for it in (*(after for _, _, after in pairs), *lists) for node in behind(it)}
     flags = flags_taken(facts, used, region, fact.frame)
     told = reaching(used, flags) if flags else set[Node]()
     for name, before, after in pairs if flags and not any(trains(it[2]) for it in pairs) else ():

@@ -44,16 +44,20 @@ def flags_of(facts: SourceFacts, loop: Loop, frame: Frame) -> list[Node]:
 
 def marks_of(facts: SourceFacts, loop: Loop, frame: Frame) -> set[Node]:
     """What a body gets and uses of flags whose names may mean that episodes begin or end there."""
-    used = behind(loop.returned)
-    slices = {leaf.node for leaf in leaves(loop.slices)} if loop.slices is not None else set[Node]()
-    turned = {without_shape(it.inputs[0]) for it in used if _is_rest_of_one(it)}
+    turned = {without_shape(it.inputs[0]) for it in behind(loop.returned) if _is_rest_of_one(it)}
     return {
         node
-        for node in used
+        for node in parts_of_slices(loop)
         if (node.dtype == "bool" or node in turned)
-        and (node in slices or _is_given(node, slices, loop.region))
         and any(map(may_be_episode_boundary, names_of(facts, node, frame)))
     }
+
+
+def parts_of_slices(loop: Loop) -> set[Node]:
+    """What a body gets and uses: its slices, parts of these, and elements of arrays outside."""
+    slices = {leaf.node for leaf in leaves(loop.slices)} if loop.slices is not None else set[Node]()
+    used = behind(loop.returned)
+    return {it for it in used if it in slices or _is_given(it, slices, loop.region)}
 
 
 def _is_rest_of_one(node: Node) -> bool:
@@ -78,10 +82,19 @@ def flags_taken(
     }
 
 
+_PARTS = frozenset(("field", "item", "element"))
+
+
+def _is_part(node: Node) -> bool:
+    """Whether a value is taken from another, or is what a turn gets of what it goes through."""
+    is_turn = node.operation == "turn" and bool(node.inputs)
+    return node.operation in _PARTS or (is_turn and node.inputs[0].operation == "element")
+
+
 def _is_given(node: Node, slices: Set[Node], region: Region) -> bool:
-    if node.operation not in ("field", "item") or region not in node.varies:
+    if not _is_part(node) or region not in node.varies:
         return False
-    while node.operation in ("field", "item") and node not in slices and node.inputs:
+    while _is_part(node) and node not in slices and node.inputs:
         node = node.inputs[0]
     return node in slices or region not in node.varies
 
