@@ -252,6 +252,98 @@ PROGRAMS = {
                 values.append(memory.sum(-1))
             return jnp.stack(values)
         """,
+    "one flag for all, of a number of flags": """
+        def blended(key, place, push):
+            place = place + push
+            gone = jnp.linalg.norm(place, axis=-1) > 1.0
+            kept = 1.0 - jnp.clip(gone.sum(), 0, 1)
+            return jax.random.normal(key, place.shape) * (1.0 - kept) + place * kept, gone  # EN001
+
+        def switched(key, place, push):
+            place = place + push
+            crashed = jnp.abs(place).max(-1) > 2.0
+            ways = [lambda: place, lambda: jax.random.uniform(key, place.shape)]
+            return lax.switch(crashed.any().astype(jnp.int32), ways), crashed  # EN001
+
+        def each(key, place, push):
+            place = place + push
+            crashed = jnp.abs(place).max(-1) > 2.0
+            fresh = jax.random.uniform(key, place.shape)
+            return jnp.where(crashed[:, None], fresh, place), jnp.clip(crashed.sum(), 0, 1)
+
+        def entry(key, place, push):
+            return [it(key, place, push) for it in (blended, switched, each)]
+
+        def inputs():
+            return jax.random.key(0), jnp.zeros((3, 2)), jnp.ones((3, 2))
+        """,
+    "a while loop back through what was recorded": """
+        def crossing(rewards, values, dones, gamma, lam):
+            def body(state):
+                t, gae, out = state
+                delta = rewards[t] + gamma * values[t + 1] * (1 - dones[t]) - values[t]
+                gae = delta + gamma * lam * gae  # EN002
+                return t - 1, gae, out.at[t].set(gae)
+
+            start = (rewards.shape[0] - 1, jnp.zeros_like(rewards[0]), jnp.zeros_like(rewards))
+            return lax.while_loop(lambda state: state[0] >= 0, body, start)
+
+        def ending(rewards, values, dones, gamma, lam):
+            def body(state):
+                t, gae, out = state
+                alive = 1 - dones[t]
+                delta = rewards[t] + gamma * values[t + 1] * alive - values[t]
+                gae = delta + gamma * lam * alive * gae
+                return t - 1, gae, out.at[t].set(gae)
+
+            start = (rewards.shape[0] - 1, jnp.zeros_like(rewards[0]), jnp.zeros_like(rewards))
+            return lax.while_loop(lambda state: state[0] >= 0, body, start)
+        """,
+    "a linear memory and a window that are read by weights": """
+        def linear(decay, weights, seen, start):
+            def step(memory, row):
+                memory = decay * memory + row[0] @ weights["in"]  # EN002
+                return memory, jnp.where(row[1][:, None], 0.0, memory @ weights["out"])
+
+            return lax.scan(step, jnp.zeros((3, 8)), (seen, start))
+
+        def rolled(weights, seen, dones):
+            def step(window, row):
+                window = jnp.roll(window, -1, axis=1).at[:, -1].set(row[0])  # EN002
+                return window, (window.reshape(3, -1) @ weights["out"]) * (1 - row[1])[:, None]
+
+            return lax.scan(step, jnp.zeros((3, 4, 8)), (seen, dones))
+
+        def attended(weights, seen, dones):
+            def step(cache, row):
+                new = row[0] @ weights["in"]
+                cache = jnp.concatenate([cache[:, 1:], new[:, None]], axis=1)  # EN002
+                return cache, cache.mean(axis=1) * (1 - row[1])[:, None]
+
+            return lax.scan(step, jnp.zeros((3, 4, 8)), (seen, dones))
+
+        def emptied(weights, seen, dones):
+            def step(window, row):
+                window = jnp.where(row[1][:, None, None], 0.0, window)
+                window = jnp.roll(window, -1, axis=1).at[:, -1].set(row[0])
+                return window, window.reshape(3, -1) @ weights["out"]
+
+            return lax.scan(step, jnp.zeros((3, 4, 8)), (seen, dones))
+
+        def counted(rewards, dones):
+            def step(last, row):
+                last = jnp.concatenate([last[1:], row[0].mean()[None]])
+                return last, last.mean() * (1 - row[1])
+
+            return lax.scan(step, jnp.zeros(10), (rewards, dones))
+
+        def entry(decay, weights, seen, start):
+            return linear(decay, weights, seen, start)
+
+        def inputs():
+            weights = {"in": jnp.ones((8, 8)), "out": jnp.ones((8, 8))}
+            return jnp.ones(8), weights, jnp.ones((5, 3, 8)), jnp.zeros((5, 3), bool)
+        """,
 }
 
 

@@ -13,7 +13,7 @@ from ...source.queries.episodes.resets import is_drawn_anew, is_fresh, is_zero, 
 from ...source.queries.handing import handed_in_at, is_key
 from ...source.queries.loops.bodies import made_from, paired_leaves
 from ...source.queries.names import names_of
-from ...source.queries.nodes import stacked_over
+from ...source.queries.nodes import names_axis, stacked_over
 from ...source.values import Constant, Data, leaves
 from ...words import is_episode_end, may_be_episode_end, may_compete, words_of
 from .._rule import Rule, Verdict
@@ -213,10 +213,7 @@ def _are_of_elements(facts: SourceFacts, event: Event, joined: Joined, kept: Sou
     reduced = [it for it in flags.ancestors() if it.operation.rpartition(".")[2] in _REDUCTIONS]
     own = _starts(*(leaf.node for leaf in leaves(kept)))
     return any(
-        keyword.arg == "axis"
-        for it in reduced
-        if isinstance(it.syntax, ast.Call) and all(_is_part_of(one, own) for one in _starts(it))
-        for keyword in it.syntax.keywords
+        names_axis(it) and all(_is_part_of(one, own) for one in _starts(it)) for it in reduced
     )
 
 

@@ -20,14 +20,26 @@ _SAME_THING = frozenset(("turn", "carry", "lane", "slice", "primal", "element", 
 def names_of(facts: SourceFacts, node: Node, frame: Frame | None = None) -> set[str]:
     """The names under which a value is known: its own, and those that a function gives it."""
     found = {name for name in (facts.name_of(Data(node)),) if _is_name(name)} | _labels(node)
-    scope = frame
+    scope, same = frame, _wholes(node)
     while scope is not None and scope.function is not None:
         for name, value in scope.environment.items():
-            if isinstance(value, Data) and value.node is node:
+            if isinstance(value, Data) and value.node in same:
                 found.add(name)
             elif isinstance(value, (Sequence, Mapping, Instance)):
-                found |= {path for path, leaf in named_parts(value) if leaf is node}
+                found |= {path for path, leaf in named_parts(value) if leaf in same}
         scope = scope.outer
+    return found
+
+
+_SHARES = frozenset(("slice", "lane", "element", "primal"))
+
+
+def _wholes(node: Node) -> set[Node]:
+    """A value, and what it is a share of: a turn's flag is known by the name of all flags."""
+    found = {node}
+    while node.operation in _SHARES and node.inputs:
+        node = node.inputs[0]
+        found.add(node)
     return found
 
 

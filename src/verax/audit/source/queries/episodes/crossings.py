@@ -62,6 +62,8 @@ def crossings(facts: SourceFacts) -> Iterator[Crossing]:
         # A recursion that goes backwards is handed the flag of the step that comes after.
         carried = paired_leaves(loop.carry_in, loop.carry_out)
         ends |= {before.node for before, after in carried if after.node in ends}
+        if loop.kind == "while_loop" and not ends:
+            continue  # A search runs until it is through, and starts anew where it likes.
         yield from _past_flags(facts, loop, frame, ends)
         if not ends:
             yield from _past_marks(facts, loop, frame)
@@ -75,8 +77,7 @@ def crossings(facts: SourceFacts) -> Iterator[Crossing]:
             yield from _in_python(facts, fact)
 
 
-# A search runs until it is through, and starts anew where it likes.
-_LOOPS = frozenset(("scan", "fori_loop"))
+_LOOPS = frozenset(("scan", "fori_loop", "while_loop"))
 
 
 def _past_flags(

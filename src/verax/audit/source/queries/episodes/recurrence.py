@@ -237,8 +237,11 @@ _CHOICES = frozenset(("jax.numpy.where", "jax.lax.select", "cond", "stack"))
 
 
 def is_memory(loop: Loop, before: Node, after: Node) -> bool:
-    """Whether a part of a carry comes back through weights, by itself or by way of another part."""
-    if goes_through_weights(loop, before, after):
+    """Whether weights have a part in how a carry comes back, or in what is read from it.
+
+    It may go through them by way of another part of the carry.
+    """
+    if has_weights(loop, reaching(behind(loop.returned), {before})):
         return True
     return any(
         goes_through_weights(loop, other.node, after)
@@ -249,10 +252,11 @@ def is_memory(loop: Loop, before: Node, after: Node) -> bool:
 
 def goes_through_weights(loop: Loop, before: Node, after: Node) -> bool:
     """Whether a value is multiplied by a matrix from outside of a loop on its way to the next."""
-    return _has_weights(loop, reaching(behind(Data(after)), {before}))
+    return has_weights(loop, reaching(behind(Data(after)), {before}))
 
 
-def _has_weights(loop: Loop, nodes: set[Node]) -> bool:
+def has_weights(loop: Loop, nodes: set[Node]) -> bool:
+    """Whether one of some values is the product of something in a turn with weights, or a cell's."""
     return any(
         node.operation in CELLS
         or is_linear(node.operation)
@@ -288,7 +292,7 @@ def is_recursion(loop: Loop, path: list[Node]) -> bool:
     The cell of a network does that too, by what weights have made in the same turn.
     """
     is_plain = all(it.operation in _PLAIN or it.operation in ("*", "carry") for it in path)
-    return is_plain and not _has_weights(loop, behind(Data(path[0])))
+    return is_plain and not has_weights(loop, behind(Data(path[0])))
 
 
 def flags_inside(loop: Loop, frame: Frame) -> set[Node]:
