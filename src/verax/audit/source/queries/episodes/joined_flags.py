@@ -84,9 +84,8 @@ _FULL = frozenset(("jax.numpy.full_like", "jax.numpy.full"))
 _NOT = frozenset(("~x", "jax.numpy.logical_not", "jax.numpy.invert"))
 # A number of flags, but not more than one.
 _CLIPS = frozenset(("jax.numpy.clip", "ndarray.clip"))
-_AT_MOST = frozenset(("jax.numpy.minimum",))
 # What asks whether a number of flags is at least one, or none, and with which number.
-_SOME = {">": 0, "!=": 0, ">=": 1}
+_SOME = {">": 0, "!=": 0, ">=": 1, "jax.numpy.minimum": 1}
 _NONE = {"==": 0, "<=": 0, "<": 1}
 
 
@@ -132,8 +131,6 @@ def _turned(node: Node) -> tuple[Node, bool]:
             first, second = node.operands
             if node.operation == "-" and isinstance(first, Constant) and first.value == 1:
                 node, is_turned = node.inputs[0], not is_turned
-            elif node.operation in _AT_MOST and isinstance(second, Constant) and second.value == 1:
-                node = node.inputs[0]
             elif isinstance(second, Constant) and second.value == _SOME.get(node.operation, ...):
                 node = node.inputs[0]
             elif isinstance(second, Constant) and second.value == _NONE.get(node.operation, ...):

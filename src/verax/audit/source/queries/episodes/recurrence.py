@@ -256,7 +256,7 @@ def goes_through_weights(loop: Loop, before: Node, after: Node) -> bool:
 
 
 def has_weights(loop: Loop, nodes: set[Node]) -> bool:
-    """Whether one of some values is the product of something in a turn with weights, or a cell's."""
+    """Whether one of some values is a product with weights in a turn, or made by a cell."""
     return any(
         node.operation in CELLS
         or is_linear(node.operation)
