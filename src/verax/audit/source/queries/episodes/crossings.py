@@ -115,7 +115,7 @@ def _past_marks(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterator[Crossi
     told = depending(loop.returned, marks) if marks else set[Node]()
     for before, after in paired_leaves(loop.carry_in, loop.carry_out) if marks else ():
         path = feedback_path(after.node, before.node, marks, told)
-        if path is None or not is_memory(loop, before.node, after.node):
+        if path is None or not is_memory(loop, after.node):
             continue
         if has_rows_for(before.node, marks) and not is_learned(loop, before.node):
             place = _kept_at(facts, loop, frame, path, marks)

@@ -236,18 +236,9 @@ def is_remembered(loop: Loop, before: Data, after: Data, flags: set[Node], told:
 _CHOICES = frozenset(("jax.numpy.where", "jax.lax.select", "cond", "stack"))
 
 
-def is_memory(loop: Loop, before: Node, after: Node) -> bool:
-    """Whether weights have a part in how a carry comes back, or in what is read from it.
-
-    It may go through them by way of another part of the carry.
-    """
-    if has_weights(loop, reaching(behind(loop.returned), {before})):
-        return True
-    return any(
-        goes_through_weights(loop, other.node, after)
-        for other, next_one in paired_leaves(loop.carry_in, loop.carry_out)
-        if other.node is not before and before in behind(next_one)
-    )
+def is_memory(loop: Loop, after: Node) -> bool:
+    """Whether weights have a part in what a carry becomes, be it by way of another part of it."""
+    return has_weights(loop, behind(Data(after)))
 
 
 def goes_through_weights(loop: Loop, before: Node, after: Node) -> bool:

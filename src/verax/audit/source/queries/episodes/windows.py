@@ -16,7 +16,7 @@ from ..loops.bodies import behind, body_frame, paired_leaves
 from ..names import local_name, names_of
 from ..nodes import of_all_lanes, of_lane, position_in
 from ..positions import index_text
-from .recurrence import flags_of, has_weights, is_memory
+from .recurrence import flags_of, has_weights, reaching
 from .resets import resets
 from .updates import Part, updates
 
@@ -68,8 +68,8 @@ def windows_past_flags(facts: SourceFacts) -> Iterator[tuple[str, Place]]:
             new = _put_in(window, before.node)
             if frame is None or new is None or not flags_of(facts, loop, frame):
                 continue
-            is_read = is_memory(loop, before.node, after.node)
-            if is_read or has_weights(loop, behind(Data(new))):
+            read = reaching(behind(loop.returned), {before.node})
+            if has_weights(loop, read | behind(Data(new))):
                 yield local_name(facts, frame, before, after), window.place or loop.place
 
 
