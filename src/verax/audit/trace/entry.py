@@ -127,7 +127,7 @@ class _Entry:
             for name, leaf, is_array in zip(names, leaves, self._dynamic, strict=True)
             if is_array
         ]
-        self.numbers = {
+        self.numbers: dict[str, float] = {
             name: leaf
             for name, leaf in zip(names, leaves, strict=True)
             if isinstance(leaf, (int, float))
