@@ -388,9 +388,19 @@ CONSTANT = {
         def entry(key, x):
             return x + random.normal(KEY, x.shape)  # RK005
     """,
+    "beside_another_number": """
+        def entry(seed, x):
+            return x + seed * random.normal(random.key(3), x.shape)  # RK005
+        def inputs(): return 7, jnp.ones(3)
+    """,
 }
 
 FINE = {
+    "seed_that_is_given": """
+        def entry(seed, x):
+            return x + random.normal(random.key(seed), x.shape)
+        def inputs(): return 7, jnp.ones(3)
+    """,
     "chain_of_splits": """
         def entry(key, x):
             for _ in range(3):

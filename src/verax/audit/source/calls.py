@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from . import parts
@@ -180,7 +180,8 @@ def _tells_nothing(
 ) -> bool:
     """Whether a call is not worth following: it ran without an event before, and would again.
 
-    Outside of transformations, on values of which nothing is known, one run is like the other.
+    Outside of transformations, on values of which nothing is known, one run is like the other. What
+    the functions around it were given is known to it as well.
     """
     if machine.is_thorough or function.syntax not in machine.record.quiet:
         return False
@@ -188,7 +189,7 @@ def _tells_nothing(
         return False  # It costs next to nothing, and what is computed by it is seen.
     if region is not None or site.frame.region is not None:
         return False
-    for value in given:
+    for value in (*given, *_given_around(function)):
         if not isinstance(value, (Data, Constant)):
             return False
         if isinstance(value, Constant) and isinstance(value.value, (int, Size)):
@@ -198,6 +199,13 @@ def _tells_nothing(
             if value.traced or node.is_key or node.shape is not None:
                 return False
     return True
+
+
+def _given_around(function: Function) -> Iterator[Value]:
+    scope = function.frame
+    while scope is not None and scope.function is not None:
+        yield from scope.given.values()
+        scope = scope.outer
 
 
 def run_frame(machine: Interpreter, function: Function, inner: Frame) -> Value:

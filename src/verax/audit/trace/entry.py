@@ -53,6 +53,8 @@ class Traced:
     failure: Exception | None = None
     notes: list[str] = field(default_factory=list[str])
     observations: list[Observation] = field(default_factory=list[Observation])
+    # Python's numbers among the arguments, which the program holds as constants.
+    numbers: dict[str, float] = field(default_factory=dict[str, float])
 
 
 def trace(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Traced:
@@ -92,6 +94,7 @@ def trace(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str
         failure=failure,
         notes=notes,
         observations=observer.seen,
+        numbers=entry.numbers,
     )
 
 
@@ -124,6 +127,11 @@ class _Entry:
             for name, leaf, is_array in zip(names, leaves, self._dynamic, strict=True)
             if is_array
         ]
+        self.numbers: dict[str, float] = {
+            name: leaf
+            for name, leaf in zip(names, leaves, strict=True)
+            if isinstance(leaf, (int, float))
+        }
         self.outputs: list[str] = []
 
     def jaxpr(self, around: Callable[[], Any] | None = None) -> tuple[Any, Exception | None]:

@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING
 from ...finding import Confidence, Engine, Evidence, Place, Severity
 from ...source.queries.episodes.crossings import crossings
 from ...source.queries.episodes.tables import sums_past_ends
-from ...source.queries.episodes.windows import kept_windows, windows_carried
+from ...source.queries.episodes.windows import (
+    kept_windows,
+    windows_carried,
+    windows_past_flags,
+)
 from ...words import is_episode_end, may_be_episode_boundary, tells_beginning
 from .._rule import Rule, Verdict
 
@@ -209,7 +213,8 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
             evidence=(Evidence("the loop is here", loop),),
             engine=Engine.SOURCE,
         )
-    for name, place in (*kept_windows(facts), *windows_carried(facts)):
+    windows = (*kept_windows(facts), *windows_carried(facts), *windows_past_flags(facts))
+    for name, place in dict.fromkeys(windows):
         yield RULE.finding(
             place,
             current=f"`{name}` keeps what was seen last past the end of an episode: the flags are "

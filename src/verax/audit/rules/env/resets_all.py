@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Severity
 from ...source.queries.episodes.joined_flags import choices, joined_flags
-from ...source.queries.episodes.resets import is_drawn_anew
+from ...source.queries.episodes.resets import is_drawn_anew, is_fresh, is_zero, whole_of
 from ...source.queries.handing import handed_in_at, is_key
 from ...source.queries.loops.bodies import made_from, paired_leaves
 from ...source.queries.names import names_of
-from ...source.queries.nodes import stacked_over
+from ...source.queries.nodes import names_axis, stacked_over
 from ...source.values import Constant, Data, leaves
 from ...words import is_episode_end, may_be_episode_end, may_compete, words_of
 from .._rule import Rule, Verdict
@@ -155,7 +155,7 @@ def _varying(values: Iterable[Value]) -> set[Value]:
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Choices by "any" of several flags between what these judge and something else."""
     for choice in choices(facts):
-        joined, event = joined_flags(choice.by), choice.event
+        joined, event = joined_flags(facts, choice.by), choice.event
         if joined is None or (_is_mapped(facts, event) and not joined.is_across):
             continue
         ways = [(choice.taken, choice.otherwise), (choice.otherwise, choice.taken)]
@@ -213,10 +213,7 @@ def _are_of_elements(facts: SourceFacts, event: Event, joined: Joined, kept: Sou
     reduced = [it for it in flags.ancestors() if it.operation.rpartition(".")[2] in _REDUCTIONS]
     own = _starts(*(leaf.node for leaf in leaves(kept)))
     return any(
-        keyword.arg == "axis"
-        for it in reduced
-        if isinstance(it.syntax, ast.Call) and all(_is_part_of(one, own) for one in _starts(it))
-        for keyword in it.syntax.keywords
+        names_axis(it) and all(_is_part_of(one, own) for one in _starts(it)) for it in reduced
     )
 
 
@@ -227,15 +224,28 @@ def _joins_environments(joined: Joined) -> bool:
 
 
 def _names(facts: SourceFacts, event: Event, joined: Joined) -> set[str]:
-    """What flags are called, also as the numbers that they were made into."""
-    found = names_of(facts, joined.flags, event.frame)
-    return found | names_of(facts, joined.flag.inputs[0], event.frame)
+    """What flags are called, also as the numbers that they were made into, and by who calls."""
+    nodes = {joined.flags, joined.flag.inputs[0], joined.flags.whole()}
+    return {
+        name
+        for frame in event.frame.callers()
+        for node in nodes
+        for name in names_of(facts, node, frame)
+    }
 
 
 def _is_of_lanes(node: Node) -> bool:
     """Whether a map has put its lanes together to make a value."""
+    while node.inputs and (_is_one_of_results(node) or node.operation.startswith(".")):
+        node = node.inputs[0]
     region = stacked_over(node)
     return region is not None and region.kind in ("vmap", "pmap")
+
+
+def _is_one_of_results(node: Node) -> bool:
+    """Whether a value is one of several that a function returned, and no row of an array."""
+    is_row = isinstance(node.syntax, ast.Subscript)
+    return node.operation == "field" or (node.operation == "item" and not is_row)
 
 
 _FAILURES = frozenset(("isnan", "isinf", "isfinite"))
@@ -275,17 +285,20 @@ def _replaces(
         return False
     if new & made_from(own):
         return False  # A step that is taken back leaves what it was made from.
+    is_end = any(map(is_episode_end, _names(facts, event, joined)))
     if not own.isdisjoint(judged):
         return True
+    if is_end and _is_of_lanes(flags) and whole_of(flags) in map(whole_of, own):
+        # What lanes return beside their flags is what these judge.
+        return bool(new) and all(map(is_fresh, new))
     pairs = list(paired_leaves(fresh, kept))
     named = {name for leaf in leaves(fresh) for name in names_of(facts, leaf.node, event.frame)}
     words = {word for name in named for word in words_of(name)}
-    is_end = any(map(is_episode_end, _names(facts, event, joined)))
     if is_end and is_drawn_anew([it.node for it, _ in pairs], [it.node for _, it in pairs], flags):
         return True  # Both are of one state, which the flags look at before it goes on.
     is_state = all(_has_rows_of(node, flags) for node in own)
-    is_new = not words.isdisjoint(_FRESH) or (isinstance(fresh, Constant) and is_state)
-    return is_end and is_new
+    is_cleared = isinstance(fresh, Constant) or is_zero(fresh)
+    return is_end and (not words.isdisjoint(_FRESH) or (is_cleared and is_state))
 
 
 def _has_rows_of(node: Node, flags: Node) -> bool:

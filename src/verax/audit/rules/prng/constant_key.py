@@ -18,12 +18,14 @@ from ...source.queries.keys.reuse import (
     runs_once,
 )
 from ...source.values import Constant, Data
+from ...words import words_of
 from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...source.graph import Node
     from ...trace.facts import Facts
+    from ...trace.keys.identity import Key
 
 
 def check(facts: Facts) -> Iterator[Finding]:
@@ -34,7 +36,7 @@ def check(facts: Facts) -> Iterator[Finding]:
     for use in live_uses(facts):
         root = use.key.line()[-1]
         fixed = root.kind == "constant" or (root.kind == "seed" and root.index[0][0] == "constant")
-        if use.kind != "draw" or not fixed or root in seen:
+        if use.kind != "draw" or not fixed or root in seen or _is_given(facts, root):
             continue
         seen.add(root)
         name = name_of(facts, root)
@@ -48,6 +50,14 @@ def check(facts: Facts) -> Iterator[Finding]:
             fix="take the key as a parameter, and make it where the program is called",
             evidence=(Evidence("a draw from it", facts.place(use.step)),),
         )
+
+
+def _is_given(facts: Facts, root: Key) -> bool:
+    """Whether a seed is a number that the caller gives, as what is called a seed."""
+    from ...trace.meaning.copies import number_of
+
+    seeds = [it for name, it in facts.traced.numbers.items() if "seed" in words_of(name)]
+    return root.kind == "seed" and number_of(root.index[1][0]) in seeds
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ from ..shapes.dims import differ, show
 from ..shapes.shape import least_rank, show_shape, size_of
 from ..shaping import does_not_fit
 from ..values import Constant, Data, External, Function, Mapping, Sequence, Value
+from .cells import CELLS
 from .collectives import binding
 from .linen import own_parameters
 from .registry import handles_method
@@ -160,7 +161,7 @@ _UNITING = {
 
 def is_layer(value: Value) -> bool:
     """Whether something is a layer, of which it is known what it does."""
-    return isinstance(value, Data) and (value.type in _LAYERS or value.type in _CHAINS)
+    return isinstance(value, Data) and (value.type in _LAYERS.keys() | _CHAINS | CELLS)
 
 
 def is_linear(operation: str) -> bool:
@@ -184,7 +185,8 @@ def applied(
     if links:
         return _through(machine, site, links, args[0])
     if layer.type not in _LAYERS or not args:
-        result = machine.opaque("call", site, operands)
+        name = layer.type if layer.type in CELLS else "call"
+        result = machine.opaque(name, site, operands)
         learn_applied(result, layer.type, (*args, *keywords.values()))
         return result
     result = machine.array(layer.type, site, operands)

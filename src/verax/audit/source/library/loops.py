@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 from .. import parts
@@ -13,6 +14,8 @@ from ..shapes import Size
 from ..values import (
     Constant,
     Data,
+    Instance,
+    Mapping,
     Sequence,
     Value,
     mapped,
@@ -288,6 +291,21 @@ def _unfolded(carry: Value, after: Value, site: Site) -> Value:
     """A carry of which nothing is known but that it has the structure of what the body returns."""
     if not isinstance(carry, Data) or carry.is_array or carry.node.is_key:
         return carry
+    if isinstance(after, Mapping) and after.items and not after.is_open:
+        return Mapping(
+            {
+                key: _unfolded(_part(carry, "item", ("constant", key), repr(key), site), it, site)
+                for key, it in after.items.items()
+            }
+        )
+    if isinstance(after, Instance) and after.attributes:
+        whole = Instance(after.cls, carry.node, None, carry.traced)
+        whole.attributes = {
+            name: _unfolded(_part(carry, "field", name, name, site), it, site)
+            for name, it in after.attributes.items()
+            if not isinstance(it, Constant)
+        }
+        return whole
     if not isinstance(after, Sequence) or after.items is None or after.kind != "tuple":
         return carry
     names = list(after.type.fields) if after.type is not None else []
@@ -296,12 +314,17 @@ def _unfolded(carry: Value, after: Value, site: Site) -> Value:
         known = carry.node.children or {}
         is_taken = ("item", ("constant", number)) in known
         if number < len(names) and not is_taken:
-            node = carry.node.child("field", names[number], site.syntax, site.frame)
+            part = _part(carry, "field", names[number], names[number], site)
         else:
-            node = carry.node.child("item", ("constant", number), site.syntax, site.frame)
-            node.label = repr(number)
-        parts.append(_unfolded(Data(node, carry.traced), item, site))
+            part = _part(carry, "item", ("constant", number), repr(number), site)
+        parts.append(_unfolded(part, item, site))
     return Sequence("tuple", parts, type=after.type)
+
+
+def _part(whole: Data, kind: str, key: Hashable, label: str, site: Site) -> Data:
+    node = whole.node.child(kind, key, site.syntax, site.frame)
+    node.label = label
+    return Data(node, whole.traced)
 
 
 def _settled(value: Value, region: Region, site: Site) -> Value:

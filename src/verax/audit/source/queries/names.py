@@ -22,12 +22,13 @@ def names_of(facts: SourceFacts, node: Node, frame: Frame | None = None) -> set[
     """The names under which a value is known: its own, and those that a function gives it."""
     found = {name for name in (facts.name_of(Data(node)),) if _is_name(name)} | _labels(node)
     known = _given_names(facts)
-    scope = frame
+    scope, same = frame, _wholes(node)
     while scope is not None and scope.function is not None:
         names = known.get(scope)
         if names is None:
             names = known[scope] = _names_in(scope)
-        found.update(names.get(node, ()))
+        for it in same:
+            found.update(names.get(it, ()))
         scope = scope.outer
     return found
 
@@ -47,6 +48,18 @@ def _names_in(frame: Frame) -> dict[Node, list[str]]:
         elif isinstance(value, (Sequence, Mapping, Instance)):
             for path, leaf in named_parts(value):
                 found.setdefault(leaf, []).append(path)
+    return found
+
+
+_SHARES = frozenset(("slice", "lane", "element", "primal"))
+
+
+def _wholes(node: Node) -> set[Node]:
+    """A value, and what it is a share of: a turn's flag is known by the name of all flags."""
+    found = {node}
+    while node.operation in _SHARES and node.inputs:
+        node = node.inputs[0]
+        found.add(node)
     return found
 
 

@@ -15,9 +15,10 @@ from ...graph import Node
 from ...remember import each
 from ...values import Data, Sequence, Value, leaves
 from ..loops.bodies import behind, body_frame, paired_leaves, returned_at
+from ..loops.direction import runs_backwards
 from ..names import local_name, named_parts, names_of
 from ..nodes import position_in
-from .errors import decays_past_ends, made_of_ends, masked_errors
+from .errors import decays_past_ends, made_of_ends, masked_errors, shares
 from .recurrence import (
     depending,
     feedback_path,
@@ -25,14 +26,15 @@ from .recurrence import (
     flags_inside,
     flags_of,
     flags_taken,
-    goes_through_weights,
     has_rows_for,
     is_hidden,
     is_learned,
+    is_memory,
     is_recursion,
     is_remembered,
     is_statistic,
     marks_of,
+    parts_of_slices,
     reaching,
     trains,
 )
@@ -60,9 +62,12 @@ def crossings(facts: SourceFacts) -> Iterator[Crossing]:
         # A recursion that goes backwards is handed the flag of the step that comes after.
         carried = paired_leaves(loop.carry_in, loop.carry_out)
         ends |= {before.node for before, after in carried if after.node in ends}
+        if loop.kind == "while_loop" and not ends:
+            continue  # A search runs until it is through, and starts anew where it likes.
         yield from _past_flags(facts, loop, frame, ends)
         if not ends:
             yield from _past_marks(facts, loop, frame)
+            yield from _past_factors(facts, loop, frame)
             yield from _past_unread_flags(facts, loop, frame)
             yield from _over_masked_errors(facts, loop, frame)
     for factor, place in decays_past_ends(facts):
@@ -72,8 +77,7 @@ def crossings(facts: SourceFacts) -> Iterator[Crossing]:
             yield from _in_python(facts, fact)
 
 
-# A search runs until it is through, and starts anew where it likes.
-_LOOPS = frozenset(("scan", "fori_loop"))
+_LOOPS = frozenset(("scan", "fori_loop", "while_loop"))
 
 
 def _past_flags(
@@ -86,15 +90,15 @@ def _past_flags(
     carried = [before.node for before, _ in pairs]
     for before, after in pairs:
         # What an environment itself carries on past an end is its own business.
-        is_memory = bool(known) and (
+        is_kept = bool(known) and (
             is_hidden(facts, loop, before.node, frame)
             or is_remembered(loop, before, after, inside, known)
         )
-        if not ends and not is_memory:
+        if not ends and not is_kept:
             continue
-        flags, gated = (inside, known) if is_memory else (ends, told)
+        flags, gated = (inside, known) if is_kept else (ends, told)
         path = feedback_path(after.node, before.node, flags, gated)
-        if path is not None and is_memory:
+        if path is not None and is_kept:
             # What is called may get flags of its own, of each step in what is one turn here.
             flags = inside | flags_below(loop, frame)
             path = feedback_path(after.node, before.node, flags, depending(loop.returned, flags))
@@ -111,11 +115,45 @@ def _past_marks(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterator[Crossi
     told = depending(loop.returned, marks) if marks else set[Node]()
     for before, after in paired_leaves(loop.carry_in, loop.carry_out) if marks else ():
         path = feedback_path(after.node, before.node, marks, told)
-        if path is None or not goes_through_weights(loop, before.node, after.node):
+        if path is None or not is_memory(loop, after.node):
             continue
         if has_rows_for(before.node, marks) and not is_learned(loop, before.node):
             place = _kept_at(facts, loop, frame, path, marks)
             yield Crossing(place, local_name(facts, frame, before, after), loop.place)
+
+
+def _past_factors(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterator[Crossing]:
+    """Backward recursions with one factor for all turns, where a turn knows of a better one.
+
+    What is called a mark, or a factor that is zero at an end, has a say in what is added there.
+    """
+    known = _factors_of(facts, loop, frame) if runs_backwards(loop) else set[Node]()
+    if not known:
+        return
+    told = reaching(behind(loop.returned), _shares_of(loop))
+    for before, after in paired_leaves(loop.carry_in, loop.carry_out):
+        path = feedback_path(after.node, before.node, known, told)
+        if path is None or not is_recursion(loop, path) or not has_rows_for(before.node, known):
+            continue
+        is_used = not known.isdisjoint(behind(after))
+        if is_used and not is_statistic(facts, loop, before.node, frame):
+            name = local_name(facts, frame, before, after)
+            yield Crossing(_made_at(path, frame, loop.place, known), name, loop.place)
+
+
+def _shares_of(loop: Loop) -> set[Node]:
+    """All that is another one in each turn: any of it may be zero where an episode ends."""
+    taken = {leaf.node for leaf in leaves(loop.slices)} if loop.slices is not None else set[Node]()
+    return taken | {share for _, share in shares(loop)}
+
+
+def _factors_of(facts: SourceFacts, loop: Loop, frame: Frame) -> set[Node]:
+    used = behind(loop.returned)
+    return marks_of(facts, loop, frame) | {
+        it
+        for it in _shares_of(loop) | parts_of_slices(loop)
+        if it in used and any(map(is_called_going_on, names_of(facts, it, frame)))
+    }
 
 
 def _kept_at(
@@ -168,8 +206,8 @@ def _past_unread_flags(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterator
     told = reaching(used, {leaf.node for leaf in leaves(loop.slices)})
     for before, after in paired_leaves(loop.carry_in, loop.carry_out):
         # A network takes in what is scanned, and forgets nothing by that.
-        is_memory = is_hidden(facts, loop, before.node, frame)
-        path = feedback_path(after.node, before.node, set(), set() if is_memory else told)
+        is_kept = is_hidden(facts, loop, before.node, frame)
+        path = feedback_path(after.node, before.node, set(), set() if is_kept else told)
         if path is None or is_statistic(facts, loop, before.node, frame):
             continue
         name = local_name(facts, frame, before, after)
@@ -186,7 +224,9 @@ def _in_python(facts: SourceFacts, fact: Fact) -> Iterator[Crossing]:
         before, after = fact.data["carried"][name][0], ends[-1] if ends else None
         if isinstance(before, Data) and isinstance(after, Data):
             pairs.append((name, before, after))
-    used = {node for _, _, after in pairs for node in behind(after)}
+    # What a turn puts into a list is no carry, and what it is made from is used.
+    lists = [it for it in fact.frame.environment.values() if isinstance(it, Sequence)]
+    used = {node for it in (*(after for _, _, after in pairs), *lists) for node in behind(it)}
     flags = flags_taken(facts, used, region, fact.frame)
     told = reaching(used, flags) if flags else set[Node]()
     for name, before, after in pairs if flags and not any(trains(it[2]) for it in pairs) else ():

@@ -20,10 +20,16 @@ if TYPE_CHECKING:
 
 _SUMS = frozenset("+ -".split())
 _PRODUCTS = frozenset("* jax.numpy.where".split())
+# Numbers stay what they are, in another order, shape or type.
+_MOVED = frozenset(
+    "item lane primal jax.lax.stop_gradient jax.lax.rev jax.numpy.asarray jax.numpy.float32 "
+    "ndarray.astype ndarray.reshape ndarray.T ndarray.transpose ndarray.swapaxes "
+    "jax.numpy.flip jax.numpy.flipud jax.numpy.reshape jax.numpy.transpose jax.numpy.moveaxis "
+    "jax.numpy.swapaxes".split()
+)
 # What turns flags into flags or into factors.
-_AS_FACTORS = frozenset(
-    "- ~x * jax.numpy.logical_not jax.numpy.where ndarray.astype jax.numpy.asarray lane "
-    "jax.numpy.float32 jax.lax.stop_gradient ndarray.reshape | jax.numpy.logical_or".split()
+_AS_FACTORS = _MOVED | frozenset(
+    "- ~x * jax.numpy.logical_not jax.numpy.where | jax.numpy.logical_or".split()
 )
 # Rows that were put in leave the others as they are.
 _PUTTING = frozenset(("at.add", "at.set"))
@@ -81,7 +87,7 @@ def has_masked_term(facts: SourceFacts, frame: Frame, node: Node, depth: int = _
     """Whether something is a sum of which flags mask one term, and not another."""
     if not depth:
         return False
-    if node.operation in _PUTTING and node.inputs:
+    if node.operation in _PUTTING | _MOVED and node.inputs:
         return has_masked_term(facts, frame, node.inputs[0], depth - 1)
     if node.operation in _SUMS:
         terms = list(_terms(node))

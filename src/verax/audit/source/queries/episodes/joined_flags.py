@@ -6,9 +6,12 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from ....words import is_episode_end
 from ...events import Event, Fact
 from ...graph import Node
+from ...shapes.shape import rank
 from ...values import Constant, Data, Value
+from ..names import names_of
 from ..nodes import is_flag, nodes_by
 from .resets import without_shape
 
@@ -55,7 +58,9 @@ def choices(facts: SourceFacts) -> Iterator[Choice]:
         if len(node.inputs) == 2 and node.syntax and node.frame:
             one, other = node.inputs
             for by, value in ((one, other), (other, one)):
-                if by.shape == () and (is_flag(_turned(by)[0]) or joined_flags(by) is not None):
+                if by.shape != ():
+                    continue
+                if is_flag(_turned(by)[0]) or joined_flags(facts, by) is not None:
                     yield Choice(Event(node.syntax, node.frame), by, Data(value), Constant(0))
 
 
@@ -78,12 +83,14 @@ _ACROSS = frozenset(("jax.lax.pmax", "jax.lax.psum", "jax.lax.pmean"))
 _ACROSS_ALL = frozenset(("jax.lax.pmin",))
 _FULL = frozenset(("jax.numpy.full_like", "jax.numpy.full"))
 _NOT = frozenset(("~x", "jax.numpy.logical_not", "jax.numpy.invert"))
+# A number of flags, but not more than one.
+_CLIPS = frozenset(("jax.numpy.clip", "ndarray.clip"))
 # What asks whether a number of flags is at least one, or none, and with which number.
-_SOME = {">": 0, "!=": 0, ">=": 1}
+_SOME = {">": 0, "!=": 0, ">=": 1, "jax.numpy.minimum": 1}
 _NONE = {"==": 0, "<=": 0, "<": 1}
 
 
-def joined_flags(choice: Node) -> Joined | None:
+def joined_flags(facts: SourceFacts, choice: Node) -> Joined | None:
     """What a choice hangs on, if that is one flag for several."""
     flag, is_turned = _turned(choice)
     if not flag.inputs:
@@ -95,11 +102,18 @@ def joined_flags(choice: Node) -> Joined | None:
         flags = _without(_CASTS, flag.inputs[0])
         return Joined(flag, flags, flag.operation in _ACROSS_ALL, is_turned, is_across=True)
     flags = _without(_CASTS, flag.inputs[0])
-    is_all = flag.operation in _ALL or (flag.operation in _LEAST and is_flag(flags))
-    is_any = flag.operation in _ANY or (flag.operation in _MOST and is_flag(flags))
-    if not (is_all or is_any) or flags.shape == () or not _takes_all(flag):
+    if flags.shape == () or not _takes_all(flag, flags):
         return None
-    return Joined(flag, flags, is_all, is_turned)
+    if flag.operation in _ALL or (flag.operation in _LEAST and _are_flags(facts, flags)):
+        return Joined(flag, flags, True, is_turned)
+    if flag.operation in _ANY or (flag.operation in _MOST and _are_flags(facts, flags)):
+        return Joined(flag, flags, False, is_turned)
+    return None
+
+
+def _are_flags(facts: SourceFacts, node: Node) -> bool:
+    """Whether numbers are flags, or somebody else has made them and they are called so."""
+    return is_flag(node) or any(map(is_episode_end, names_of(facts, node)))
 
 
 def _turned(node: Node) -> tuple[Node, bool]:
@@ -112,6 +126,8 @@ def _turned(node: Node) -> tuple[Node, bool]:
             node = node.inputs[-1]
         elif node.operation in _NOT and node.inputs:
             node, is_turned = node.inputs[0], not is_turned
+        elif node.operation in _CLIPS and len(node.inputs) == 1:
+            node = node.inputs[0]
         elif len(node.inputs) == 1 and len(node.operands) == 2:
             first, second = node.operands
             if node.operation == "-" and isinstance(first, Constant) and first.value == 1:
@@ -135,11 +151,13 @@ def _first_of(element: Node) -> Node | None:
     return flags if has_rows and is_flag(flags) else None
 
 
-def _takes_all(flag: Node) -> bool:
+def _takes_all(flag: Node, flags: Node) -> bool:
     """Whether a reduction leaves one: along one axis it leaves a flag for each of the others."""
     syntax = flag.syntax
     if not isinstance(syntax, ast.Call):
         return False
+    if rank(flags.shape) == 1:
+        return True
     given = len(syntax.args) - flag.operation.startswith("jax.numpy.")
     return given == 0 and all(it.arg in ("keepdims", "dtype") for it in syntax.keywords)
 

@@ -9,11 +9,14 @@ from ....words import is_episode_end, may_be_episode_boundary, words_of
 from ...events import Loop
 from ...frame import Frame, Region
 from ...graph import Node
-from ...values import NONE, Data, Value, leaves, nodes_of
+from ...library.cells import CELLS
+from ...library.layers import is_linear
+from ...values import NONE, Constant, Data, Value, leaves, nodes_of
 from ..loops.bodies import behind, paired_leaves
 from ..names import named_parts, names_of
 from .ends import named_ends
 from .errors import is_made_of_ends, shares
+from .resets import without_shape
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
@@ -41,15 +44,29 @@ def flags_of(facts: SourceFacts, loop: Loop, frame: Frame) -> list[Node]:
 
 def marks_of(facts: SourceFacts, loop: Loop, frame: Frame) -> set[Node]:
     """What a body gets and uses of flags whose names may mean that episodes begin or end there."""
-    used = behind(loop.returned)
-    slices = leaves(loop.slices) if loop.slices is not None else ()
+    turned = {without_shape(it.inputs[0]) for it in behind(loop.returned) if _is_rest_of_one(it)}
     return {
-        leaf.node
-        for leaf in slices
-        if leaf.node in used
-        and leaf.node.dtype == "bool"
-        and any(map(may_be_episode_boundary, names_of(facts, leaf.node, frame)))
+        node
+        for node in parts_of_slices(loop)
+        if (node.dtype == "bool" or node in turned)
+        and any(map(may_be_episode_boundary, names_of(facts, node, frame)))
     }
+
+
+def parts_of_slices(loop: Loop) -> set[Node]:
+    """What a body gets and uses: its slices, parts of these, and elements of arrays outside."""
+    slices = {leaf.node for leaf in leaves(loop.slices)} if loop.slices is not None else set[Node]()
+    used = behind(loop.returned)
+    return {it for it in used if it in slices or _is_given(it, slices, loop.region)}
+
+
+def _is_rest_of_one(node: Node) -> bool:
+    """Whether something is one minus another: so a flag that is a number is turned round."""
+    match node.operands:
+        case (Constant(value=1), Data() as flag):
+            return node.operation == "-" and node.inputs == (flag.node,)
+        case _:
+            return False
 
 
 def flags_taken(
@@ -65,10 +82,19 @@ def flags_taken(
     }
 
 
+_PARTS = frozenset(("field", "item", "element"))
+
+
+def _is_part(node: Node) -> bool:
+    """Whether a value is taken from another, or is what a turn gets of what it goes through."""
+    is_turn = node.operation == "turn" and bool(node.inputs)
+    return node.operation in _PARTS or (is_turn and node.inputs[0].operation == "element")
+
+
 def _is_given(node: Node, slices: Set[Node], region: Region) -> bool:
-    if node.operation not in ("field", "item") or region not in node.varies:
+    if not _is_part(node) or region not in node.varies:
         return False
-    while node.operation in ("field", "item") and node not in slices and node.inputs:
+    while _is_part(node) and node not in slices and node.inputs:
         node = node.inputs[0]
     return node in slices or region not in node.varies
 
@@ -77,13 +103,15 @@ def _is_flag(facts: SourceFacts, node: Node, frame: Frame) -> bool:
     return any(map(is_episode_end, names_of(facts, node, frame)))
 
 
-_NEVER_ZERO = frozenset(("jax.nn.sigmoid", "jax.nn.softmax", "jax.nn.softplus", "jax.lax.logistic"))
+_NEVER_ZERO = CELLS | {
+    *("jax.nn.sigmoid", "jax.nn.softmax", "jax.nn.softplus", "jax.lax.logistic"),
+}
 
 
 def depending(value: Value | None, sources: set[Node]) -> set[Node]:
     """All nodes on the way from some flags to a value that may be zero where these are set.
 
-    The gates of a network never are, whatever they are made from.
+    The gates of a network never are, nor what a cell makes, whatever they are made from.
     """
     return reaching(behind(value), sources, _NEVER_ZERO)
 
@@ -140,7 +168,7 @@ def feedback_path(
 
 def _is_gated(node: Node, source: Node, told: set[Node]) -> bool:
     """Whether flags decide what comes of a source in an operation."""
-    if node.operation in _SUMS:
+    if node.operation in _SUMS or node.operation in CELLS:
         return False
     if node.is_key:
         return True  # Random numbers go on as they like.
@@ -208,17 +236,27 @@ def is_remembered(loop: Loop, before: Data, after: Data, flags: set[Node], told:
 _CHOICES = frozenset(("jax.numpy.where", "jax.lax.select", "cond", "stack"))
 
 
+def is_memory(loop: Loop, after: Node) -> bool:
+    """Whether weights have a part in what a carry becomes, be it by way of another part of it."""
+    return has_weights(loop, behind(Data(after)))
+
+
 def goes_through_weights(loop: Loop, before: Node, after: Node) -> bool:
     """Whether a value is multiplied by a matrix from outside of a loop on its way to the next."""
-    return _has_weights(loop, reaching(behind(Data(after)), {before}))
+    return has_weights(loop, reaching(behind(Data(after)), {before}))
 
 
-def _has_weights(loop: Loop, nodes: set[Node]) -> bool:
+def has_weights(loop: Loop, nodes: set[Node]) -> bool:
+    """Whether one of some values is a product with weights in a turn, or made by a cell."""
     return any(
-        node.operation in MATRIX_PRODUCTS
-        and loop.region in node.varies
-        and any(loop.region not in it.varies for it in node.inputs)
+        node.operation in CELLS
+        or is_linear(node.operation)
+        or (
+            node.operation in MATRIX_PRODUCTS
+            and any(loop.region not in it.varies for it in node.inputs)
+        )
         for node in nodes
+        if loop.region in node.varies
     )
 
 
@@ -245,7 +283,7 @@ def is_recursion(loop: Loop, path: list[Node]) -> bool:
     The cell of a network does that too, by what weights have made in the same turn.
     """
     is_plain = all(it.operation in _PLAIN or it.operation in ("*", "carry") for it in path)
-    return is_plain and not _has_weights(loop, behind(Data(path[0])))
+    return is_plain and not has_weights(loop, behind(Data(path[0])))
 
 
 def flags_inside(loop: Loop, frame: Frame) -> set[Node]:

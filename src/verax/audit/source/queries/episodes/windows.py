@@ -11,10 +11,12 @@ from ....words import is_observation, words_of
 from ...events import Loop
 from ...frame import Frame
 from ...graph import Node
-from ..loops.bodies import body_frame, paired_leaves
+from ...values import Data
+from ..loops.bodies import behind, body_frame, paired_leaves
 from ..names import local_name, names_of
 from ..nodes import of_all_lanes, of_lane, position_in
 from ..positions import index_text
+from .recurrence import flags_of, has_weights, reaching
 from .resets import resets
 from .updates import Part, updates
 
@@ -57,8 +59,25 @@ def windows_carried(facts: SourceFacts) -> Iterator[tuple[str, Place]]:
                 yield local_name(facts, frame, before, after), place
 
 
+def windows_past_flags(facts: SourceFacts) -> Iterator[tuple[str, Place]]:
+    """Windows in the carry of a scan that is given flags, which a network fills or reads."""
+    for loop in facts.events(Loop):
+        frame = body_frame(facts, loop) if loop.kind == "scan" else None
+        for before, after in paired_leaves(loop.carry_in, loop.carry_out) if frame else ():
+            window = of_lane(after.node)
+            new = _put_in(window, before.node)
+            if frame is None or new is None or not flags_of(facts, loop, frame):
+                continue
+            read = reaching(behind(loop.returned), {before.node})
+            if has_weights(loop, read | behind(Data(new))):
+                yield local_name(facts, frame, before, after), window.place or loop.place
+
+
 def _put_in(window: Node, before: Node) -> Node | None:
     """What is new in a window that is the one before without its oldest row."""
+    if window.operation == "at.set" and window.inputs[0].operation == "jax.numpy.roll":
+        rolled = window.inputs[0].inputs[0]
+        return window.inputs[-1] if of_all_lanes(rolled) is before else None
     if window.operation != "jax.numpy.concatenate" or len(window.inputs) != 2:
         return None
     for cut, new in (window.inputs, window.inputs[::-1]):
