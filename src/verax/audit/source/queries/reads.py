@@ -6,15 +6,16 @@ import ast
 from dataclasses import dataclass, field
 
 from ..looping import assigned_names
+from ..normal import Declaration
 from ..parameters import FunctionSyntax, NamedFunction, parameters
 from ..remember import remembered, walked
 from .syntax import holds
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 # All syntax that is looked at; the rest, which is most of it, is passed over at once.
-_TOLD = frozenset(
-    (ast.Name, ast.Global, ast.Nonlocal, ast.For, ast.AsyncFor, ast.While, ast.Assign, *_SCOPES)
-)
+_ASSIGNMENTS = (ast.Assign, Declaration)
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_TOLD = frozenset((ast.Name, ast.Global, ast.Nonlocal, *_LOOPS, *_ASSIGNMENTS, *_SCOPES))
 _REFLECTION = frozenset(("locals", "vars", "eval", "exec", "globals"))
 
 
