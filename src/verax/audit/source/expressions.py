@@ -55,11 +55,11 @@ def _subscript(machine: Interpreter, frame: Frame, syntax: ast.Subscript) -> Val
 
 def _binary(machine: Interpreter, frame: Frame, syntax: ast.BinOp) -> Value:
     left = machine.evaluate(frame, syntax.left)
-    added = syntax.right
-    if isinstance(syntax.op, ast.Add) and isinstance(added, ast.UnaryOp):
-        if isinstance(added.op, ast.USub):
+    match syntax:
+        case ast.BinOp(op=ast.Add(), right=ast.UnaryOp(op=ast.USub()) as added):
             return _less(machine, frame, syntax, left, added)
-    right = machine.evaluate(frame, added)
+        case _:
+            right = machine.evaluate(frame, syntax.right)
     return binary(machine, Site(frame, syntax), syntax.op.__class__, left, right)
 
 

@@ -6,6 +6,8 @@ that has a type, everywhere but in the body of a class, where it declares a fiel
 `pair = f(x)`, `a = pair[0]`, `b = pair[1]` becomes the assignment of what `f` gives to `a, b`, that
 knows that this need not be all.
 
+`result = (a, b)`, `return result` becomes the return of `a, b`.
+
 `with jax.named_scope("layer"):` only gives a name to what is computed in it, which then stands in
 the block around it.
 """
@@ -67,7 +69,7 @@ def normalise(tree: ast.Module) -> ast.Module:
             _open_scopes(block)
             if not in_class:
                 block[:] = [_plain(it) for it in block]
-            if function is not None and len(block) > 2:
+            if function is not None and len(block) > 1:
                 apart.setdefault(function, []).extend(_taken_apart(block))
             for statement in block:
                 if isinstance(statement, _FUNCTIONS):
@@ -82,12 +84,15 @@ def normalise(tree: ast.Module) -> ast.Module:
 
 @dataclass
 class _Apart:
-    """A call whose result gets a name, by which each statement after it takes the next part."""
+    """Something that gets a name for the sake of the statements after it, and of nothing else.
+
+    They take the parts of what a call gives, one after the other, or return a tuple.
+    """
 
     block: list[ast.stmt]
     first: ast.Assign
     held: ast.Name
-    taking: list[ast.Assign]
+    after: list[ast.stmt]
 
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -134,12 +139,18 @@ def _only_names(item: ast.withitem) -> bool:
 
 
 def _taken_apart(block: list[ast.stmt]) -> Iterator[_Apart]:
-    for number, first in enumerate(block[:-2]):
+    for number, first in enumerate(block[:-1]):
         match first:
             case ast.Assign(targets=[ast.Name() as held], value=ast.Call()):
                 taking = _taking(block, number, held.id)
                 if len(taking) > 1:
                     yield _Apart(block, first, held, taking)
+            case ast.Assign(targets=[ast.Name() as held], value=ast.Tuple()):
+                match block[number + 1]:
+                    case ast.Return(value=ast.Name(id=name)) as end if name == held.id:
+                        yield _Apart(block, first, held, [end])
+                    case _:
+                        pass
             case _:
                 pass
 
@@ -151,16 +162,16 @@ def _join_parts(function: ast.AST, found: list[_Apart]) -> None:
     names = (it for it in ast.walk(function) if isinstance(it, ast.Name))
     reads = Counter(it.id for it in names if not isinstance(it.ctx, ast.Store))
     for it in found:
-        reads[it.held.id] -= len(it.taking)
+        reads[it.held.id] -= len(it.after)
     for it in found:
         if not reads[it.held.id]:
             at = it.block.index(it.first)
-            it.block[at : at + len(it.taking) + 1] = [_unpacking(it)]
+            it.block[at : at + len(it.after) + 1] = [_joined(it)]
 
 
-def _taking(block: list[ast.stmt], number: int, held: str) -> list[ast.Assign]:
+def _taking(block: list[ast.stmt], number: int, held: str) -> list[ast.stmt]:
     """The statements after one that give the parts of a thing to names, the first part first."""
-    found: list[ast.Assign] = []
+    found: list[ast.stmt] = []
     for statement in block[number + 1 :]:
         match statement:
             case ast.Assign(
@@ -173,11 +184,15 @@ def _taking(block: list[ast.stmt], number: int, held: str) -> list[ast.Assign]:
     return found
 
 
-def _unpacking(apart: _Apart) -> Unpacking:
-    first, last = apart.first, apart.taking[-1]
-    names = ast.Tuple([it.targets[0] for it in apart.taking], ast.Store())
-    new = Unpacking([ast.copy_location(names, apart.held)], first.value)
-    new.held, new.taken = apart.held, [it.value for it in apart.taking]
+def _joined(apart: _Apart) -> ast.stmt:
+    """One statement for all of it, from the start of the first to the end of the last."""
+    first, last = apart.first, apart.after[-1]
+    taking = [it for it in apart.after if isinstance(it, ast.Assign)]
+    new: ast.stmt = ast.Return(first.value)
+    if taking:
+        names = ast.Tuple([it.targets[0] for it in taking], ast.Store())
+        new = Unpacking([ast.copy_location(names, apart.held)], first.value)
+        new.held, new.taken = apart.held, [it.value for it in taking]
     ast.copy_location(new, first)
     new.end_lineno, new.end_col_offset = last.end_lineno, last.end_col_offset
     return new
