@@ -121,8 +121,10 @@ def _stored(statement: ast.stmt) -> set[str]:
 
 def _is_update(statement: ast.stmt, name: str) -> bool:
     """Whether a statement makes a later version of a value from it: `params = f(params)`."""
-    if not isinstance(statement, ast.Assign) or name not in _stored(statement):
+    if name not in _stored(statement):
         return False
+    if not isinstance(statement, ast.Assign):
+        return True  # `params -= rate * grads`
     read = (it for it in walked(statement.value) if isinstance(it, (ast.Name, ast.Attribute)))
     return any(text_of(it) == name for it in read)
 
