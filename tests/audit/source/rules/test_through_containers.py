@@ -91,6 +91,72 @@ PROGRAMS = {
         """,
         [],
     ),
+    "parameters that a function binds": (
+        "DF126",
+        """
+        def error(params, x):
+            return jnp.mean((x @ params - 1.0) ** 2)
+
+        def evaluator(params):
+            return jax.jit(partial(error, params))
+
+        def descend(params, x):
+            return params - 0.1 * jax.grad(error)(params, x)
+
+        def f(params, x, test):
+            validate = evaluator(params)
+            history = []
+            for _ in range(3):
+                params = descend(params, x)
+                history.append(validate(test))
+            return params, jnp.stack(history)
+        """,
+        [11],
+    ),
+    "parameters that a function binds anew in each turn": (
+        "DF126",
+        """
+        def error(params, x):
+            return jnp.mean((x @ params - 1.0) ** 2)
+
+        def evaluator(params):
+            return jax.jit(partial(error, params))
+
+        def descend(params, x):
+            return params - 0.1 * jax.grad(error)(params, x)
+
+        def f(params, x, test):
+            history = []
+            for _ in range(3):
+                params = descend(params, x)
+                validate = evaluator(params)
+                history.append(validate(test))
+            return params, jnp.stack(history)
+        """,
+        [],
+    ),
+    "other data that a function binds": (
+        "DF126",
+        """
+        def error(x, params):
+            return jnp.mean((x @ params - 1.0) ** 2)
+
+        def evaluator(x):
+            return jax.jit(partial(error, x))
+
+        def descend(params, x):
+            return params - 0.1 * jax.grad(error)(params, x)
+
+        def f(params, x, test):
+            validate = evaluator(test)
+            history = []
+            for _ in range(3):
+                params = params - 0.1 * jax.grad(lambda p: error(x, p))(params)
+                history.append(validate(params))
+            return params, jnp.stack(history)
+        """,
+        [],
+    ),
     "parameters that are updated in place after they were bound": (
         "DF126",
         """

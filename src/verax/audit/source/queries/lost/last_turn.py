@@ -114,9 +114,10 @@ def _base_of_value(facts: SourceFacts, frame: Frame, loop: ast.For, statement: a
         return ""
     pair = node.operands[0]
     region = next((it for it in node.varies if it.details.get("syntax") is loop), None)
-    if not isinstance(pair, Sequence) or len(pair.items or ()) != 2 or region is None:
+    items = pair.items or [] if isinstance(pair, Sequence) else []
+    if len(items) != 2 or region is None:
         return ""
-    base, index = pair.items or ()
+    base, index = items
     is_own = any(region in it.varies for it in nodes_of(index))
     if not isinstance(base, Data) or region in base.node.varies or not is_own:
         return ""
