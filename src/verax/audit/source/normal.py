@@ -172,12 +172,13 @@ def _join_parts(function: ast.AST, found: list[_Apart]) -> None:
 def _taking(block: list[ast.stmt], number: int, held: str) -> list[ast.stmt]:
     """The statements after one that give the parts of a thing to names, the first part first."""
     found: list[ast.stmt] = []
-    for statement in block[number + 1 :]:
+    for at in range(number + 1, len(block)):
+        statement = block[at]
         match statement:
             case ast.Assign(
-                targets=[ast.Name()],
+                targets=[ast.Name(id=taker)],
                 value=ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int(index))),
-            ) if name == held and index == len(found):
+            ) if name == held != taker and index == len(found):
                 found.append(statement)
             case _:
                 break
