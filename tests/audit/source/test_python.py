@@ -32,6 +32,112 @@ PROGRAMS = {
         """,
         [2],
     ),
+    "a discounted value by the name of the function that multiplies": (
+        "EN011",
+        """
+        def targets(rewards, values, discounts):
+            return jnp.add(rewards[1:], jnp.multiply(0.99 * discounts[1:], values[:-1]))
+        """,
+        [2],
+    ),
+    "a difference written as a sum": (
+        "EN007",
+        """
+        def errors(rewards, values, last, dones):
+            extended = jnp.concatenate([values, last[None]])
+            return rewards + 0.99 * (1.0 - dones) * extended[:-1] + -values
+        """,
+        [3],
+    ),
+    "parts of a result by their numbers": (
+        "DF105",
+        """
+        def step(state, x):
+            return {"total": state["total"] + x}, x.mean()
+
+        def run(state, xs):
+            means = []
+            for i in range(3):
+                both = step(state, xs[i])
+                new_state = both[0]
+                mean = both[1]
+                means.append(mean)
+            return state, jnp.stack(means)
+        """,
+        [7],
+    ),
+    "parts of a result by their numbers, and the whole": (
+        "DF105",
+        """
+        def step(state, x):
+            return {"total": state["total"] + x}, x.mean()
+
+        def run(state, xs):
+            means = []
+            for i in range(3):
+                both = step(state, xs[i])
+                new_state = both[0]
+                mean = both[1]
+                means.append(both)
+            return state, means
+        """,
+        [],
+    ),
+    "some of the keys that a split gives": (
+        "RK004",
+        """
+        def f(key):
+            keys = jax.random.split(key, 3)
+            one = keys[0]
+            other = keys[1]
+            return jax.random.normal(one), jax.random.normal(other)
+        """,
+        [],
+    ),
+    "the first rows of an array": (
+        "AX201",
+        """
+        def f():
+            rows = jnp.zeros((5, 3))
+            one = rows[0]
+            other = rows[1]
+            return one + other + jnp.zeros(3)
+        """,
+        [],
+    ),
+    "a block that only has a name": (
+        "DF104",
+        """
+        def f(x, limit):
+            with jax.named_scope("cut"):
+                x.at[0].set(0.0)
+                return jnp.minimum(x, limit)
+        """,
+        [3],
+    ),
+    "a block that may be there for an error": (
+        "DF104",
+        """
+        def f(x, limit, expected):
+            with expected("failure"), jax.named_scope("cut"):
+                x.at[0].set(0.0)
+            return jnp.minimum(x, limit)
+        """,
+        [],
+    ),
+    "a total that is declared": (
+        "DF122",
+        """
+        @jax.jit
+        def f(params, parts):
+            total: jax.Array = jnp.zeros_like(params)
+            for i in range(3):
+                grads = jax.grad(lambda p: jnp.mean((parts[i] @ p) ** 2))(params)
+                total: jax.Array = total + grads
+            return params - 0.1 * grads / 3
+        """,
+        [6],
+    ),
     "what is false in any case": (
         "JT202",
         """

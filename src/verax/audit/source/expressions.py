@@ -55,8 +55,23 @@ def _subscript(machine: Interpreter, frame: Frame, syntax: ast.Subscript) -> Val
 
 def _binary(machine: Interpreter, frame: Frame, syntax: ast.BinOp) -> Value:
     left = machine.evaluate(frame, syntax.left)
-    right = machine.evaluate(frame, syntax.right)
+    match syntax:
+        case ast.BinOp(op=ast.Add(), right=ast.UnaryOp(op=ast.USub()) as added):
+            return _less(machine, frame, syntax, left, added)
+        case _:
+            right = machine.evaluate(frame, syntax.right)
     return binary(machine, Site(frame, syntax), syntax.op.__class__, left, right)
+
+
+def _less(
+    machine: Interpreter, frame: Frame, syntax: ast.BinOp, left: Value, added: ast.UnaryOp
+) -> Value:
+    """`left + -right`, which is the difference wherever a class does not say otherwise."""
+    right = machine.evaluate(frame, added.operand)
+    kind: type[ast.AST] = ast.Sub
+    if class_of(left) or class_of(right):
+        kind, right = ast.Add, _signed(machine, Site(frame, added), added.op, right)
+    return binary(machine, Site(frame, syntax), kind, left, right)
 
 
 def _unary(machine: Interpreter, frame: Frame, syntax: ast.UnaryOp) -> Value:
@@ -66,8 +81,11 @@ def _unary(machine: Interpreter, frame: Frame, syntax: ast.UnaryOp) -> Value:
         if truth is None:
             return machine.opaque("not", site, (), traced=False)
         return Constant(not truth)
-    operand = machine.evaluate(frame, syntax.operand)
-    symbol, compute = OPERATORS[syntax.op.__class__]
+    return _signed(machine, site, syntax.op, machine.evaluate(frame, syntax.operand))
+
+
+def _signed(machine: Interpreter, site: Site, operator: ast.unaryop, operand: Value) -> Value:
+    symbol, compute = OPERATORS[operator.__class__]
     if isinstance(operand, Constant):
         try:
             return Constant(compute(operand.value), operand.origin)

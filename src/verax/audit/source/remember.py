@@ -105,7 +105,7 @@ def each(node: ast.AST, *kinds: type[_Kind]) -> list[_Kind]:
         known = node.__dict__[_SPAN]
     nodes: list[Any] = known.walk.nodes
     if len(kinds) > _FEW_KINDS:
-        return [it for it in nodes[known.start : known.end] if it.__class__ in kinds]
+        return [it for it in nodes[known.start : known.end] if isinstance(it, kinds)]
     positions = known.positions(kinds[0])
     for kind in kinds[1:]:
         positions += known.positions(kind)
@@ -128,6 +128,10 @@ class _Walk:
         found: dict[type[ast.AST], list[int]] = defaultdict(list)
         for at, node in enumerate(self.nodes):
             found[node.__class__].append(at)
+        for kind in list(found):
+            if kind.__module__ != ast.__name__:  # One of ours, for a special case of Python's.
+                whole = kind.__mro__[1]
+                found[whole] = sorted([*found[whole], *found[kind]])
         return dict(found)
 
 

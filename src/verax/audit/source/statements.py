@@ -18,7 +18,7 @@ from .joining import join
 from .library.containers import extend_list
 from .library.questions import OF_ARRAYS
 from .looping import for_statement, while_statement
-from .normal import Declaration
+from .normal import Declaration, Unpacking
 from .operators import binary
 from .remember import walked
 from .shapes import Size
@@ -63,6 +63,16 @@ def _declared(machine: Interpreter, frame: Frame, syntax: Declaration) -> None:
     frame.steps.append((syntax, value))
     for target in syntax.targets:
         assign(machine, frame, target, value)
+
+
+def _taken_apart(machine: Interpreter, frame: Frame, syntax: Unpacking) -> None:
+    value = machine.evaluate(frame, syntax.value)
+    frame.steps.append((syntax, value))
+    assign(machine, frame, syntax.held, value)
+    [names] = syntax.targets
+    assert isinstance(names, ast.Tuple)
+    for target, part in zip(names.elts, syntax.taken, strict=True):
+        assign(machine, frame, target, machine.evaluate(frame, part))
 
 
 def _field(machine: Interpreter, frame: Frame, syntax: ast.AnnAssign) -> None:
@@ -331,6 +341,7 @@ STATEMENTS: dict[type[ast.AST], Callable[[Interpreter, Frame, Any], bool | None]
     ast.Expr: _expression,
     ast.Assign: _assign,
     Declaration: _declared,
+    Unpacking: _taken_apart,
     ast.AnnAssign: _field,
     ast.AugAssign: _augmented,
     ast.Delete: _delete,

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Finding, Severity
 from ...source.graph import sources
+from ...source.queries.episodes.updates import records_in
 from ...source.queries.structures.structure import parts_of
-from ...source.values import Data, Instance, Mapping, Sequence, nodes_of
+from ...source.values import Data, nodes_of
 from ...words import is_observation, words_of
 from .._rule import Rule
 
 if TYPE_CHECKING:
+    import ast
+
     from ...source.facts import SourceFacts
     from ...source.frame import Frame
     from ...source.graph import Node
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Records of a transition whose observation is made from their action."""
     for frame in facts.own_frames:
-        for statement, value in frame.steps:
+        for statement, value in _records(frame):
             fields = _fields(value)
             if fields is None or _is_given(frame, fields["obs"]):
                 continue  # Who calls this function gives the observation.
@@ -35,6 +38,17 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                     fix="store the observation from before the step",
                     engine=Engine.SOURCE,
                 )
+
+
+def _records(frame: Frame) -> Iterator[tuple[ast.stmt, Value]]:
+    """What statements make, and the records in it that the function itself has put together."""
+    seen: set[int] = set()
+    for statement, value in frame.steps:
+        for it in records_in(value):
+            is_own = it is value or getattr(it, "made_in", None) is frame
+            if is_own and id(it) not in seen:
+                seen.add(id(it))
+                yield statement, it
 
 
 def _is_given(frame: Frame, node: Node) -> bool:
@@ -61,12 +75,9 @@ def _is_replaced(record: Node, depth: int = 0) -> bool:
 
 def _fields(value: Value) -> dict[str, Node] | None:
     """What a transition observes, does and observes next, if a value is one."""
-    is_record = isinstance(value, (Instance, Mapping)) or (
-        isinstance(value, Sequence) and value.type is not None
-    )
     found: dict[str, Node] = {}
     # Its own fields: a state may hold a transition next to the observation that it is at.
-    for name, part in parts_of(value).items() if is_record else ():
+    for name, part in parts_of(value).items():
         if not isinstance(name, str) or not isinstance(part, Data):
             continue
         node, words = part.node, set(words_of(name))

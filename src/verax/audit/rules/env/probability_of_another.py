@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.queries.names import names_of
-from ...source.queries.nodes import position_in
+from ...source.queries.nodes import calls_around
 from ...source.values import Data
 from ...words import words_of
 from .._rule import Rule
@@ -56,12 +56,20 @@ def _named(frame: Frame, names: tuple[str, ...]) -> tuple[str, Node] | None:
 
 def _asks(frame: Frame, node: Node) -> bool:
     """Whether a value is what a function that gives logarithms of probabilities returns."""
-    syntax = position_in(frame, node)
-    if not isinstance(syntax, ast.Call) or not syntax.args:
-        return False
-    function = syntax.func
-    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    return name in ("log_prob", "logprob", "logpdf", "log_pdf", "log_probability")
+    for inner, syntax in calls_around(node):
+        if isinstance(syntax, ast.Call) and syntax.args and _called(syntax) in _LOGARITHMS:
+            return True
+        if inner is frame:
+            break
+    return False
+
+
+_LOGARITHMS = frozenset("log_prob logprob logpdf log_pdf log_probability".split())
+
+
+def _called(call: ast.Call) -> str:
+    function = call.func
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
 _DRAWS = ("normal", "categorical", "uniform", "sample", "choice", "gumbel", "truncated_normal")

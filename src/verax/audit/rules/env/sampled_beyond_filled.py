@@ -46,13 +46,18 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 def _is_row_of(node: Node, ring: Ring) -> bool:
     """Whether a value is a row of one of a buffer's arrays."""
     whole = node.inputs[0] if node.operation == "item" and node.inputs else None
-    return whole is not None and whole.operation == "field" and whole.label in ring.written
+    if whole is None:
+        return False
+    is_part = whole.operation == "field" and whole.label in ring.written
+    return is_part or whole in ring.written.values()
 
 
 def _asks(call: Call, ring: Ring) -> bool:
     """Whether a draw depends on how much is filled."""
     given = [it for value in (*call.args, *call.keywords.values()) for it in nodes_of(value)]
-    return any(it.label == ring.filled for node in given for it in node.ancestors())
+    filled = ring.parts[ring.filled]
+    behind = (it for node in given for it in node.ancestors())
+    return any(it.label == ring.filled or it is filled for it in behind)
 
 
 RULE = Rule(

@@ -11,14 +11,17 @@ from ...source.events import Applied
 from ...source.queries.aliases import other_names
 from ...source.queries.arguments import donated_positions, ordinary_arguments
 from ...source.queries.flow import next_use, sets
+from ...source.queries.forwarding import taken_at
 from ...source.queries.lost.kept_over_turns import kept_over_turns
+from ...source.queries.origins import argument_of
 from ...source.queries.syntax import body_of, statement_around
 from ...source.text import text_of
-from ...source.values import leaves
+from ...source.values import leaves, nodes_of
 from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
+    from ...source.frame import Frame
     from ...source.graph import Node
     from ...source.values import Value
 
@@ -30,26 +33,57 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         if applied.transformed.kind != "jit" or applied.frame.is_staged or is_decorator:
             continue
         yield from _given_twice(applied)
-        statement = statement_around(applied.frame, applied.syntax)
+        frame, call = taken_at(applied.frame, applied.syntax)
+        statement = statement_around(frame, call)
         if statement is None or isinstance(statement, ast.Return):
             continue
         for name, syntax, value in _donated(applied):
+            if frame is not applied.frame:
+                yield from _handed_on(applied, frame, statement, name, syntax, value)
+                continue
             text = text_of(syntax)
             for alias in (text, *other_names(applied, statement, value)):
                 if sets(statement, alias):
                     continue
-                used = next_use(body_of(applied.frame), statement, alias)
+                used = next_use(body_of(frame), statement, alias)
                 if used is not None:
-                    yield _found(applied, name, text, alias, used)
+                    yield _found(applied, frame, name, text, alias, used)
                     break
             if sets(statement, text):
                 for keeper, kept in kept_over_turns(applied, text, value):
                     yield _kept(applied, name, keeper, kept)
 
 
-def _found(applied: Applied, name: str, text: str, alias: str, used: ast.AST) -> Finding:
-    place = applied.frame.place(used)
-    again = "in the next turn" if place.line <= applied.place.line else "here"
+def _handed_on(
+    applied: Applied,
+    frame: Frame,
+    statement: ast.stmt,
+    name: str,
+    donated: ast.expr,
+    value: Value,
+) -> Iterator[Finding]:
+    """What a function donates that only hands on what it is given, to one that reads it again."""
+    scope = applied.frame
+    while scope is not frame:
+        name_here = donated.id if isinstance(donated, ast.Name) else ""
+        is_own = name_here in scope.given and nodes_of(scope.given[name_here]) == nodes_of(value)
+        given = argument_of(scope, name_here) if is_own else None
+        if given is None or not isinstance(given[1], (ast.Name, ast.Attribute)):
+            return
+        scope, donated = given
+    text = text_of(donated)
+    used = next_use(body_of(frame), statement, text) if not sets(statement, text) else None
+    if used is not None:
+        yield _found(applied, frame, name, text, text, used)
+
+
+def _found(
+    applied: Applied, frame: Frame, name: str, text: str, alias: str, used: ast.AST
+) -> Finding:
+    place = frame.place(used)
+    call = next(at for it, at in applied.frame.calls_to(applied.syntax) if it is frame)
+    line = frame.place(call).line
+    again = "in the next turn" if place.line <= line else "here"
     what = f"`{alias}`" if alias == text else f"`{alias}`, which is of `{text}`,"
     fix = (
         f"Go on with the result of the call (`{text} = …`)"
@@ -58,7 +92,7 @@ def _found(applied: Applied, name: str, text: str, alias: str, used: ast.AST) ->
     )
     return RULE.finding(
         place,
-        current=f"{what} is used {again} after the call at line {applied.place.line} "
+        current=f"{what} is used {again} after the call at line {line} "
         f"took its memory: it is donated as `{name}`",
         expected="what is donated is not used again",
         fix=f"{fix}, or leave `{name}` out of `donate_argnums`.",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.events import Fact
 from ...source.queries.boundaries import repeated
+from ...source.queries.nodes import position_in
 from ...source.text import text_of
 from ...source.values import leaves
 from .._rule import Rule
@@ -72,7 +73,8 @@ def _culprit(fact: Fact, operations: tuple[str, ...]) -> Node | None:
     for value in values:
         for leaf in leaves(value):
             node = leaf.node
-            line = getattr(node.syntax, "lineno", 0)
+            at = position_in(fact.frame, node)
+            line = at.lineno if at is not None else 0
             if leaf.traced and node.operation in operations and first <= line <= last:
                 return node
     return None

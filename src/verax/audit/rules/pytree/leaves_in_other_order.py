@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ...finding import Engine, Evidence, Finding, Place, Severity
 from ...source.events import Call, Fact
 from ...source.graph import Node
+from ...source.queries.forwarding import taken_at
 from ...source.queries.short_names import stood_for
 from ...source.queries.structures.cutting import wrong_pieces
 from ...source.queries.structures.placing import made_from, misplaced
@@ -100,7 +101,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             continue
         keys = _keys(fact.data["tree"])
         owners = _owners(fact.data["tree"], keys)
-        for statement, value in fact.frame.steps if len(owners) > 1 else ():
+        frame, _ = taken_at(fact.frame, fact.syntax)
+        for statement, value in frame.steps if len(owners) > 1 else ():
             if not isinstance(statement, ast.Assign) or statement in told:
                 continue
             for target in statement.targets:
@@ -109,7 +111,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                     continue
                 told.add(statement)
                 yield RULE.finding(
-                    fact.frame.place(statement),
+                    frame.place(statement),
                     current=f"`{text_of(statement)}` gives the leaf of {key!r} the name "
                     f"`{name}`: the leaves come as ({', '.join(keys)})",
                     expected="leaves come in the order of the tree: keys of a dict are sorted",

@@ -46,7 +46,7 @@ def _named(frame: Frame, name: str) -> tuple[Frame, ast.expr] | None:
     scope = _scope_of(frame, name)
     statement = assignment(scope, name) if scope is not None else None
     if scope is None or statement is None:
-        return None if scope is None else _argument(scope, name)
+        return None if scope is None else argument_of(scope, name)
     value = getattr(statement, "value", None)
     if not isinstance(value, ast.expr) or _takes_apart(statement):
         return None
@@ -115,7 +115,7 @@ def _takes_apart(statement: ast.stmt) -> bool:
     return several and not isinstance(getattr(statement, "value", None), (ast.Tuple, ast.List))
 
 
-def _argument(scope: Frame, name: str) -> tuple[Frame, ast.expr] | None:
+def argument_of(scope: Frame, name: str) -> tuple[Frame, ast.expr] | None:
     """The expression that a call has for a parameter, and the frame that it is written in."""
     call, caller, function = scope.called_at, scope.caller, scope.function
     if caller is None or not isinstance(call, ast.Call) or name not in scope.given:

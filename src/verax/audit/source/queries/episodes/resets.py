@@ -72,7 +72,14 @@ def _resets(facts: SourceFacts) -> Iterator[Reset]:
             if _are_of_one_reset(judged, fresh.node):
                 continue
             name = facts.name_of(Data(judged))
-            yield Reset(known[0], name, judged, result, kept.node, fresh.node, is_reversed)
+            frame = next((it for it in known if _gives_more(it, result)), known[0])
+            yield Reset(frame, name, judged, result, kept.node, fresh.node, is_reversed)
+
+
+def _gives_more(frame: Frame, result: Node) -> bool:
+    """Whether a function gives back more than what was chosen: it does not only choose."""
+    given = [value for _, value in frame.returns]
+    return not all(isinstance(it, Data) and it.node is result for it in given)
 
 
 def _drawn_side(sides: list[Side], judged: Node) -> int | None:

@@ -109,15 +109,18 @@ def _row_of(node: Node) -> Node | None:
 
 def _versions(facts: SourceFacts) -> Iterator[tuple[Frame, ast.AST, dict[str, Node]]]:
     """The records that functions of the file make, be it by replacing parts of another one."""
+    # With what is not known, so that parts have the names of their fields. A function within
+    # another one may be run by a loop only.
+    apart = {it.function for it in facts.own_frames if it.region is None}
     for frame in facts.own_frames:
-        # With what is not known, so that parts have the names of their fields.
-        if frame.region is None:
+        if frame.region is None or frame.function not in apart:
             for syntax, value in frame.returns:
                 for state in records_in(value):
                     yield frame, syntax, _nodes(own_parts(state))
     names = [it for it in facts.calls_by_name if it.rpartition(".")[2] in ("replace", "_replace")]
     for call in facts.calls(names):
-        if call.frame.module is facts.module and call.frame.region is None:
+        is_apart = call.frame.region is None or call.frame.function not in apart
+        if call.frame.module is facts.module and is_apart:
             yield call.frame, call.syntax, _nodes(call.keywords)
 
 

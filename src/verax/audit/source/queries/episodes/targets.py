@@ -75,7 +75,7 @@ def _is_reward(facts: SourceFacts, node: Node, frame: Frame) -> bool:
 
 def is_discounted(facts: SourceFacts, node: Node, frame: Frame) -> bool:
     """Whether a value is multiplied by a number just below one, or by what is called so."""
-    if node.operation != "*" or not isinstance(node.syntax, ast.BinOp):
+    if node.operation != "*" or not isinstance(node.syntax, ast.expr):
         return False
     words: set[str] = set()
     for it in ast.walk(node.syntax):

@@ -93,14 +93,18 @@ def _is_of_episodes(name: str, node: Node) -> bool:
 
 
 def records_in(value: Value) -> Iterator[Value]:
-    """The records in what a statement makes, not those inside of others."""
-    if isinstance(value, (Instance, Mapping)) or (
-        isinstance(value, Sequence) and value.type is not None
-    ):
-        yield value
-    elif isinstance(value, Sequence):
-        for item in value.items or ():
-            yield from records_in(item)
+    """The records in what a statement makes, each once, not those inside of others."""
+    seen: set[int] = set()
+    pending = [value]
+    while pending:
+        it = pending.pop()
+        if id(it) in seen:
+            continue
+        seen.add(id(it))
+        if isinstance(it, (Instance, Mapping)) or (isinstance(it, Sequence) and it.type):
+            yield it
+        elif isinstance(it, Sequence):
+            pending.extend(reversed(it.items or ()))
 
 
 def own_parts(state: Value) -> dict[str, Value]:

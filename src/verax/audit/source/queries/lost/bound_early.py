@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 from ....finding import Place
 from ....words import words_of
 from ...frame import Frame
+from ...graph import Node
 from ...parameters import NamedFunction
 from ...remember import walked
 from ...text import text_of
+from ...values import Partial, Sequence, Transformed, nodes_of
 from ..reads import reads_of
 from ..syntax import holds, statements_in
 
@@ -44,11 +46,16 @@ class BoundEarly:
 def bound_early(facts: SourceFacts) -> Iterator[BoundEarly]:
     """All of them, in functions and in the objects of classes."""
     for function, runs in facts.functions():
+        place, made = runs[0].place, set[ast.stmt]()
+        for statement, name, value in _held_partials(runs[0]):
+            made.update(_made_from(runs[0], value))
+            changed = _changed_before_use(function, statement, name, value, made)
+            if changed is not None:
+                yield BoundEarly(place(statement), name, value, place(changed))
         for statement in statements_in(function):
             for name, value in _bindings(statement, ast.Name):
-                changed = _changed_before_use(function, statement, name, value)
+                changed = _changed_before_use(function, statement, name, value, made)
                 if changed is not None:
-                    place = runs[0].place
                     yield BoundEarly(place(statement), name, value, place(changed))
     for cls in facts.record.classes:
         if cls.frame.module is facts.module:
@@ -83,8 +90,39 @@ def _partial(value: ast.expr) -> ast.Call | None:
     return None
 
 
+def _held_partials(frame: Frame) -> Iterator[tuple[ast.Assign, str, str]]:
+    """Names that get a partial which was made elsewhere, each with the name of what it binds."""
+    known = {name: nodes_of(it) for name, it in frame.given.items() if not isinstance(it, Partial)}
+    for statement, value in frame.steps:
+        target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+        if not isinstance(statement, ast.Assign) or not isinstance(target, ast.Name):
+            continue
+        held = value
+        while isinstance(held, Transformed):
+            held = held.function
+        if isinstance(held, Partial) and _partial(statement.value) is None:
+            bound = [nodes_of(it) for it in (*held.args, *held.keywords.values())]
+            for name in [it for it, nodes in known.items() if nodes and nodes in bound]:
+                if _KEPT.isdisjoint((*words_of(target.id), *words_of(name))):
+                    yield statement, target.id, name
+        known[target.id] = [] if isinstance(held, (Partial, Sequence)) else nodes_of(value)
+
+
+def _made_from(frame: Frame, name: str) -> Iterator[ast.stmt]:
+    """The statements that give a parameter's name a value which is made from it."""
+    given = set(nodes_of(frame.given[name])) if name in frame.given else set[Node]()
+    for statement, value in frame.steps if given else ():
+        nodes = nodes_of(value) if name in _stored(statement) else []
+        if any(it not in given and not given.isdisjoint(it.ancestors()) for it in nodes):
+            yield statement
+
+
 def _changed_before_use(
-    function: NamedFunction, statement: ast.stmt, name: str, value: str
+    function: NamedFunction,
+    statement: ast.stmt,
+    name: str,
+    value: str,
+    made: set[ast.stmt],
 ) -> ast.stmt | None:
     """Where a value gets a later version after a statement, and before its function is used."""
     reads = reads_of(function)
@@ -95,7 +133,8 @@ def _changed_before_use(
     if not uses or stores or reads.around(statement):
         return None
     for it in statements_in(function):
-        if it.lineno > statement.lineno and _is_update(it, value):
+        is_update = _is_update(it, value) or (it in made and value in _stored(it))
+        if it.lineno > statement.lineno and is_update:
             loops = reads.around(it)
             if any(use.lineno > it.lineno or any(holds(one, use) for one in loops) for use in uses):
                 return it
@@ -121,8 +160,10 @@ def _stored(statement: ast.stmt) -> set[str]:
 
 def _is_update(statement: ast.stmt, name: str) -> bool:
     """Whether a statement makes a later version of a value from it: `params = f(params)`."""
-    if not isinstance(statement, ast.Assign) or name not in _stored(statement):
+    if name not in _stored(statement):
         return False
+    if not isinstance(statement, ast.Assign):
+        return True  # `params -= rate * grads`
     read = (it for it in walked(statement.value) if isinstance(it, (ast.Name, ast.Attribute)))
     return any(text_of(it) == name for it in read)
 

@@ -11,7 +11,7 @@ from ....finding import Place
 from ...frame import Frame
 from ...remember import remembered, walked
 from ...text import text_of
-from ...values import Constant, Data, Sequence, Value
+from ...values import Constant, Data, Sequence, Value, nodes_of
 from ..reads import Reads, reads_of
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def last_turns(facts: SourceFacts) -> Iterator[LastTurn]:
     for function, runs in facts.functions():
         for loop, statement, name in _given_in_loops(function):
             frame = runs[0]
-            base = _written_base(loop, statement)
+            base = _written_base(loop, statement) or _base_of_value(facts, frame, loop, statement)
             if base or _is_flag(frame, loop, statement, name):
                 yield LastTurn(name, frame.place(statement), base)
 
@@ -104,6 +104,24 @@ def _written_base(loop: ast.For, statement: ast.Assign) -> str:
             return text_of(base) if is_own and is_plain else ""
         case _:
             return ""
+
+
+def _base_of_value(facts: SourceFacts, frame: Frame, loop: ast.For, statement: ast.Assign) -> str:
+    """The same, where something else than the statement itself writes the element."""
+    value = next((it for at, it in frame.steps if at is statement), None)
+    node = value.node if isinstance(value, Data) else None
+    if node is None or not node.operation.startswith("at.") or not node.operands:
+        return ""
+    pair = node.operands[0]
+    region = next((it for it in node.varies if it.details.get("syntax") is loop), None)
+    items = pair.items or [] if isinstance(pair, Sequence) else []
+    if len(items) != 2 or region is None:
+        return ""
+    base, index = items
+    is_own = any(region in it.varies for it in nodes_of(index))
+    if not isinstance(base, Data) or region in base.node.varies or not is_own:
+        return ""
+    return "" if base.node.is_made_in(region) else facts.name_of(base)
 
 
 def _names(syntax: ast.AST) -> set[str]:

@@ -19,7 +19,7 @@ from ...remember import each, remembered
 from ...values import Data, Instance, Value, nodes_of
 from ..reads import reads_of
 from ..syntax import statements_in
-from .dropped import names_in
+from .dropped import live_in, names_in
 from .dropped_states import named_parts_of
 
 if TYPE_CHECKING:
@@ -67,19 +67,35 @@ def _of_run(function: ast.AST, frame: Frame, pairs: list[StoredTwice]) -> Iterat
         old, new = _part(first, values[first], name), _part(second, values[second], name)
         if not isinstance(old, Data) or old.node.is_key or old.traced is False:
             continue
-        if ast.dump(first.value) == ast.dump(second.value):
-            continue  # The same once more, with nothing lost.
+        made, again = _computed(first, old), _computed(second, new)
+        if made is None or (again is not None and ast.dump(made) == ast.dump(again)):
+            continue  # Something that was there before, or the same once more: nothing is lost.
+        if made is not first.value and old.node in live_in(frame):
+            continue  # It has had another name all the time.
         places = frame.place(first), frame.place(second)
         if old.node.operation == "gradient":
             yield Overwritten(name, *places, "", is_gradient=True)
         elif isinstance(first.targets[0], ast.Name) and isinstance(second.targets[0], ast.Name):
             sources = _start_again(frame, name, old.node, new)
-            source = next((it for it in sources if not _may_act(frame, pair, it)), "")
-            if source and source not in _called(second.value):
+            source = next((it for it in sources if not _may_act(frame, made, it)), "")
+            if source and source not in _called(again or second.value):
                 yield Overwritten(name, *places, source, is_gradient=False)
 
 
-def _may_act(frame: Frame, pair: StoredTwice, source: str) -> bool:
+_COMPUTING = (ast.Call, ast.BinOp)
+# They take what was computed out of something, or give it another name.
+_TAKING = (ast.Subscript, ast.Attribute, ast.Name)
+
+
+def _computed(statement: ast.Assign, value: Value | None) -> ast.expr | None:
+    """The expression that computes what a statement assigns, be it before and in a container."""
+    if isinstance(statement.value, _COMPUTING):
+        return statement.value
+    made = value.node.syntax if isinstance(value, Data) else None
+    return made if isinstance(made, _COMPUTING) else None
+
+
+def _may_act(frame: Frame, computed: ast.expr, source: str) -> bool:
     """Whether what computes the first value may do so for what it does to something else.
 
     Arrays of JAX do not change; of other libraries' things nobody knows.
@@ -87,7 +103,7 @@ def _may_act(frame: Frame, pair: StoredTwice, source: str) -> bool:
     value = frame.environment.get(source)
     if isinstance(value, Data) and value.is_array:
         return False
-    return frame.module.has_other_arrays or source in _owners(pair.first.value)
+    return frame.module.has_other_arrays or source in _owners(computed)
 
 
 def _owners(expression: ast.expr) -> set[str]:
@@ -178,5 +194,5 @@ def _in_block(block: list[ast.stmt]) -> Iterator[StoredTwice]:
             continue
         for name, first in before.items():
             yield StoredTwice(name, first, statement, block[number + 1 :])
-        if isinstance(statement.value, (ast.Call, ast.BinOp)):
+        if isinstance(statement.value, (*_COMPUTING, *_TAKING)):
             unread.update((name, statement) for name in stored if not name.startswith("_"))

@@ -13,6 +13,7 @@ from ...frame import Frame
 from ...remember import each, remembered
 from ...text import text_of
 from ...values import Data, Sequence
+from ..forwarding import makers
 from ..loops.bodies import frames_by_call
 
 if TYPE_CHECKING:
@@ -93,9 +94,11 @@ def _of_statement(facts: SourceFacts, frame: Frame, statement: ast.stmt) -> Swap
     target = statement.targets[0]
     if not isinstance(target, ast.Tuple):
         return None
-    for callee in frames_by_call(facts).get(statement.value, ()):
-        is_beside = _is_differentiated(target, callee)
-        if not (is_beside or callee.caller is frame) or len(callee.returns) != 1:
+    called = frames_by_call(facts).get(statement.value, ())
+    beside = [it for it in called if _is_differentiated(target, it)]
+    for callee in (*beside, *makers(facts, frame, statement.value)):
+        is_beside = callee in beside
+        if len(callee.returns) != 1:
             continue
         taken = _names(target.elts[0] if is_beside else target)
         if taken is None or len(_tuples_returned(callee.function or target)) > 1:

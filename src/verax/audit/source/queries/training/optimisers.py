@@ -11,6 +11,7 @@ from ...events import Call
 from ...looping import assigned_names
 from ...remember import remembered
 from ...values import NONE, Data, Sequence, Value, nodes_of
+from ..forwarding import taken_at
 from ..reads import reads_of
 from ..syntax import statement_around
 
@@ -62,26 +63,28 @@ def _applied_nodes(facts: SourceFacts) -> set[object]:
 
 def _dropped_name(call: Call) -> str:
     """The name that the new state goes to, if nothing reads it; else nothing."""
-    statement = statement_around(call.frame, call.syntax)
-    if not isinstance(statement, ast.Assign) or statement.value is not call.syntax:
+    frame, syntax = taken_at(call.frame, call.syntax)
+    statement = statement_around(frame, syntax)
+    if not isinstance(statement, ast.Assign) or statement.value is not syntax:
         return ""
     target = statement.targets[0]
-    if not isinstance(target, ast.Tuple) or len(target.elts) != 2 or call.frame.function is None:
+    if not isinstance(target, ast.Tuple) or len(target.elts) != 2 or frame.function is None:
         return ""
     second = target.elts[1]
     if not isinstance(second, ast.Name):
         return ""
-    is_read = reads_of(call.frame.function).after(statement, second.id)
+    is_read = reads_of(frame.function).after(statement, second.id)
     return "" if is_read else second.id
 
 
 def _use_of_old(call: Call, state: Data) -> str:
     """How the old state is used again, in words; nothing if it is not."""
-    frame = call.frame
+    frame, syntax = taken_at(call.frame, call.syntax)
     for _, value in frame.returns:
         if any(node is state.node for node in nodes_of(value)):
             return "is returned"
-    syntax = call.syntax
+    if frame is not call.frame:
+        return ""
     given = syntax.args[1] if isinstance(syntax, ast.Call) and len(syntax.args) > 1 else None
     statement = statement_around(frame, syntax)
     if isinstance(given, ast.Name) and statement is not None and frame.function is not None:
