@@ -29,7 +29,9 @@ _OPERATOR_OF = {name: symbol for symbol, names in _OPERATORS.items() for name in
 def operation_of(function: str, count: int) -> str:
     """The name under which the graph knows what a function makes of a number of operands."""
     symbol = _OPERATOR_OF.get(function)
-    return symbol if symbol is not None and count == (1 if symbol.endswith("x") else 2) else function
+    return (
+        symbol if symbol is not None and count == (1 if symbol.endswith("x") else 2) else function
+    )
 
 
 COMPARISONS = frozenset(("<", "<=", ">", ">=", "==", "!="))

@@ -192,8 +192,8 @@ def _mixed(facts: SourceFacts) -> Iterator[Finding]:
 def _drawn_by_noise(facts: SourceFacts) -> Iterator[Finding]:
     """The same where one draws by hand: the largest of logits and Gumbel's noise."""
     noise = "jax.random.gumbel"
-    for node in all_nodes(facts) if noise in facts.calls_by_name else ():
-        if node.operation != "+" or len(node.operands) != 2 or node.place is None:
+    for node in nodes_by(facts, ("+",)) if noise in facts.calls_by_name else ():
+        if len(node.operands) != 2 or node.place is None:
             continue
         sides = [it.node for it in node.operands if isinstance(it, Data)]
         shaken = [first_behind(it, lambda of: of.operation == noise, is_tempered) for it in sides]

@@ -45,9 +45,7 @@ def by_zero(facts: SourceFacts) -> Iterator[ByZero]:
 
 
 # With an operand that must not be zero.
-_DIVISIONS = frozenset(
-    "/ ** jax.numpy.reciprocal jax.lax.reciprocal jax.lax.rsqrt".split()
-)
+_DIVISIONS = frozenset("/ ** jax.numpy.reciprocal jax.lax.reciprocal jax.lax.rsqrt".split())
 
 
 def _divisor(node: Node) -> Value | None:
