@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity
-from ...source.queries.episodes.resets import without_shape
+from ...source.queries.episodes.negation import without_shape
 from ...source.values import Constant, Data
 from .._rule import Rule
 

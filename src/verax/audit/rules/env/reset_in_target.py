@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Place, Severity
 from ...source.graph import sources
+from ...source.queries.episodes.negation import without_negation
 from ...source.queries.episodes.recurrence import reaching
-from ...source.queries.episodes.resets import resets, without_shape
+from ...source.queries.episodes.resets import resets
 from ...source.queries.episodes.rollouts import recorded
 from ...source.queries.episodes.targets import factors, is_discounted, sums
 from ...source.queries.episodes.updates import own_parts, records_in
@@ -183,7 +184,7 @@ def _replaced(facts: SourceFacts) -> dict[Node, Node]:
         if any(isinstance(it, Data) and it.node.operation == "carry" for it in call.args[1:]):
             continue  # What has come in from the last step is memory that starts anew.
         if isinstance(flags, Data) and isinstance(result, Data):
-            node = without_shape(flags.node)
+            node, _ = without_negation(flags.node)
             if any(map(is_episode_end, names_of(facts, node, call.frame))):
                 found[result.node] = node
     return found

@@ -13,7 +13,7 @@ from ...shapes.shape import rank
 from ...values import Constant, Data, Value
 from ..names import names_of
 from ..nodes import is_flag, nodes_by
-from .resets import without_shape
+from .negation import without_negation
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
@@ -82,7 +82,6 @@ _SAME = _CASTS | frozenset(
 _ACROSS = frozenset(("jax.lax.pmax", "jax.lax.psum", "jax.lax.pmean"))
 _ACROSS_ALL = frozenset(("jax.lax.pmin",))
 _FULL = frozenset(("jax.numpy.full_like", "jax.numpy.full"))
-_NOT = frozenset(("~x", "jax.numpy.logical_not", "jax.numpy.invert"))
 # A number of flags, but not more than one.
 _CLIPS = frozenset(("jax.numpy.clip", "ndarray.clip"))
 # What asks whether a number of flags is at least one, or none, and with which number.
@@ -121,20 +120,17 @@ def _turned(node: Node) -> tuple[Node, bool]:
     is_turned = False
     for _ in range(12):
         before = node
-        node = without_shape(_without(_SAME, node))
+        node, is_negated = without_negation(_without(_SAME, node))
+        is_turned = is_turned is not is_negated
         if node.operation in _FULL and node.inputs:
             node = node.inputs[-1]
-        elif node.operation in _NOT and node.inputs:
-            node, is_turned = node.inputs[0], not is_turned
         elif node.operation in _CLIPS and len(node.inputs) == 1:
             node = node.inputs[0]
         elif len(node.inputs) == 1 and len(node.operands) == 2:
-            first, second = node.operands
-            if node.operation == "-" and isinstance(first, Constant) and first.value == 1:
-                node, is_turned = node.inputs[0], not is_turned
-            elif isinstance(second, Constant) and second.value == _SOME.get(node.operation, ...):
+            number = getattr(node.operands[1], "value", None)
+            if number == _SOME.get(node.operation, ...):
                 node = node.inputs[0]
-            elif isinstance(second, Constant) and second.value == _NONE.get(node.operation, ...):
+            elif number == _NONE.get(node.operation, ...):
                 node, is_turned = node.inputs[0], not is_turned
         if node is before:
             break

@@ -16,7 +16,7 @@ from ..loops.bodies import behind, paired_leaves
 from ..names import named_parts, names_of
 from .ends import named_ends
 from .errors import is_made_of_ends, shares
-from .resets import without_shape
+from .negation import without_shape
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts

@@ -18,7 +18,7 @@ from ...frame import Frame, Region
 from ...graph import Node
 from ...values import Instance, nodes_of
 from ..nodes import all_nodes, of_all_lanes
-from .resets import without_shape
+from .negation import without_shape
 from .rollouts import recorded, slots
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from ...graph import Node
 from ...remember import remembered
 from ...values import Constant, Data, Sequence, Value
 from ..loops.bodies import made_from, paired_leaves
+from .negation import without_negation, without_shape
 from .targets import is_end
 
 if TYPE_CHECKING:
@@ -46,7 +47,9 @@ def _resets(facts: SourceFacts) -> Iterator[Reset]:
     the flag judges and the other side goes on from.
     """
     for frame, flag, sides in _choices(facts):
-        judged = without_shape(flag.node)
+        judged, is_negated = without_negation(flag.node)
+        if is_negated:
+            sides = [(other, one, result) for one, other, result in sides]
         frames = [it for it in frame.callers() if not isinstance(it.function, ast.Lambda)]
         over = [
             it for it in frames if _is_called_over(judged, it) or _comes_with_reward(judged, it)
@@ -223,18 +226,6 @@ def _are_of_one_reset(flag: Node, fresh: Node) -> bool:
 def whole_of(node: Node) -> Node:
     """What a value is a part of: a record, or all that one call returns."""
     while node.operation in ("field", "item") and node.inputs:
-        node = node.inputs[0]
-    return node
-
-
-_RESHAPES = frozenset(("ndarray.reshape", "jax.numpy.reshape", "jax.numpy.expand_dims"))
-
-
-def without_shape(node: Node) -> Node:
-    """Flags without the axes that they were given; one of several results stays what it is."""
-    while node.inputs and (
-        node.operation in _RESHAPES or (node.operation == "item" and node.label in ("", "None"))
-    ):
         node = node.inputs[0]
     return node
 
