@@ -215,13 +215,16 @@ def _part(base: Value | None, read: Read) -> tuple[Value | None, Read, Value | N
 
 
 def _attribute(owner: Instance, name: str) -> Value | None:
-    """What an object has by a name: of its own, or of its class, with its methods bound."""
+    """What an object has by a name: of its own, or of its class, with its methods bound.
+
+    The default of a field is what an object has unless it was given something else.
+    """
     shared = owner.cls.find(name)
     if isinstance(shared, Partial) and is_property(shared):
         shared = shared.args[0]
-    return (
-        Bound(shared, owner) if isinstance(shared, Function) else owner.attributes.get(name, shared)
-    )
+    if isinstance(shared, Function):
+        return Bound(shared, owner)
+    return owner.attributes.get(name, None if name in all_fields(owner.cls) else shared)
 
 
 def _element(value: Sequence, key: object) -> Value | None:

@@ -228,3 +228,15 @@ def test_what_follows_an_unknown_number_of_arguments():
     """
     assert found("VM202", program) == [2]
     assert found("VM202", program[: program.index("def wrong")]) == []
+
+
+def test_what_is_stacked_has_the_dtype_that_is_asked_for():
+    program = """
+    def place(grid, rows, statuses):
+        marks = jnp.stack([jnp.array([5.0, 1.0, 0.0]) for it in statuses], dtype=jnp.uint8)
+        return grid.at[rows].set(marks)
+
+    def entry(rows):
+        return place(jnp.zeros((4, 3), jnp.uint8), rows, rows)
+    """
+    assert found("DF204", program) == []

@@ -354,3 +354,59 @@ def _told(folder: Path, shapes: str, use: str) -> list[str]:
     (folder / "use.py").write_text(textwrap.dedent(use))
     report = audit_paths([str(folder / "use.py")])
     return [it.code for it in report.findings if it.family == "pytree"]
+
+
+def test_what_is_asked_of_a_child_is_no_child():
+    program = """
+    @jax.tree_util.register_pytree_node_class
+    class Strings:
+        def __init__(self, space, weights=None, kind=None):
+            weights = space.weights() if weights is None else weights
+            self.space, self.weights = space, weights
+            self.kind = weights.dtype
+
+        def tree_flatten(self):
+            return (self.weights,), {"space": self.space, "kind": self.kind}
+
+        @classmethod
+        def tree_unflatten(cls, static, children):
+            made = cls(static["space"])
+            made.weights = children[0]
+            return made
+    """
+    assert found("PT101", program) == []
+
+
+def test_the_default_of_a_field_is_not_what_every_object_has():
+    program = """
+    import dataclasses
+    import settings
+
+    class Reference:
+        def __getattr__(self, name):
+            return settings.lookup(name)
+
+    REFERENCE = Reference()
+
+    @dataclasses.dataclass(frozen=True, eq=True)
+    class Step:
+        model: object = REFERENCE.model
+        rate: object = REFERENCE.rate
+
+        @functools.partial(jax.jit, static_argnums=0)
+        def step(self, state, batch):
+            return state - self.rate * self.model.gradient(state, batch)
+
+    @dataclasses.dataclass
+    class Trainer:
+        trainstep: Step = dataclasses.field(default_factory=Step)
+
+    def train(trainer: Trainer, state, batches):
+        step = trainer.trainstep
+        state = step.step(state, batches[0])
+        model, rate = step.model, step.rate
+        for batch in batches:
+            state = step.step(state, batch)
+        return state, model, rate
+    """
+    assert found("JT103", program) == []

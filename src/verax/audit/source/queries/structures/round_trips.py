@@ -187,8 +187,8 @@ def _is_in_order(children: Value, fields: list[list[Node]]) -> bool:
     return numbers == sorted(numbers)
 
 
-# What is asked of a child is no child: `costs is not None`.
-_QUESTIONS = frozenset("is not in == != < <= > >=".split())
+# What is asked of a child is no child: `costs is not None`, `weights.dtype`.
+_QUESTIONS = frozenset("is not in == != < <= > >= static".split())
 
 
 def _swapped(fields: dict[str, list[Node]], after: Instance) -> str:

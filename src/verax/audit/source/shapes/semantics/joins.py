@@ -43,7 +43,8 @@ def _stacked(args: Arguments) -> Value:
     """What is stacked: arrays of a list, or as many alike as a list is long."""
     at, shape = args.axes("axis", 0), args["arrays"].shape
     if args.sequence("arrays") is None and isinstance(shape, tuple) and shape and type(at) is int:
-        return Value(moves.insert_axis(shape[1:], at, shape[0]), args["arrays"].dtype)
+        dtype = args.dtype("dtype", args["arrays"].dtype)
+        return Value(moves.insert_axis(shape[1:], at, shape[0]), dtype)
     return joined_along(joining.stack, "arrays", "axis")(args)
 
 
