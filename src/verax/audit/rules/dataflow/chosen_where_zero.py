@@ -58,7 +58,7 @@ def _mask(factor: Value) -> tuple[Node, bool] | None:
     if not isinstance(factor, Data):
         return None
     node, keeps = _plain(factor.node), True
-    if node.operation in ("~x", "jax.numpy.logical_not") and node.inputs:
+    if node.operation == "~x" and node.inputs:
         node, keeps = _plain(node.inputs[0]), False
     elif node.operation == "-" and len(node.operands) == 2:
         one, flag = node.operands

@@ -107,7 +107,7 @@ def _flag_in(node: Node) -> Node:
     return node
 
 
-_SAME = frozenset("- ~x jax.numpy.logical_not ndarray.astype jax.numpy.asarray".split())
+_SAME = frozenset("- ~x ndarray.astype jax.numpy.asarray".split())
 _GIVEN = frozenset(("parameter", "field", "item", "stack", "argument", "jax.numpy.stack"))
 
 

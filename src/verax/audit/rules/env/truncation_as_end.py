@@ -86,11 +86,7 @@ def _words_of_flags(facts: SourceFacts, target: Target, mask: Node) -> set[str]:
 _JOINING = frozenset("- | & ~x * jax.numpy.logical_or jax.numpy.maximum jax.numpy.where".split())
 _TAKEN = frozenset("field item slice lane stack last carry primal".split())
 # What turns flags into flags and masks, or takes them from somewhere.
-_OF_FLAGS = (
-    _TAKEN
-    | _JOINING
-    | {"ndarray.astype", "jax.numpy.logical_not", "jax.numpy.float32", "jax.numpy.asarray"}
-)
+_OF_FLAGS = _TAKEN | _JOINING | {"ndarray.astype", "jax.numpy.float32", "jax.numpy.asarray"}
 
 
 RULE = Rule(

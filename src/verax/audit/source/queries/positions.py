@@ -17,8 +17,7 @@ from .syntax import written_number
 _JOINS = frozenset(("jax.numpy.concatenate", "jax.numpy.append"))
 # They change every element, and leave it where it is.
 _ELEMENTWISE = frozenset(
-    "- * + / -x ~ ndarray.astype jax.numpy.asarray jax.numpy.float32 jax.numpy.logical_not "
-    "jax.lax.stop_gradient".split()
+    "- * + / -x ~x ndarray.astype jax.numpy.asarray jax.numpy.float32 jax.lax.stop_gradient".split()
 )
 _ROWS = frozenset(
     ("jax.numpy.expand_dims", "jax.numpy.atleast_1d", "jax.numpy.zeros", "jax.numpy.ones")

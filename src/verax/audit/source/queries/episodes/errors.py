@@ -28,9 +28,7 @@ _MOVED = frozenset(
     "jax.numpy.swapaxes".split()
 )
 # What turns flags into flags or into factors.
-_AS_FACTORS = _MOVED | frozenset(
-    "- ~x * jax.numpy.logical_not jax.numpy.where | jax.numpy.logical_or".split()
-)
+_AS_FACTORS = _MOVED | frozenset("- ~x * jax.numpy.where | jax.numpy.logical_or".split())
 # Rows that were put in leave the others as they are.
 _PUTTING = frozenset(("at.add", "at.set"))
 _DEPTH = 12

@@ -14,11 +14,12 @@ _FLAT_FUNCTIONS = frozenset(
     "argmax argmin argsort argwhere argpartition nanargmax nanargmin round rint floor ceil trunc "
     "fix sign floor_divide heaviside searchsorted digitize count_nonzero nonzero flatnonzero "
     "isnan isinf isfinite isclose allclose greater greater_equal less less_equal equal not_equal "
-    "logical_and logical_or logical_not logical_xor any all signbit eq ne lt le gt ge".split()
+    "logical_and logical_or logical_xor any all signbit eq ne lt le gt ge".split()
 )
 _FLAT_OPERATIONS = {
     **dict.fromkeys(("<", "<=", ">", ">=", "==", "!="), "a comparison"),
-    **dict.fromkeys(("~x", "<<", ">>"), "an operation on bits"),
+    **dict.fromkeys(("<<", ">>"), "an operation on bits"),
+    "~x": "a negation of flags or bits",
     "//": "a division without remainder",
     "builtins.int": "`int`",
     "builtins.float": "`float`, which gives a number of Python's",
