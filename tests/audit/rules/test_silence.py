@@ -177,6 +177,15 @@ def key_in_either_branch(key, x):
     return drawn + x
 
 
+def numbers_folded_into_one_key(key, means):
+    def observe(carry, mean):
+        base, number = carry
+        noise = jax.random.normal(jax.random.fold_in(base, number), mean.shape)
+        return (base, number + 1), mean + noise
+
+    return jax.lax.scan(observe, (key, jnp.zeros((), jnp.int32)), means)[1]
+
+
 def all_pairs(x):
     return jnp.sqrt(((x[:, None] - x) ** 2).sum(-1) + 1e-9).mean()
 
@@ -388,6 +397,7 @@ PROGRAMS = [
     (mask_for_all, (KEY, array(4, 3), array(3, 3)), None),
     (filter_with_constants_in_the_carry, (array(3), array(10, 3), array(3, 3)), None),
     (key_in_either_branch, (KEY, array(4)), None),
+    (numbers_folded_into_one_key, (KEY, array(5, 3)), None),
     (all_pairs, (array(6, 2),), None),
     (target_network, (array(4, 3), array(4, 3), array(8, 4), array(8, 4), array(8)), None),
     (unused_on_purpose, (array(5, 3),), None),

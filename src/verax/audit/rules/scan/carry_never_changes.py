@@ -37,7 +37,8 @@ def check(facts: Facts) -> Iterator[Verdict]:
         stale = [
             carry
             for carry, carried in zip(loop.carry, loop.carried, strict=True)
-            if carry is carried and carry.consumers
+            # A key may stay where a number is folded into it; whether it repeats is told by itself.
+            if carry is carried and carry.consumers and facts.keys.of(carry) is None
         ]
         dropped = _dropped_updates(facts, step, stale)
         moving = [
