@@ -180,12 +180,16 @@ def fields_are_leaves(cls: Class) -> bool:
     """Whether an object's fields are known to be leaves of a tree for JAX."""
     if not _LEAF_BASES.isdisjoint(base_names(cls)):
         return True
+    if cls.leaf_names is not None or "jax.tree_util.register_dataclass" in decorator_names(cls):
+        return True
     own = [it for it in cls.lineage() if isinstance(it, Class)]
     return any(not _LEAF_DECORATORS.isdisjoint(decorator_names(it)) for it in own)
 
 
 def is_static_field(cls: Class, name: str) -> bool:
-    """Whether a field is marked as no part of the tree."""
+    """Whether a field is marked as no part of the tree, or its class leaves it out of that."""
+    if cls.leaf_names is not None and name not in cls.leaf_names:
+        return True
     for it in cls.lineage():
         syntax = it.fields.get(name) if isinstance(it, Class) else None
         if syntax is not None:

@@ -58,8 +58,11 @@ def _is_one(value: Value, kind: Value) -> bool | None:
     """Whether a tracer, a container or a number is of a type; `None` if that is not known."""
     if isinstance(kind, Class):
         return _is_of_class(value, kind)
-    if not isinstance(kind, External) or isinstance(value, Instance):
+    if not isinstance(kind, External):
         return None
+    if isinstance(value, Instance):
+        is_other = kind.name in _ARRAYS or kind.name in _OTHERS
+        return False if is_other and is_plain_object(value) else None
     if isinstance(value, Constant):
         plain = _PLAIN.get(kind.name)
         if plain is not None:
@@ -105,6 +108,32 @@ def _hasattr(
 ) -> Value:
     value, wanted = (*args, None, None)[:2]
     is_array = isinstance(value, Data) and (value.traced or value.is_array)
-    if is_array and isinstance(wanted, Constant) and wanted.value in OF_ARRAYS:
-        return Constant(True)
+    if isinstance(wanted, Constant) and wanted.value in OF_ARRAYS:
+        if is_array:
+            return Constant(True)
+        if isinstance(value, Instance) and is_plain_object(value):
+            return Constant(_has(value, wanted.value))
     return machine.opaque(name, site, (), traced=False)
+
+
+# They say nothing of what an object can do.
+_SILENT_BASES = frozenset(("builtins.object", "abc.ABC", "typing.Generic", "equinox.Module"))
+
+
+def is_plain_object(value: Instance) -> bool:
+    """Whether an object is certainly no array or number, nor of a class that derives from one.
+
+    What goes through the leaves of a tree may be shown one that is registered in their stead.
+    """
+    lineage = list(value.cls.lineage())
+    bases = [base for it in lineage if isinstance(it, Class) for base in it.bases]
+    names = {it.name for it in lineage if isinstance(it, External)}
+    is_known = all(isinstance(it, (Class, External)) for it in bases)
+    is_leaf = value.cls.registration is None and value.cls.find("__getattr__") is None
+    return is_leaf and is_known and names <= _SILENT_BASES
+
+
+def _has(value: Instance, name: str) -> bool:
+    fields = [it.fields for it in value.cls.lineage() if isinstance(it, Class)]
+    is_field = name in value.attributes or any(name in it for it in fields)
+    return is_field or value.cls.find(name) is not None
