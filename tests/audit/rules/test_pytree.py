@@ -92,6 +92,17 @@ FOUND = {
             arrays = [it for it in jax.tree.leaves([Layer(x), y]) if hasattr(it, "shape")]  # PT104
             return sum(it.sum() for it in arrays)
         """,
+    "a class in a tree that a helper is given": """
+        class Layer:  # PT104
+            def __init__(self, w):
+                self.w = w
+
+        def penalty(tree):
+            return sum(it.sum() for it in jax.tree.leaves(tree) if hasattr(it, "shape"))
+
+        def entry(x, y):
+            return penalty([Layer(x), y])
+        """,
     "a moving average by hand": """
         def update(ema, x):
             return x.sum(), {"ema": 0.9 * ema["ema"] + 0.1 * x}

@@ -258,7 +258,56 @@ def test_an_unregistered_dataclass_is_a_leaf():
         jax.tree.map(lambda l: l.w, layers, is_leaf=lambda x: isinstance(x, Layer))
         return count({"layers": layers, "out": w})
     """
-    assert found("PT104", program) == [12]
+    # A function that is given the tree would be right for a class that is registered.
+    assert found("PT104", program) == [4]
+    leaves = "jax.tree.leaves({'layers': layers, 'out': w})"
+    assert found("PT104", program.replace('count({"layers": layers, "out": w})', leaves)) == [18]
+
+
+@pytest.mark.parametrize("asked", ["isinstance(pair, jax.Array)", 'hasattr(pair, "dtype")'])
+def test_an_object_is_no_array(asked: str):
+    program = f"""
+    import dataclasses
+
+    @dataclasses.dataclass
+    class Pair:
+        value: jax.Array
+
+    def main(x):
+        pair = Pair(x)
+        return jnp.zeros(3 if {asked} else 4) + jnp.ones(3)
+    """
+    assert found("AX201", program) == [9]
+    derived = program.replace("class Pair:", "class Pair(Base):")
+    assert found("AX201", "    from elsewhere import Base\n" + derived) == []
+
+
+@pytest.mark.parametrize(
+    ("register", "lines"),
+    [
+        ("jax.tree_util.register_dataclass", [10]),
+        (
+            "partial(jax.tree_util.register_dataclass, data_fields=['low'], meta_fields=['high'])",
+            [],
+        ),
+    ],
+)
+def test_fields_of_a_registered_dataclass_are_mapped(register: str, lines: list[int]):
+    program = f"""
+    import dataclasses
+    from functools import partial
+
+    @{register}
+    @dataclasses.dataclass
+    class Span:
+        low: jax.Array
+        high: jax.Array
+
+    def main(x):
+        span = jax.tree.map(lambda leaf: jnp.zeros(4), Span(jnp.ones(3), jnp.ones(3)))
+        return span.high + jnp.ones(3)
+    """
+    assert found("AX201", program) == [it + 2 for it in lines]
 
 
 @pytest.mark.parametrize(("mapped", "lines"), [("lambda it: it.w", []), ("lambda it: it", [8])])

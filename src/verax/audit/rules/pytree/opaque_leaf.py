@@ -12,7 +12,7 @@ from ...source.events import Applied, Event, Fact
 from ...source.library.options import DERIVATIVES
 from ...source.queries.structures.registration import holds_arrays, may_be_derived, opaque_objects
 from ...source.remember import walked
-from ...source.values import Value
+from ...source.values import Instance, Value
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -41,9 +41,10 @@ def check(facts: Facts) -> Iterator[Finding]:
         if seen.kind != "opaque leaf" or seen.place is None:
             continue
         leaf = seen.data
-        if (seen.place, leaf.cls) in told:
+        at = leaf.class_place if leaf.is_handed_in else seen.place
+        if (at, leaf.cls) in told:
             continue
-        told.add((seen.place, leaf.cls))
+        told.add((at, leaf.cls))
         what = "dataclass" if leaf.is_dataclass else "class"
         fields = ", ".join(f"`{name}`" for name in leaf.fields)
         register = (
@@ -51,21 +52,27 @@ def check(facts: Facts) -> Iterator[Finding]:
             if leaf.is_dataclass
             else "`@jax.tree_util.register_pytree_node_class`"
         )
-        defined = leaf.class_place
         yield RULE.finding(
-            seen.place,
-            current=f"`{leaf.function}` takes the {leaf.cls.__name__} at {leaf.path} for one leaf, "
-            f"and does not see its arrays {fields}: the {what} is not registered",
+            at,
+            current=f"`{leaf.function}` takes the {leaf.cls.__name__}"
+            f"{f' at {leaf.path}' if leaf.path else ''} for one leaf, and does not see "
+            f"its arrays {fields}: the {what} is not registered",
             expected="every array of the tree is a leaf",
             fix=f"Register {leaf.cls.__name__} with {register}, or make it a NamedTuple.",
-            evidence=(Evidence(f"`{leaf.cls.__name__}` is defined here", defined),)
-            if defined
-            else (),
+            evidence=(_elsewhere(at, leaf.cls.__name__, leaf.class_place, seen.place),),
         )
+
+
+def _elsewhere(at: Place, name: str, defined: Place, walked_at: Place) -> Evidence:
+    """The other of the two places, the class and where its objects are not looked into."""
+    if at == defined:
+        return Evidence("the tree is taken apart here", walked_at)
+    return Evidence(f"`{name}` is defined here", defined)
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Objects with arrays in trees that are taken apart, of classes that are not registered."""
+    told: set[tuple[Place, str]] = set()
     for event, trees, function in _walks(facts):
         for path, leaf in [found for tree in trees for found in opaque_objects(tree)]:
             fields = holds_arrays(facts, leaf)
@@ -75,18 +82,30 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 continue
             name = leaf.cls.name
             listed = ", ".join(f"`{field}`" for field in fields)
+            defined = leaf.cls.frame.place(leaf.cls.syntax)
+            at = defined if _is_handed_in(event, leaf) else event.place
+            if (at, name) in told:
+                continue
+            told.add((at, name))
             yield RULE.finding(
-                event.place,
+                at,
                 current=f"`{event.text}` takes the {name}{f' at {path}' if path else ''} for one "
                 f"leaf, and does not see its arrays {listed}: the class is not registered",
                 expected="every array of the tree is a leaf",
                 fix=f"Register {name} with `@jax.tree_util.register_dataclass`, or make it a "
                 "NamedTuple.",
-                evidence=(
-                    Evidence(f"`{name}` is defined here", leaf.cls.frame.place(leaf.cls.syntax)),
-                ),
+                evidence=(_elsewhere(at, name, defined, event.place),),
                 engine=Engine.SOURCE,
             )
+
+
+def _is_handed_in(event: Event, leaf: Instance) -> bool:
+    """Whether a function is given the tree that it walks: it would be right for other classes."""
+    return any(
+        found.cls is leaf.cls
+        for given in event.frame.given.values()
+        for _, found in opaque_objects(given)
+    )
 
 
 def _walks(facts: SourceFacts) -> Iterator[tuple[Event, list[Value], object]]:
@@ -128,6 +147,9 @@ RULE = Rule(
     explanation="""\
 NamedTuples are pytrees, dataclasses are not until they are registered. Functions on trees take an
 instance for a single leaf, so that its arrays are skipped by a penalty, a norm or a count.
+
+Reported where a tree that holds such an object is taken apart; at the class, if that is in a
+function that is given the tree and would do right with a registered one.
 """,
     wrong="""\
 import dataclasses

@@ -27,14 +27,18 @@ class Observation:
 
 @dataclass(frozen=True)
 class OpaqueLeaf:
-    """A leaf of a tree that is no array but holds some, since its class is not registered."""
+    """A leaf of a tree that is no array but holds some, since its class is not registered.
+
+    `is_handed_in` says that the function that takes the tree apart was given it.
+    """
 
     cls: type
     path: str
     fields: tuple[str, ...]
     function: str
-    class_place: Place | None
+    class_place: Place
     is_dataclass: bool
+    is_handed_in: bool
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from functools import wraps
+from types import FrameType
 from typing import Any
 
 import jax
@@ -51,20 +52,21 @@ class Observer:
         @wraps(function)
         def noting(*args: Any, **kwargs: Any) -> Any:
             result = function(*args, **kwargs)
-            if self.user_code.owns(sys._getframe(1).f_code.co_filename):
-                self._watch(name, args, kwargs, result)
+            caller = sys._getframe(1)
+            if self.user_code.owns(caller.f_code.co_filename):
+                self._watch(name, args, kwargs, result, caller)
             return result
 
         return noting
 
-    def _watch(self, name: str, args: Any, kwargs: Any, result: Any) -> None:
+    def _watch(self, name: str, args: Any, kwargs: Any, result: Any, caller: FrameType) -> None:
         is_map = "map" in name
         trees = args[1:] if is_map else args[:1]
         if kwargs.get("is_leaf") is not None or len(args) > (99 if is_map else 1) or not trees:
             return  # The user says what a leaf is.
         tree = trees[0]
         known = _names_in(args[0]) if is_map else frozenset[str]()
-        for found in self._opaque_leaves(name, tree):
+        for found in self._opaque_leaves(name, tree, caller):
             # What takes the object's fields knows that it is given one.
             if known.isdisjoint((found.cls.__name__, *found.fields)):
                 self.note("opaque leaf", found)
@@ -75,18 +77,19 @@ class Observer:
             if found is not None:
                 self.note("mapped to tuples", found)
 
-    def _opaque_leaves(self, name: str, tree: Any) -> Iterator[OpaqueLeaf]:
+    def _opaque_leaves(self, name: str, tree: Any, caller: FrameType) -> Iterator[OpaqueLeaf]:
         seen: set[type] = set()
         for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
             cls = type(leaf)
-            if cls in seen or cls.__module__ == "builtins" or is_array(leaf) or not path:
+            if cls in seen or cls.__module__ == "builtins" or is_array(leaf):
                 continue
             seen.add(cls)
             fields = array_fields(leaf)
             place = (class_place(cls) or self._place_by_name(cls)) if fields else None
             if place is not None and self.user_code.owns(place.file):
                 where = jax.tree_util.keystr(path)
-                yield OpaqueLeaf(cls, where, fields, name, place, dataclasses.is_dataclass(cls))
+                is_dataclass, is_given = dataclasses.is_dataclass(cls), _is_given(caller, cls)
+                yield OpaqueLeaf(cls, where, fields, name, place, is_dataclass, is_given)
 
     def _place_by_name(self, cls: type) -> Place | None:
         """Where a class of a module that is not loaded as one is defined."""
@@ -160,3 +163,11 @@ def _names_in(function: Any) -> frozenset[str]:
     """The names and attributes that the code of a function mentions."""
     code = getattr(function, "__code__", None)
     return frozenset(getattr(code, "co_names", ()))
+
+
+def _is_given(caller: FrameType, cls: type) -> bool:
+    """Whether a function has an object of a class in one of its arguments."""
+    code = caller.f_code
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    given = [caller.f_locals[name] for name in names if name in caller.f_locals]
+    return any(type(leaf) is cls for leaf in jax.tree.leaves(given))
