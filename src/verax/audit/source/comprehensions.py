@@ -11,7 +11,7 @@ from .assigning import assign
 from .frame import Region, Site
 from .looping import known_turns, one_by_one, varying
 from .shaping import length_of
-from .values import Constant, Mapping, Sequence, Value
+from .values import Constant, Mapping, Sequence, Value, words_of
 
 if TYPE_CHECKING:
     from .frame import Frame
@@ -77,13 +77,19 @@ def comprehension(kind: str) -> Callable[[Interpreter, Frame, Any], Value]:
             return value
 
         items = _one_by_one(machine, frame, syntax, first, element_of_turn)
+        is_plain = len(syntax.generators) == 1 and not syntax.generators[0].ifs
+        words = words_of(first) if is_plain and kind == "list" else None
         if items is not None:
-            return Sequence(kind, items, None, frame, machine.control, syntax=syntax)
+            made = Sequence(kind, items, None, frame, machine.control, syntax=syntax)
+            made.words = words
+            return made
         element, length = _inside(machine, frame, syntax, first, element_of_turn)
         if isinstance(syntax.elt, ast.Name) and element is frame.environment.get(syntax.elt.id):
             # A variable of the function, not one of the comprehension.
             element = parts.copy_of(Site(frame, syntax), element)
-        return Sequence(kind, None, element, frame, machine.control, length=length, syntax=syntax)
+        made = Sequence(kind, None, element, frame, machine.control, length=length, syntax=syntax)
+        made.words = words
+        return made
 
     return evaluate
 

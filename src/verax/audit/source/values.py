@@ -74,10 +74,21 @@ class Sequence(Value):
     `items` are its elements in order; where their number is not known, `items` is `None` and
     `element` stands for all of them. `made_in` and `made_at` tell the frame and the nesting of
     control flow in which it was made, for what mutates it; what crosses the boundary of a
-    transformation is a copy, of which nothing is known.
+    transformation is a copy, of which nothing is known. `words` are the names that its elements
+    belong to, where it was made by going through these: the values of a dict, say.
     """
 
-    __slots__ = ("element", "items", "kind", "length", "made_at", "made_in", "syntax", "type")
+    __slots__ = (
+        "element",
+        "items",
+        "kind",
+        "length",
+        "made_at",
+        "made_in",
+        "syntax",
+        "type",
+        "words",
+    )
 
     def __init__(
         self,
@@ -98,6 +109,7 @@ class Sequence(Value):
         self.length: int | Any = len(items) if items is not None else length
         self.type: Class | None = type  # a named tuple's class
         self.syntax: ast.AST | None = syntax
+        self.words: list[str] | None = None
 
     def __repr__(self) -> str:
         return f"{self.kind}({self.items if self.items is not None else self.element})"
@@ -148,6 +160,22 @@ class View(Sequence):
     def __init__(self, of: Mapping, items: list[Value]):
         super().__init__("list", items)
         self.of: Mapping = of
+
+
+def words_of(value: Value) -> list[str] | None:
+    """The names in whose order something goes: keys of a dict, words, or pairs of one and more."""
+    if isinstance(value, View):
+        value = value.of
+    if isinstance(value, Mapping):
+        is_named = not value.is_open and all(isinstance(key, str) for key in value.items)
+        return list(value.items) if is_named else None
+    if not isinstance(value, Sequence) or value.kind not in ("tuple", "list"):
+        return None
+    if value.words is not None or not value.items:
+        return value.words
+    firsts = [it.items[0] if isinstance(it, Sequence) and it.items else it for it in value.items]
+    words = [it.value for it in firsts if isinstance(it, Constant) and isinstance(it.value, str)]
+    return words if len(words) == len(firsts) else None
 
 
 class Function(Value):

@@ -399,3 +399,30 @@ def test_leaves_that_lose_their_places(program: str):
 def test_leaves_that_keep_their_places(program: str):
     check_silent(program, "pytree")
     check_silent(program, "jit")
+
+
+@pytest.mark.parametrize(
+    ("rates", "lines"),
+    [
+        ("list(RATES.values())", [6]),
+        ("[rate for rate in RATES.values()]", [6]),
+        ("[rate for _, rate in (('out', 0.1), ('hid', 0.2))]", [6]),
+        ("[RATES[name] for name in ('out', 'hid')]", [6]),
+        ("[rate for _, rate in sorted(RATES.items())]", []),
+        ("[rate for _, rate in (('hid', 0.2), ('out', 0.1))]", []),
+        ("jax.tree.leaves(RATES)", []),
+    ],
+)
+def test_numbers_that_are_listed_in_another_order_than_the_leaves(rates: str, lines: list[int]):
+    program = f"""
+    RATES = {{"out": 0.1, "hid": 0.2}}
+
+    def step(params):
+        leaves, treedef = jax.tree.flatten(params)
+        rates = {rates}
+        return treedef.unflatten([(1 - rate) * leaf for leaf, rate in zip(leaves, rates)])
+
+    def entry(x, y):
+        return step({{"out": x, "hid": y}})
+    """
+    assert found("PT102", program) == lines

@@ -15,7 +15,7 @@ from ...source.queries.structures.cutting import wrong_pieces
 from ...source.queries.structures.placing import made_from, misplaced
 from ...source.shapes.dims import show
 from ...source.text import text_of
-from ...source.values import Constant, Data, Mapping, Value, View, nodes_of
+from ...source.values import Data, Mapping, Value, nodes_of, words_of
 from ...source.values import Sequence as Tuple
 from ...trace.facts import Facts
 from ...trace.sources import Statement
@@ -202,16 +202,10 @@ def _cut_from(parts: list[Value], flat: dict[Node, Call]) -> Iterator[Call]:
 
 def _names(value: Value) -> list[str]:
     """The words that something is a list of, or the keys in whose order it goes through a dict."""
-    value = value.of if isinstance(value, View) else value
-    if isinstance(value, Mapping):
-        return [] if value.is_open else list(map(str, value.items))
-    items = value.items if isinstance(value, Tuple) and value.kind in ("tuple", "list") else None
-    display = value.syntax if isinstance(value, Tuple) else None
+    display, items = (value.syntax, value.items) if isinstance(value, Tuple) else (None, None)
     if isinstance(display, (ast.List, ast.Tuple)) and items and isinstance(items[0], Data):
         return _names_taken(display.elts)
-    words = [it.value for it in items or () if isinstance(it, Constant)]
-    is_all = items is not None and len(words) == len(items)
-    return words if is_all and all(isinstance(it, str) for it in words) else []
+    return words_of(value) or []
 
 
 def _written_at(value: Value) -> Place | None:

@@ -21,6 +21,7 @@ from ..values import (
     Sequence,
     Value,
     View,
+    words_of,
 )
 from .arguments import compare_by_key, first_of
 from .registry import handles
@@ -189,9 +190,11 @@ def _container(
     value = args[0]
     if isinstance(value, Sequence):
         items = None if value.items is None else list(value.items)
-        return Sequence(
+        made = Sequence(
             kind, items, value.element, site.frame, machine.control, length=value.length
         )
+        made.words = words_of(value) if isinstance(value, View) else value.words
+        return made
     if isinstance(value, Mapping) and not value.is_open:
         keys: list[Value] = [Constant(key) for key in value.items]
         return Sequence(kind, keys, None, site.frame, machine.control)
