@@ -1,5 +1,7 @@
 """What a lane of a map has, and what it is mistaken for; told where it is to be mended."""
 
+import pytest
+
 from .reading import found
 
 
@@ -359,3 +361,59 @@ def test_axes_that_are_written_before_the_map():
     assert found("VM001", program) == [3]
     assert found("VM001", program.replace("in_axes=AXES_OF", "in_axes=(0, 0)")) == [9]
     assert found("VM001", program.replace("(0, 0)", "(None, 0)")) == []
+
+
+COUNTED = """
+def {name}(batch):
+    return {length}
+
+def scaled(w, example):
+    return jnp.dot(example["x"], w) * example["y"] * {name}(example)
+
+def main(w, batch):
+    return jax.vmap(scaled, in_axes=(None, 0))(w, batch)
+
+def entry(w, x, y):
+    return main(w, {{"x": x, "y": y}})
+
+def inputs():
+    return jnp.ones(3), jnp.ones(({rows})), jnp.ones(8)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "length", "rows", "lines"),
+    [
+        ("weight", '1.0 / batch["x"].shape[0]', "8, 3", [2]),
+        ("batch_size", 'batch["x"].shape[0]', "8, 3", [2]),
+        ("batch_size", "len(jax.tree.leaves(batch)[0])", "8, 3", [2]),
+        ("width", 'batch["x"].shape[0]', "8, 3", []),
+        ("weight", '1.0 / batch["x"].shape[1]', "8, 4, 3", []),
+        # One of several batches.
+        ("weight", '1.0 / batch["x"].shape[0]', "8, 4, 3", []),
+    ],
+)
+def test_a_helper_counts_what_one_lane_has(name: str, length: str, rows: str, lines: list[int]):
+    assert found("VM003", COUNTED.format(name=name, length=length, rows=rows)) == lines
+
+
+@pytest.mark.parametrize(
+    ("count", "total", "lines"),
+    [
+        ("particle.shape[0]", "logsumexp", [2]),
+        ("particle.shape[0]", "log_softmax", []),
+        ("2", "logsumexp", []),
+    ],
+)
+def test_a_mean_in_logarithms_by_a_length_of_one_lane(count: str, total: str, lines: list[int]):
+    program = f"""
+    def weight(particle, seen):
+        return -jnp.sum((particle - seen) ** 2) - jnp.log({count})
+
+    def entry(particles, seen):
+        return jax.nn.{total}(jax.vmap(weight, in_axes=(0, None))(particles, seen))
+
+    def inputs():
+        return jnp.ones((32, 4)), jnp.ones(4)
+    """
+    assert found("VM003", program) == lines

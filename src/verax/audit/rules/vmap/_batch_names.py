@@ -17,12 +17,14 @@ from ...words import is_batch, is_plural, is_separate, is_sequence, words_of
 class Mapped:
     """A value without its first axis: what that is called, and whether it was the batch.
 
-    `own` is the name of the axis that comes first then.
+    `own` is the name of the axis that comes first then. `is_single` says that nothing in it could
+    be a batch of its own.
     """
 
     axis: str
     is_certain: bool
     own: str = ""
+    is_single: bool = False
 
     def is_named(self, name: str) -> bool:
         """Whether a name is one for all elements of this axis."""
@@ -52,20 +54,28 @@ Lookup = Callable[[ast.expr], Mapped | None]
 
 def assumptions(function: ast.AST, mapped: Lookup) -> Iterator[Assumption]:
     """What names axis 0 of a mapped value after the batch, or takes it for that."""
+    name = ast.Name(getattr(function, "name", ""))
     for node in _own_nodes(function):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             for target, value in _pairs(node.targets[0], node.value):
                 yield from _assigned(node, target, value, mapped)
+        if isinstance(node, ast.Return) and node.value is not None:
+            yield from _assigned(node, name, node.value, mapped)
         for array, what in _taken_apart(node):
             lane = mapped(array)
             if lane is not None and _is_of_batch(array, lane):
                 assert isinstance(node, ast.expr)
                 yield Assumption(node, array, f"`{text_of(node)}` is meant to {what} of the batch")
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-            array = measured(node.right) if _counts_data(node.left) else None
-            if array is not None and mapped(array) is not None:
+            array = measured(node.right)
+            lane = mapped(array) if array is not None else None
+            if array is None or lane is None:
+                continue
+            if _counts_data(node.left):
                 what = f"`{text_of(node)}` is meant to be all data for one batch of it"
                 yield Assumption(node, array, what)
+            elif lane.is_single and _BATCH & set(_names_in(array)):
+                yield Assumption(node, array, f"`{text_of(node)}` divides by the length of a batch")
 
 
 def _taken_apart(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
@@ -88,7 +98,7 @@ def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]
 
 
 def _assigned(
-    node: ast.Assign, target: ast.expr, value: ast.expr, mapped: Lookup
+    node: ast.Assign | ast.Return, target: ast.expr, value: ast.expr, mapped: Lookup
 ) -> Iterator[Assumption]:
     array = measured(value)
     if isinstance(target, ast.Tuple) and target.elts and isinstance(value, ast.Attribute):

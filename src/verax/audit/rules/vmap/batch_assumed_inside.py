@@ -187,7 +187,7 @@ def _mapped(lane: Lane | None) -> Mapped | None:
     if lane is None or not lane.lost_batch:
         return None
     left = names_of(lane.array.node.shape)
-    return Mapped(lane.axis, lane.is_certain, left[0] if left else "")
+    return Mapped(lane.axis, lane.is_certain, left[0] if left else "", lane.is_single)
 
 
 def _first_components(facts: SourceFacts) -> Iterator[Finding]:
@@ -259,7 +259,8 @@ are those of one (also by `images.reshape(images.shape[0], -1)`), when the first
 of an element is taken from all of them (`x - x[0]`, where `x` has only the axis `dim`), when a
 deviation is taken of the one number that an element has, as of an advantage that is standardised
 inside, and when what is summed over all elements afterwards was divided inside by the length of an
-axis that it is no sum over.""",
+axis that it is no sum over, or its logarithm lessened by that of the length. Lengths of what is
+called a batch count in helpers, too, where no part of one element can be a batch.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

@@ -41,14 +41,18 @@ def divided_in_lanes(facts: SourceFacts) -> Iterator[Divided]:
     """Totals over lanes that were divided in each lane by a number that is not of their summands.
 
     A mean inside of a lane divides a sum by how many there are. A sum over other things, divided
-    by that length and then summed over all lanes, is the mean over the lanes, by a wrong number.
+    by that length and then summed over all lanes, is the mean over the lanes, by a wrong number. So
+    is a logarithm, less that of the length, of which `logsumexp` is taken.
     """
     users = users_of(facts)
-    for node in nodes_by(facts, ("/",)):
+    for node in nodes_by(facts, ("/", "-")):
         frame, written = node.frame, node.syntax
         if frame is None or frame.region is None or node.shape != ():
             continue
-        found = _length(frame, written.right) if isinstance(written, ast.BinOp) else None
+        in_logs = node.operation == "-"
+        divisor = written.right if isinstance(written, ast.BinOp) else None
+        divisor = _in_logarithm(divisor) if in_logs else divisor
+        found = _length(frame, divisor) if divisor is not None else None
         if found is None:
             continue
         at, array = found
@@ -57,11 +61,21 @@ def divided_in_lanes(facts: SourceFacts) -> Iterator[Divided]:
         if lane is None or not isinstance(above, Data):
             continue
         shape = lane.array.node.shape
-        if not isinstance(shape, tuple) or not shape or not _sums_other(above.node, shape[0]):
-            continue
-        total = _total(node, lane, users)
+        is_other = in_logs or (
+            isinstance(shape, tuple) and bool(shape) and _sums_other(above.node, shape[0])
+        )
+        total = _total(node, lane, users, "logsumexp" if in_logs else "sum") if is_other else None
         if total is not None:
             yield Divided(frame, at, array, lane, total)
+
+
+def _in_logarithm(written: ast.expr | None) -> ast.expr | None:
+    """`n` in `jnp.log(n)`: to take it from a logarithm is to divide by `n`."""
+    match written:
+        case ast.Call(func=ast.Attribute(attr="log"), args=[inner]):
+            return inner
+        case _:
+            return None
 
 
 def _length(frame: Frame, divisor: ast.expr) -> tuple[ast.expr | ast.stmt, ast.expr] | None:
@@ -108,14 +122,14 @@ def _is_other(one: Dim, other: Dim) -> bool:
     return names[0] != names[1] if all(names) else same(one, other) is False
 
 
-def _total(node: Node, lane: Lane, users: dict[Node, list[Node]]) -> Node | None:
+def _total(node: Node, lane: Lane, users: dict[Node, list[Node]], kind: str) -> Node | None:
     """The sum over all lanes that a quotient ends in."""
     pending, seen = [node], {node}
     while pending and len(seen) < _MOST_STEPS:
         current = pending.pop()
         for user in users.get(current, ()):
             name = user.operation.rpartition(".")[2]
-            if name == "sum" and stacked_over(current) is lane.region:
+            if name == kind and stacked_over(current) is lane.region:
                 return user
             if user.operation in _KEPT and user not in seen:
                 seen.add(user)

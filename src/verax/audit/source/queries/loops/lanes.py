@@ -13,10 +13,11 @@ from ...axes import names_of
 from ...frame import Frame, Region
 from ...graph import Node
 from ...remember import walked
+from ...shapes import Dim
 from ...shapes.dims import same
 from ...shapes.names import name_of, name_of_most
 from ...text import text_of
-from ...values import Data, leaves
+from ...values import Data, leaves, nodes_of
 from ..indices import index_parts, is_whole
 from ..nodes import nodes_by
 from ..numbers.meaning import first_behind
@@ -35,8 +36,9 @@ class Lane:
     """A value whose leading axis a map has taken away.
 
     `lost_batch` says that this axis was the batch, by its name, or that what is left has no room
-    for one; that is certain if not only a caller's name for the whole says so. `axis` is the name
-    of what was taken away.
+    for one; that is certain if not only a caller's name for the whole says so. `is_single` says
+    that none of its parts can be a batch: those of an example of what a caller calls a batch are
+    numbers and vectors, or they have several lengths. `axis` is the name of what was taken away.
     """
 
     region: Region
@@ -45,6 +47,7 @@ class Lane:
     is_array: bool
     axis: str
     is_certain: bool
+    is_single: bool = False
 
 
 def runs_inside_maps(facts: SourceFacts) -> Iterator[Frame]:
@@ -65,6 +68,7 @@ def lanes_in(frame: Frame) -> Callable[[ast.expr], Lane | None]:
     no_room = _has_no_room(_lanes_given(frame))
 
     def find(written: ast.expr) -> Lane | None:
+        written = _walked_tree(written)
         root = written
         while isinstance(root, (ast.Attribute, ast.Subscript)):
             root = root.value
@@ -77,6 +81,17 @@ def lanes_in(frame: Frame) -> Callable[[ast.expr], Lane | None]:
         return found[0] if found and all(it is not None for it in found) else None
 
     return find
+
+
+def _walked_tree(written: ast.expr) -> ast.expr:
+    """`tree` in `jax.tree.leaves(tree)[0]`, any leaf of which is asked for what all have."""
+    match written:
+        case ast.Subscript(
+            value=ast.Call(func=ast.Attribute(attr="leaves" | "tree_leaves"), args=[tree])
+        ):
+            return tree
+        case _:
+            return written
 
 
 def lane_of(frame: Frame, value: Data) -> Lane | None:
@@ -97,8 +112,15 @@ def _lane_of(frame: Frame, name: str, value: Data, no_room: bool) -> Lane | None
     is_plural = bool(axis) and name == f"{axis}s"
     by_name = is_plural or (is_batch(axis) and not any(map(is_batch, names[1:2])))
     certain = by_name if any(names) else no_room
-    lost = certain or (not any(names) and _is_called_batch(frame, lane.inputs[0]))
-    return Lane(taken, value, lost, value.is_array, axis, certain)
+    is_called = not any(names) and _is_called_batch(frame, lane.inputs[0])
+    lost = certain or is_called
+    has_lengths = no_room and len(_vectors(_lanes_given(frame))) > 1
+    is_single = has_lengths or (is_called and _is_flat(lane)) or (by_name and _is_flat(lane))
+    return Lane(taken, value, lost, value.is_array, axis, certain, is_single)
+
+
+def _is_flat(node: Node) -> bool:
+    return isinstance(node.shape, tuple) and len(node.shape) < 2
 
 
 def _made_from_lanes(frame: Frame, value: Data) -> Lane | None:
@@ -152,7 +174,7 @@ def _taken_from(lane: Node) -> Region | None:
 def _is_called_batch(frame: Frame, node: Node) -> bool:
     """Whether a caller has the whole under a name that says what its elements are."""
     return any(
-        isinstance(value, Data) and value.node is node and _BATCH & set(words_of(name))
+        _BATCH & set(words_of(name)) and node in nodes_of(value)
         for caller in frame.callers()
         for name, value in caller.given.items()
     )
@@ -163,9 +185,14 @@ def _has_no_room(lanes: list[Node]) -> bool:
     shapes = [it.shape for it in lanes]
     if not shapes or any(not isinstance(it, tuple) or len(it) > 1 for it in shapes):
         return False
-    vectors = [it[0] for it in shapes if isinstance(it, tuple) and it]
+    vectors = _vectors(lanes)
     are_apart = len(shapes) == 1 or len(set(vectors)) == len(vectors)
     return are_apart and not any(map(_is_row_of_pairs, lanes))
+
+
+def _vectors(lanes: list[Node]) -> list[Dim]:
+    """The lengths of the lanes that are vectors."""
+    return [it.shape[0] for it in lanes if isinstance(it.shape, tuple) and len(it.shape) == 1]
 
 
 def _is_row_of_pairs(lane: Node) -> bool:
