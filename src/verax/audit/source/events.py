@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from ..finding import Place
 from ..report import Unfollowed
 from .frame import Frame, Region
+from .graph import Node
 from .text import text_of
 from .values import Class, Data, Function, Instance, Transformed, Value
 
@@ -178,6 +179,8 @@ class Record:
         self.defined: list[Function] = []
         # What states of training are made with, to apply a model: by the class of the model.
         self.apply_functions: dict[Class, Value] = {}
+        # The models of nnx that were split into several states, by what else came of that.
+        self.split_models: dict[Node, Instance] = {}
 
     def add(self, event: Event) -> None:
         """Note an event."""

@@ -325,6 +325,64 @@ def test_a_leaf_on_purpose_is_taken_apart_by_what_is_mapped(mapped: str, lines: 
     assert found("PT104", program) == lines
 
 
+@pytest.mark.parametrize(("state", "lines"), [("state", [13]), ("new_state", [])])
+def test_the_old_state_is_returned_beside_a_new_one_with_a_name(state: str, lines: list[int]):
+    program = f"""
+    import flax.linen as nn
+
+    class Net(nn.Module):
+        @nn.compact
+        def __call__(self, x):
+            return nn.BatchNorm(use_running_average=False)(x)
+
+    def step(params, state, x):
+        out, new_state = Net().apply({{"params": params, **state}}, x, mutable=list(state))
+        loss = out.mean()
+
+        params = jax.tree.map(lambda it: 0.9 * it, params)
+        return params, {state}, loss
+    """
+    assert found("PT105", program) == lines
+
+
+@pytest.mark.parametrize(("state", "lines"), [("state", [7]), ("new_state", [])])
+def test_the_old_state_is_returned_beside_that_of_a_loss(state: str, lines: list[int]):
+    program = f"""
+    def loss(params, state, x):
+        new_state = 0.9 * state + 0.1 * x
+        return jnp.sum(params * x), new_state
+
+    def step(params, state, x):
+        grads, new_state = jax.grad(loss, has_aux=True)(params, state, x)
+        return params - grads, {state}
+    """
+    assert found("PT105", program) == lines
+
+
+def test_layers_that_a_list_holds_are_divided_one_by_one():
+    program = """
+    import equinox as eqx
+
+    class Net(eqx.Module):
+        layers: list
+
+        def __call__(self, x):
+            return sum(layer * x for layer in self.layers)
+
+    def loss(net, x):
+        return jnp.sum(net(x))
+
+    def step(net, moments, x):
+        grads = eqx.filter_grad(loss)(net, x)
+        return jax.tree.map(lambda m, g: m + g, moments, grads)
+
+    def main(weights, x):
+        net = Net([weights[i] for i in range(weights.shape[0])])
+        return step(net, jax.tree.map(jnp.zeros_like, net), x)
+    """
+    assert found("PT203", program) == []
+
+
 def test_a_new_state_is_dropped():
     program = """
     import flax.linen as nn

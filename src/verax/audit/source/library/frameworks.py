@@ -15,6 +15,7 @@ from ..values import (
     Mapping,
     Sequence,
     Value,
+    leaves,
     mapped,
     nodes_of,
 )
@@ -53,9 +54,14 @@ def _split(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     """Of `graph, state = nnx.split(model)` the state stands for the model until both meet again."""
-    if len(args) == 1 and isinstance(args[0], Instance):
-        return machine.tuple_of(machine.opaque(name, site, args), args[0])
-    return machine.opaque("call", site, (*args, *keywords.values()), type=name)
+    if not args or not isinstance(args[0], Instance) or keywords or site.is_open:
+        return machine.opaque("call", site, (*args, *keywords.values()), type=name)
+    graph = machine.opaque(name, site, args[:1])
+    if len(args) == 1:
+        return machine.tuple_of(graph, args[0])
+    machine.record.split_models[graph.node] = args[0]
+    states = [machine.opaque("state", site, args[:1]) for _ in args[1:]]
+    return machine.tuple_of(graph, *states)
 
 
 @handles("flax.nnx.merge")
@@ -66,7 +72,21 @@ def _merge(
     whole = [it for it in args if isinstance(it, Instance)]
     if len(whole) == 1:
         return whole[0]
+    graph = args[0] if args else None
+    split = machine.record.split_models.get(graph.node) if isinstance(graph, Data) else None
+    if split is not None:
+        states = [node for it in args[1:] for node in nodes_of(it)]
+        traced = any(it.traced for state in args[1:] for it in leaves(state)) or None
+        return mapped(split, lambda leaf: _merged(site, leaf, states, traced))
     return machine.opaque("call", site, (*args, *keywords.values()), type=name)
+
+
+def _merged(site: Site, leaf: Data, states: list[Node], traced: bool | None) -> Data:
+    """A part of a model as it is after a merge, which the states have something to say of."""
+    inputs = (leaf.node, *states)
+    node = Node("merged", inputs, site.syntax, site.frame, variation(inputs))
+    node.shape, node.dtype = leaf.node.shape, leaf.node.dtype
+    return Data(node, traced, leaf.is_array, leaf.type)
 
 
 # What losses call what is predicted, and what it should be.

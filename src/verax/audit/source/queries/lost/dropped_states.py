@@ -38,6 +38,7 @@ class DroppedState(NamedTuple):
 def dropped_states(facts: SourceFacts) -> Iterator[DroppedState]:
     """The statements of a file that drop a new state."""
     mutated, optimised, trained = _mutated(facts), renewed_states(facts), _trained(facts)
+    told: dict[ast.stmt, DroppedState] = {}
     for frame in facts.own_frames:
         for statement, value in frame.steps:
             if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
@@ -51,8 +52,12 @@ def dropped_states(facts: SourceFacts) -> Iterator[DroppedState]:
                     or _of_functions(frame, statement, target, value)
                     or _of_training(frame, statement, value, trained)
                 )
-                if found is not None:
-                    yield found
+                known = told.get(statement)
+                # A run that knows less may only know where it is dropped, and not who goes on.
+                is_better = known is None or known.place == frame.place(statement)
+                if found is not None and is_better:
+                    told[statement] = found
+    yield from told.values()
 
 
 def dropped_versions(facts: SourceFacts) -> Iterator[tuple[Event, str]]:
@@ -138,10 +143,10 @@ def _of_helper(
     return None
 
 
-def _mutated(facts: SourceFacts) -> dict[Node, tuple[str, Frame]]:
-    """What `apply(…, mutable=["batch_stats"])` returns anew: its first name, and who calls."""
+def _mutated(facts: SourceFacts) -> dict[Node, tuple[str, Call]]:
+    """What `apply(…, mutable=["batch_stats"])` returns anew: its first name, and the call."""
     return {
-        node: (name, call.frame)
+        node: (name, call)
         for call, name in updating_calls(facts)
         for node in nodes_of(second_of(call.result))
     }
@@ -155,6 +160,8 @@ def updating_calls(facts: SourceFacts) -> Iterator[tuple[Call, str]]:
             continue
         items = mutable.items if isinstance(mutable, Sequence) else [mutable]
         names = [it.value for it in items or () if isinstance(it, Constant)]
+        if isinstance(mutable, Sequence) and items is None:
+            names = ["state"]  # Whatever there is besides the parameters.
         if not names or not isinstance(names[0], str) or not _NOTES.isdisjoint(names):
             continue
         if _evaluates(call):
@@ -185,18 +192,35 @@ def _evaluates(call: Call) -> bool:
 
 
 def _of_flax(
-    frame: Frame, statement: ast.Assign, value: Value, mutated: dict[Node, tuple[str, Frame]]
+    frame: Frame, statement: ast.Assign, value: Value, mutated: dict[Node, tuple[str, Call]]
 ) -> DroppedState | None:
     """`out, _ = model.apply(variables, …, mutable=["batch_stats"])`, also where a loss did so."""
     for name, part in named_parts_of(statement.targets[0], value):
         found = next((mutated[node] for node in nodes_of(part) if node in mutated), None)
         if found is None or not _is_never_read(frame, name):
             continue
+        what, call = found
         # Who is handed it by somebody else may well not need it.
-        if found[1] is frame or not _is_dropped(name):
-            text = text_of(statement)
-            return DroppedState(frame.place(statement), text, f"`{found[0]}`", None)
+        if call.frame is frame or not _is_dropped(name):
+            text, old = text_of(statement), set(_states_given(call))
+            handed_on = None if _is_dropped(name) else _handed_on(frame, old)
+            place = frame.place(statement if handed_on is None else handed_on)
+            return DroppedState(place, text, f"`{what}`", None)
     return None
+
+
+def _states_given(call: Call) -> list[Node]:
+    """The collections besides the parameters that a module is applied to."""
+    variables = call.args[1] if len(call.args) > 1 else None
+    if not isinstance(variables, Mapping):
+        return []
+    return [node for key, it in variables.items.items() if key != "params" for node in nodes_of(it)]
+
+
+def _handed_on(frame: Frame, old: set[Node]) -> ast.AST | None:
+    """The last `return` that gives back something old: who names the new one means to do better."""
+    found = [syntax for syntax, value in frame.returns if not old.isdisjoint(nodes_of(value))]
+    return found[-1] if found else None
 
 
 def named_parts_of(target: ast.expr, value: Value) -> Iterator[tuple[ast.expr, Value]]:
@@ -265,14 +289,14 @@ def _of_training(
     assert isinstance(call, ast.Call)
     runs = trained.get(call, ())
     for name, part in named_parts_of(statement.targets[0], value) if runs else ():
-        if not _is_dropped(name):
+        if not _is_never_read(frame, name):
             continue
         for run in runs:
             for argument in _renewed(run, call, set(nodes_of(part))):
                 used = _used_later(frame, statement, argument)
                 if used is not None:
-                    place, text = frame.place(statement), text_of(statement)
-                    return DroppedState(place, text, f"`{argument}`", frame.place(used))
+                    at, text = statement if _is_dropped(name) else used, text_of(statement)
+                    return DroppedState(frame.place(at), text, f"`{argument}`", frame.place(used))
     return None
 
 

@@ -9,9 +9,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ....words import words_of
 from ...classes import base_names
 from ...events import Call
 from ...facts import SourceFacts
+from ...frame import Frame, Region
+from ...library.options import DERIVATIVES
 from ...remember import remembered, walked
 from ...text import text_of
 from ...values import Data, Instance, Value
@@ -27,14 +30,46 @@ _DEPTH = 6
 def merged_models(facts: SourceFacts) -> Iterator[DroppedState]:
     """Calls of merged models that change them, where nobody asks for the state afterwards."""
     for call in facts.calls(("flax.nnx.merge",)):
-        if not call.frame.is_staged or not _is_changed_by_calls(facts, call.result):
+        frame, name = call.frame, _name_given(call)
+        is_apart = frame.is_staged or any(it.kind in DERIVATIVES for it in _around(frame))
+        uses = list(_calls_of(body_of(frame), name)) if is_apart and name else []
+        is_trained = any(_method(it) == "train" for it in uses)
+        calls = [it for it in uses if _method(it) != "train"]
+        if not calls or not _is_changed_by_calls(facts, call.result, is_trained):
             continue
-        name = _name_given(call)
-        uses = list(_calls_of(body_of(call.frame), name)) if name else []
-        if uses and len(uses) == _reads(body_of(call.frame), name):
-            statement = statement_around(call.frame, uses[0]) or uses[0]
-            what = f"the state of `{name}`"
-            yield DroppedState(call.frame.place(uses[0]), text_of(statement), what, None)
+        handed_on = _handed_on(frame, call.syntax)
+        if handed_on is not None or len(uses) == _reads(body_of(frame), name):
+            statement = statement_around(frame, calls[0]) or calls[0]
+            place = frame.place(handed_on or calls[0])
+            yield DroppedState(place, text_of(statement), f"the state of `{name}`", None)
+
+
+def _around(frame: Frame) -> Iterator[Region]:
+    return frame.region.chain() if frame.region is not None else iter(())
+
+
+def _handed_on(frame: Frame, merge: ast.AST) -> ast.AST | None:
+    """The `return` that gives back a state, besides parameters, that the model was merged from."""
+    names = {it.id for it in getattr(merge, "args", ())[1:] if isinstance(it, ast.Name)}
+    given = {it for it in names if not _PARAMETERS & set(words_of(it))}
+    if any(isinstance(it, ast.Name) and it.id in given for it in _stored(body_of(frame))):
+        return None
+    for syntax, _ in frame.returns:
+        if any(isinstance(it, ast.Name) and it.id in given for it in walked(syntax)):
+            return syntax
+    return None
+
+
+# An optimiser makes new ones of these, outside of the model.
+_PARAMETERS = frozenset("param params parameters weights".split())
+
+
+def _stored(body: ast.AST) -> Iterator[ast.AST]:
+    return (it for it in walked(body) if isinstance(getattr(it, "ctx", None), ast.Store))
+
+
+def _method(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else ""
 
 
 def _name_given(call: Call) -> str:
@@ -68,18 +103,21 @@ def _reads(body: ast.AST, name: str) -> int:
     )
 
 
-def _is_changed_by_calls(facts: SourceFacts, model: Value, depth: int = 0) -> bool:
+def _is_changed_by_calls(
+    facts: SourceFacts, model: Value, is_trained: bool, depth: int = 0
+) -> bool:
     """Whether calling a model changes it: it counts, or averages over batches while it trains."""
     if isinstance(model, Data):
         # Somebody may have said that the averages are to be used as they are.
         text = facts.module.text
         is_evaluated = ".eval(" in text or "use_running_average" in text
-        return model.type == _AVERAGES and not is_evaluated
+        return model.type == _AVERAGES and (is_trained or not is_evaluated)
     if not isinstance(model, Instance) or depth > _DEPTH:
         return False
     if "flax.nnx.Module" in base_names(model.cls) and _writes_variables(model.cls.syntax):
         return True
-    return any(_is_changed_by_calls(facts, it, depth + 1) for it in model.attributes.values())
+    parts = model.attributes.values()
+    return any(_is_changed_by_calls(facts, it, is_trained, depth + 1) for it in parts)
 
 
 @remembered
