@@ -313,3 +313,32 @@ def test_trees_that_are_handed_on_where_they_are_returned_to():
     """
     assert found("PT103", program) == [2]
     assert found("PT103", program.replace("loss(plus)", "plus[0]")) == []
+
+
+@pytest.mark.parametrize(
+    ("mapped", "lines"),
+    [
+        ("lambda s: (s[0] - s[1]).sum(), stats", [6]),
+        ("gap, stats", [6]),
+        ("lambda s: s[0], stats", [6]),
+        ("lambda s: (s[0] - s[1]).sum(), {'a': (x, y), 'b': (y, x)}", [6]),
+        ("lambda s: s[0], {'a': (x, y), 'b': (y, x)}", []),
+        ("lambda s: (s[0] - s[1]).sum(), {'a': (jnp.ones((2, 3)), jnp.ones((2, 3)))}", []),
+        ("lambda s: (s[0] - s[1]).sum() + s.mean(), stats", []),
+        ("lambda s: (s[0] - s[1]).sum(), stats, is_leaf=lambda it: isinstance(it, tuple)", []),
+        ("lambda p, s: p - s[0] + s[1], params, stats", []),
+    ],
+)
+def test_tuples_in_a_tree_are_taken_for_leaves(mapped: str, lines: list[int]):
+    program = f"""
+    def gap(pair):
+        return jnp.abs(pair[0] - pair[1])
+
+    def entry(params, x, y):
+        stats = jax.tree.map(lambda p: (p.mean(), p.std()), params)
+        return jax.tree.map({mapped})
+
+    def inputs():
+        return {{"a": jnp.ones(3), "b": jnp.ones(4)}}, jnp.ones(3), jnp.ones(3)
+    """
+    assert found("PT103", program) == lines

@@ -10,9 +10,10 @@ from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.classes import innermost_function
 from ...source.events import Fact
 from ...source.queries.structures.taken_apart import is_handed_on_whole
+from ...source.queries.structures.tuples_as_leaves import tuples_taken_for_leaves
 from ...source.remember import walked
 from ...source.text import text_of
-from ...source.values import Data, Function, Instance, Mapping, Sequence, Value
+from ...source.values import Data, Instance, Mapping, Sequence, Value
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -139,47 +140,21 @@ def _is_all_of(fact: Fact, value: Value) -> bool:
 
 
 def _taken_at_leaves(facts: SourceFacts) -> Iterator[Finding]:
-    """Maps that take the first of each pair, over pairs that are trees of their own."""
-    maps = [it for it in facts.events(Fact) if it.kind == "tree map"]
-    made = {id(tree): fact for fact in maps for tree in fact.data["results"]}
-    for fact in maps:
-        function, tree = fact.data["function"], fact.data["trees"][0]
-        call = fact.syntax
-        if not isinstance(function, Function) or not isinstance(call, ast.Call):
-            continue
-        if any(it.arg == "is_leaf" for it in call.keywords) or isinstance(tree, Sequence):
-            continue
-        items = list(tree.items.values()) if isinstance(tree, Mapping) else []
-        before = [made.get(id(it)) for it in items if _is_plain_tuple(it)]
-        number = _item_taken(function)
-        if number is None or not items or len(before) != len(items) or before[0] is None:
-            continue
+    """Maps that take items of each tuple, over tuples that are trees of their own."""
+    for it in tuples_taken_for_leaves(facts):
+        items = "item" if len(it.items) == 1 else "items"
         yield RULE.finding(
-            fact.place,
-            current=f"`{fact.text}` takes item {number} of each leaf; the tuples that were mapped "
-            "to are no leaves, so it is an item of each array in them",
+            it.fact.place,
+            current=f"`{it.fact.text}` takes {items} {' and '.join(map(str, it.items))} of each "
+            "leaf; the tuples in this tree are no leaves, so it is an item of each array in them",
             expected="what is taken apart tuple by tuple has tuples for leaves",
             fix="Say what a leaf is: `is_leaf=lambda it: isinstance(it, tuple)`, or turn the tree "
             "inside out by `jax.tree.transpose`.",
-            evidence=(Evidence("the tuples are made here", before[0].place),),
+            evidence=(Evidence("the tuples are made here", it.made_by.place),)
+            if it.made_by is not None
+            else (),
             engine=Engine.SOURCE,
         )
-
-
-def _is_plain_tuple(value: object) -> bool:
-    return isinstance(value, Sequence) and value.kind == "tuple" and value.type is None
-
-
-def _item_taken(function: Function) -> int | None:
-    """The item that a function of one parameter takes of it: `lambda t: t[0]`."""
-    syntax = function.syntax
-    body = syntax.body if isinstance(syntax, ast.Lambda) else None
-    if not isinstance(body, ast.Subscript) or not isinstance(body.value, ast.Name):
-        return None
-    if len(syntax.args.args) != 1 or syntax.args.args[0].arg != body.value.id:
-        return None
-    number = body.slice.value if isinstance(body.slice, ast.Constant) else None
-    return number if isinstance(number, int) else None
 
 
 def _names_in(text: str, is_dict: bool) -> list[str] | None:
@@ -264,7 +239,8 @@ RULE = Rule(
     explanation="""\
 `jax.tree.map` puts what its function returns at the leaves. If that is a pair, the result is a
 tree of pairs. Unpacking it gives the children of the tree instead, and nothing complains if there
-are as many of them.
+are as many of them. Mapping over such a tree goes on into the pairs, whose arrays are then taken
+for pairs (`lambda pair: pair[0] - pair[1]`) where nobody says by `is_leaf` that they are leaves.
 """,
     wrong="""\
 import jax
