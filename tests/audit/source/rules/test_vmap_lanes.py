@@ -417,3 +417,37 @@ def test_a_mean_in_logarithms_by_a_length_of_one_lane(count: str, total: str, li
         return jnp.ones((32, 4)), jnp.ones(4)
     """
     assert found("VM003", program) == lines
+
+
+@pytest.mark.parametrize(
+    ("axes", "line"),
+    [
+        ("Task(\n    x=0,\n    y=None,\n)", 10),
+        ("Task(\n    0,\n    None,\n)", 10),
+        ("(\n    0,\n    None,\n)", 10),
+    ],
+)
+def test_the_entry_of_a_named_tuple_that_is_to_be_mended(axes: str, line: int):
+    program = f"""
+from typing import NamedTuple
+
+class Task(NamedTuple):
+    x: jax.Array
+    y: jax.Array
+
+AXES_OF_TASK = \\
+{axes}
+
+def loss(w, task):
+    return jnp.mean((jnp.sum(task[0] * w) - task[1]) ** 2)
+
+def entry(w, x, y):
+    task = {"Task(x, y)" if "Task" in axes else "(x, y)"}
+    return jax.vmap(loss, in_axes=(None, AXES_OF_TASK))(w, task)
+
+def inputs():
+    return jnp.ones(3), jnp.ones((6, 3)), jnp.ones(6)
+
+AXES = {{"w": "feat", "x": "task feat", "y": "task"}}
+"""
+    assert found("VM002", program) == [line]

@@ -14,9 +14,10 @@ from ..graph import Node
 from ..library.options import axes_of
 from ..remember import walked
 from ..shapes.names import name_of
-from ..values import Data, Function, Mapping, Sequence, leaves
+from ..values import Data, Function, Mapping, Sequence, Value, leaves
 from .arrays import calls_of
 from .nodes import position_in, users_of
+from .structures.structure import parts_of
 
 if TYPE_CHECKING:
     from ...finding import Place
@@ -150,10 +151,10 @@ def axes_to_mend(event: Applied, leaf: Data) -> Place:
     if "in_axes" not in transformed.options:
         return event.place
     for value, axis in zip(event.args, axes_of(transformed, len(event.args)), strict=True):
-        if isinstance(axis, Mapping) and isinstance(value, Mapping) and axis.made_in is not None:
-            entry = _entry(axis.syntax, value, leaf)
-            if entry is not None:
-                return axis.made_in.place(entry)
+        is_container = isinstance(axis, (Mapping, Sequence)) and axis.made_in is not None
+        entry = _entry(axis.syntax, value, leaf) if is_container else None
+        if entry is not None and axis.made_in is not None:
+            return axis.made_in.place(entry)
     axes = transformed.options["in_axes"]
     is_written = isinstance(axes, Sequence) and isinstance(axes.syntax, ast.Tuple)
     if is_written and isinstance(axes, Sequence) and axes.made_in is not None:
@@ -163,12 +164,26 @@ def axes_to_mend(event: Applied, leaf: Data) -> Place:
     return transformed.frame.place(transformed.syntax)
 
 
-def _entry(written: ast.AST | None, value: Mapping, leaf: Data) -> ast.expr | None:
-    """The entry for one leaf of a dict."""
-    if not isinstance(written, ast.Dict):
-        return None
-    for key, entry in zip(written.keys, written.values, strict=True):
-        part = value.items.get(key.value) if isinstance(key, ast.Constant) else None
+def _entry(written: ast.AST | None, value: Value, leaf: Data) -> ast.expr | None:
+    """The entry for one leaf of a dict, of a named tuple or of another container."""
+    parts = parts_of(value)
+    for key, entry in _entries(written, list(parts)):
+        part = parts.get(key)
         if part is not None and any(it.node is leaf.node for it in leaves(part)):
             return entry
     return None
+
+
+def _entries(written: ast.AST | None, names: list[Any]) -> list[tuple[Any, ast.expr]]:
+    """What is written for each part of a container, whose parts have names in order."""
+    match written:
+        case ast.Dict(keys=keys, values=values):
+            named = [it.value if isinstance(it, ast.Constant) else None for it in keys]
+            return list(zip(named, values, strict=True))
+        case ast.Tuple(elts=elements) | ast.List(elts=elements):
+            return list(zip(names, elements, strict=False))
+        case ast.Call(args=args, keywords=keywords):
+            by_name = [(it.arg, it.value) for it in keywords]
+            return [*zip(names, args, strict=False), *by_name]
+        case _:
+            return []
