@@ -359,6 +359,24 @@ def test_the_old_state_is_returned_beside_that_of_a_loss(state: str, lines: list
     assert found("PT105", program) == lines
 
 
+@pytest.mark.parametrize(("name", "lines"), [("_", [9]), ("stats", [])])
+def test_statistics_that_a_loss_has_renewed_are_dropped(name: str, lines: list[int]):
+    program = f"""
+    def loss(params, stats, x, model):
+        variables = {{"params": params, "batch_stats": stats}}
+        out, new = model.apply(variables, x, mutable=["batch_stats"])
+        return out.mean(), new["batch_stats"]
+
+    def fit(model, params, stats, x):
+        grad_fn = jax.value_and_grad(loss, has_aux=True)
+        for _ in range(3):
+            (value, {name}), grads = grad_fn(params, stats, x, model)
+            params = jax.tree.map(lambda p, g: p - g, params, grads)
+        return params, stats
+    """
+    assert found("PT105", program) == lines
+
+
 def test_layers_that_a_list_holds_are_divided_one_by_one():
     program = """
     import equinox as eqx

@@ -398,6 +398,25 @@ def test_a_helper_counts_what_one_lane_has(name: str, length: str, rows: str, li
 
 
 @pytest.mark.parametrize(
+    ("name", "array", "lines"),
+    [("n", "batch", [2]), ("width", "batch", []), ("n_features", "batch", []), ("n", "one", [])],
+)
+def test_a_lane_of_a_batch_is_counted_under_any_name(name: str, array: str, lines: list[int]):
+    program = f"""
+    def loss(w, {array}):
+        {name} = len({array}["x"])
+        return (jnp.dot({array}["x"], w) - {array}["y"]) ** 2 / {name}
+
+    def entry(w, batch):
+        return jax.vmap(loss, in_axes=(None, 0))(w, batch)
+
+    def inputs():
+        return jnp.ones(3), {{"x": jnp.ones((8, 3)), "y": jnp.ones(8)}}
+    """
+    assert found("VM003", program) == lines
+
+
+@pytest.mark.parametrize(
     ("count", "total", "lines"),
     [
         ("particle.shape[0]", "logsumexp", [2]),

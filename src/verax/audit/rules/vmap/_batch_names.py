@@ -10,7 +10,7 @@ from ...source.queries.indices import index_parts, is_whole
 from ...source.queries.loops.lanes import measured
 from ...source.remember import children, remembered
 from ...source.text import text_of
-from ...words import is_batch, is_plural, is_separate, is_sequence, words_of
+from ...words import is_batch, is_feature, is_plural, is_separate, is_sequence, words_of
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def assumptions(function: ast.AST, mapped: Lookup) -> Iterator[Assumption]:
             if _counts_data(node.left):
                 what = f"`{text_of(node)}` is meant to be all data for one batch of it"
                 yield Assumption(node, array, what)
-            elif lane.is_single and _BATCH & set(_names_in(array)):
+            elif _is_length_of_batch("n", array, lane):
                 yield Assumption(node, array, f"`{text_of(node)}` divides by the length of a batch")
 
 
@@ -107,7 +107,11 @@ def _assigned(
         target = target.elts[0]
     name = target.id if isinstance(target, ast.Name) else ""
     lane = mapped(array) if array is not None else None
-    if array is not None and lane is not None and _counts_batch(name, lane.axis):
+    if (
+        array is not None
+        and lane is not None
+        and (_counts_batch(name, lane.axis) or _is_length_of_batch(name, array, lane))
+    ):
         yield Assumption(node, array, f"`{name}` is taken from `{text_of(value)}`")
     array = _reduced_over_first(value)
     lane = mapped(array) if array is not None else None
@@ -268,6 +272,12 @@ def _counts_batch(name: str, axis: str) -> bool:
     return any(word in own or (is_batch(word) and len(word) > 1) for word in words) and (
         bool(_COUNTING & set(words)) or len(words) == 1
     )
+
+
+def _is_length_of_batch(name: str, array: ast.expr, lane: Mapped) -> bool:
+    """Whether what is called a batch is counted, of which a lane has one element."""
+    is_count = bool(_COUNTING & set(words_of(name))) and not is_feature(name)
+    return is_count and lane.is_single and bool(_BATCH & set(_names_in(array)))
 
 
 def counts_axis(name: str, axis: str) -> bool:

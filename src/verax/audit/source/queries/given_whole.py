@@ -151,10 +151,10 @@ def axes_to_mend(event: Applied, leaf: Data) -> Place:
     if "in_axes" not in transformed.options:
         return event.place
     for value, axis in zip(event.args, axes_of(transformed, len(event.args)), strict=True):
-        is_container = isinstance(axis, (Mapping, Sequence)) and axis.made_in is not None
-        entry = _entry(axis.syntax, value, leaf) if is_container else None
-        if entry is not None and axis.made_in is not None:
-            return axis.made_in.place(entry)
+        if isinstance(axis, (Mapping, Sequence)) and axis.made_in is not None:
+            entry = _entry(axis.syntax, value, leaf)
+            if entry is not None:
+                return axis.made_in.place(entry)
     axes = transformed.options["in_axes"]
     is_written = isinstance(axes, Sequence) and isinstance(axes.syntax, ast.Tuple)
     if is_written and isinstance(axes, Sequence) and axes.made_in is not None:

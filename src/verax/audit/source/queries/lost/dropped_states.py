@@ -15,15 +15,13 @@ from ...frame import Frame
 from ...graph import Node
 from ...remember import walked
 from ...text import text_of
-from ...values import NONE, Class, Constant, Data, Instance, Mapping, Sequence, Value, nodes_of
+from ...values import NONE, Class, Data, Instance, Mapping, Sequence, Value, nodes_of
 from ..flow import next_use
 from ..reads import reads_of
 from ..structures.structure import held
 from ..syntax import body_of
-from ..training.optimisers import renewed_states, second_of
-
-# What a module notes down for somebody to look at is no state.
-_NOTES = frozenset(("intermediates", "losses", "summaries", "metrics", "perturbations"))
+from ..training.optimisers import renewed_states
+from .updating_calls import mutated_states, states_given
 
 
 class DroppedState(NamedTuple):
@@ -37,7 +35,7 @@ class DroppedState(NamedTuple):
 
 def dropped_states(facts: SourceFacts) -> Iterator[DroppedState]:
     """The statements of a file that drop a new state."""
-    mutated, optimised, trained = _mutated(facts), renewed_states(facts), _trained(facts)
+    mutated, optimised, trained = mutated_states(facts), renewed_states(facts), _trained(facts)
     told: dict[ast.stmt, DroppedState] = {}
     for frame in facts.own_frames:
         for statement, value in frame.steps:
@@ -50,7 +48,7 @@ def dropped_states(facts: SourceFacts) -> Iterator[DroppedState]:
                     or _of_optimiser(frame, statement, target)
                     or _of_helper(frame, statement, value, optimised)
                     or _of_functions(frame, statement, target, value)
-                    or _of_training(frame, statement, value, trained)
+                    or _of_training(frame, statement, value, trained, mutated)
                 )
                 known = told.get(statement)
                 # A run that knows less may only know where it is dropped, and not who goes on.
@@ -143,54 +141,6 @@ def _of_helper(
     return None
 
 
-def _mutated(facts: SourceFacts) -> dict[Node, tuple[str, Call]]:
-    """What `apply(…, mutable=["batch_stats"])` returns anew: its first name, and the call."""
-    return {
-        node: (name, call)
-        for call, name in updating_calls(facts)
-        for node in nodes_of(second_of(call.result))
-    }
-
-
-def updating_calls(facts: SourceFacts) -> Iterator[tuple[Call, str]]:
-    """Calls of modules that also return a new state, with the first name of it."""
-    for call in facts.events(Call):
-        mutable = call.keywords.get("mutable")
-        if mutable is None:
-            continue
-        items = mutable.items if isinstance(mutable, Sequence) else [mutable]
-        names = [it.value for it in items or () if isinstance(it, Constant)]
-        if isinstance(mutable, Sequence) and items is None:
-            names = ["state"]  # Whatever there is besides the parameters.
-        if not names or not isinstance(names[0], str) or not _NOTES.isdisjoint(names):
-            continue
-        if _evaluates(call):
-            continue  # Running averages are read then, and come back as they were.
-        if any("target" in words_of(text_of(it)) for it in getattr(call.syntax, "args", ())):
-            continue  # A network that only others train keeps what it has.
-        yield call, names[0]
-
-
-_FLAGS = {
-    **dict.fromkeys(("train", "training", "is_training", "is_train"), False),
-    **dict.fromkeys(("use_running_average", "deterministic", "eval_mode"), True),
-}
-
-
-# What a function is called that asks a trained model.
-_ASKED = frozenset("eval evaluate evaluation validate predict test infer inference sample".split())
-
-
-def _evaluates(call: Call) -> bool:
-    """Whether a module is called to be asked, and not to be trained, as a flag or a name says."""
-    if not _ASKED.isdisjoint(words_of(call.frame.name)):
-        return True
-    owner = call.args[0] if call.args else None
-    told = {**(owner.attributes if isinstance(owner, Instance) else {}), **call.keywords}
-    given = [(_FLAGS.get(name), value) for name, value in told.items()]
-    return any(isinstance(it, Constant) and it.value is flag for flag, it in given)
-
-
 def _of_flax(
     frame: Frame, statement: ast.Assign, value: Value, mutated: dict[Node, tuple[str, Call]]
 ) -> DroppedState | None:
@@ -202,19 +152,11 @@ def _of_flax(
         what, call = found
         # Who is handed it by somebody else may well not need it.
         if call.frame is frame or not _is_dropped(name):
-            text, old = text_of(statement), set(_states_given(call))
+            text, old = text_of(statement), set(states_given(call))
             handed_on = None if _is_dropped(name) else _handed_on(frame, old)
             place = frame.place(statement if handed_on is None else handed_on)
             return DroppedState(place, text, f"`{what}`", None)
     return None
-
-
-def _states_given(call: Call) -> list[Node]:
-    """The collections besides the parameters that a module is applied to."""
-    variables = call.args[1] if len(call.args) > 1 else None
-    if not isinstance(variables, Mapping):
-        return []
-    return [node for key, it in variables.items.items() if key != "params" for node in nodes_of(it)]
 
 
 def _handed_on(frame: Frame, old: set[Node]) -> ast.AST | None:
@@ -282,7 +224,11 @@ def _trained(facts: SourceFacts) -> dict[ast.AST, list[Frame]]:
 
 
 def _of_training(
-    frame: Frame, statement: ast.Assign, value: Value, trained: dict[ast.AST, list[Frame]]
+    frame: Frame,
+    statement: ast.Assign,
+    value: Value,
+    trained: dict[ast.AST, list[Frame]],
+    mutated: dict[Node, tuple[str, Call]],
 ) -> DroppedState | None:
     """`(loss, _), grads = step(params, state)`: a loss returns `new_state`, `state` is used on."""
     call = statement.value
@@ -292,7 +238,7 @@ def _of_training(
         if not _is_never_read(frame, name):
             continue
         for run in runs:
-            for argument in _renewed(run, call, set(nodes_of(part))):
+            for argument in _renewed(run, call, set(nodes_of(part)), mutated):
                 used = _used_later(frame, statement, argument)
                 if used is not None:
                     at, text = statement if _is_dropped(name) else used, text_of(statement)
@@ -300,21 +246,38 @@ def _of_training(
     return None
 
 
-def _renewed(run: Frame, call: ast.Call, part: set[Node]) -> Iterator[str]:
-    """The names of arguments of which a function returns a new version, by its own names."""
+def _renewed(
+    run: Frame, call: ast.Call, part: set[Node], mutated: dict[Node, tuple[str, Call]]
+) -> Iterator[str]:
+    """The names of arguments of which a function returns a new version.
+
+    By its own names for them, or since it has applied a module to one.
+    """
     parameters = getattr(getattr(run.function, "args", None), "args", [])
     arguments = {it.arg: given for it, given in zip(parameters, call.args, strict=False)}
     arguments |= {it.arg: it.value for it in call.keywords if it.arg is not None}
     for syntax, value in run.returns:
         returned = syntax.value if isinstance(syntax, ast.Return) else None
         for written, given in named_parts_of(returned, value) if returned is not None else ():
-            if not isinstance(written, ast.Name) or part.isdisjoint(nodes_of(given)):
+            if part.isdisjoint(nodes_of(given)):
                 continue
+            name = written.id if isinstance(written, ast.Name) else ""
+            applied = [mutated[it][1] for it in _wholes(given) if it in mutated]
+            states = {node for it in applied for node in states_given(it)}
             for parameter, argument in arguments.items():
                 old = set(nodes_of(run.given.get(parameter, NONE)))
-                is_new = _is_new_name(written.id, parameter) and old.isdisjoint(nodes_of(given))
-                if is_new and isinstance(argument, ast.Name):
+                is_new = _is_new_name(name, parameter) and old.isdisjoint(nodes_of(given))
+                if (is_new or old & states) and isinstance(argument, ast.Name):
                     yield argument.id
+
+
+def _wholes(value: Value) -> Iterator[Node]:
+    """What a value is, and what it is a part of."""
+    for node in nodes_of(value):
+        while node.operation in ("item", "field") and node.inputs:
+            yield node
+            node = node.inputs[0]
+        yield node
 
 
 _NEW = frozenset(("new", "next", "updated"))

@@ -9,7 +9,8 @@ from ...facts import SourceFacts
 from ...remember import walked
 from ...text import text_of
 from ..syntax import body_of, statement_around
-from .dropped_states import DroppedState, updating_calls
+from .dropped_states import DroppedState
+from .updating_calls import updating_calls
 
 
 def outputs_alone(facts: SourceFacts) -> Iterator[DroppedState]:
