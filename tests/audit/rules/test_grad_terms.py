@@ -8,6 +8,19 @@ from .claims import assert_claims
 from .derived import with_inputs
 
 WRONG = {
+    "helper_right_for_the_other_term": """
+        def pull(moving, anchor):
+            return jnp.mean((moving - jax.lax.stop_gradient(anchor)) ** 2)
+        def f(params, x, r, y, done):
+            z = jnp.tanh(x @ params["w"])
+            fixed = jax.lax.stop_gradient(params["v"])
+            code = fixed[jnp.argmin(jnp.sum((z - fixed[None]) ** 2, 0))]
+            learned = pull(code, z)  # GR011
+            kept = pull(z, code)
+            return jnp.mean((z[:, 0] - r) ** 2) + learned + 0.25 * kept
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
     "chosen_by_a_product": """
         def f(params, x, r, y, done):
             q = jnp.tanh(x @ params["w"])

@@ -18,6 +18,7 @@ from .values import (
     Class,
     Constant,
     Data,
+    Function,
     Instance,
     Mapping,
     Partial,
@@ -64,6 +65,12 @@ def _assign_name(machine: Interpreter, frame: Frame, target: ast.Name, value: Va
         scope.environment[name] = value if before is None else join(before, value)
 
 
+def _has_no_parts(value: Value) -> bool:
+    """Whether a value can certainly not be unpacked."""
+    number = value.value if isinstance(value, Constant) else None
+    return isinstance(value, Function) or isinstance(number, (int, float))
+
+
 def _unpack(machine: Interpreter, frame: Frame, target: ast.Tuple | ast.List, value: Value) -> None:
     targets = target.elts
     site = Site(frame, target)
@@ -86,6 +93,7 @@ def _unpack(machine: Interpreter, frame: Frame, target: ast.Tuple | ast.List, va
             for inner, item in zip(targets, given, strict=True):
                 assign(machine, frame, inner, item)
             return
+    if (isinstance(value, Sequence) and value.items is not None) or _has_no_parts(value):
         data = {"value": value, "targets": len(targets)}
         machine.note(Fact(target, frame, "unpacked wrongly", data))
     for number, inner in enumerate(targets):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from .program import Step, Value
@@ -39,3 +40,17 @@ def places_apart(facts: Facts, one: Step, other: Step) -> tuple[Place, Place]:
     if shared >= min(len(one.frames), len(other.frames)):
         return facts.place(one), facts.place(other)
     return one.frames[-1 - shared], other.frames[-1 - shared]
+
+
+def wrongly_called_at(facts: Facts, step: Step, is_right: Callable[[Step], bool]) -> Place:
+    """Where a function is called that does something wrong there, and is right elsewhere.
+
+    A line that does what is right when another call comes to it is not to be changed.
+    """
+    place = facts.place(step)
+    same = (it for it in facts.steps if it is not step and it.primitive == step.primitive)
+    for other in same:
+        if other.outputs and facts.place(other) == place and is_right(other):
+            apart = places_apart(facts, step, other)
+            return apart[0] if apart[0] != apart[1] else place
+    return place

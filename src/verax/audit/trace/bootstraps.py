@@ -69,8 +69,13 @@ def _predictions(flow: Flow, parts: list[Term], sign: int) -> Iterator[Value]:
             if flow.gets(it.value):
                 yield it.value
             source = stopped(it.value)
-            if source is not None and flow.gets(source):
+            # A sum with a multiple of a prediction is a target itself.
+            if source is not None and flow.gets(source) and not _has_scaled(flow, source):
                 yield source
+
+
+def _has_scaled(flow: Flow, value: Value) -> bool:
+    return any(it.scaled and flow.gets(it.value) for it in terms(flow, value))
 
 
 def _same_model(flow: Flow, shapes: Sameness, one: Value, other: Value) -> bool:

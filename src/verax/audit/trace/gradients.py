@@ -126,8 +126,14 @@ class Flow:
         """Whether a value depends on more than parameters and constants."""
         return value in self.data
 
-    def slice(self, values: list[Value], blocked: bool = False) -> frozenset[Value]:
-        """All that values are made from, along differentiable paths or along all."""
+    def slice(
+        self, values: list[Value], blocked: bool = False, stopped: bool = False
+    ) -> frozenset[Value]:
+        """All that values are made from, along differentiable paths or along all.
+
+        With `stopped`, also behind `stop_gradient`, and behind nothing else without a derivative.
+        """
+        through = ("stop_gradient",) if stopped else ()
         found: set[Value] = set()
         pending = list(values)
         while pending:
@@ -135,7 +141,9 @@ class Flow:
             if value not in found:
                 found.add(value)
                 pending += [
-                    link.source for link in self.back.get(value, ()) if blocked or not link.blocker
+                    link.source
+                    for link in self.back.get(value, ())
+                    if blocked or not link.blocker or link.blocker in through
                 ]
         return frozenset(found)
 

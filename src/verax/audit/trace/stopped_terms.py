@@ -57,7 +57,7 @@ def terms_without_gradient(flow: Flow) -> Iterator[tuple[Value, Step]]:
         for term in parts if len(parts) > 1 else []:
             if not flow.uses(term.value) or flow.gets(term.value):
                 continue
-            within = flow.slice([term.value], blocked=True)
+            within = flow.slice([term.value], stopped=True)
             for step in steps_of(flow.body):
                 is_part = step.kind == "operation" and step.outputs[0] in within
                 if is_part and is_even(step) and _is_stopped(flow, step.inputs[0]):

@@ -3,6 +3,30 @@
 from .claims import check_found, check_silent, each_of
 
 WRONG = {
+    "a helper that is right for the other of two terms": """
+        def looked_up(z, book):
+            fixed = jax.lax.stop_gradient(book)
+            apart = jnp.sum(z**2, -1, keepdims=True) - 2.0 * z @ fixed.T + jnp.sum(fixed**2, -1)
+            return fixed[jnp.argmin(apart, axis=-1)]
+
+        def pull(moving, anchor):
+            return jnp.mean((moving - jax.lax.stop_gradient(anchor)) ** 2)
+
+        def loss(params, x):
+            z = x @ params["enc"]
+            codes = looked_up(z, params["book"])
+            learned = pull(codes, z)  # GR011
+            kept = pull(z, codes)
+            return jnp.mean((z @ params["dec"] - x) ** 2) + learned + 0.25 * kept
+
+        def entry(params, x):
+            return jax.grad(loss)(params, x)
+
+        def inputs():
+            return {"enc": jnp.ones((5, 3)), "book": jnp.ones((7, 3)), "dec": jnp.ones((3, 5))}, (
+                jnp.ones((4, 5))
+            )
+        """,
     "a cost that is looked up": """
         def cost(plan, table):
             cells = jnp.clip(plan * 4.0, 0.0, 31.0).astype(jnp.int32)  # GR011

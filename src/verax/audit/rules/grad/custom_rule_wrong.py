@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ...finding import Confidence, Engine, Evidence, Finding, Severity, Verified
 from ...source.events import Fact
 from ...source.queries.gradients.elementwise import has_slopes
+from ...source.queries.gradients.zero_rules import dropped_cotangents
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ def _in_words(function: str, ratio: float | None) -> tuple[str, str]:
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
-    """Rules of functions that work element by element, computed for numbers."""
+    """Rules that leave out an argument; those of functions by element, computed for numbers."""
+    yield from _dropped(facts)
     if not any(it.kind == "derivative run" and has_slopes(it) for it in facts.events(Fact)):
         return
     # Few programs have such rules, and NumPy takes its time to load.
@@ -80,6 +82,22 @@ def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
             )
 
 
+def _dropped(facts: SourceFacts) -> Iterator[Finding]:
+    """Arguments that get no cotangent, though parameters are trained through them."""
+    for it in dropped_cotangents(facts):
+        yield RULE.finding(
+            it.place,
+            current=f"the backward rule of `{it.function}` returns zeros for `{it.argument}`, "
+            f"through which the gradient goes to `{it.parameter}`",
+            expected="the derivative of the function with respect to each argument that is trained",
+            fix=f"return the cotangent of `{it.argument}`; if none is to go there, say so by "
+            "stop_gradient where the function is called",
+            evidence=(Evidence(f"`{it.function}` is called here", it.applied),),
+            engine=Engine.SOURCE,
+            confidence=Confidence.LIKELY,
+        )
+
+
 RULE = Rule(
     code="GR017",
     name="custom-rule-wrong",
@@ -94,7 +112,8 @@ element.
 
 Rules that differ on purpose are left alone: of functions that return their argument (gradient
 reversal, clipping, scaling), of functions without a derivative (rounding, spikes), rules that bound
-a derivative or make it finite, and rules that return zero.
+a derivative or make it finite, and rules that return zero. One that returns zeros for one argument,
+and for others does not, is reported if parameters are trained through that argument.
 """,
     wrong="""\
 import jax

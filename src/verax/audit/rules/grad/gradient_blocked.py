@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity, Verified
 from ...source.events import Event
 from ...source.queries.blame import wrongly_called_at
-from ...source.queries.gradients.flatness import STOP
+from ...source.queries.gradients.flatness import STOP, is_integer
 from ...source.queries.gradients.flows import Flow as FlowRead
 from ...source.queries.gradients.flows import flows
 from ...source.queries.gradients.straight_through import ReadEstimators
@@ -122,10 +123,14 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 def _blocked_at(facts: SourceFacts, node: Node) -> Place | None:
     """Where a gradient is lost: where a function is called that is right for what is not trained.
 
-    Ranks of data, say, are fine, and those of a prediction are not.
+    Ranks of data, say, are fine, and those of a prediction are not. Who asks a function for indices
+    and makes a loss of them loses the gradient, and not the function that finds them.
     """
     if node.frame is None or node.syntax is None:
         return node.place
+    asked_at = _indices_asked_for_at(node.frame)
+    if asked_at is not None:
+        return asked_at
 
     def is_of_data(run: Frame) -> bool:
         # One call is gone through several times, also without its derivative.
@@ -135,6 +140,22 @@ def _blocked_at(facts: SourceFacts, node: Node) -> Place | None:
         return bool(given) and not any(flow.uses(it) for flow in flows(facts) for it in given)
 
     return wrongly_called_at(facts, Event(node.syntax, node.frame), is_of_data)
+
+
+def _indices_asked_for_at(frame: Frame) -> Place | None:
+    """Where a function is called that returns nothing but integers, through however many."""
+    place: Place | None = None
+    while frame.caller is not None and isinstance(frame.called_at, ast.Call) and frame.returns:
+        results = [it for _, value in frame.returns for it in nodes_of(value)]
+        if (
+            not results
+            or not all(map(is_integer, results))
+            or frame.region is not frame.caller.region
+        ):
+            break
+        place = frame.caller.place(frame.called_at)
+        frame = frame.caller
+    return place
 
 
 def _read(

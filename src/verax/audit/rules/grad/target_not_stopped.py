@@ -10,7 +10,7 @@ from ...source.events import Event
 from ...source.queries.arrays import origin
 from ...source.queries.blame import given_together_at
 from ...source.queries.gradients.bootstraps import bootstraps
-from ...source.queries.gradients.flows import flows
+from ...source.queries.gradients.flows import Flow, flows
 from ...source.queries.gradients.loss_terms import viewed, views
 from ...source.queries.gradients.soft_targets import soft_bootstraps
 from ...source.values import Data
@@ -75,8 +75,9 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             sides = made.inputs if is_difference else ()
             makers = [viewed(side) for side in sides if it.bootstrapped in flow.slice([side])]
             places = [node.place for node in makers if node.place is not None]
-            compared = _compared_at(made, sides)
+            compared = _compared_at(flow, made, sides or (it.prediction, it.bootstrapped))
             both = flow.gets(it.prediction) & flow.gets(it.bootstrapped)
+            both = both or flow.gets(it.bootstrapped)
             names = [flow.name(p.node) for p in flow.parameters if p.bit & both]
             shown = ", ".join(f"`{name}`" for name in names[:3]) + (", …" if names[3:] else "")
             through = (
@@ -96,14 +97,22 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             )
 
 
-def _compared_at(made: Node, sides: tuple[Node, ...]) -> Place:
+def _compared_at(flow: Flow, made: Node, sides: tuple[Node, ...]) -> Place:
     """Where a prediction and a target are handed to what compares them, or are compared."""
     assert made.place is not None
-    if made.frame is None or made.syntax is None or not sides:
+    if made.frame is None or made.syntax is None:
         return made.place
     given = {it.node for it in made.frame.given.values() if isinstance(it, Data)}
-    taken = (next((it for it in views(side) if it in given), side) for side in sides)
+    taken = [_taken(flow, given, side) for side in sides]
     return given_together_at(Event(made.syntax, made.frame), [Data(it) for it in taken])
+
+
+def _taken(flow: Flow, given: set[Node], side: Node) -> Node:
+    """What a function was given for one side: the value, or the one thing that is made from."""
+    view = next((it for it in views(side) if it in given), None)
+    made_from = [it for it in given & flow.slice([side]) if it not in flow.primals]
+    moving = [it for it in made_from if flow.gets(it)]
+    return view or (moving[0] if len(moving) == 1 else side)
 
 
 def _led_there(made: Place, compared: Place, target: Place | None) -> tuple[Evidence, ...]:
@@ -136,8 +145,9 @@ its gradient is not stopped, the loss is made smaller by moving the target as we
 parameters do not converge to the values.
 
 The rule looks for a squared error between a prediction and a sum of data and a scaled prediction of
-the same model, both with a gradient; and for a cross-entropy whose wanted distribution is made
-from data and a prediction of the same model.
+the same model, both with a gradient; or of another model, which is fitted to this one's stopped
+prediction; and for a cross-entropy whose wanted distribution is a prediction of the same model,
+with data in it or sharper than the other one.
 """,
     wrong="""\
 import jax

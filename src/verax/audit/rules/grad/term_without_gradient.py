@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.events import Event
+from ...source.queries.blame import wrongly_called_at
 from ...source.queries.gradients.flat_terms import flat_terms
-from ...source.queries.gradients.flows import flows
+from ...source.queries.gradients.flows import Flow, flows
 from ...source.queries.gradients.stopped_terms import terms_without_gradient
+from ...source.values import nodes_of
 from .._rule import Rule
 
 if TYPE_CHECKING:
+    from ...finding import Place
     from ...source.facts import SourceFacts
+    from ...source.frame import Frame
+    from ...source.graph import Node
     from ...trace.facts import Facts
+    from ...trace.gradients import Flow as TracedFlow
+    from ...trace.program import Step
 
 _CUT = (
     "a term of the loss depends on what is differentiated, but only through {}: it adds to the "
@@ -28,6 +37,7 @@ _SMOOTH = (
 
 def check(facts: Facts) -> Iterator[Finding]:
     """Report terms that look as if they trained something and do not."""
+    from ...trace.blame import wrongly_called_at
     from ...trace.flat_terms import flat_terms
     from ...trace.stopped_terms import terms_without_gradient
 
@@ -43,7 +53,7 @@ def check(facts: Facts) -> Iterator[Finding]:
         for _, step in terms_without_gradient(flow):
             if facts.is_users(step):
                 yield RULE.finding(
-                    facts.place(step),
+                    wrongly_called_at(facts, step, partial(_trains, flow)),
                     current="this term of the loss is made from stopped values only: it trains "
                     "nothing, although it depends on differentiated inputs",
                     expected="a gradient from the error to the prediction in it",
@@ -51,6 +61,10 @@ def check(facts: Facts) -> Iterator[Finding]:
                     "leave it connected here",
                     evidence=(Evidence("differentiated here", facts.place(flow.step)),),
                 )
+
+
+def _trains(flow: TracedFlow, step: Step) -> bool:
+    return bool(flow.gets(step.outputs[0]))
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
@@ -67,9 +81,10 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                     engine=Engine.SOURCE,
                 )
         for node in terms_without_gradient(flow) if flow.is_certain else ():
-            if node.place is not None:
+            place = _told_at(facts, flow, node)
+            if place is not None:
                 yield RULE.finding(
-                    node.place,
+                    place,
                     current="this term of the loss is made from stopped values only: it trains "
                     "nothing, although it depends on differentiated inputs",
                     expected="a gradient from the error to the prediction in it",
@@ -78,6 +93,17 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                     evidence=(Evidence("differentiated here", flow.event.place),),
                     engine=Engine.SOURCE,
                 )
+
+
+def _told_at(facts: SourceFacts, flow: Flow, node: Node) -> Place | None:
+    """Where a term is made: where a function is called that gives a gradient to others."""
+    if node.frame is None or node.syntax is None:
+        return node.place
+
+    def trains(run: Frame) -> bool:
+        return any(flow.gets(it) for _, value in run.returns for it in nodes_of(value))
+
+    return wrongly_called_at(facts, Event(node.syntax, node.frame), trains)
 
 
 RULE = Rule(

@@ -56,9 +56,14 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 continue
             names = [flow.name(p.node) for p in flow.parameters if p.bit & flow.gets(it.factor)]
             shown = ", ".join(f"`{name}`" for name in names[:3]) + (", …" if names[3:] else "")
+            what = (
+                "an error that another term makes small"
+                if it.error.parts
+                else ("what another term trains, by this number as a constant")
+            )
             yield RULE.finding(
                 place,
-                current="one factor of a product is an error that another term makes small; its "
+                current=f"one factor of a product is {what}; its "
                 f"gradient into {shown} flows here as well, and works against that term",
                 expected="the factor is a constant weight here",
                 fix="put the factor (the advantage) into jax.lax.stop_gradient in this product; "
@@ -99,7 +104,8 @@ where actions are unlikely. The critic's own term, the squared advantage, is whe
 belongs.
 
 The rule looks for a product in the loss, both factors of which have a gradient, where one is a
-difference to data whose prediction another term fits by its square.
+difference to data whose prediction another term fits by its square; and for one with a trained
+number, a temperature, by which another term weighs the same thing with the number stopped.
 """,
     wrong="""\
 import jax

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Severity
+from ...source.queries.gradients.filled_poles import filled_poles
 from ...source.queries.gradients.flows import flows
 from ...source.queries.gradients.late_choices import late_choices
 from ...source.values import Data
@@ -58,6 +59,22 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
                 engine=Engine.SOURCE,
                 confidence=Confidence.LIKELY,
             )
+        for it in filled_poles(flow):
+            if it.choice.place is None:
+                continue
+            yield RULE.finding(
+                it.choice.place,
+                current="zeros are filled in for what is left out, and something is divided by "
+                "them; what else is trained there gets zero times infinity, which is nan",
+                expected="a number in their place for which the operation is finite",
+                fix="fill in ones: `safe = jnp.where(ok, x, 1.0)`",
+                evidence=(
+                    Evidence("divided here", it.operation.place),
+                    Evidence("differentiated here", flow.event.place),
+                ),
+                engine=Engine.SOURCE,
+                confidence=Confidence.LIKELY,
+            )
 
 
 RULE = Rule(
@@ -71,8 +88,9 @@ RULE = Rule(
 a gradient of zero, which is multiplied by the derivative of `log` at zero: zero times infinity is
 nan, and the nan reaches every parameter.
 
-The operand has to be made safe before the operation. Reported inside of differentiated functions
-only, for operands that depend on what is differentiated.""",
+The operand has to be made safe before the operation, by a number for which that is finite: a zero
+that is filled in is no help where something is divided by it. Reported inside of differentiated
+functions only, for operands that depend on what is differentiated.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

@@ -9,7 +9,7 @@ from ..classes import innermost_function
 from ..events import Fact
 from ..frame import Region
 from ..graph import Node
-from ..values import Constant, Data, Sequence, Transformed, Value, mapped
+from ..values import Bound, Constant, Data, Sequence, Transformed, Value, mapped
 from .registry import handles
 
 if TYPE_CHECKING:
@@ -29,6 +29,13 @@ def _define(
     owner.rules.update({key: it for key, it in keywords.items() if key in names})
     machine.note(Fact(site.syntax, site.frame, "derivative defined", {"transformed": owner}))
     return rules[0] if rules and names == ("jvp",) else Constant(None)
+
+
+def argument_names(transformed: Transformed) -> list[str]:
+    """The names of what a function with a rule is called with: a method has its object already."""
+    function = innermost_function(transformed.function)
+    names = positional_names(function) if function is not None else []
+    return names[1:] if isinstance(transformed.function, Bound) else names
 
 
 def nondifferentiable(transformed: Transformed, names: list[str]) -> list[int] | None:
@@ -60,8 +67,12 @@ def run_rules(
     args: list[Value],
     keywords: dict[str, Value],
     result: Value,
+    applied: Region,
 ) -> None:
-    """Run the rules of a custom derivative on what its function is called with."""
+    """Run the rules of a custom derivative on what its function is called with.
+
+    `applied` is the region in which the function itself has been run.
+    """
     region = site.frame.region
     around = region.chain() if region is not None else ()
     if not transformed.rules or any(it.details.get("rules_of") is transformed for it in around):
@@ -69,15 +80,14 @@ def run_rules(
     function = innermost_function(transformed.function)
     if function is None or function.syntax.args.vararg is not None or site.is_open:
         return
-    names = positional_names(function)
+    names = argument_names(transformed)
     given = dict(zip(names, args, strict=False)) | keywords
     values = [given.get(name) or default_of(function, name) for name in names]
     static = nondifferentiable(transformed, names)
     if static is None or any(it is None for it in values):
         return
-    inside = Region(
-        "custom_rule", region, site.frame.place(transformed.syntax), rules_of=transformed
-    )
+    place = site.frame.place(transformed.syntax)
+    inside = Region("custom_rule", region, place, rules_of=transformed, applied=applied)
     # A rule runs in place of the function, and may draw again what that has drawn.
     used, machine.used = machine.used, {}
     _run(machine, site.inside(inside), transformed, [it for it in values if it], static, result)

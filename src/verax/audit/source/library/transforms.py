@@ -151,7 +151,7 @@ def apply(
     if before is not None:
         machine.used = before
     if kind in ("custom_vjp", "custom_jvp"):
-        run_rules(machine, site, transformed, args, keywords, result)
+        run_rules(machine, site, transformed, args, keywords, result, region)
     outside = _left(machine, site, transformed, args, result, region)
     machine.note(
         Applied(

@@ -26,7 +26,8 @@ class Bootstrap:
 def bootstraps(flow: Flow) -> Iterator[Bootstrap]:
     """Errors `prediction - (data + factor * other prediction)` whose target is trained."""
     shapes = shapes_of(flow)
-    for error in errors(flow):
+    all_errors = list(errors(flow))
+    for error in all_errors:
         parts = terms(flow, error.parts)
         fixed = [it for it in parts if not flow.uses(it.node) and it.node in flow.data]
         signs = {it.sign for it in fixed}
@@ -38,6 +39,8 @@ def bootstraps(flow: Flow) -> Iterator[Bootstrap]:
         targets = [it for it in targets if not any(_is_made_of(flow, it, w) for w in whole)]
         for target in targets:
             found = _prediction(flow, shapes, parts, target)
+            if found is None and any(_fits(flow, shapes, it, parts, target) for it in all_errors):
+                found = _of_another_model(flow, parts, target)
             beside = [it for it in fixed if it.sign == target.sign]
             if found is not None and not _is_step(flow, found[0], beside):
                 yield Bootstrap(error, found[0], target.node, found[1])
@@ -65,9 +68,43 @@ def _prediction(
         node = it.node if flow.gets(it.node) else stopped(it.node)
         if node is None or not flow.gets(node) or _are_same(flow, it, node, target):
             continue
+        if node is not it.node and _has_scaled(flow, node):
+            continue  # What is stopped is a target itself.
         if _model(flow, shapes, node) & _model(flow, shapes, target.node):
             return node, node is not it.node
     return None
+
+
+def _has_scaled(flow: Flow, node: Node) -> bool:
+    """Whether a value is a sum with a multiple of a prediction, as a target is."""
+    return any(it.scaled and flow.gets(it.node) for it in terms(flow, [Term(node, 1)]))
+
+
+def _of_another_model(flow: Flow, parts: list[Term], target: Term) -> tuple[Node, bool] | None:
+    """A prediction by other parameters than those of the target."""
+    for it in parts:
+        gets = 0 if it.scaled or it.excludes(target) else flow.gets(it.node)
+        if it.sign == -target.sign and gets and not gets & flow.gets(target.node):
+            return it.node, False
+    return None
+
+
+def _fits(flow: Flow, shapes: Sameness, error: Error, parts: list[Term], target: Term) -> bool:
+    """Whether an error fits the model of a target to a stopped prediction of what that is for.
+
+    Of two models that learn from one another, each is a constant to the other.
+    """
+    predicted = 0
+    for it in parts:
+        predicted |= flow.gets(it.node) if it.sign == -target.sign else 0
+    others = [viewed(it.node) for it in terms(flow, error.parts)]
+    inner = [it for it in map(stopped, others) if it is not None]
+    if not any(flow.gets(it) & predicted for it in inner):
+        return False
+    model = _model(flow, shapes, target.node)
+    return any(
+        it is not target.node and _model(flow, shapes, it) & model for it in others if flow.gets(it)
+    )
 
 
 def _are_same(flow: Flow, term: Term, node: Node, target: Term) -> bool:

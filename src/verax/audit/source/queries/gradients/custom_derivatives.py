@@ -12,7 +12,8 @@ from ...classes import innermost_function
 from ...events import Fact
 from ...frame import Frame
 from ...graph import sources
-from ...library.custom_rules import nondifferentiable
+from ...library.custom_rules import argument_names, nondifferentiable
+from ...remember import remembered
 from ...shapes.shape import show_shape
 from ...values import (
     Bound,
@@ -58,9 +59,15 @@ def misfits(facts: SourceFacts) -> Iterator[Misfit]:
             yield from _unpacked(fact)
 
 
+@remembered
+def misfitting(facts: SourceFacts) -> frozenset[str]:
+    """The functions whose rules raise, of which nothing else needs to be said."""
+    return frozenset(it.function for it in misfits(facts))
+
+
 def fitting(facts: SourceFacts) -> Iterator[tuple[Place, str, int]]:
     """Functions whose `custom_vjp` rules fit: where, their names, how many cotangents there are."""
-    wrong = {it.function for it in misfits(facts)}
+    wrong = misfitting(facts)
     told: set[str] = set()
     for fact in facts.events(Fact):
         if fact.kind != "derivative run":
@@ -88,26 +95,28 @@ def _signatures(fact: Fact) -> Iterator[Misfit]:
     function = innermost_function(transformed.function)
     if function is None or function.syntax.args.vararg is not None:
         return
-    if isinstance(transformed.function, (Bound, Partial)):
+    if isinstance(transformed.function, Partial):
         return  # Some of its arguments are given.
-    names = positional_names(function)
+    names = argument_names(transformed)
     count, static = len(names), nondifferentiable(transformed, names)
     if static is None:
         return
     for name, rule in transformed.rules.items():
         given = count if name == "fwd" else len(static) + 2
-        if not isinstance(rule, Function) or _takes(rule, given):
+        bound = int(isinstance(rule, Bound))
+        own = rule.function if isinstance(rule, Bound) else rule
+        if not isinstance(own, Function) or _takes(own, given + bound):
             continue
         what = {
             "fwd": f"the {count} arguments of the function",
             "bwd": f"{_extra(static)}residuals and the cotangent",
             "jvp": f"{_extra(static)}primals and tangents",
         }[name]
-        own = len(positional_names(rule))
+        taken = len(positional_names(own)) - bound
         yield Misfit(
-            rule.frame.place(rule.syntax),
+            own.frame.place(own.syntax),
             function.name,
-            f"its {_NAMES[name]} takes {own} arguments, and is given {given}: {what}",
+            f"its {_NAMES[name]} takes {taken} arguments, and is given {given}: {what}",
         )
 
 
@@ -261,10 +270,16 @@ def _unpacked(fact: Fact) -> Iterator[Misfit]:
     if not isinstance(owner, Transformed) or caller is None or caller.function is not None:
         return
     function = innermost_function(owner.function)
-    value: Sequence = fact.data["value"]
-    count = len(value.items or ())
-    yield Misfit(
-        fact.place,
-        function.name if function is not None else "the function",
-        f"{count} values are unpacked into {fact.data['targets']} names in its rule",
-    )
+    name = function.name if function is not None else "the function"
+    value: Value = fact.data["value"]
+    if isinstance(value, Sequence):
+        message = (
+            f"{len(value.items or ())} values are unpacked into {fact.data['targets']} names in "
+            "its rule"
+        )
+    else:
+        message = (
+            "its rule unpacks what is one of `nondiff_argnums`: these come first, before the "
+            "residuals, or primals and tangents"
+        )
+    yield Misfit(fact.place, name, message)

@@ -22,7 +22,7 @@ from ...text import text_of
 from ...values import Constant, Data, Instance, Mapping, Sequence, Value, leaves, nodes_of
 from ..sameness import Sameness
 from ..surroundings import Context
-from .flatness import flat, flat_argument, flat_draw, flat_part, is_integer
+from .flatness import STOPPED, flat, flat_argument, flat_draw, flat_part, is_integer
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
@@ -191,8 +191,14 @@ class Flow:
         """Whether a value depends on more than parameters and constants."""
         return node in self.data
 
-    def slice(self, nodes: list[Node], blocked: bool = False) -> frozenset[Node]:
-        """All that values are made from, along differentiable paths or along all."""
+    def slice(
+        self, nodes: list[Node], blocked: bool = False, stopped: bool = False
+    ) -> frozenset[Node]:
+        """All that values are made from, along differentiable paths or along all.
+
+        With `stopped`, also behind `stop_gradient`, and behind nothing else without a derivative.
+        """
+        through = (None, STOPPED) if stopped else (None,)
         found: set[Node] = set()
         pending = list(nodes)
         while pending:
@@ -203,7 +209,7 @@ class Flow:
             if node in self._parts:
                 continue
             for source in self.sources(node):
-                if source not in found and (blocked or self.blocker(source, node) is None):
+                if source not in found and (blocked or self.blocker(source, node) in through):
                     pending.append(source)
         return frozenset(found)
 

@@ -18,7 +18,7 @@ from ...events import Fact
 from ...graph import Node, sources
 from ...remember import walked
 from ...values import Data, Sequence, Transformed, Value, leaves, nodes_of
-from .custom_derivatives import return_place
+from .custom_derivatives import misfitting, return_place
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
@@ -48,6 +48,8 @@ def unscaled(facts: SourceFacts) -> Iterator[Unscaled]:
         transformed: Transformed = fact.data["transformed"]
         function = innermost_function(transformed.function)
         name = function.name if function is not None else "the function"
+        if name in misfitting(facts):
+            continue
         for given, results in _returned(fact):
             rule = transformed.rules["jvp" if given == "tangents" else "bwd"]
             moving = {node for it in fact.data[given] for node in nodes_of(it)}

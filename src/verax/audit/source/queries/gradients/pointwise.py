@@ -14,14 +14,13 @@ import numpy as np
 
 from ....finding import Place
 from ....slopes import Sample, judge
-from ...binding import positional_names
 from ...classes import innermost_function
 from ...events import Fact
 from ...graph import Node
-from ...library.custom_rules import nondifferentiable
-from ...values import Constant, Data, Function, Transformed, Value
+from ...library.custom_rules import argument_names, nondifferentiable
+from ...values import Constant, Data, Transformed, Value
 from ...values import Sequence as Several
-from .custom_derivatives import return_place
+from .custom_derivatives import misfitting, return_place
 from .elementwise import ELEMENTWISE, summed
 
 if TYPE_CHECKING:
@@ -63,30 +62,31 @@ def ruled_functions(facts: SourceFacts) -> Iterator[Ruled]:
             continue
         transformed: Transformed = fact.data["transformed"]
         function = innermost_function(transformed.function)
-        if function is None or id(transformed) in seen:
+        if function is None or id(transformed) in seen or function.name in misfitting(facts):
             continue
-        found = list(_slopes(facts, fact, transformed, function))
+        found = list(_slopes(facts, fact, transformed))
         if any(it.verdict != "unknown" for it in found):
             seen.add(id(transformed))
             yield Ruled(function.name, function.frame.place(function.syntax), found)
 
 
-def _slopes(
-    facts: SourceFacts, fact: Fact, transformed: Transformed, function: Function
-) -> Iterator[Slope]:
+def _slopes(facts: SourceFacts, fact: Fact, transformed: Transformed) -> Iterator[Slope]:
     result: Value = fact.data["result"]
-    arguments = [it.node for it in fact.data["arguments"] if isinstance(it, Data)]
-    is_plain = isinstance(result, Data) and len(arguments) == len(fact.data["arguments"])
-    # One value for two arguments has the slopes of both.
+    given: list[Value] = fact.data["arguments"]
+    arguments = [it.node for it in given if isinstance(it, Data)]
+    # One value for two arguments has the slopes of both; a number that is written down has none.
+    is_plain = all(isinstance(it, (Data, Constant)) for it in (result, *given))
     if not is_plain or len(set(arguments)) < len(arguments):
         return
-    names = positional_names(function)
+    names = argument_names(transformed)
     static = nondifferentiable(transformed, names) or ()
     moving = [it for number, it in enumerate(names) if number not in static]
-    for number, (name, _) in enumerate(zip(moving, arguments, strict=False)):
-        for by_rule, given, rule in _by_rule(fact, transformed, number):
+    for number, (name, argument) in enumerate(zip(moving, given, strict=False)):
+        if not isinstance(argument, Data):
+            continue
+        for by_rule, derivatives, rule in _by_rule(fact, transformed, number):
             trials = [_Trial(arguments, seed) for seed in range(_TRIALS)]
-            samples = [it.sample(result, number, by_rule, given) for it in trials]
+            samples = [it.sample(result, argument.node, by_rule, derivatives) for it in trials]
             known = [it for it in samples if it is not None]
             verdict = judge(known, _TOLERANCE) if len(known) == _TRIALS else "unknown"
             yield Slope(name, verdict, return_place(facts, rule, by_rule))
@@ -115,14 +115,12 @@ class _Trial:
 
     def __init__(self, arguments: list[Node], seed: int):
         self._drawn = _Drawn(seed)
-        self._arguments = arguments
         self._points = {node: self._drawn.numbers(node) for node in arguments}
 
     def sample(
-        self, result: Value, number: int, by_rule: Value, given: dict[Node, float]
+        self, result: Value, argument: Node, by_rule: Value, given: dict[Node, float]
     ) -> Sample | None:
         """The slope for one argument: true, by the rule, and by the rule for twice as much."""
-        argument = self._arguments[number]
         steps = [{argument: self._points[argument] + step} for step in (0.0, _STEP, -_STEP)]
         scaled = [{node: np.full(_POINTS, n * it) for node, it in given.items()} for n in (1, -2)]
         with np.errstate(all="ignore"):

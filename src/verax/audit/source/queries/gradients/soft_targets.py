@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 from ....predictions import is_model_elsewhere
 from ...graph import Node
-from ...values import Data
+from ...values import Constant, Data
+from ..arrays import origin
 from .bootstraps import Bootstrap, shapes_of
 from .flows import Flow
 from .loss_terms import Error, Term, multiplied, terms
 
+_SOFTMAX, _LOG_SOFTMAX = "jax.nn.softmax", "jax.nn.log_softmax"
 _LOGARITHMS = frozenset(("jax.nn.log_softmax", "jax.nn.log_sigmoid", "jax.numpy.log"))
 # Functions of logits and of the probabilities that these are to have.
 _ENTROPIES = frozenset(
@@ -27,7 +29,9 @@ def soft_bootstraps(flow: Flow) -> Iterator[Bootstrap]:
         if node not in flow.trained_through or not flow.gets(node):
             continue
         for predicted, wanted in _sides(flow, node):
-            moved = _moved_by_data(flow, wanted) if flow.gets(predicted) else None
+            if not flow.gets(predicted) or not flow.gets(wanted):
+                continue
+            moved = _moved_by_data(flow, wanted) or _sharpened(flow, predicted, wanted)
             if moved is None:
                 continue
             if is_model_elsewhere(flow, shapes, _heads(flow, predicted), predicted, wanted):
@@ -64,6 +68,29 @@ def _times_data(flow: Flow, node: Node) -> Node | None:
         if flow.gets(one) and one in flow.data and not flow.uses(other) and other in flow.data:
             return one
     return None
+
+
+def _sharpened(flow: Flow, predicted: Node, wanted: Node) -> Node | None:
+    """What is wanted, if it is a softmax with another temperature than what is predicted.
+
+    Of two predictions that are to agree, the sharper one teaches the other.
+    """
+    logs = [it.node for it in terms(flow, [Term(predicted, 1)]) if flow.gets(it.node)]
+    one = {_temperature(flow, it) for it in logs if it.operation == _LOG_SOFTMAX}
+    other = _temperature(flow, wanted) if wanted.operation == _SOFTMAX else None
+    return wanted if other is not None and len(one) == 1 and one.isdisjoint((other, None)) else None
+
+
+def _temperature(flow: Flow, softmax: Node) -> float | None:
+    """The number by which the logits of a softmax are divided."""
+    logits = origin(softmax.inputs[0]) if softmax.inputs else None
+    if logits is None or logits.operation not in ("*", "/") or len(logits.operands) != 2:
+        return None if logits is None or not flow.gets(logits) else 1.0
+    numbers = [it.value for it in logits.operands if isinstance(it, Constant)]
+    number = numbers[0] if numbers and isinstance(numbers[0], (int, float)) else None
+    if not number:
+        return None
+    return float(number if logits.operation == "/" else 1 / number)
 
 
 def _heads(flow: Flow, predicted: Node) -> list[Node]:

@@ -58,7 +58,7 @@ def terms_without_gradient(flow: Flow) -> Iterator[Node]:
     parts = terms(flow, [Term(node, 1) for node in flow.results])
     for term in parts if len(parts) > 1 else []:
         if flow.uses(term.node) and not flow.gets(term.node):
-            both = (_both_stopped(flow, it) for it in flow.slice([term.node], blocked=True))
+            both = (_both_stopped(flow, it) for it in flow.slice([term.node], stopped=True))
             yield from [it for it in both if it is not None][:1]
 
 
@@ -84,7 +84,7 @@ def _errors_stopped(flow: Flow) -> Iterator[Node]:
     for term in parts if len(parts) > 1 else []:
         if not flow.uses(term.node) or flow.gets(term.node):
             continue
-        for node in flow.slice([term.node], blocked=True):
+        for node in flow.slice([term.node], stopped=True):
             inside = squared(node)
             error = stopped(inside) if inside is not None else None
             # The square of anything else may be a constant on purpose, by Danskin's theorem.

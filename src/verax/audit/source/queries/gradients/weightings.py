@@ -9,7 +9,7 @@ from ....predictions import fitted_elsewhere
 from ...graph import Node
 from ...values import Data
 from .flows import Flow
-from .loss_terms import Error, Term, errors, multiplied, terms
+from .loss_terms import Error, Term, errors, multiplied, stopped, terms
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +33,10 @@ def weightings(flow: Flow) -> Iterator[Weighting]:
         # The square of a prediction alone fits it to nothing; what is stopped stands for data.
         if not all(map(flow.gets, parts)):
             fitted.append((error, error.node, [it for it in parts if flow.gets(it)]))
-    if not fitted:
-        return
     results = [Term(node, 1) for node in flow.results]
     in_terms = {it.node for it in terms(flow, results, into_stacks=True)}
-    for node in flow.order:
+    yield from _multipliers(flow, in_terms)
+    for node in flow.order if fitted else ():
         factors = _factors(node)
         if factors is None or node not in in_terms or node not in flow.trained_through:
             continue
@@ -46,6 +45,43 @@ def weightings(flow: Flow) -> Iterator[Weighting]:
             if error is not None:
                 yield Weighting(node, factor, error, _handed(flow, node, factor))
                 break
+
+
+def _multipliers(flow: Flow, in_terms: set[Node]) -> Iterator[Weighting]:
+    """Products of a trained number and what another term has times that number, stopped.
+
+    With a temperature, or a multiplier of Lagrange's, one term trains the policy, for which the
+    number is a constant, and one the number, for which the policy is.
+    """
+    weighed = list(_stopped_weights(flow))
+    for node in flow.order if weighed else ():
+        factors = _factors(node)
+        if factors is None or node not in in_terms or node not in flow.trained_through:
+            continue
+        for number, factor in (factors, factors[::-1]):
+            bits = 0 if number in flow.data else flow.gets(number)
+            if not bits or not flow.gets(factor) & ~bits or factor not in flow.data:
+                continue
+            made_from = {flow.same.number(it) for it in flow.slice([factor])}
+            for product, weight, rest in weighed:
+                if flow.uses(weight) & bits and flow.same.number(rest) in made_from:
+                    yield Weighting(node, factor, Error([], product, product), factor)
+                    break
+
+
+def _stopped_weights(flow: Flow) -> Iterator[tuple[Node, Node, Node]]:
+    """Products with a stopped number that the parameters make alone: whole, number and the rest."""
+    for node in flow.order:
+        factors = _factors(node) if node in flow.trained_through else None
+        for weight, rest in (factors, factors[::-1]) if factors is not None else ():
+            inner = stopped(weight)
+            if (
+                inner is not None
+                and flow.gets(inner)
+                and inner not in flow.data
+                and flow.gets(rest)
+            ):
+                yield node, inner, rest
 
 
 def _handed(flow: Flow, product: Node, factor: Node) -> Node:
