@@ -251,7 +251,9 @@ advantages into the last one's, or a recurrent state that remembers the episode 
 
 Reported for floating-point parts of a carry that are fed back (not plain sums) when the flags
 enter the loop as scanned values and no multiplication or choice by them lies on the way from the
-last value to the next. Also for a product of rewards with a table of `gamma ** (j - i)` about which
+last value to the next. So too if a function over rewards has a parameter for the flags that nothing
+in it reads, and where errors stop at the flags but the factors that they are added up with, one
+number for all steps, do not. Also for a product of rewards with a table of `gamma ** (j - i)` about which
 no flag decides.""",
     wrong="""\
 import jax
