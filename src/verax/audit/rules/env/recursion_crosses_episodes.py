@@ -253,8 +253,8 @@ Reported for floating-point parts of a carry that are fed back (not plain sums) 
 enter the loop as scanned values and no multiplication or choice by them lies on the way from the
 last value to the next. So too if a function over rewards has a parameter for the flags that nothing
 in it reads, and where errors stop at the flags but the factors that they are added up with, one
-number for all steps, do not. Also for a product of rewards with a table of `gamma ** (j - i)` about which
-no flag decides.""",
+number for all steps, do not. Also for a product of rewards with a table of `gamma ** (j - i)` about
+which no flag decides.""",
     wrong="""\
 import jax
 import jax.numpy as jnp
