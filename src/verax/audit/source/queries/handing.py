@@ -138,6 +138,14 @@ def _has_changing_object(frame: Frame) -> bool:
     return any(isinstance(it, Instance) and not fields_are_leaves(it.cls) for it in given)
 
 
+def is_in_value(use: Event, is_it: Callable[[Value], bool]) -> bool:
+    """Whether a function is handed something inside of an object that nobody changes."""
+    objects = [it for it in use.frame.given.values() if isinstance(it, Instance)]
+    return any(
+        fields_are_leaves(it.cls) and any(map(is_it, parts_of(it).values())) for it in objects
+    )
+
+
 def put_twice_at(facts: SourceFacts, before: KeyUse, use: KeyUse) -> Place | None:
     """Where a function puts one key under two names into what it returns, for others to use.
 
