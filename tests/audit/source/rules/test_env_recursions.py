@@ -110,6 +110,45 @@ PROGRAMS = {
 
             return lax.scan(body, 0.0, xs)[1]
         """,
+    "a recursion that stops at terminations, and not where time was up": """
+        from typing import NamedTuple
+
+        class Steps(NamedTuple):
+            reward: jax.Array
+            terminated: jax.Array
+            truncated: jax.Array
+
+        def advantages(rewards, discounts, values, following):
+            errors = rewards + discounts * following - values
+            factors = 0.9 * discounts  # EN002
+
+            def fold(later, row):
+                error, factor = row
+                later = error + factor * later
+                return later, later
+
+            return lax.scan(fold, jnp.zeros(3), (errors, factors), reverse=True)[1]
+
+        def stopped(rewards, discounts, cut, values, following):
+            errors = rewards + discounts * following - values
+
+            def fold(later, row):
+                error, factor = row
+                later = error + factor * later
+                return later, later
+
+            factors = 0.9 * discounts * (1.0 - cut)
+            return lax.scan(fold, jnp.zeros(3), (errors, factors), reverse=True)[1]
+
+        def runs_on(steps: Steps, values, following):
+            discounts = 0.99 * (1.0 - steps.terminated)
+            late = steps.truncated.mean()
+            return advantages(steps.reward, discounts, values, following), late
+
+        def stops(steps: Steps, values, following):
+            discounts = 0.99 * (1.0 - steps.terminated)
+            return stopped(steps.reward, discounts, steps.truncated, values, following)
+        """,
 }
 
 

@@ -78,18 +78,19 @@ def same_factor(loop: Loop, path: list[Node]) -> Node | None:
     """
     given = {share: whole for whole, share in shares(loop)}
     for node in path:
-        for factor in _factors(node):
+        for factor in factors_of(node):
             whole = given.get(factor)
             if whole is not None and whole.place is not None and _is_filled(whole):
                 return whole
     return None
 
 
-def _factors(node: Node, depth: int = _DEPTH) -> Iterator[Node]:
+def factors_of(node: Node, depth: int = _DEPTH) -> Iterator[Node]:
+    """The factors of a product, and of the products among them."""
     if node.operation == "*" and depth:
         for it in node.inputs:
             yield it
-            yield from _factors(it, depth - 1)
+            yield from factors_of(it, depth - 1)
 
 
 # They repeat a number, or make an array that has the shape of another.
