@@ -149,6 +149,28 @@ PROGRAMS = {
             discounts = 0.99 * (1.0 - steps.terminated)
             return stopped(steps.reward, discounts, steps.truncated, values, following)
         """,
+    "an estimate after several rewards, which stop at an end": """
+        def window(x, n):
+            return jnp.stack([x[i : x.shape[0] - n + i + 1] for i in range(n)])
+
+        def rewards_of(reward, done, n, gamma):
+            alive = jnp.cumprod(1.0 - window(done, n), axis=0)
+            before = jnp.concatenate([jnp.ones_like(alive[:1]), alive[:-1]])
+            powers = gamma ** jnp.arange(n)[:, None]
+            return jnp.sum(powers * before * window(reward, n), axis=0), alive[-1]
+
+        def leaks(reward, done, value, gamma):
+            paid, alive = rewards_of(reward, done, 3, gamma)
+            return paid + gamma**3 * value[3:]  # EN005
+
+        def stops(reward, done, value, gamma):
+            paid, alive = rewards_of(reward, done, 3, gamma)
+            return paid + gamma**3 * alive * value[3:]
+
+        def is_masked_later(reward, done, value, gamma):
+            paid, alive = rewards_of(reward, done, 3, gamma)
+            return jnp.where(alive > 0, paid + gamma**3 * value[3:], paid)
+        """,
 }
 
 
