@@ -552,7 +552,12 @@ PROGRAMS = {
 
         def first_of_the_next(w, obs, actions, keys):
             seen, reward, terminated, final = jax.vmap(step)(obs, actions, keys)
-            item = Item(obs, reward, seen, terminated)  # EN004
+            item = Item(
+                obs=obs,
+                reward=reward,
+                next_obs=seen,  # EN004
+                terminated=terminated,
+            )
             y = item.reward + 0.99 * (1.0 - item.terminated) * (item.next_obs @ w)
             return y
 

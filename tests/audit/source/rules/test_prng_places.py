@@ -628,6 +628,73 @@ PROGRAMS = {
 
             return lax.scan(step, (key, xs), None, length=5)
     """,
+    "a key in an object that is made outside of a map": """
+        import equinox as eqx
+
+        class Path(eqx.Module):
+            key: jax.Array
+
+            def at(self, t):
+                return jax.random.normal(jax.random.fold_in(self.key, t), (3,))
+
+        def walk(path, x):
+            return lax.scan(lambda x, t: (x + path.at(t), None), x, jnp.arange(9))[0]
+
+        def shared(key, starts):
+            path = Path(key)
+
+            def one(x):
+                y = x * 2
+                return walk(path, y)
+
+            return jax.vmap(one)(starts)  # RK003
+
+        def own(key, starts):
+            def one(key, x):
+                return walk(Path(key), x)
+
+            return jax.vmap(one)(jax.random.split(key, starts.shape[0]), starts)
+    """,
+    "streams that lifted loops and maps leave whole": """
+        import flax.linen as nn
+
+        class Layer(nn.Module):
+            @nn.compact
+            def __call__(self, x, _):
+                return nn.Dropout(0.1, deterministic=False)(nn.Dense(4)(x)), None
+
+        class Layers(nn.Module):
+            @nn.compact
+            def __call__(self, x):
+                layers = nn.scan(
+                    Layer,
+                    variable_axes={"params": 0},
+                    split_rngs={"params": True, "dropout": False},  # RK002
+                    length=3,
+                )
+                apart = nn.scan(
+                    Layer,
+                    variable_axes={"params": 0},
+                    split_rngs={"params": True, "dropout": True},
+                    length=3,
+                )
+                one_in_time = nn.scan(
+                    Layer,
+                    variable_broadcast="params",
+                    split_rngs={"params": False, "dropout": False},
+                    length=3,
+                )
+                heads = nn.vmap(
+                    nn.Dense,
+                    variable_axes={"params": 0},
+                    split_rngs={"params": False},  # RK003
+                    in_axes=None,
+                    axis_size=2,
+                )
+                for it in (layers, apart, one_in_time):
+                    x, _ = it()(x, None)
+                return heads(4)(x)
+    """,
 }
 
 

@@ -150,6 +150,79 @@ REUSED = {
             sampler = Sampler(0)
             return sampler.sample(), sampler.sample()
         """,
+        6,
+    ),
+    "an object whose key one of its methods leaves where it is": (
+        """
+        class Keys:
+            def __init__(self, key):
+                self.key = key
+
+            def one(self):
+                self.key, key = jax.random.split(self.key)
+                return key
+
+            def some(self, n):
+                return jax.random.split(self.key, n)
+
+        def layers(keys, n):
+            return [jax.random.normal(key, (n,)) for key in keys.some(3)]
+
+        def networks(key, n):
+            keys = Keys(key)
+            return layers(keys, n), layers(keys, n)
+        """,
+        10,
+    ),
+    "a key that is given by default, through helpers": (
+        """
+        BASE = jax.random.key(0)
+
+        def points(n, key=BASE):
+            return jax.random.uniform(key, (n,))
+
+        def first(n):
+            return points(n) + 1
+
+        def second(n):
+            return points(n) - 1
+
+        def both(n):
+            return first(n), second(n)
+        """,
+        10,
+    ),
+    "a key that a record holds under two names": (
+        """
+        class Streams(NamedTuple):
+            level: jax.Array
+            noise: jax.Array
+            drop: jax.Array
+
+        def streams_of(key):
+            level, noise = jax.random.split(key)
+            return Streams(level=level, noise=noise, drop=noise)
+
+        def loss(key, x):
+            streams = streams_of(key)
+            x = x * jax.random.uniform(streams.level) + jax.random.normal(streams.noise, x.shape)
+            return x * jax.random.bernoulli(streams.drop, 0.9, x.shape)
+        """,
+        8,
+    ),
+    "a state that its callers do not advance": (
+        """
+        class State(NamedTuple):
+            key: jax.Array
+            x: jax.Array
+
+        def sample(state):
+            return jax.random.normal(state.key, state.x.shape)
+
+        def pair(state):
+            first = sample(state)
+            return first, sample(state)
+        """,
         10,
     ),
     "the same keys in two comprehensions": (

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Finding, Place, Severity
 from ...source.queries.episodes.targets import (
+    Target,
     ends_beside,
     estimates,
     factors,
     is_called_going_on,
+    is_discounted,
     is_end,
     is_filled,
+    is_sum_of_masked_rewards,
+    sums,
     targets,
 )
 from ...source.queries.names import names_of
@@ -23,7 +27,6 @@ from .._rule import Rule
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...source.graph import Node
-    from ...source.queries.episodes.targets import Target
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
@@ -42,6 +45,26 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             fix=f"multiply the estimate by `{flag if is_called_going_on(flag) else f'1 - {flag}'}`",
             engine=Engine.SOURCE,
         )
+    yield from _past_masked_rewards(facts)
+
+
+def _past_masked_rewards(facts: SourceFacts) -> Iterator[Finding]:
+    """Sums of several rewards, which stop at an end, with an estimate after them that does not."""
+    for frame, total in sums(facts):
+        estimated = [it for it in total.inputs if is_discounted(facts, it, frame)]
+        summed = [it for it in total.inputs if is_sum_of_masked_rewards(facts, it, frame)]
+        if len(estimated) != 1 or len(summed) != 1 or estimated == summed or total.place is None:
+            continue
+        target = Target(frame, total, summed[0], estimated[0])
+        if len(estimates(facts, target)) == 1 and not _is_told(facts, target, estimated[0]):
+            yield RULE.finding(
+                total.place,
+                current="the rewards of several steps stop where an episode ends, and the "
+                "discounted estimate of what comes after them is added all the same",
+                expected="after an episode that has ended in between, nothing comes",
+                fix="multiply the estimate by what is left of the mask after the last reward",
+                engine=Engine.SOURCE,
+            )
 
 
 def _discounted_at(target: Target) -> Place | None:
@@ -50,8 +73,11 @@ def _discounted_at(target: Target) -> Place | None:
     return next((it.place for it in made if is_filled(it, target.frame)), None)
 
 
-def _is_told(facts: SourceFacts, target: Target) -> bool:
-    """Whether flags come in somewhere: in the estimate, or where the target is used."""
+def _is_told(facts: SourceFacts, target: Target, summand: Node | None = None) -> bool:
+    """Whether flags come in somewhere: in the estimate, or where the target is used.
+
+    Of a sum whose other parts are known to be masked, only one `summand` is asked.
+    """
 
     def is_flag(node: Node) -> bool:
         if is_filled(node, target.frame):
@@ -59,7 +85,7 @@ def _is_told(facts: SourceFacts, target: Target) -> bool:
         names = names_of(facts, node, target.frame)
         return is_end(facts, node, target.frame) or any(map(is_called_going_on, names))
 
-    if any(map(is_flag, target.total.ancestors())):
+    if any(map(is_flag, (summand or target.total).ancestors())):
         return True
     users = users_of(facts)
     pending, seen = [target.total], {target.total}
@@ -99,7 +125,8 @@ reward. `reward + gamma * value(next_obs)` adds the value of an observation that
 episode, or to the next one, and these errors spread backwards.
 
 Reported for the sum of a reward and a discounted estimate, when the record that holds the reward
-has a field for the end of an episode, and neither the sum nor what becomes of it depends on it.""",
+has a field for the end of an episode, and neither the sum nor what becomes of it depends on it. So
+too for the sum of several masked rewards and an estimate that is not masked.""",
     wrong="""\
 from typing import NamedTuple
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ...finding import Confidence, Engine, Evidence, Place, Severity
 from ...source.queries.episodes.crossings import crossings
 from ...source.queries.episodes.tables import sums_past_ends
+from ...source.queries.episodes.time_limits import recursions_past_limits
 from ...source.queries.episodes.windows import (
     kept_windows,
     windows_carried,
@@ -213,6 +214,16 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
             evidence=(Evidence("the loop is here", loop),),
             engine=Engine.SOURCE,
         )
+    for limit in recursions_past_limits(facts):
+        yield RULE.finding(
+            limit.place,
+            current="the recursion stops where an episode terminates, and runs on where its time "
+            f"was up: `{limit.cut}` is in the same record, and has no part in the factor",
+            expected="what is added up stops at all ends of episodes, whatever a target looks at",
+            fix=f"multiply the factor by `1 - {limit.cut}`",
+            evidence=(Evidence("the loop is here", limit.loop),),
+            engine=Engine.SOURCE,
+        )
     windows = (*kept_windows(facts), *windows_carried(facts), *windows_past_flags(facts))
     for name, place in dict.fromkeys(windows):
         yield RULE.finding(
@@ -251,8 +262,10 @@ advantages into the last one's, or a recurrent state that remembers the episode 
 
 Reported for floating-point parts of a carry that are fed back (not plain sums) when the flags
 enter the loop as scanned values and no multiplication or choice by them lies on the way from the
-last value to the next. Also for a product of rewards with a table of `gamma ** (j - i)` about which
-no flag decides.""",
+last value to the next. So too if a function over rewards has a parameter for the flags that nothing
+in it reads, and where errors stop at the flags but the factors that they are added up with, one
+number for all steps, do not; and where they stop at terminations, and not at truncations. Also for
+a product of rewards with a table of `gamma ** (j - i)` about which no flag decides.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

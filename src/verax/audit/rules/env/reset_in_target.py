@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from ...source.queries.episodes.targets import factors, is_discounted, sums
 from ...source.queries.episodes.updates import own_parts, records_in
 from ...source.queries.names import names_of
 from ...source.queries.nodes import of_lane, position_in, turned_flag
+from ...source.queries.written import written_at
 from ...source.values import Constant, Data, nodes_of
 from ...words import is_episode_end, is_reward, words_of
 from .._rule import Rule, Verdict
@@ -168,7 +170,8 @@ def _stored_at(facts: SourceFacts, total: Node, choice: Node, flags: Node) -> Pl
                 for name, part in own_parts(record).items():
                     is_next = "next" in words_of(name)
                     if is_next and isinstance(part, Data) and of_lane(part.node) is choice:
-                        return frame.place(statement)
+                        whole = statement.value if isinstance(statement, ast.Assign) else statement
+                        return frame.place(written_at(frame, whole, value, part.node))
     return None
 
 

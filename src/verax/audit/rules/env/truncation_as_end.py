@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.queries.episodes.resets import resets
 from ...source.queries.episodes.targets import estimates, factors, observations_beside, targets
+from ...source.queries.episodes.time_limits import CUT, ENDED
 from ...source.queries.names import names_of
 from ...source.queries.nodes import is_flag
 from ...source.values import Data
@@ -46,16 +47,12 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         )
 
 
-_ENDED = frozenset("terminated terminal terminals termination terminations".split())
-_CUT = frozenset("truncated truncation truncations timeout timeouts".split())
-
-
 def _mask_of_both(facts: SourceFacts, target: Target) -> Node | None:
     """The factor of a target that is made from the flags for an end and for that of time."""
     for factor in factors(target.product):
         node = factor.node if isinstance(factor, Data) else None
         words = _words_of_flags(facts, target, node) if node is not None else set[str]()
-        if words & _ENDED and words & _CUT:
+        if words & ENDED and words & CUT:
             # A mask that is taken out of a record, or comes from a loop, was made before.
             while node is not None and node.operation in _TAKEN and node.inputs:
                 node = node.inputs[0]
@@ -70,9 +67,9 @@ def _words_of_flags(facts: SourceFacts, target: Target, mask: Node) -> set[str]:
     while pending and len(seen) < 60:
         node = pending.pop()
         names = names_of(facts, node, target.frame) | names_of(facts, node, node.frame)
-        words = {word for name in names for word in words_of(name)} & (_ENDED | _CUT)
+        words = {word for name in names for word in words_of(name)} & (ENDED | CUT)
         if words and node.operation not in _JOINING:
-            is_one = words <= _ENDED or words <= _CUT  # and not one thing that has both names
+            is_one = words <= ENDED or words <= CUT  # and not one thing that has both names
             found |= words if is_one else set[str]()
         elif node.operation in _OF_FLAGS and node.inputs:
             new = [it for it in node.inputs if it not in seen]

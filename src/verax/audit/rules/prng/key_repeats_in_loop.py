@@ -9,6 +9,7 @@ from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
 from ...source.events import KeyUse, Loop
 from ...source.queries.handing import handed_back_at, handed_in_at, is_key
 from ...source.queries.keys.leaves import drawn_for_leaves
+from ...source.queries.keys.lifted_streams import unsplit_streams
 from ...source.queries.keys.reordering import goes_through_arrays
 from ...source.queries.keys.reuse import (
     LOOPS,
@@ -108,6 +109,16 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     for loop in facts.events(Loop):
         yield from _handed_on(facts, loop)
     yield from _over_leaves(facts)
+    for it in unsplit_streams(facts, "flax.linen.scan"):
+        yield RULE.finding(
+            it.place,
+            current=f"the stream `{it.stream}` is not split: each layer of the scan has weights of "
+            f"its own and gets the same keys, so that {it.outcome}",
+            expected="each layer draws from keys of its own",
+            fix=f'`split_rngs={{"{it.stream}": True}}`',
+            engine=Engine.SOURCE,
+            confidence=Confidence.LIKELY,
+        )
 
 
 def _over_leaves(facts: SourceFacts) -> Iterator[Finding]:
@@ -212,7 +223,8 @@ A key that a `scan`, `fori_loop` or `while_loop` closes over, or carries along w
 is the same in every iteration, and so is all that is drawn from it: a random walk becomes a
 straight line, a sampler repeats its proposal.
 
-Advance the carried key, scan over an array of keys, or fold the step number in.
+Advance the carried key, scan over an array of keys, or fold the step number in. In flax, `nn.scan`
+over layers that have weights of their own has to split all streams that they draw from.
 """,
     wrong="""\
 import jax

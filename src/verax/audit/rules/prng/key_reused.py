@@ -13,6 +13,7 @@ from ...source.queries.handing import (
     handed_apart_at,
     handed_in_at,
     is_key,
+    put_twice_at,
 )
 from ...source.queries.keys.equal_splits import take_other_children
 from ...source.queries.keys.placeholders import is_for_shapes
@@ -194,6 +195,7 @@ def _used_again(facts: SourceFacts, before: KeyUse, use: KeyUse) -> Finding:
     earlier, later = facts.places_apart(first_event, second_event)
     later = handed_apart_at(use.key.node, first_event, second_event) or later
     later = given_back_at(before, use) or later
+    later = put_twice_at(facts, before, use) or later
     name = name_at(facts, use, later)
     spare = spare_beside(before.key.node)
     if spare and use.by == "jax.random.split" != before.by:

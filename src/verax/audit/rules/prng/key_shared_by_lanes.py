@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
 from ...source.classes import innermost_function
 from ...source.events import Applied
-from ...source.queries.handing import handed_in_at, is_key
+from ...source.queries.handing import handed_in_at, is_in_value, is_key
 from ...source.queries.keys.common_numbers import compare_by_same_numbers
+from ...source.queries.keys.lifted_streams import unsplit_streams
 from ...source.queries.keys.reuse import (
     MAPS,
     are_copies,
@@ -86,6 +87,16 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             continue
         yield _shared(facts, use, region)
     yield from _resets_from_copies(facts, told)
+    for it in unsplit_streams(facts, "flax.linen.vmap"):
+        yield RULE.finding(
+            it.place,
+            current=f"the stream `{it.stream}` is not split: each lane has weights of its own and "
+            f"gets the same keys, so that {it.outcome}",
+            expected="each lane draws from keys of its own",
+            fix=f'`split_rngs={{"{it.stream}": True}}`',
+            engine=Engine.SOURCE,
+            confidence=Confidence.LIKELY,
+        )
 
 
 def _resets_from_copies(facts: SourceFacts, told: set[Place | None]) -> Iterator[Finding]:
@@ -132,6 +143,9 @@ def _shared(facts: SourceFacts, use: KeyUse, region: Region) -> Finding:
     else:
         line = line_to_outside(use.key.node, region)
         how, place = "is closed over", handed_in_at(begun_by(use, line), is_key(*line), region)
+        if is_in_value(use, is_key(*line)):
+            # What has a key for good stands for one random thing: the map has it for all.
+            how, place = "is in an object that is made outside", region.place
     lanes = "devices" if region.kind == "pmap" else f"lanes of the {region.kind}"
     return RULE.finding(
         place or use.place,
@@ -153,7 +167,8 @@ RULE = Rule(
     severity=Severity.CRITICAL,
     explanation="""\
 Inside of `vmap`, a key that is broadcast (`in_axes=None`) or closed over is the same for every
-element: all of them get the same sample, the same dropout mask, the same exploration noise.
+element: all of them get the same sample, the same dropout mask, the same exploration noise. So is
+what an object outside of the map holds, and a stream that flax's `nn.vmap` does not split.
 
 A draw that meets what is mapped only in a matrix product is taken for weights that all elements
 share, and is not reported. Nor is a product: two maps around each other, one over the keys and one

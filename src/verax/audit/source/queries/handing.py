@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ..classes import fields_are_leaves
 from ..events import Event, KeyUse
 from ..frame import Frame, Region
 from ..graph import Node
 from ..remember import walked
-from ..values import Data, Value, nodes_of
+from ..values import Data, Instance, Value, nodes_of
 from .loops.bodies import calls
-from .written import written_at
+from .structures.structure import parts_of
+from .written import expressions_of, written_at
 
 if TYPE_CHECKING:
     from ...finding import Place
+    from ..facts import SourceFacts
 
 _SHARES = frozenset(("lane", "slice", "carry"))
 _TURNS = frozenset(("scan", "fori_loop", "while_loop"))
@@ -93,17 +97,72 @@ def _plain(node: Node) -> Node:
 def handed_apart_at(key: Node, first: Event, second: Event) -> Place | None:
     """Where the second of two uses of a key gets it, in the innermost call that holds them both.
 
-    `None` for one draw that is reached twice, which only its callers can tell apart.
+    `None` for one draw that is reached twice with a key that its callers hand it, which only they
+    can tell apart.
     """
     others = {frame for frame, _ in calls(first)}
     common = next((frame for frame, _ in calls(second) if frame in others), None)
-    if common is None or first.syntax is second.syntax:
+    if common is None:
         return None
+    if first.syntax is second.syntax:
+        return _kept_at(second, key, common)
     # What a loop starts from was handed to the function around it.
     starts = [key]
     while (starts[-1].operation in _SHARES or starts[-1].operation == "turn") and starts[-1].inputs:
         starts.append(starts[-1].inputs[0])
     return handed_in_at(second, is_key(*starts), within=common)
+
+
+def _kept_at(use: Event, key: Node, within: Frame) -> Place | None:
+    """Where a function uses a key that nobody hands it: its object or its module keeps that.
+
+    Who calls it a second time cannot know that it will draw the same again; it can advance the key.
+    """
+    is_it = is_key(key)
+    around = list(calls(use))
+    at = 0
+    while at < len(around) and around[at][0] is not within:
+        frame, syntax = around[at]
+        taker = _taker(frame, is_it)
+        if frame.function is not None and taker is None:
+            is_kept = key.frame is not None and key.frame.function is None
+            return frame.place(syntax) if is_kept or _has_changing_object(frame) else None
+        after = (i + 1 for i, (caller, _) in enumerate(around) if caller is taker)
+        at = at + 1 if frame.function is None else next(after, len(around))
+    return None
+
+
+def _has_changing_object(frame: Frame) -> bool:
+    """Whether a function is handed an object whose attributes it can set."""
+    given = frame.given.values()
+    return any(isinstance(it, Instance) and not fields_are_leaves(it.cls) for it in given)
+
+
+def is_in_value(use: Event, is_it: Callable[[Value], bool]) -> bool:
+    """Whether a function is handed something inside of an object that nobody changes."""
+    objects = [it for it in use.frame.given.values() if isinstance(it, Instance)]
+    return any(
+        fields_are_leaves(it.cls) and any(map(is_it, parts_of(it).values())) for it in objects
+    )
+
+
+def put_twice_at(facts: SourceFacts, before: KeyUse, use: KeyUse) -> Place | None:
+    """Where a function puts one key under two names into what it returns, for others to use.
+
+    Who uses both of them takes each for a key of its own.
+    """
+    key = use.key.node
+    for frame in itertools.chain.from_iterable(facts.record.runs.values()):
+        has_it = frame is key.frame or _taker(frame, is_key(key)) is frame
+        if has_it and not any(it.frame.is_inside(frame) for it in (before, use)):
+            for syntax, value in frame.returns:
+                whole = syntax.value if isinstance(syntax, ast.Return) else syntax
+                held = parts_of(value)
+                written = expressions_of(whole, value).items()
+                names = [inner for name, inner in written if is_key(key)(held[name])]
+                if len(names) > 1:
+                    return frame.place(names[1])
+    return None
 
 
 def handed_back_at(use: KeyUse, key: Node, body: Frame | None) -> Place | None:

@@ -22,11 +22,12 @@ def written_at(frame: Frame, syntax: ast.AST, value: Value, part: Node) -> ast.A
     """
     whole = syntax.value if isinstance(syntax, ast.Return) else syntax
     made = _made(frame, value) if isinstance(whole, ast.Name) else None
-    held = parts_of(value)
-    for key, inner in expressions_of(made or whole, value).items():
+    held, written = parts_of(value), expressions_of(made or whole, value)
+    for key, inner in written.items():
         if part in nodes_of(held[key]):
             return written_at(frame, inner, held[key], part)
-    return made or syntax
+    # A function that returns the whole does not show its parts: what counts is who hands it on.
+    return made if made is not None and written else syntax
 
 
 def handed_number_at(value: Value | None, user: Frame | None) -> Place | None:

@@ -8,7 +8,13 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ....finding import Place
-from ....words import is_episode_end, is_reward, may_be_episode_boundary, tells_beginning
+from ....words import (
+    is_episode_end,
+    is_reward,
+    may_be_episode_boundary,
+    may_be_episode_end,
+    tells_beginning,
+)
 from ...events import Fact, Loop
 from ...frame import Frame, Region
 from ...graph import Node
@@ -18,7 +24,7 @@ from ..loops.bodies import behind, body_frame, paired_leaves, returned_at
 from ..loops.direction import runs_backwards
 from ..names import local_name, named_parts, names_of
 from ..nodes import position_in
-from .errors import decays_past_ends, made_of_ends, masked_errors, shares
+from .errors import decays_past_ends, made_of_ends, masked_errors, same_factor, shares
 from .recurrence import (
     depending,
     feedback_path,
@@ -179,7 +185,9 @@ def _over_masked_errors(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterato
         path = feedback_path(after.node, before.node, set(), told)
         if path is not None:
             name = local_name(facts, frame, before, after)
-            yield Crossing(_made_at(path, frame, loop.place), name, loop.place)
+            factor = same_factor(loop, path)
+            made_at = factor.place if factor is not None else None
+            yield Crossing(made_at or _made_at(path, frame, loop.place), name, loop.place)
 
 
 def _past_unread_flags(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterator[Crossing]:
@@ -187,23 +195,11 @@ def _past_unread_flags(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterator
 
     What stands in a tuple was put there to be used; a record may hold more than a body needs.
     """
-    if not isinstance(loop.slices, Sequence) or loop.slices.type is not None:
+    if not _has_unread_share(facts, loop) and not _has_unread_parameter(loop):
         return
     used = behind(loop.returned)
-    scanned = list(paired_leaves(loop.xs, loop.slices))
-    unread = [
-        whole
-        for whole, part in scanned
-        if part.node not in used
-        and any(
-            may_be_episode_boundary(name) or is_called_going_on(name)
-            for name in names_of(facts, whole.node, loop.frame)
-        )
-    ]
-    if not unread:
-        return
     # A factor that is scanned may well be zero where an episode ends.
-    told = reaching(used, {leaf.node for leaf in leaves(loop.slices)})
+    told = reaching(used, {share for _, share in shares(loop)})
     for before, after in paired_leaves(loop.carry_in, loop.carry_out):
         # A network takes in what is scanned, and forgets nothing by that.
         is_kept = is_hidden(facts, loop, before.node, frame)
@@ -212,6 +208,37 @@ def _past_unread_flags(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterator
             continue
         name = local_name(facts, frame, before, after)
         yield Crossing(_made_at(path, frame, loop.place), name, loop.place)
+
+
+def _has_unread_share(facts: SourceFacts, loop: Loop) -> bool:
+    """Whether a body gets a tuple with flags in it that it does not use."""
+    if not isinstance(loop.slices, Sequence) or loop.slices.type is not None:
+        return False
+    used = behind(loop.returned)
+    unread = [
+        whole.node for whole, part in paired_leaves(loop.xs, loop.slices) if part.node not in used
+    ]
+    return any(
+        may_be_episode_boundary(name) or is_called_going_on(name)
+        for node in unread
+        for name in names_of(facts, node, loop.frame)
+    )
+
+
+def _has_unread_parameter(loop: Loop) -> bool:
+    """Whether the function around a loop over rewards has a parameter for flags, and no use of it.
+
+    One that is deleted, or thrown away by its name, is left aside on purpose.
+    """
+    function = loop.frame.function
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    given = set(loop.frame.given)
+    if not any(map(is_reward, given)):
+        return False
+    written = {it.id for it in each(function, ast.Name)}
+    flags = (it for it in given - written if not it.startswith("_"))
+    return any(map(may_be_episode_end, flags))
 
 
 def _in_python(facts: SourceFacts, fact: Fact) -> Iterator[Crossing]:

@@ -67,8 +67,44 @@ def made_of_ends(facts: SourceFacts, loop: Loop) -> set[Node]:
     return {
         share
         for whole, share in shares(loop)
-        if any(_is_end(facts, loop.frame, it) for it in whole.ancestors())
+        if any(_is_end(facts, loop.frame, it) for it in made_from([whole]))
     }
+
+
+def same_factor(loop: Loop, path: list[Node]) -> Node | None:
+    """One number for all turns, as an array outside, that a recursion takes its factor from.
+
+    A turn that multiplies by its share has done what it can: who makes the array knows of ends.
+    """
+    given = {share: whole for whole, share in shares(loop)}
+    for node in path:
+        for factor in factors_of(node):
+            whole = given.get(factor)
+            if whole is not None and whole.place is not None and _is_filled(whole):
+                return whole
+    return None
+
+
+def factors_of(node: Node, depth: int = _DEPTH) -> Iterator[Node]:
+    """The factors of a product, and of the products among them."""
+    if node.operation == "*" and depth:
+        for it in node.inputs:
+            yield it
+            yield from factors_of(it, depth - 1)
+
+
+# They repeat a number, or make an array that has the shape of another.
+_FILLING = frozenset(
+    f"jax.numpy.{name}" for name in "full full_like ones ones_like broadcast_to".split()
+)
+
+
+def _is_filled(node: Node) -> bool:
+    """Whether an array is one number several times, of whatever it has the shape."""
+    numbers = made_from([node])
+    return any(it.operation in _FILLING for it in numbers) and all(
+        it.operation in _FILLING | {"*", "static"} or it.shape == () for it in numbers
+    )
 
 
 def shares(loop: Loop) -> Iterator[tuple[Node, Node]]:

@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from ....words import is_episode_end, is_observation, is_reward, words_of
@@ -71,6 +72,19 @@ def sums(facts: SourceFacts) -> Iterator[tuple[Frame, Node]]:
 
 def _is_reward(facts: SourceFacts, node: Node, frame: Frame) -> bool:
     return any(is_reward(name) for name in names_of(facts, node, frame))
+
+
+_TOTALS = frozenset(("jax.numpy.sum", "ndarray.sum", "jax.numpy.einsum"))
+
+
+def is_sum_of_masked_rewards(facts: SourceFacts, node: Node, frame: Frame) -> bool:
+    """Whether rewards of several steps are added up, as far as flags let them."""
+    if node.operation not in _TOTALS:
+        return False
+    behind = list(islice(node.ancestors(), 200))
+    return any(_is_reward(facts, it, frame) for it in behind) and any(
+        is_end(facts, it, frame) for it in behind
+    )
 
 
 def is_discounted(facts: SourceFacts, node: Node, frame: Frame) -> bool:

@@ -27,6 +27,8 @@ LOOPS = frozenset(("scan", "while_loop", "fori_loop", "map", "loop"))
 MAPS = frozenset(("vmap", "pmap"))
 # A part of a key, or a key made from one: the same whenever its source and its index are.
 _PARTS = frozenset(("item", "element", "field", "jax.random.fold_in", "primal"))
+# What a turn or a lane has of an array of keys.
+_TAKEN = _PARTS | {"turn", "slice", "lane"}
 # What a loop inside of a map has made of a key: lanes that begin alike go on alike.
 _LATER = frozenset(("carry", "turn"))
 _DERIVATIVES = DERIVATIVES | {"vjp", "jvp", "linearize"}
@@ -58,7 +60,7 @@ def repeated(facts: SourceFacts, kinds: frozenset[str]) -> Iterator[tuple[KeyUse
 
 def parents(node: Node) -> Iterator[Node]:
     """The keys that a key was split from, one after the other."""
-    while node.operation in _PARTS or node.operation == "jax.random.split":
+    while node.operation in _TAKEN or node.operation == "jax.random.split":
         if not node.inputs:
             return
         is_split, node = node.operation == "jax.random.split", node.inputs[0]
