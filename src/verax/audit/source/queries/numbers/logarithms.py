@@ -130,7 +130,9 @@ def _zeros(operand: Node) -> Iterator[tuple[Node, str]]:
 def _is_count(node: Node) -> bool:
     """Whether a value says how often each of several things occurs."""
     if node.operation in ("jax.numpy.bincount", "jax.numpy.histogram"):
-        return not any(isinstance(it, Data) for it in node.operands[1:])
+        # Weights are no counts; the edges of bins may well be an array.
+        own = 1 if node.operation.endswith("bincount") else 2
+        return not any(isinstance(it, Data) for it in node.operands[own:])
     if node.operation != "at.add" or not node.inputs or not _is_one(node.operands[-1]):
         return False
     return node.inputs[0].operation in ("jax.numpy.zeros", "jax.numpy.zeros_like")
