@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ast
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 
 from ....words import words_of
@@ -123,7 +124,8 @@ def _is_log_or_sum(node: Node) -> bool:
 class Normalised:
     """`(of - mean) / scale`; for a plain scaling, `mean` is none and `scale` a number.
 
-    If `is_back`, from such numbers to those of an interval from `mean` to `scale`.
+    If `is_back`, from such numbers to those of an interval from `mean` to `scale`, or from
+    standardised ones to those with this mean and deviation.
     """
 
     node: Node
@@ -169,7 +171,7 @@ def normalised(node: Node) -> Normalised | None:
     if len(node.operands) != 2:
         return None
     if node.operation == "+":
-        return _interpolated(node)
+        return _interpolated(node) or _restored(node)
     above, scale = node.operands
     if not isinstance(above, Data):
         return None
@@ -242,6 +244,39 @@ def _interpolated(node: Node) -> Normalised | None:
             high = widths[0].operands[0]
             return Normalised(node, _without_numbers(rest[0]), low, high, is_back=True)
     return None
+
+
+def _restored(node: Node) -> Normalised | None:
+    """`z * stats.std + stats.mean`: of what, and by which statistics, where they are named so."""
+    for product, mean in (node.operands, node.operands[::-1]):
+        if not isinstance(mean, Data) or not isinstance(product, Data):
+            continue
+        factors = product.node.operands if product.node.operation == "*" else ()
+        if len(factors) != 2 or not _is_written(node, mean, node.operands, _MEANS):
+            continue
+        for scale, of in (factors, factors[::-1]):
+            is_scale = _is_written(product.node, scale, factors, _DEVIATIONS)
+            if is_scale and isinstance(of, Data) and isinstance(scale, Data):
+                return Normalised(node, of.node, mean, scale, is_back=True)
+    return None
+
+
+_MEANS = frozenset("mean means mu avg average".split())
+_DEVIATIONS = frozenset("std stds stddev sd sigma scale deviation".split())
+
+
+def _is_written(node: Node, operand: Value, operands: tuple[Value, ...], words: Set[str]) -> bool:
+    """Whether an operation names one of its two operands by one of some words."""
+    syntax = node.syntax
+    if not isinstance(syntax, ast.BinOp) or len(operands) != 2:
+        return False
+    written = syntax.left if operand is operands[0] else syntax.right
+    name = written.attr if isinstance(written, ast.Attribute) else ""
+    if isinstance(written, ast.Name):
+        name = written.id
+    elif isinstance(written, ast.Subscript) and isinstance(written.slice, ast.Constant):
+        name = str(written.slice.value)
+    return not words.isdisjoint(words_of(name))
 
 
 def _factors(node: Node) -> list[Node]:
