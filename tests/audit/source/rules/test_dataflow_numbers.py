@@ -3,6 +3,27 @@
 from .claims import check_found, check_silent, each_of
 
 WRONG = {
+    "numbers that are cut off where an operation is infinite": """
+        def unsquashed(action):
+            return jnp.arctanh(jnp.clip(action, -1.0, 1.0))  # DF201
+
+        def entropy(x):
+            share = jnp.clip(x, 0.0, 1.0)
+            return -jnp.sum(share * jnp.log(share))  # DF201
+        """,
+    "a flag as a number, bit by bit": """
+        def alive(done):
+            return ~(done > 0).astype(jnp.int8)  # DF209
+
+        def weights(steps, last):
+            late = (steps > last).astype(jnp.uint8)
+            return jnp.invert(late) * 0.5  # DF209
+        """,
+    "squares of short integers": """
+        def energy(n):
+            frames = jnp.zeros((4, 16), jnp.int16) + n.astype(jnp.int16)
+            return jnp.sum((frames * frames).astype(jnp.float32))  # DF202
+        """,
     "the angle of two vectors by a cosine as it is": """
         def unit(v):
             return v / jnp.linalg.norm(v, axis=-1, keepdims=True)
@@ -217,6 +238,16 @@ WRONG = {
 }
 
 RIGHT = {
+    "numbers that are cut off a little earlier": """
+        def unsquashed(action):
+            cut = jnp.clip(action, 1e-6, 1.0)
+            return jnp.arctanh(jnp.clip(action, -0.999, 0.999)), jnp.log(cut)
+        """,
+    "flags that are turned round as flags, and bits that are masked": """
+        def alive(done, word):
+            flags = done.astype(jnp.int8)
+            return (~(done > 0)).astype(jnp.float32) + (~flags & 1), ~word.astype(jnp.uint32)
+        """,
     "the angle of two vectors by a cosine that is cut off, or by both sides": """
         def unit(v):
             return v / jnp.linalg.norm(v, axis=-1, keepdims=True)

@@ -118,7 +118,8 @@ _MATMULS = ("@", "jax.numpy.dot", "jax.numpy.einsum", "jax.lax.dot_general", "ja
 def _what_wraps(node: Node) -> str:
     """What an operation computes of two arrays of narrow integers that it may not be able to hold.
 
-    Where wrapping depends on how large the numbers are, only bytes without a sign tell: pixels.
+    Where wrapping depends on how large the numbers are, only bytes without a sign tell, pixels, and
+    what leaves little of a range: squares, and products with large numbers.
     """
     if node.dtype not in _HELD:
         return ""
@@ -127,7 +128,7 @@ def _what_wraps(node: Node) -> str:
     plain = [it for it in sides if it.dtype == node.dtype and not _is_bound(it)]
     if node.operation in _FROM_ZERO and len(plain) == 1 and (node.dtype or "").startswith("uint"):
         return "difference"
-    if _is_square(node) and plain and node.dtype == "uint8" and not _is_small(plain[0]):
+    if _is_square(node) and plain and not _is_small(plain[0]):
         return "square"
     if node.operation in _SUMS:
         is_total = len(plain) == 1 and node.dtype == "uint8" and not _is_small(plain[0])
