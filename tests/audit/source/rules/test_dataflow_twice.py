@@ -3,6 +3,19 @@
 from .claims import check_found, check_silent, each_of
 
 WRONG = {
+    "one of several things in a list, against itself": """
+        def lowest(weights, x):
+            made = [jnp.tanh(x @ w) for w in weights]
+            return jnp.minimum(made[0], made[0])  # DF108
+        """,
+    "degrees that are made radians twice, by hand and by name": """
+        def turned(angles):
+            return jnp.deg2rad(angles)  # DF103
+
+        def entry(angles):
+            first = angles * jnp.pi / 180.0
+            return jnp.sin(turned(first))  # DF103
+        """,
     "one end of what others are joined with, and one of two things times itself": """
         def between(nodes, tails, heads, lengths):
             tail = nodes[tails]
@@ -316,6 +329,10 @@ WRONG = {
 }
 
 RIGHT = {
+    "degrees that are made radians once each, and a sum of them": """
+        def entry(here, there):
+            return jnp.sin(jnp.deg2rad(here - there)) + jnp.deg2rad(there) * jnp.pi / 90.0
+        """,
     "both ends of what others are joined with, and a matrix of one thing": """
         def between(nodes, tails, heads, lengths):
             tail, head = nodes[tails], nodes[heads]

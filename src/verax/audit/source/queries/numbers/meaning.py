@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Set
 from dataclasses import dataclass
 
 from ....words import words_of
 from ...graph import Node
-from ...values import Constant, Data, Value
+from ...values import Constant, Data, External, Value
 from ..sameness import Sameness
 
 # They hand on what they are given, or a part of it, in another shape or precision.
@@ -21,6 +22,8 @@ _BOUNDARIES = frozenset("stack lane turn carry slice last primal item element".s
 _MODULES = ("jax.numpy", "jax.lax", "ndarray", "jax.nn")
 _CHOICES = ("jax.numpy.where", "jax.lax.select")
 _FAR = 100
+_TO_RADIANS = ("jax.numpy.deg2rad", "jax.numpy.radians")
+_RADIAN = math.pi / 180
 
 
 def first_behind(
@@ -167,7 +170,10 @@ def normalised_before(again: Normalised) -> Normalised | None:
 
 
 def normalised(node: Node) -> Normalised | None:
-    """What a node normalises, or takes to an interval, if it does."""
+    """What a node normalises, or takes to an interval or to other units, if it does."""
+    degrees = _degrees(node)
+    if degrees is not None:
+        return Normalised(node, degrees, None, Constant(_RADIAN))
     if len(node.operands) != 2:
         return None
     if node.operation == "+":
@@ -187,6 +193,28 @@ def normalised(node: Node) -> Normalised | None:
     if not isinstance(of, Data):
         return None
     return Normalised(node, of.node, mean, scale)
+
+
+def _degrees(node: Node) -> Node | None:
+    """What a node takes to radians: `jnp.deg2rad(x)`, `x * jnp.pi / 180`."""
+    if node.operation in _TO_RADIANS:
+        return next(iter(node.inputs), None)
+    if len(node.inputs) != 1 or len(node.operands) != 2:
+        return None
+    first, second = node.operands
+    if node.operation == "/" and _number(second) == 180 and isinstance(first, Data):
+        factors = first.node.operands if first.node.operation == "*" else ()
+        is_turned = len(first.node.inputs) == 1 and any(map(_is_pi, factors))
+        return first.node.inputs[0] if is_turned else None
+    numbers = [it for it in map(_number, node.operands) if it is not None]
+    is_radian = node.operation == "*" and any(math.isclose(it, _RADIAN) for it in numbers)
+    return node.inputs[0] if is_radian else None
+
+
+def _is_pi(value: Value) -> bool:
+    number = _number(value)
+    is_named = isinstance(value, External) and value.name.endswith(".pi")
+    return is_named or (number is not None and math.isclose(number, math.pi))
 
 
 def _is_augmented(node: Node) -> bool:
