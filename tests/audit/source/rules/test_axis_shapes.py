@@ -230,7 +230,7 @@ def test_what_a_function_is_said_to_return():
     def aligned(net, obs: Float[Array, "batch feat"], returns: Float[Array, "batch"]):
         return jnp.mean((value(net, obs)[:, 0] - returns) ** 2)
     """
-    assert found("AX002", program) == [6]
+    assert found("AX002", program) == [7]
 
 
 def test_a_squeeze_that_would_drop_a_declared_batch():
@@ -404,3 +404,15 @@ def test_a_vector_that_was_made_a_column_to_solve_for_it():
     other = right(jnp.eye(6), jnp.ones((6, 6)), jnp.ones(6))
     """
     assert found("AX002", program) == [6]
+
+
+def test_one_output_whose_steps_are_shifted():
+    program = """
+    def errors(w, x, last, rewards):
+        values = jnp.tanh(x) @ w
+        following = jnp.concatenate([values[1:], last[None]], axis=0)
+        return rewards + following - values
+
+    made = errors(jnp.ones((3, 1)), jnp.ones((6, 3)), jnp.ones(1), jnp.ones(6))
+    """
+    assert found("AX002", program) == [4]

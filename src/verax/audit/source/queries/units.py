@@ -25,7 +25,10 @@ def unit_origin(node: Node, axis: int) -> str:
     written = "written"
     for _ in range(32):
         name = node.operation.rpartition(".")[2]
-        if name in _WRITTEN or (node.operation == "item" and _is_put_there(node.syntax)):
+        is_indexed = node.operation == "item" and _is_put_there(node.syntax)
+        # A slice along another axis leaves this one as it was.
+        is_new = is_indexed and _with_unit(node, axis, node.inputs[:1]) is None
+        if name in _WRITTEN or is_new:
             return written
         if _is_literal(node.syntax):
             return written
