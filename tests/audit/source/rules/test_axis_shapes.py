@@ -386,3 +386,33 @@ def test_a_column_meets_a_row_where_one_chooses():
         return jnp.ones((3, 1)), jnp.ones((6, 3)), jnp.ones(6, bool), jnp.ones(6)
     """
     assert found("AX002", program) == [3]
+
+
+def test_a_vector_that_was_made_a_column_to_solve_for_it():
+    program = """
+    def solved(gram, y):
+        factor = jax.scipy.linalg.cho_factor(gram)
+        return jax.scipy.linalg.cho_solve(factor, y[:, None])
+
+    def error(gram, features, y):
+        return jnp.mean((features @ solved(gram, y) - y) ** 2)
+
+    def right(gram, features, y):
+        return jnp.mean((features @ solved(gram, y) - y[:, None]) ** 2)
+
+    one = error(jnp.eye(6), jnp.ones((6, 6)), jnp.ones(6))
+    other = right(jnp.eye(6), jnp.ones((6, 6)), jnp.ones(6))
+    """
+    assert found("AX002", program) == [6]
+
+
+def test_one_output_whose_steps_are_shifted():
+    program = """
+    def errors(w, x, last, rewards):
+        values = jnp.tanh(x) @ w
+        following = jnp.concatenate([values[1:], last[None]], axis=0)
+        return rewards + following - values
+
+    made = errors(jnp.ones((3, 1)), jnp.ones((6, 3)), jnp.ones(1), jnp.ones(6))
+    """
+    assert found("AX002", program) == [4]

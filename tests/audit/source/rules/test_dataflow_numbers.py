@@ -3,6 +3,56 @@
 from .claims import check_found, check_silent, each_of
 
 WRONG = {
+    "numbers that are cut off where an operation is infinite": """
+        def unsquashed(action):
+            return jnp.arctanh(jnp.clip(action, -1.0, 1.0))  # DF201
+
+        def entropy(x):
+            share = jnp.clip(x, 0.0, 1.0)
+            return -jnp.sum(share * jnp.log(share))  # DF201
+        """,
+    "a flag as a number, bit by bit": """
+        def alive(done):
+            return ~(done > 0).astype(jnp.int8)  # DF209
+
+        def weights(steps, last):
+            late = (steps > last).astype(jnp.uint8)
+            return jnp.invert(late) * 0.5  # DF209
+        """,
+    "squares of short integers": """
+        def energy(n):
+            frames = jnp.zeros((4, 16), jnp.int16) + n.astype(jnp.int16)
+            return jnp.sum((frames * frames).astype(jnp.float32))  # DF202
+        """,
+    "the angle of two vectors by a cosine as it is": """
+        def unit(v):
+            return v / jnp.linalg.norm(v, axis=-1, keepdims=True)
+
+        def bends(x):
+            steps = unit(x[1:] - x[:-1])
+            return jnp.arccos(jnp.sum(steps[1:] * steps[:-1], axis=-1))  # DF201
+
+        def angle(a, b):
+            return jnp.arccos(jnp.dot(a, b) / (jnp.linalg.norm(a) * jnp.linalg.norm(b)))  # DF201
+        """,
+    "counts in bins of given edges": """
+        def entropy(x, edges):
+            counts, _ = jnp.histogram(x, bins=edges)
+            share = counts / counts.sum()
+            return -jnp.sum(share * jnp.log(share))  # DF201
+        """,
+    "integers that are too short for what they are to become": """
+        def progress(updates, per_update):
+            steps = updates * 4096  # DF202
+            return jnp.clip(steps / 5.0e9, 0.0, 1.0)
+
+        def phase(minutes):
+            return (minutes * jnp.int16(1000)).astype(jnp.float32)  # DF202
+
+        def entry(n):
+            minutes = jnp.zeros(4, jnp.int16) + n.astype(jnp.int16)
+            return progress(n.astype(jnp.int32), 3), phase(minutes)
+        """,
     "bytes that are negated, squared, or compared with the ones before": """
         def changes(frames):
             small = frames.astype(jnp.uint8)
@@ -188,6 +238,36 @@ WRONG = {
 }
 
 RIGHT = {
+    "numbers that are cut off a little earlier": """
+        def unsquashed(action):
+            cut = jnp.clip(action, 1e-6, 1.0)
+            return jnp.arctanh(jnp.clip(action, -0.999, 0.999)), jnp.log(cut)
+        """,
+    "flags that are turned round as flags, and bits that are masked": """
+        def alive(done, word):
+            flags = done.astype(jnp.int8)
+            return (~(done > 0)).astype(jnp.float32) + (~flags & 1), ~word.astype(jnp.uint32)
+        """,
+    "the angle of two vectors by a cosine that is cut off, or by both sides": """
+        def unit(v):
+            return v / jnp.linalg.norm(v, axis=-1, keepdims=True)
+
+        def bends(x):
+            steps = unit(x[1:] - x[:-1])
+            cosine = jnp.sum(steps[1:] * steps[:-1], axis=-1)
+            return jnp.arccos(jnp.clip(cosine, -1.0, 1.0)), jnp.arccos(x.mean())
+        """,
+    "integers that are made shares of their range, or floats before": """
+        def share(bits):
+            mixed = bits.astype(jnp.uint32) * 747796405
+            return mixed / 4294967296.0
+
+        def progress(updates):
+            return updates.astype(jnp.float32) * 4096 / 5.0e9, updates.astype(jnp.int32) * 4 / 1e6
+
+        def phase(minutes):
+            return minutes.astype(jnp.int16) * jnp.int16(2)
+        """,
     "bytes of which the lowest bit is taken, and integers that hold what is computed": """
         def bits(frames, counts):
             small, wide = frames.astype(jnp.uint8), counts.astype(jnp.int32)

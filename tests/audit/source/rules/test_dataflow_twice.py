@@ -3,6 +3,76 @@
 from .claims import check_found, check_silent, each_of
 
 WRONG = {
+    "one of several things in a list, against itself": """
+        def lowest(weights, x):
+            made = [jnp.tanh(x @ w) for w in weights]
+            return jnp.minimum(made[0], made[0])  # DF108
+        """,
+    "degrees that are made radians twice, by hand and by name": """
+        def turned(angles):
+            return jnp.deg2rad(angles)  # DF103
+
+        def entry(angles):
+            first = angles * jnp.pi / 180.0
+            return jnp.sin(turned(first))  # DF103
+        """,
+    "one end of what others are joined with, and one of two things times itself": """
+        def between(nodes, tails, heads, lengths):
+            tail = nodes[tails]
+            head = nodes[heads]
+            return jnp.concatenate([tail, tail, lengths], axis=-1)  # DF108
+
+        def messages(params, nodes, tails, heads, lengths):
+            near = jnp.tanh(between(nodes, tails, heads, lengths) @ params)
+            return jax.ops.segment_sum(near, heads, nodes.shape[0])
+
+        def both(w, seen, heard):
+            return {"seen": jnp.tanh(seen @ w["seen"]), "heard": jnp.tanh(heard @ w["heard"])}
+
+        def alike(made):
+            return made["seen"] @ made["seen"].T  # DF108
+
+        def entry(w, seen, heard):
+            return jnp.sum(alike(both(w, seen, heard)))
+        """,
+    "standardised numbers that are taken back twice": """
+        def raw(stats, z):
+            return z * stats["std"] + stats["mean"]
+
+        def model(w, stats, z):
+            return raw(stats, jnp.tanh(z @ w))
+
+        def entry(w, stats, z):
+            out = model(w, stats, z)
+            return raw(stats, out)  # DF103
+        """,
+    "probabilities, where a helper asks for scores, or the scores lie beside them": """
+        from typing import NamedTuple
+
+        class Guess(NamedTuple):
+            raw: jax.Array
+            chance: jax.Array
+
+        def guess(w, x):
+            raw = x @ w
+            return Guess(raw, jax.nn.softmax(raw))
+
+        def fit(predicted, labels):
+            return optax.softmax_cross_entropy_with_integer_labels(predicted, labels).mean()
+
+        def terms(made, labels):
+            return fit(made.chance, labels)  # DF102
+
+        def entry(w, x, labels):
+            return terms(guess(w, x), labels)
+
+        def draw(key, scores):
+            return jax.random.categorical(key, scores)
+
+        def act(key, w, x):
+            chance = jax.nn.softmax(x @ w)
+            return draw(key, chance)  # DF102
+        """,
     "the same by functions, and with annotations": """
         from jax.numpy import stack
 
@@ -259,6 +329,32 @@ WRONG = {
 }
 
 RIGHT = {
+    "degrees that are made radians once each, and a sum of them": """
+        def entry(here, there):
+            return jnp.sin(jnp.deg2rad(here - there)) + jnp.deg2rad(there) * jnp.pi / 90.0
+        """,
+    "both ends of what others are joined with, and a matrix of one thing": """
+        def between(nodes, tails, heads, lengths):
+            tail, head = nodes[tails], nodes[heads]
+            pad = jnp.zeros_like(lengths)
+            return jnp.concatenate([pad, tail, lengths, pad, head], axis=-1)
+
+        def both(w, seen, heard):
+            return {"seen": jnp.tanh(seen @ w["seen"]), "heard": jnp.tanh(heard @ w["heard"])}
+
+        def alike(made):
+            return made["seen"] @ made["seen"].T + made["heard"] @ made["heard"].T
+
+        def entry(w, seen, heard):
+            return jnp.sum(alike(both(w, seen, heard)))
+        """,
+    "taken back once by each of two, and a state that is scaled at each step": """
+        def raw(stats, z):
+            return z * stats["std"] + stats["mean"]
+
+        def entry(w, own, other, z):
+            return raw(other, raw(own, jnp.tanh(z @ w))), raw(own, z)
+        """,
     "what is joined with itself, with nothing lost": """
         def doubled(w, x, y):
             h = jnp.tanh(x @ w)

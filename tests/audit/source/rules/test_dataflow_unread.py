@@ -3,6 +3,38 @@
 from .claims import check_found, check_silent, each_of
 
 WRONG = {
+    "a second one of a kind, while the first is used on": """
+        def build(step):
+            def move(x):
+                return x - step * jax.grad(jnp.sum)(x)
+            return move
+
+        def tuned(x):
+            return jnp.mean(x)
+
+        def entry(x):
+            first = build(0.1)
+            x = first(x)
+            second = build(tuned(x))
+            return first(x)  # DF101
+        """,
+    "a part of a record that a helper makes of what its caller goes on with": """
+        from typing import NamedTuple
+
+        class Clipped(NamedTuple):
+            kept: jax.Array
+            scale: jax.Array
+
+        def clip(updates, limit):
+            scale = jnp.minimum(1.0, limit / optax.global_norm(updates))
+            return Clipped(jax.tree.map(lambda it: it * scale, updates), scale)
+
+        @jax.jit
+        def entry(params, x):
+            updates = jax.grad(lambda it: jnp.sum((x @ it) ** 2))(params)
+            report = clip(updates, 1.0)
+            return params - 0.1 * updates, report.scale  # DF101
+        """,
     "what a layer gives": """
         import flax.linen as nn
 
@@ -54,8 +86,8 @@ WRONG = {
             embedding, key = inputs
             guess = Latent(jnp.tanh(latent.fixed), latent.drawn)
             drawn = embedding + jax.random.normal(key, embedding.shape)
-            seen = Latent(guess.fixed, drawn)  # DF122
-            return guess, jnp.sum(embedding)
+            seen = Latent(guess.fixed, drawn)
+            return guess, jnp.sum(embedding)  # DF101
 
         def unroll(start, embeddings, keys):
             return jax.lax.scan(observe, start, (embeddings, keys))
@@ -105,6 +137,46 @@ WRONG = {
 }
 
 RIGHT = {
+    "a second one of a kind that is used, and one whose first is not": """
+        def build(step):
+            def move(x):
+                return x - step * jax.grad(jnp.sum)(x)
+            return move
+
+        def entry(x):
+            first = build(0.1)
+            x = first(x)
+            second = build(jnp.mean(x))
+            return second(x) + first(x)
+
+        def other(x):
+            first = build(0.1)
+            x = first(x)
+            second = build(jnp.mean(x))
+            return second(x)
+        """,
+    "a part of a record that is taken, and one that its caller returns": """
+        from typing import NamedTuple
+
+        class Clipped(NamedTuple):
+            kept: jax.Array
+            scale: jax.Array
+
+        def clip(updates, limit):
+            scale = jnp.minimum(1.0, limit / optax.global_norm(updates))
+            return Clipped(jax.tree.map(lambda it: it * scale, updates), scale)
+
+        @jax.jit
+        def entry(params, x):
+            updates = jax.grad(lambda it: jnp.sum((x @ it) ** 2))(params)
+            report = clip(updates, 1.0)
+            return params - 0.1 * report.kept, report.scale, optax.global_norm(updates)
+
+        @jax.jit
+        def handed_on(params, x):
+            updates = jax.grad(lambda it: jnp.sum((x @ it) ** 2))(params)
+            return params - 0.1 * updates, clip(updates, 1.0)
+        """,
     "results that come in pairs": """
         @jax.jit
         def attend(x, w, turn):

@@ -4,6 +4,13 @@ from .claims import check_found, check_silent, each_of
 from .reading import found
 
 WRONG = {
+    "layers that all start from the input": """
+        def deep(layers, x):
+            h = x
+            for layer in layers:
+                h = jnp.tanh(x @ layer["w"] + layer["b"])  # DF115
+            return h.sum()
+        """,
     "the first of two residual branches": """
         def block(params, x):
             x_mixed = x + jnp.tanh(x @ params["mix"])
@@ -192,6 +199,20 @@ WRONG = {
 }
 
 RIGHT = {
+    "layers that go on from each other, or add up": """
+        def deep(layers, x):
+            h = x
+            for layer in layers:
+                h = jnp.tanh(h @ layer["w"] + x @ layer["skip"])
+            return h.sum()
+
+        def wide(layers, x):
+            h = x
+            for layer in layers:
+                part = jnp.tanh(x @ layer["w"])
+                h = h + part
+            return h.sum()
+        """,
     "parts of a dict that somebody takes, or may take": """
         def prepared(x, y):
             centred = x - x.mean(axis=0)

@@ -13,6 +13,7 @@ from . import (
     deviation_of_another,
     epochs_as_steps,
     field_left_behind,
+    flag_by_bits,
     gradients_as_updates,
     index_outside,
     integer_wraps,
@@ -77,4 +78,5 @@ RULES: tuple[Rule, ...] = (
     saturated_logarithm.RULE,
     zero_times_infinity.RULE,
     shift_before_deviation.RULE,
+    flag_by_bits.RULE,
 )

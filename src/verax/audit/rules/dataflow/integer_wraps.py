@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Severity
 from ...source.queries.arrays import arrays_in_words
-from ...source.queries.nodes import all_nodes, is_flag, users_of
-from ...source.values import Constant, Data
+from ...source.queries.nodes import all_nodes, is_flag, turned_flag, users_of
+from ...source.queries.numbers.beyond import beyond_range
+from ...source.shapes.reshaping import element_count
+from ...source.values import Constant, Data, Value
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -82,6 +84,21 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
             engine=Engine.SOURCE,
             confidence=Confidence.LIKELY,
         )
+    yield from _measured(facts)
+
+
+def _measured(facts: SourceFacts) -> Iterator[Verdict]:
+    """Integers that are held against a number which their dtype does not hold."""
+    for it in beyond_range(facts):
+        yield RULE.finding(
+            it.place,
+            current=f"an {it.dtype} is held against {it.number:g} and cannot get there: it wraps "
+            f"around above {it.held}",
+            expected="the result fits the dtype that it is computed in",
+            fix="compute it in floats, `x.astype(jnp.float32) * n`, or count something larger",
+            engine=Engine.SOURCE,
+            confidence=Confidence.LIKELY,
+        )
 
 
 _HELD: dict[str | None, int] = {"int8": 127, "uint8": 255, "int16": 32767, "uint16": 65535}
@@ -89,6 +106,7 @@ _FIXES = {
     "product": "add up in a wider dtype, `preferred_element_type=jnp.int32`",
     "total": "add up in a wider dtype, `dtype=jnp.int32`",
 }
+_LARGE = 256
 _SUMS = frozenset(
     "jax.numpy.sum jax.numpy.cumsum ndarray.sum ndarray.cumsum jax.lax.cumsum".split()
 )
@@ -100,7 +118,8 @@ _MATMULS = ("@", "jax.numpy.dot", "jax.numpy.einsum", "jax.lax.dot_general", "ja
 def _what_wraps(node: Node) -> str:
     """What an operation computes of two arrays of narrow integers that it may not be able to hold.
 
-    Where wrapping depends on how large the numbers are, only bytes without a sign tell: pixels.
+    Where wrapping depends on how large the numbers are, only bytes without a sign tell, pixels, and
+    what leaves little of a range: squares, and products with large numbers.
     """
     if node.dtype not in _HELD:
         return ""
@@ -109,11 +128,13 @@ def _what_wraps(node: Node) -> str:
     plain = [it for it in sides if it.dtype == node.dtype and not _is_bound(it)]
     if node.operation in _FROM_ZERO and len(plain) == 1 and (node.dtype or "").startswith("uint"):
         return "difference"
-    if _is_square(node) and plain and node.dtype == "uint8" and not _is_small(plain[0]):
+    if _is_square(node) and plain and not _is_small(plain[0]):
         return "square"
     if node.operation in _SUMS:
         is_total = len(plain) == 1 and node.dtype == "uint8" and not _is_small(plain[0])
-        return "total" if is_total else ""
+        return "total" if is_total or _are_too_many(node, sides) else ""
+    if node.operation == "*" and node.dtype in ("int16", "uint16") and _has_large_factor(node):
+        return "multiple"
     if len(plain) == 1 and node.operation == "-" and node.operands[0] is not node.operands[1]:
         return "difference" if _is_below(node, plain[0]) else ""
     if len(plain) != 2:
@@ -127,6 +148,29 @@ def _what_wraps(node: Node) -> str:
         return "difference"
     is_sum = node.operation == "+" and node.dtype == "uint8"
     return "sum" if is_sum and not any(map(_is_small, plain)) else ""
+
+
+def _are_too_many(node: Node, sides: list[Node]) -> bool:
+    """Whether so many flags are counted that a dtype does not hold how many there are."""
+    if len(sides) != 1 or not is_flag(turned_flag(sides[0])):
+        return False
+    count, kept = element_count(sides[0].shape), element_count(node.shape)
+    if not isinstance(count, int) or not isinstance(kept, int) or not kept:
+        return False
+    return count // kept > _HELD[node.dtype]
+
+
+def _has_large_factor(node: Node) -> bool:
+    """Whether short integers are multiplied by a number that leaves few of them in their range."""
+    return any(abs(_number(it)) >= _LARGE for it in node.operands)
+
+
+def _number(value: Value) -> int:
+    """An integer that is written down, be it with its dtype: `jnp.int16(1000)`."""
+    if isinstance(value, Data) and len(value.node.operands) == 1 and not value.node.inputs:
+        value = value.node.operands[0]
+    number = value.value if isinstance(value, Constant) else None
+    return number if type(number) is int else 0
 
 
 def _is_square(node: Node) -> bool:
@@ -183,7 +227,8 @@ Integers of a fixed width wrap around silently: in uint8, 3 - 5 is 254 and 200 +
 is given, where `jnp.sum` takes a wider one.
 
 Reported for bytes and other narrow integers, whose whole range is used, and for wider ones where
-the range is known. Not reported where the difference cannot be negative (`max(a, b) - b`), where a
+the range is known: where a number is multiplied, and then divided by or compared with one that its
+dtype does not hold. Not reported where the difference cannot be negative (`max(a, b) - b`), where a
 `where` drops what wrapped, or where wrapping is meant (a cast to the signed dtype of equal width,
 bit masks).""",
     wrong="""\

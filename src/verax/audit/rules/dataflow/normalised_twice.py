@@ -133,7 +133,7 @@ def _twice(place: Place, first: Place, current: str) -> Finding:
 _AGAIN = "what `{name}` gets here is what it gave before, for the same parameters"
 _TWICE = {
     False: "what is normalised here has been normalised by the same numbers before",
-    True: "what is taken for a share of an interval here has been taken to that interval before",
+    True: "what is taken back to its own range here has been taken back to it before",
 }
 
 RULE = Rule(
@@ -147,8 +147,8 @@ RULE = Rule(
 A value that was shifted and scaled by given statistics is shifted and scaled by the same
 statistics again, often because a function normalises its argument and its caller does so too.
 Shapes and dtypes agree; the numbers are wrong. The same goes for the way back, `low + share * (high
-- low)`, of an action that is in those limits already, and for a function that takes a logarithm or
-a quotient of each number, and gets what it gave.
+- low)`, of an action that is in those limits already, or `z * std + mean`, and for a function that
+takes a logarithm or a quotient of each number, and gets what it gave.
 """,
     wrong="""\
 import jax.numpy as jnp

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.queries.lost.last_turn import restarts
 from ...source.queries.lost.overwritten import overwritten_values
 from .._rule import Rule
 
@@ -31,6 +32,16 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             engine=Engine.SOURCE,
             confidence=Confidence.LIKELY,
         )
+    for turn in restarts(facts):
+        yield RULE.finding(
+            turn.place,
+            current=f"every turn starts again from `{turn.base}`, and replaces the `{turn.name}` "
+            "of the turn before: only the last one has an effect",
+            expected="each turn goes on with what the turn before has made",
+            fix=f"Use `{turn.name}` instead of `{turn.base}` here.",
+            engine=Engine.SOURCE,
+            confidence=Confidence.LIKELY,
+        )
 
 
 RULE = Rule(
@@ -42,7 +53,8 @@ RULE = Rule(
     explanation="""\
 A name is given a value, and another one before anybody has read the first. Where the second is
 computed from what the first was computed from, a step of a chain has no effect: a layer is
-skipped, an update is undone. A gradient that is lost like this trains nothing.
+skipped, an update is undone. So it is with the turns of a loop over layers that all start from the
+input. A gradient that is lost like this trains nothing.
 """,
     wrong="""\
 import jax.numpy as jnp

@@ -61,7 +61,7 @@ def _written_twice(choices: list[Node]) -> Iterator[Finding]:
         sides = call.args[-2:] if isinstance(call, ast.Call) and not call.keywords else []
         if len(sides) != 2 or place is None or place in told:
             continue
-        if not all(isinstance(it, (ast.Name, ast.Attribute)) for it in sides):
+        if not all(isinstance(it, (ast.Name, ast.Attribute, ast.Subscript)) for it in sides):
             continue
         if ast.unparse(sides[0]) == ast.unparse(sides[1]):
             told.add(place)

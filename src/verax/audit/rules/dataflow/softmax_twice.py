@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
-from ...source.queries.blame import wrongly_called_at
+from ...source.queries.blame import handed_wrongly_at, wrongly_called_at
 from ...source.queries.handing import handed_in_at
 from ...source.queries.nodes import nodes_by
 from ...source.queries.numbers.meaning import (
@@ -96,6 +96,8 @@ def _twice(facts: Facts) -> Iterator[tuple[Step, Value, Meaning]]:
                 yield step, step.inputs[0], before
 
 
+# What a function calls a parameter that it puts through a softmax of its own.
+_LOGITS = frozenset("logit logits score scores energy energies unnormalized".split())
 # Functions that take logits, and where: each with what it makes of them.
 _TFP = "tensorflow_probability.substrates.jax.distributions"
 _TAKES_LOGITS = {
@@ -144,7 +146,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             return not any(_made_by(kind, it.node) for it in values)
 
         yield RULE.finding(
-            wrongly_called_at(facts, call, is_right),
+            handed_wrongly_at(call, before, _LOGITS) or wrongly_called_at(facts, call, is_right),
             current=f"`{facts.name_of(given)}` holds probabilities already, and is "
             + (
                 "drawn from as if it held logits"

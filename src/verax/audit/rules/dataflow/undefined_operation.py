@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Severity
+from ...source.queries.numbers.cosines import of_cosines
 from ...source.queries.numbers.empty_segments import by_empty_segments
+from ...source.queries.numbers.ends import at_ends
 from ...source.queries.numbers.logarithms import of_zero
 from ...source.queries.numbers.moments import of_moments
 from ...source.queries.numbers.zero_divisors import by_zero
@@ -125,6 +127,31 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
                 confidence=Confidence.LIKELY,
             )
 
+    for angle in of_cosines(facts):
+        if angle.call.place is not None:
+            yield RULE.finding(
+                angle.call.place,
+                current=f"`{angle.name}` of the cosine of two vectors as it was computed: where "
+                "they are parallel, rounding takes it beyond one, and the result is nan",
+                expected="the operation gets only numbers for which it is defined",
+                fix=_FIXES["arccos" if "cos" in angle.name else "arcsin"],
+                evidence=(Evidence("the cosine is computed here", angle.cosine.place),),
+                engine=Engine.SOURCE,
+                confidence=Confidence.LIKELY,
+            )
+
+    for found in at_ends(facts):
+        if found.call.place is not None:
+            yield RULE.finding(
+                found.call.place,
+                current=f"`{found.name}` of what is cut off at {found.end:g}, where it is infinite",
+                expected="the operation gets only numbers for which it is defined",
+                fix="cut it off a little earlier, `jnp.clip(x, -1.0 + eps, 1.0 - eps)`",
+                evidence=(Evidence("it is cut off here", found.clip.place),),
+                engine=Engine.SOURCE,
+                confidence=Confidence.LIKELY,
+            )
+
     for it in of_zero(facts):
         place = it.node.place
         if place is not None:
@@ -155,7 +182,8 @@ Reported only where the program itself brings such a number about: a probability
 zero because its logit was masked with a large negative number, the zeros of `relu`, the first
 element of `arange`, the ends of a declared range, the count of a segment to which nothing belongs,
 or of what never occurs, the rounding of a mean of squares less the square of the mean, be they
-moving averages.
+moving averages, or of the cosine of two vectors whose angle is taken, and what is cut off where the
+operation is infinite.
 A value of which nothing is known is never reported, nor one that a `where` leaves out later.""",
     wrong="""\
 import jax

@@ -11,6 +11,7 @@ from ...source.queries.lost.dropped import dropped_values
 from ...source.queries.lost.overwritten_terms import overwritten_terms
 from ...source.queries.lost.unread_parts import unread_parts
 from ...source.queries.lost.unread_siblings import doubled
+from ...source.queries.lost.unread_twins import unread_twins
 from ...source.queries.lost.unread_versions import unread_versions
 from ...source.queries.training.unread_parameters import unread_parameters
 from .._rule import Rule
@@ -73,7 +74,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     told: set[Place] = set()
     told_names: set[tuple[str, Place]] = set()
     # Where another one is joined with itself, it was to be there.
-    joined = {it.unread: it.place for it in doubled(facts)} if elements else {}
+    joined = {it.unread: it.place for it in doubled(facts)}
     versions = (*unread_versions(facts), *unread_parameters(facts))
     for it in (*elements, *(it for it in versions if it.place not in known)):
         # Each run of a function may use another one in its place.
@@ -93,6 +94,18 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             expected=f"`{it.name}` takes part in what follows",
             fix=fix,
             evidence=(Evidence(f"`{it.name}` is computed here", it.place),),
+            engine=Engine.SOURCE,
+        )
+    for twin in unread_twins(facts):
+        if twin.place in told or twin.place in known or twin.name in joined:
+            continue
+        yield RULE.finding(
+            twin.used_at,
+            current=f"`{twin.older}` is used here, while `{twin.name}`, made in the same way after "
+            "it, is read by nobody",
+            expected=f"`{twin.name}` takes part in what follows",
+            fix=f"Use `{twin.name}` instead of `{twin.older}`, or remove its computation.",
+            evidence=(Evidence(f"`{twin.name}` is made here", twin.place),),
             engine=Engine.SOURCE,
         )
     for name, place in unread_gradients(facts):
@@ -125,7 +138,8 @@ RULE = Rule(
     confidence=Confidence.LIKELY,
     explanation="""\
 A line assigns a value that nothing reads and no output depends on, while the value that it was
-made from is used afterwards where the new one would fit; or an input has no effect because of it.
+made from is used afterwards where the new one would fit; or an input has no effect because of it;
+or an older value that was made by the same function is used on in its place.
 The program runs, without the step that its author wrote. A name that begins with an underscore
 says that the value is not needed.
 """,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ...finding import Engine, Finding, Severity
 from ...source.queries.lost.dropped import dropped_values
 from ...source.queries.lost.unread_siblings import doubled
+from ...source.queries.lost.unread_twins import unread_twins
 from ...source.queries.lost.unread_values import unread_containers, unread_values
 from ...source.queries.lost.unread_versions import unread_versions
 from ...source.queries.lost.versions import unthreaded
@@ -21,7 +22,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Names that get a value which nothing reads."""
     found = list(unread_values(facts))
     # Where something is used in its place, that is told at that place.
-    told = {it.place for it in (*dropped_values(facts), *unread_versions(facts))} if found else ()
+    instead = (dropped_values, unread_versions, unread_twins)
+    told = {it.place for query in instead for it in query(facts)} if found else ()
     kept = {it.new for it in unthreaded(facts)} if found else set[str]()
     kept |= {it.unread for it in doubled(facts)} if found else set[str]()
     for it in found:

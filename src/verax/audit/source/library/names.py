@@ -42,7 +42,7 @@ _EXACT = {
     "flax.linen.normalize": "jax.nn.standardize",
     **{
         f"jax.scipy.linalg.{name}": f"jax.numpy.linalg.{name}"
-        for name in ("cholesky", "det", "eigh", "inv", "svd")
+        for name in ("cholesky", "det", "eigh", "inv", "solve", "svd")
     },
     "jax.experimental.pjit.pjit": "jax.jit",
     "jax.pjit": "jax.jit",

@@ -6,10 +6,11 @@ import ast
 from collections.abc import Callable, Set
 from typing import TYPE_CHECKING
 
+from ...words import words_of
 from ..events import Event
 from ..frame import Frame, Region
 from ..graph import Node
-from ..values import Data, Value
+from ..values import Data, Value, nodes_of
 from .loops.bodies import calls
 
 if TYPE_CHECKING:
@@ -32,6 +33,40 @@ def wrongly_called_at(facts: SourceFacts, event: Event, is_right: Callable[[Fram
             break
         frame, syntax = caller, called_at
     return frame.place(syntax)
+
+
+def handed_wrongly_at(event: Event, made: Node, wanted: Set[str]) -> Place | None:
+    """Where a function is handed what was made of the very thing that it wants.
+
+    Its parameter has one of the words by which that is asked for, or its caller has the thing in
+    hand, beside what was made of it, and has taken the wrong one; `None` if neither is to be seen.
+    """
+    (frame, _), *around = calls(event)
+    for caller, called_at in around:
+        names = [name for name, it in frame.given.items() if it in _holding(frame, made)]
+        if not names or not isinstance(called_at, ast.Call):
+            return None
+        if any(not wanted.isdisjoint(words_of(it)) for it in names) or _has_source(caller, made):
+            return caller.place(called_at)
+        frame = caller
+    return None
+
+
+def _holding(frame: Frame, made: Node) -> list[Value]:
+    """The parameters of a call that are a thing, as it is or seen from a transformation."""
+    return [
+        it
+        for it in frame.given.values()
+        if isinstance(it, Data) and (it.node is made or it.node.whole() is made)
+    ]
+
+
+def _has_source(frame: Frame, made: Node) -> bool:
+    """Whether a function has both a thing and what it was made of, and has not just made it."""
+    if made.frame is frame or not made.inputs:
+        return False
+    held = {node for it in frame.environment.values() for node in nodes_of(it)}
+    return made.inputs[0] in held and made in held
 
 
 def is_outside(facts: SourceFacts) -> Callable[[Frame], bool]:

@@ -11,21 +11,29 @@ from .indices import index_parts, is_new_axis
 _WRITTEN = frozenset("reshape expand_dims atleast_2d atleast_3d broadcast_to at newaxis".split())
 # They give as many axes as they get: of what is taken along an axis, the axis of size one is left.
 _KEPT = frozenset(("take_along_axis", "dynamic_slice_in_dim", "reduce_window"))
+_PRODUCTS = frozenset("@ matmul dot solve cho_solve solve_triangular triangular_solve".split())
 _REDUCTIONS = frozenset("sum mean max min prod var std any all argmax argmin norm".split())
 
 
 def unit_origin(node: Node, axis: int) -> str:
     """Where an axis of size one, counted from the end, comes from.
 
-    "written" if it was put there on purpose, "kept" by a reduction with `keepdims=True` or by what
-    takes one element of an axis, or empty: it came with the data.
+    "written" if it was put there on purpose, "kept" by a reduction with `keepdims=True`, by what
+    takes one element of an axis, or by a product for which it was put there, or empty: it came with
+    the data.
     """
+    written = "written"
     for _ in range(32):
         name = node.operation.rpartition(".")[2]
-        if name in _WRITTEN or (node.operation == "item" and _is_put_there(node.syntax)):
-            return "written"
+        is_indexed = node.operation == "item" and _is_put_there(node.syntax)
+        # A slice along another axis leaves this one as it was.
+        is_new = is_indexed and _with_unit(node, axis, node.inputs[:1]) is None
+        if name in _WRITTEN or is_new:
+            return written
         if _is_literal(node.syntax):
-            return "written"
+            return written
+        if name in _PRODUCTS:
+            written = "kept"  # A vector was made a matrix for this, and for nothing after it.
         is_kept = name in _REDUCTIONS or name in _KEPT
         # What is reduced or taken from comes first; indices say nothing of its other axes.
         before = _with_unit(node, axis, node.inputs[:1] if is_kept else node.inputs)

@@ -1,6 +1,8 @@
 """One thing is joined with itself, and another that was made to be joined is read by nobody.
 
 `jnp.stack([audio, audio])` may be meant; it is not where `video` has been computed for nothing.
+Among other things that are joined, and where a thing is multiplied by itself, what was lost has to
+be made in the same way.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from ...values import Data, Value
 from ..reads import reads_of
 from ..structures.structure import parts_of
 from ..syntax import statements_in
+from .dropped import live_in
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
@@ -23,27 +26,75 @@ if TYPE_CHECKING:
 MERGES = frozenset(("concatenate", "stack", "hstack", "vstack", "column_stack", "dstack"))
 
 
+# Of a thing and itself these give nothing new, or what is seldom asked for.
+_PAIRS = (ast.MatMult, ast.Sub, ast.Div)
+_PRODUCTS = frozenset(("einsum", "matmul", "dot", "tensordot", "vdot", "inner", "outer"))
+
+
 def joined_twice(facts: SourceFacts) -> Iterator[tuple[Frame, ast.expr, str, str]]:
-    """The call of each such function that joins, what it joins twice, and what is lost."""
+    """The expression of each such function that joins, what it joins twice, and what is lost."""
     for function, runs in facts.functions():
-        for call, part in _repeated(function):
+        for joined, part, is_all in _repeated(function):
             for frame in runs:
-                for lost in _lost_beside(facts, function, frame, part):
-                    yield frame, call, ast.unparse(part), lost
+                for lost, value in _lost_beside(facts, function, frame, part):
+                    if is_all or _are_alike(value, _value_of(frame, part)):
+                        yield frame, joined, ast.unparse(part), lost
 
 
-def _repeated(function: NamedFunction) -> Iterator[tuple[ast.Call, ast.expr]]:
-    """Calls that join something with itself: `jnp.concatenate([x.left, x.left])`."""
-    for call in walked(function):
-        if not isinstance(call, ast.Call):
-            continue
-        called = call.func
-        name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
-        given = call.args[0] if name in MERGES and call.args else None
-        parts = given.elts if isinstance(given, (ast.List, ast.Tuple)) else []
-        texts = [ast.unparse(it) for it in parts] if len(parts) > 1 else []
-        if texts and len(set(texts)) == 1 and _owner(parts[0]) is not None:
-            yield call, parts[0]
+def _repeated(function: NamedFunction) -> Iterator[tuple[ast.expr, ast.expr, bool]]:
+    """Expressions that join something with itself, and whether they join nothing else.
+
+    `jnp.concatenate([x.left, x.left])`, `z["one"] @ z["one"].T`.
+    """
+    for it in walked(function):
+        parts: list[ast.expr] = []
+        is_join = False
+        if isinstance(it, ast.Call) and it.args:
+            called, given = it.func, it.args[0]
+            name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+            is_join = name in MERGES and isinstance(given, (ast.List, ast.Tuple))
+            if is_join and isinstance(given, (ast.List, ast.Tuple)):
+                parts = given.elts
+            elif name in _PRODUCTS:
+                parts = [_turned(one) for one in it.args]
+        elif isinstance(it, ast.BinOp) and isinstance(it.op, _PAIRS):
+            parts = [_turned(it.left), _turned(it.right)]
+        texts = [ast.unparse(one) for one in parts if _owner(one) is not None]
+        twice = next((one for one in texts if texts.count(one) > 1), None)
+        if twice is not None and isinstance(it, (ast.Call, ast.BinOp)):
+            is_all = is_join and len(parts) == texts.count(twice)
+            yield it, next(one for one in parts if ast.unparse(one) == twice), is_all
+
+
+def _turned(syntax: ast.expr) -> ast.expr:
+    """A matrix, of one that is turned: `x` of `x.T`."""
+    is_turned = isinstance(syntax, ast.Attribute) and syntax.attr in ("T", "mT")
+    return syntax.value if is_turned and isinstance(syntax, ast.Attribute) else syntax
+
+
+def _value_of(frame: Frame, part: ast.expr) -> Value | None:
+    owner = _owner(part)
+    whole = frame.environment.get(owner.id) if owner is not None else None
+    if part is owner or whole is None:
+        return whole
+    return parts_of(whole).get(_key(part))
+
+
+def _are_alike(lost: Value | None, own: Value | None) -> bool:
+    """Whether two values are computed by the same operation, and one would fit for the other."""
+    if not isinstance(lost, Data) or not isinstance(own, Data) or lost.node is own.node:
+        return False
+    operation = lost.node.operation
+    # Rows of one array by other numbers are alike, parts of a thing need not be.
+    is_gathered = operation == "item" and lost.node.inputs[:1] == own.node.inputs[:1]
+    if operation != own.node.operation or (operation in _GIVEN and not is_gathered):
+        return False
+    shapes = (lost.node.shape, own.node.shape)
+    return None in shapes or shapes[0] == shapes[1]
+
+
+# Of what comes into being by these nobody knows how it is made.
+_GIVEN = frozenset("parameter argument static counter field item element call".split())
 
 
 def _owner(part: ast.expr) -> ast.Name | None:
@@ -57,8 +108,8 @@ def _owner(part: ast.expr) -> ast.Name | None:
 
 def _lost_beside(
     facts: SourceFacts, function: NamedFunction, frame: Frame, part: ast.expr
-) -> Iterator[str]:
-    """What is computed like a thing that is joined twice, and read by nobody."""
+) -> Iterator[tuple[str, Value | None]]:
+    """What is computed beside a thing that is joined twice, and read by nobody."""
     owner = _owner(part)
     if owner is None or not reads_of(function).is_clear:
         return
@@ -68,12 +119,26 @@ def _lost_beside(
     whole, own = frame.environment.get(owner.id), _key(part)
     held = parts_of(whole) if whole is not None else {}
     read = _keys_read(facts, function, owner.id)
-    for key, value in held.items() if read is not None and own in held else ():
-        if key not in read and _is_computed(value) and _is_computed(held[own]):
-            yield _written(part, key)
+    others = [key for key in held if key != own] if own in held else []
+    if read is None or not others or not _is_computed(held[own]):
+        return
+    is_given = owner.id in frame.given
+    for key in others:
+        value = held[key]
+        is_unread = key not in read or (is_given and _is_dead(frame, value))
+        if is_unread and _is_computed(value):
+            yield _written(part, key), value
 
 
-def _unread_names(function: NamedFunction, frame: Frame) -> Iterator[str]:
+def _is_dead(frame: Frame, value: Value) -> bool:
+    """Whether nothing that a whole program returns is made from a value."""
+    outermost = next((it for it in reversed([*frame.callers()]) if it.returns), frame)
+    if outermost is frame or not isinstance(value, Data):
+        return False
+    return value.node not in live_in(outermost)
+
+
+def _unread_names(function: NamedFunction, frame: Frame) -> Iterator[tuple[str, Value | None]]:
     reads = reads_of(function)
     for statement in statements_in(function):
         target = statement.targets[0] if isinstance(statement, ast.Assign) else None
@@ -81,7 +146,7 @@ def _unread_names(function: NamedFunction, frame: Frame) -> Iterator[str]:
         if name.startswith("_") or reads.count(name) or name in reads.deleted:
             continue
         if _is_computed(frame.environment.get(name)):
-            yield name
+            yield name, frame.environment.get(name)
 
 
 def _keys_read(facts: SourceFacts, function: NamedFunction, owner: str) -> set[object] | None:

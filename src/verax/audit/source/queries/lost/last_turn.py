@@ -39,6 +39,32 @@ def last_turns(facts: SourceFacts) -> Iterator[LastTurn]:
                 yield LastTurn(name, frame.place(statement), base)
 
 
+def restarts(facts: SourceFacts) -> Iterator[LastTurn]:
+    """Loops that begin with `h = x`, and of which each turn computes `h` from `x` once more."""
+    for function, (frame, *_) in facts.functions():
+        for loop, statement, name in _given_in_loops(function):
+            base = _start_of(frame, loop, name)
+            value = next((it for at, it in frame.steps if at is statement), None)
+            if base is None or not isinstance(value, Data) or base in _stored(loop):
+                continue
+            is_of_turn = bool(_names(loop.target) & _names(statement.value))
+            if is_of_turn and _reads(statement.value, base):
+                yield LastTurn(name, frame.place(statement), base)
+
+
+def _start_of(frame: Frame, loop: ast.For, name: str) -> str | None:
+    """The array that a name stands for right before a loop."""
+    found: str | None = None
+    for statement, value in frame.steps:
+        target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+        if statement.lineno >= loop.lineno or not isinstance(target, ast.Name):
+            continue
+        if target.id == name and isinstance(statement, ast.Assign):
+            is_other = isinstance(statement.value, ast.Name) and isinstance(value, Data)
+            found = text_of(statement.value) if is_other else None
+    return found
+
+
 @remembered
 def _given_in_loops(function: ast.AST) -> list[tuple[ast.For, ast.Assign, str]]:
     """Names that a loop gives a value in each turn, and that only what comes after it needs."""

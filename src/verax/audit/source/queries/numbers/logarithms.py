@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ...graph import Node
 from ...values import Constant, Data, External, Value
 from ..nodes import names_axis, nodes_by, users_of
+from .ends import ends_of
 from .meaning import first_behind
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def of_zero(facts: SourceFacts) -> Iterator[Logarithm]:
     for node, operand in found:
         for origin, why in _zeros(operand):
             # The logarithm of a chance that is zero is -inf, and often meant to be.
-            is_meant = origin.operation.endswith("where") or _is_count(origin)
+            is_meant = origin.operation.endswith(("where", "clip")) or _is_count(origin)
             if is_meant and not _meets_zeros(node, origin, users):
                 continue
             if not _is_left_out(node, users):
@@ -119,7 +120,7 @@ def _zeros(operand: Node) -> Iterator[tuple[Node, str]]:
             yield mask, "the probability of what is masked here is zero"
     elif name in ("relu", "one_hot", "relu6"):
         yield origin, f"`{name}` gives zeros"
-    elif name == "maximum" and any(_number(it) == 0 for it in origin.operands):
+    elif _is_cut_at_zero(name, origin):
         yield origin, "it is cut off at zero here"
     elif name == "where":
         yield origin, "what is masked here is zero"
@@ -127,10 +128,18 @@ def _zeros(operand: Node) -> Iterator[tuple[Node, str]]:
         yield origin, "what never occurs is counted as zero"
 
 
+def _is_cut_at_zero(name: str, node: Node) -> bool:
+    if name == "maximum":
+        return any(_number(it) == 0 for it in node.operands)
+    return name == "clip" and 0 in ends_of(node)[:1]
+
+
 def _is_count(node: Node) -> bool:
     """Whether a value says how often each of several things occurs."""
     if node.operation in ("jax.numpy.bincount", "jax.numpy.histogram"):
-        return not any(isinstance(it, Data) for it in node.operands[1:])
+        # Weights are no counts; the edges of bins may well be an array.
+        own = 1 if node.operation.endswith("bincount") else 2
+        return not any(isinstance(it, Data) for it in node.operands[own:])
     if node.operation != "at.add" or not node.inputs or not _is_one(node.operands[-1]):
         return False
     return node.inputs[0].operation in ("jax.numpy.zeros", "jax.numpy.zeros_like")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ast
+import math
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 
 from ....words import words_of
 from ...graph import Node
-from ...values import Constant, Data, Value
+from ...values import Constant, Data, External, Value
 from ..sameness import Sameness
 
 # They hand on what they are given, or a part of it, in another shape or precision.
@@ -20,6 +22,8 @@ _BOUNDARIES = frozenset("stack lane turn carry slice last primal item element".s
 _MODULES = ("jax.numpy", "jax.lax", "ndarray", "jax.nn")
 _CHOICES = ("jax.numpy.where", "jax.lax.select")
 _FAR = 100
+_TO_RADIANS = ("jax.numpy.deg2rad", "jax.numpy.radians")
+_RADIAN = math.pi / 180
 
 
 def first_behind(
@@ -123,7 +127,8 @@ def _is_log_or_sum(node: Node) -> bool:
 class Normalised:
     """`(of - mean) / scale`; for a plain scaling, `mean` is none and `scale` a number.
 
-    If `is_back`, from such numbers to those of an interval from `mean` to `scale`.
+    If `is_back`, from such numbers to those of an interval from `mean` to `scale`, or from
+    standardised ones to those with this mean and deviation.
     """
 
     node: Node
@@ -165,11 +170,14 @@ def normalised_before(again: Normalised) -> Normalised | None:
 
 
 def normalised(node: Node) -> Normalised | None:
-    """What a node normalises, or takes to an interval, if it does."""
+    """What a node normalises, or takes to an interval or to other units, if it does."""
+    degrees = _degrees(node)
+    if degrees is not None:
+        return Normalised(node, degrees, None, Constant(_RADIAN))
     if len(node.operands) != 2:
         return None
     if node.operation == "+":
-        return _interpolated(node)
+        return _interpolated(node) or _restored(node)
     above, scale = node.operands
     if not isinstance(above, Data):
         return None
@@ -185,6 +193,28 @@ def normalised(node: Node) -> Normalised | None:
     if not isinstance(of, Data):
         return None
     return Normalised(node, of.node, mean, scale)
+
+
+def _degrees(node: Node) -> Node | None:
+    """What a node takes to radians: `jnp.deg2rad(x)`, `x * jnp.pi / 180`."""
+    if node.operation in _TO_RADIANS:
+        return next(iter(node.inputs), None)
+    if len(node.inputs) != 1 or len(node.operands) != 2:
+        return None
+    first, second = node.operands
+    if node.operation == "/" and _number(second) == 180 and isinstance(first, Data):
+        factors = first.node.operands if first.node.operation == "*" else ()
+        is_turned = len(first.node.inputs) == 1 and any(map(_is_pi, factors))
+        return first.node.inputs[0] if is_turned else None
+    numbers = [it for it in map(_number, node.operands) if it is not None]
+    is_radian = node.operation == "*" and any(math.isclose(it, _RADIAN) for it in numbers)
+    return node.inputs[0] if is_radian else None
+
+
+def _is_pi(value: Value) -> bool:
+    number = _number(value)
+    is_named = isinstance(value, External) and value.name.endswith(".pi")
+    return is_named or (number is not None and math.isclose(number, math.pi))
 
 
 def _is_augmented(node: Node) -> bool:
@@ -242,6 +272,39 @@ def _interpolated(node: Node) -> Normalised | None:
             high = widths[0].operands[0]
             return Normalised(node, _without_numbers(rest[0]), low, high, is_back=True)
     return None
+
+
+def _restored(node: Node) -> Normalised | None:
+    """`z * stats.std + stats.mean`: of what, and by which statistics, where they are named so."""
+    for product, mean in (node.operands, node.operands[::-1]):
+        if not isinstance(mean, Data) or not isinstance(product, Data):
+            continue
+        factors = product.node.operands if product.node.operation == "*" else ()
+        if len(factors) != 2 or not _is_written(node, mean, node.operands, _MEANS):
+            continue
+        for scale, of in (factors, factors[::-1]):
+            is_scale = _is_written(product.node, scale, factors, _DEVIATIONS)
+            if is_scale and isinstance(of, Data) and isinstance(scale, Data):
+                return Normalised(node, of.node, mean, scale, is_back=True)
+    return None
+
+
+_MEANS = frozenset("mean means mu avg average".split())
+_DEVIATIONS = frozenset("std stds stddev sd sigma scale deviation".split())
+
+
+def _is_written(node: Node, operand: Value, operands: tuple[Value, ...], words: Set[str]) -> bool:
+    """Whether an operation names one of its two operands by one of some words."""
+    syntax = node.syntax
+    if not isinstance(syntax, ast.BinOp) or len(operands) != 2:
+        return False
+    written = syntax.left if operand is operands[0] else syntax.right
+    name = written.attr if isinstance(written, ast.Attribute) else ""
+    if isinstance(written, ast.Name):
+        name = written.id
+    elif isinstance(written, ast.Subscript) and isinstance(written.slice, ast.Constant):
+        name = str(written.slice.value)
+    return not words.isdisjoint(words_of(name))
 
 
 def _factors(node: Node) -> list[Node]:

@@ -1,4 +1,4 @@
-"""Functions from the smaller modules: segments, images, densities."""
+"""Functions from the smaller modules: segments, images, densities, linear systems."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..values import ANYTHING, Value, several
 from .arguments import Arguments
 from .entries import Rule, Table, entries
 from .pointwise import inexact_promoted, pointwise
-from .products import product
+from .products import of_square, product
 
 
 def _segments(args: Arguments) -> Value:
@@ -60,6 +60,17 @@ def _density_of_vectors(args: Arguments) -> Value:
     return Value(change_axis(vectors, -1, lambda _: ()) if vectors else vectors, dtype)
 
 
+def _solution(args: Arguments) -> Value:
+    """What solves a linear system has the shape of its right-hand side."""
+    right = args["b"]
+    return Value(right.shape, inexact(right.dtype))
+
+
+def _factor(args: Arguments) -> Value:
+    """A triangular matrix, and which half of it counts."""
+    return several(Value(args.array.shape, inexact(args.array.dtype)), ANYTHING)
+
+
 # The parameters of distributions between the value and location and scale.
 _CONTINUOUS = {
     "norm": "",
@@ -76,6 +87,14 @@ _CONTINUOUS = {
 }
 _DISCRETE = {"poisson": "mu", "bernoulli": "p", "geom": "p"}
 DISTRIBUTIONS = (*_CONTINUOUS, *_DISCRETE, "multivariate_normal")
+
+
+_SYSTEMS: list[tuple[str, str, Rule]] = [
+    ("cho_factor", "a, lower, overwrite_a, check_finite", _factor),
+    ("cho_solve", "c_and_lower, b, overwrite_b, check_finite", _solution),
+    ("solve_triangular", "a, b, trans, lower, unit_diagonal, overwrite_b", _solution),
+    ("expm sqrtm", "a", of_square(lambda shape: shape)),
+]
 
 
 def _table() -> Table:
@@ -100,6 +119,8 @@ def _table() -> Table:
         ),
         ("jax.lax", "batch_matmul", "lhs, rhs, precision", product(matmul)),
         ("jax.lax", "dot", "lhs, rhs, *, precision, preferred_element_type", product(dot)),
+        *(("jax.scipy.linalg", *it) for it in _SYSTEMS),
+        ("jax.lax.linalg", "triangular_solve", "a, b, *, left_side, lower", _solution),
         ("jax.numpy", "cov", "m, y, rowvar", _covariance),
         ("jax.numpy", "corrcoef", "x, y, rowvar", _covariance),
         ("jax.numpy", "resize", "a, new_shape", _repeated),
