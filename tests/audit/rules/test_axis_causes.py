@@ -221,3 +221,19 @@ def test_who_gives_a_mask_its_axes_sees_what_it_will_meet():
         return jnp.where(blocked, -1e9, cut)
     """
     assert_claims("axis", dedent(program))
+
+
+def test_a_second_axis_of_the_same_things_is_one_of_them():
+    program = """
+    def entry(mean, spread, step):
+        return step @ mean, step @ spread @ step.T
+
+    AXES = {"mean": "state", "spread": "state state2", "step": "state next_state"}
+
+    def inputs():
+        return jnp.ones(4), jnp.ones((4, 4)), jnp.ones((4, 4))
+    """
+    assert_claims("axis", dedent(program))
+    assert_claims(
+        "axis", dedent(program).replace("state2", "sensor").replace("step.T", "step.T  # AX001")
+    )

@@ -451,3 +451,20 @@ def test_a_table_of_all_pairs_that_is_made_from_a_size_is_of_any_pairs():
         return jnp.ones((3, 4, 8)), jnp.ones((3, 4, 8)), jnp.ones((3, 4), bool)
     """
     assert found("AX001", program) == [12]
+
+
+SPREAD = """
+    def entry(mean, spread, step):
+        return step @ mean, step @ spread @ step.T
+
+    AXES = {"mean": "state", "spread": "state state2", "step": "state next"}
+
+    def inputs():
+        return jnp.ones(4), jnp.ones((4, 4)), jnp.ones((4, 4))
+"""
+
+
+def test_a_second_axis_of_the_same_things_is_one_of_them():
+    assert found("AX001", SPREAD) == []
+    assert found("AX001", SPREAD.replace("state state2", "state sensor")) == [2]
+    assert found("AX001", SPREAD.replace("state next", "next sensor")) != []

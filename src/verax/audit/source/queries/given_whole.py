@@ -14,9 +14,11 @@ from ..graph import Node
 from ..library.options import axes_of
 from ..remember import walked
 from ..shapes.names import name_of
-from ..values import Data, Function, Mapping, Sequence, leaves
+from ..values import Data, Function, Mapping, Sequence, Value, leaves
 from .arrays import calls_of
 from .nodes import position_in, users_of
+from .structures.structure import parts_of
+from .written import expressions_of
 
 if TYPE_CHECKING:
     from ...finding import Place
@@ -150,8 +152,8 @@ def axes_to_mend(event: Applied, leaf: Data) -> Place:
     if "in_axes" not in transformed.options:
         return event.place
     for value, axis in zip(event.args, axes_of(transformed, len(event.args)), strict=True):
-        if isinstance(axis, Mapping) and isinstance(value, Mapping) and axis.made_in is not None:
-            entry = _entry(axis.syntax, value, leaf)
+        if isinstance(axis, (Mapping, Sequence)) and axis.made_in is not None:
+            entry = _entry(axis.syntax, axis, value, leaf)
             if entry is not None:
                 return axis.made_in.place(entry)
     axes = transformed.options["in_axes"]
@@ -163,12 +165,12 @@ def axes_to_mend(event: Applied, leaf: Data) -> Place:
     return transformed.frame.place(transformed.syntax)
 
 
-def _entry(written: ast.AST | None, value: Mapping, leaf: Data) -> ast.expr | None:
-    """The entry for one leaf of a dict."""
-    if not isinstance(written, ast.Dict):
-        return None
-    for key, entry in zip(written.keys, written.values, strict=True):
-        part = value.items.get(key.value) if isinstance(key, ast.Constant) else None
+def _entry(written: ast.AST | None, axes: Value, value: Value, leaf: Data) -> ast.expr | None:
+    """The entry for one leaf of a dict, a tuple or a record of axes."""
+    held = parts_of(value)
+    for key, entry in expressions_of(written, axes).items():
+        part = held.get(key)
         if part is not None and any(it.node is leaf.node for it in leaves(part)):
-            return entry
+            inner = parts_of(axes)[key]
+            return _entry(entry, inner, part, leaf) or entry
     return None
