@@ -237,3 +237,16 @@ def test_a_second_axis_of_the_same_things_is_one_of_them():
     assert_claims(
         "axis", dedent(program).replace("state2", "sensor").replace("step.T", "step.T  # AX001")
     )
+
+
+def test_patches_are_put_together_without_a_transposition():
+    program = """
+    def entry(tiles):
+        return jnp.tanh(tiles).reshape(3, 8, 10, 2)  # AX003
+
+    def inputs():
+        return (jnp.ones((3, 4, 5, 2, 2, 2)),)
+    """
+    assert_claims("axis", dedent(program))
+    right = program.replace("jnp.tanh(tiles)", "jnp.tanh(tiles).transpose(0, 1, 3, 2, 4, 5)")
+    assert_claims("axis", dedent(right).replace("  # AX003", ""))

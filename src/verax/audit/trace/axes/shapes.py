@@ -137,7 +137,7 @@ def _regrouped(
     if len(olds) == 1:
         return _split(olds[0], news)
     sizes, wanted = [size for _, size, _ in olds], [size for _, size in news]
-    if _rearranges(sizes, wanted):
+    if _rearranges(sizes, wanted) or _rearranges(wanted, sizes):
         analysis.reshuffles.append(
             Reshuffle(step, tuple(it[0] for it in olds), tuple(sizes), tuple(wanted))
         )
@@ -145,7 +145,7 @@ def _regrouped(
 
 
 def _rearranges(sizes: Sequence[int], wanted: Sequence[int]) -> bool:
-    """Whether each old dimension is there in whole, in one piece or several, in another order."""
+    """Whether each dimension is there in whole, in one piece or several, in another order."""
     if not sizes:
         return not wanted
     first, rest = sizes[0], sizes[1:]
