@@ -250,3 +250,41 @@ def test_patches_are_put_together_without_a_transposition():
     assert_claims("axis", dedent(program))
     right = program.replace("jnp.tanh(tiles)", "jnp.tanh(tiles).transpose(0, 1, 3, 2, 4, 5)")
     assert_claims("axis", dedent(right).replace("  # AX003", ""))
+
+
+def test_copies_are_merged_in_another_order():
+    program = """
+    def entry(weather, yields):
+        fields = jnp.stack([yields, 2.0 * yields]).reshape(-1)
+        return fields * jnp.repeat(weather, 2)  # AX001
+
+    AXES = {"weather": "farm", "yields": "farm"}
+
+    def inputs():
+        return jnp.ones(5), jnp.ones(5)
+    """
+    assert_claims("axis", dedent(program))
+    right = program.replace("jnp.repeat(weather, 2)  # AX001", "jnp.tile(weather, 2)")
+    assert_claims("axis", dedent(right))
+    pairs = right.replace("fields *", "jnp.repeat(yields, 2) *")
+    assert_claims("axis", dedent(pairs))
+
+
+def test_turns_of_a_loop_are_not_what_each_of_them_takes_further():
+    program = """
+    def entry(key, level, gain):
+        def step(level, key):
+            level = 0.9 * level + jax.random.normal(key, level.shape)
+            return level, level
+
+        level, levels = jax.lax.scan(step, level, jax.random.split(key, 6))
+        return level, levels.T * gain[None]  # AX001
+
+    AXES = {"level": "env", "gain": "env"}
+
+    def inputs():
+        return jax.random.key(0), jnp.ones(6), jnp.ones(6)
+    """
+    assert_claims("axis", dedent(program))
+    right = program.replace("levels.T * gain[None]  # AX001", "levels * gain[None]")
+    assert_claims("axis", dedent(right))

@@ -345,3 +345,31 @@ def test_a_map_is_made_by_a_helper_that_is_told_the_axis_of_each_part():
         return good.sum() + wrong(2.0, {"cost": costs}) * prices
     """
     assert found("AX001", dedent(program) + ROLLOUT) == [7]
+
+
+def test_a_helper_scans_what_it_is_given_together():
+    program = """
+    def folded(function, start, rows):
+        def body(state, row):
+            state = function(state, row)
+            return state, state
+
+        return lax.scan(body, start, rows)[1]
+
+    def levels(wells, start):
+        return folded(
+            lambda level, row: 0.9 * level + row[0] - row[1],
+            start,
+            tuple(wells),
+        )
+
+    def entry(wells, start, depth):
+        return levels(wells, start) * depth
+
+    AXES = {"wells": ("trial time", "trial time"), "start": "trial", "depth": "trial time"}
+
+    def inputs():
+        return (jnp.ones((5, 5)), jnp.ones((5, 5))), jnp.ones(5), jnp.ones((5, 5))
+    """
+    assert found("AX005", program) == [6, 9]
+    assert found("AX005", program.replace("tuple(wells)", "tuple(x.T for x in wells)")) == []

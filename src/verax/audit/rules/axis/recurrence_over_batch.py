@@ -193,13 +193,15 @@ def _in_parallel(facts: SourceFacts) -> Iterator[Finding]:
 
 def _given_at(loop: Loop, over: str) -> Place | None:
     """Where a helper that scans what it is given gets it, from who has more of these elements."""
-    things = set(nodes_of(loop.xs)) if loop.xs is not None else set[Node]()
+    # What a state starts with tells a helper for any recursion nothing of what it goes through.
+    handed = (it for it in (loop.xs, loop.initial) if it is not None)
+    things = {node for value in handed for node in nodes_of(value)}
 
     def knows(value: Value) -> bool:
         others = (node for node in nodes_of(value) if node not in things)
         return any(over in names_of(node.shape) for node in others)
 
-    return knowingly_given_at(loop, things, knows)
+    return knowingly_given_at(loop, loop.xs, knows)
 
 
 def _backwards_over_lanes(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:

@@ -117,9 +117,9 @@ memory and only reads it in rows of another length; afterwards a "time step" hol
 sequences.
 
 Parts of axes are followed as well: patches of an image need `x.reshape(rows, k, cols, k, chan)` and
-a transposition, and what was merged as `(env, time)` is taken apart as `(env, time)`. To put patches together again,
-`(rows, cols, k, k)` need a transposition as well before they are `(height, width)`, also where the
-sizes happen to agree.
+a transposition, and what was merged as `(env, time)` is taken apart as `(env, time)`. Patches that
+are put together again, `(rows, cols, k, k)`, need one as well before they are `(height, width)`,
+also where the sizes happen to agree.
 
 A reshape that merges neighbouring axes or splits one is followed and not reported, also when a
 merged axis is split again into the same parts.""",
