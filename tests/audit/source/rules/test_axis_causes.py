@@ -373,3 +373,42 @@ def test_a_helper_scans_what_it_is_given_together():
     """
     assert found("AX005", program) == [6, 9]
     assert found("AX005", program.replace("tuple(wells)", "tuple(x.T for x in wells)")) == []
+
+
+def test_a_product_gives_its_axes_in_another_order():
+    program = """
+    def worth(costs, rates):
+        return jnp.einsum("cd,c->dc", costs, rates)
+
+    def entry(costs, prices, tolls):
+        paid = worth(costs, prices)
+        raised = paid + 1.0
+        return raised * costs
+    """
+    assert found("AX001", dedent(program) + ROLLOUT) == [2]
+    assert found("AX001", dedent(program).replace("->dc", "->cd") + ROLLOUT) == []
+
+
+def test_lanes_are_handed_to_a_recursion_of_steps():
+    program = """
+    def drift(key, level):
+        def step(level, key):
+            level = level + jax.random.normal(key)
+            return level, level
+
+        return lax.scan(step, level, jax.random.split(key, 5))[1]
+
+    def credits(levels, last):
+        def back(total, level):
+            total = level + 0.9 * total
+            return total, total
+
+        return lax.scan(back, last, levels, reverse=True)[1]
+
+    def entry(keys, start):
+        levels = jax.vmap(drift)(keys, start)
+        return credits(levels, start)
+    """
+    assert found("AX005", program) == [13, 17]
+    right = program.replace("credits(levels, start)", "jax.vmap(credits)(levels, start)")
+    assert found("AX005", right) == []

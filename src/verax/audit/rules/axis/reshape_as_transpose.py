@@ -89,9 +89,9 @@ def _by_own_sizes(facts: SourceFacts, call: Call, array: Data) -> Iterator[Findi
     if axes and "order" not in call.keywords:
         yield RULE.finding(
             call.place,
-            current=f"{array_in_words(facts, array)} is reshaped to its own sizes in the order "
-            f"{', '.join(map(str, axes))}: elements stay in memory order, so each new row holds "
-            "pieces of several rows",
+            current=f"{array_in_words(facts, array)} is reshaped to sizes of its own axes, in the "
+            f"order {', '.join(map(str, axes))}: elements stay in memory order, so each new row "
+            "holds pieces of several rows",
             expected="axes change places with their elements",
             fix=_FIX,
             engine=Engine.SOURCE,
