@@ -63,6 +63,8 @@ _EPISODE_END = {
     *("done", "dones", "terminal", "terminals", "terminated", "terminations", "termination"),
     *("truncated", "truncation", "truncations", "reset", "resets", "alive", "notdone"),
 }
+# The same things a step later or before.
+_LATER = {"next", "prev", "previous", "after", "before", "new", "old"}
 # They may be about anything else as well, so they count only beside a reset.
 _OVER = {
     *("over", "end", "ended", "ends", "finish", "finished", "finishes", "stop", "stopped", "term"),
@@ -83,6 +85,27 @@ def words_of(name: str) -> tuple[str, ...]:
     """The words of an identifier or a path: `params['num_envs']` has params, num and envs."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
     return tuple(word.lower() for word in re.split(r"[^A-Za-z0-9]+|_", spaced) if word)
+
+
+@lru_cache(maxsize=4096)
+def without_twins(names: tuple[str, ...], sizes: tuple[object, ...]) -> tuple[str, ...]:
+    """The names of an array's axes, one for two of the same things: `state state2`, `state next`.
+
+    A transition leads from states to states, and a covariance is one of states with states; who
+    gives the second axis a name of its own only tells which of the two it is.
+    """
+    found = list(names)
+    for at, name in enumerate(names):
+        others = [it for it in names if it not in ("", "_", name)]
+        alike = [it for it in others if sizes[names.index(it)] == sizes[at]]
+        stem = re.sub(r"(_?\d+|')$", "", name)
+        own = [it for it in words_of(stem) if it not in _LATER]
+        if stem != name and stem in alike:
+            found[at] = stem
+        elif len(own) < len(words_of(stem)):
+            same = [it for it in alike if list(words_of(it)) == own]
+            found[at] = same[0] if same else alike[0] if not own and len(alike) == 1 else name
+    return tuple(found)
 
 
 def is_plural(name: str) -> bool:

@@ -221,3 +221,70 @@ def test_who_gives_a_mask_its_axes_sees_what_it_will_meet():
         return jnp.where(blocked, -1e9, cut)
     """
     assert_claims("axis", dedent(program))
+
+
+def test_a_second_axis_of_the_same_things_is_one_of_them():
+    program = """
+    def entry(mean, spread, step):
+        return step @ mean, step @ spread @ step.T
+
+    AXES = {"mean": "state", "spread": "state state2", "step": "state next_state"}
+
+    def inputs():
+        return jnp.ones(4), jnp.ones((4, 4)), jnp.ones((4, 4))
+    """
+    assert_claims("axis", dedent(program))
+    assert_claims(
+        "axis", dedent(program).replace("state2", "sensor").replace("step.T", "step.T  # AX001")
+    )
+
+
+def test_patches_are_put_together_without_a_transposition():
+    program = """
+    def entry(tiles):
+        return jnp.tanh(tiles).reshape(3, 8, 10, 2)  # AX003
+
+    def inputs():
+        return (jnp.ones((3, 4, 5, 2, 2, 2)),)
+    """
+    assert_claims("axis", dedent(program))
+    right = program.replace("jnp.tanh(tiles)", "jnp.tanh(tiles).transpose(0, 1, 3, 2, 4, 5)")
+    assert_claims("axis", dedent(right).replace("  # AX003", ""))
+
+
+def test_copies_are_merged_in_another_order():
+    program = """
+    def entry(weather, yields):
+        fields = jnp.stack([yields, 2.0 * yields]).reshape(-1)
+        return fields * jnp.repeat(weather, 2)  # AX001
+
+    AXES = {"weather": "farm", "yields": "farm"}
+
+    def inputs():
+        return jnp.ones(5), jnp.ones(5)
+    """
+    assert_claims("axis", dedent(program))
+    right = program.replace("jnp.repeat(weather, 2)  # AX001", "jnp.tile(weather, 2)")
+    assert_claims("axis", dedent(right))
+    pairs = right.replace("fields *", "jnp.repeat(yields, 2) *")
+    assert_claims("axis", dedent(pairs))
+
+
+def test_turns_of_a_loop_are_not_what_each_of_them_takes_further():
+    program = """
+    def entry(key, level, gain):
+        def step(level, key):
+            level = 0.9 * level + jax.random.normal(key, level.shape)
+            return level, level
+
+        level, levels = jax.lax.scan(step, level, jax.random.split(key, 6))
+        return level, levels.T * gain[None]  # AX001
+
+    AXES = {"level": "env", "gain": "env"}
+
+    def inputs():
+        return jax.random.key(0), jnp.ones(6), jnp.ones(6)
+    """
+    assert_claims("axis", dedent(program))
+    right = program.replace("levels.T * gain[None]  # AX001", "levels * gain[None]")
+    assert_claims("axis", dedent(right))

@@ -28,6 +28,7 @@ from .values import (
     Sequence,
     Transformed,
     Value,
+    class_of,
 )
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def named_attribute(machine: Interpreter, site: Site, base: Value, name: str) ->
         if name == "__new__":
             return External("builtins.object.__new__")
     elif isinstance(base, Sequence) and base.type is not None:
-        found = _of_named_tuple(base, name)
+        found = _of_named_tuple(machine, site, base, name)
         if found is not None:
             return found
         note_missing(machine, site, base, name)
@@ -257,8 +258,7 @@ def unwrapped_method(found: Value, owner: Value, is_class: bool = False) -> Valu
         if marker == "builtins.staticmethod":
             return found.args[0]
         if marker == "builtins.classmethod":
-            cls = owner.cls if isinstance(owner, Instance) else owner
-            return Bound(found.args[0], cls)
+            return Bound(found.args[0], class_of(owner) or owner)
         if marker in _PROPERTIES and not is_class:
             return Bound(External(marker), Bound(found.args[0], owner))
     if isinstance(found, (Function, Transformed, Partial)) and not is_class:
@@ -266,13 +266,13 @@ def unwrapped_method(found: Value, owner: Value, is_class: bool = False) -> Valu
     return found
 
 
-def _of_named_tuple(base: Sequence, name: str) -> Value | None:
+def _of_named_tuple(machine: Interpreter, site: Site, base: Sequence, name: str) -> Value | None:
     assert base.type is not None
     names = list(all_fields(base.type))
     if name in names and base.items is not None and names.index(name) < len(base.items):
         return base.items[names.index(name)]
     found = base.type.find(name)
-    return None if found is None else unwrapped_method(found, base)
+    return None if found is None else _read(machine, site, unwrapped_method(found, base))
 
 
 def note_missing(machine: Interpreter, site: Site, base: Value, name: str) -> None:

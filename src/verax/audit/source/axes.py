@@ -11,6 +11,7 @@ import re
 from typing import Any
 
 from ..annotations import read_tree
+from ..words import without_twins
 from .classes import all_fields
 from .graph import Node
 from .shapes import Dim, Partial, Shape
@@ -38,7 +39,7 @@ def named_arguments(names: list[str], given: list[Value], axes: Mapping) -> list
     """The arguments of a call with the names that a mapping has for them; `None` if it has none."""
     args = [mapped(value, _copy) for value in given]
     pairs = [
-        pair
+        (pair[0], list(without_twins(tuple(pair[1]), _sizes(pair[0], len(pair[1])))))
         for name, value in zip(names, args, strict=False)
         if name in axes.items
         for pair in _leaves_with_names(name, value, axes.items[name])

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..words import is_batch, is_sequence
-from .axes import annotated_shape
+from .axes import annotated_shape, names_of
 from .events import Fact
 from .parameters import parameters
 from .shapes import Dim, Shape
@@ -21,6 +21,7 @@ from .values import Data, Sequence, Value
 
 if TYPE_CHECKING:
     from .frame import Frame, Site
+    from .graph import Node
     from .machine import Interpreter
     from .values import Function
 
@@ -31,7 +32,8 @@ def compare_arguments(machine: Interpreter, site: Site, function: Function, inne
     """Note an axis of the batch that is passed as one of time, or the other way round.
 
     Only where the caller has an axis of the other kind as well: a function of a batch can be given
-    the steps of the only trajectory there is.
+    the steps of the only trajectory there is. Any axis is noted where a map has taken just the one
+    away that the function asks for by its name.
     """
     for name, value, told in _annotated(function, inner.environment):
         shape = value.node.shape
@@ -39,7 +41,8 @@ def compare_arguments(machine: Interpreter, site: Site, function: Function, inne
             continue
         for dim, own in zip(shape, told, strict=True):
             given, wanted = name_of(dim), name_of(own)
-            if _are_batch_and_time(given, wanted) and _has_axis_like(wanted, site.frame):
+            is_mixed = _are_batch_and_time(given, wanted) and _has_axis_like(wanted, site.frame)
+            if is_mixed or (given and given != wanted and _is_taken_from(value.node, wanted)):
                 data = {"names": (given, wanted), "operands": [value], "parameter": name}
                 machine.note(Fact(site.syntax, site.frame, "passed otherwise", data))
 
@@ -177,6 +180,13 @@ def _has_axis_like(name: str, frame: Frame) -> bool:
             ):
                 return True
     return False
+
+
+def _is_taken_from(node: Node, name: str) -> bool:
+    """Whether a value is a share of an array, without the axis of this name."""
+    source = node.inputs[0].shape if node.operation in ("lane", "slice") and node.inputs else None
+    names = names_of(source)
+    return name in names and name not in names_of(node.shape)
 
 
 def _are_batch_and_time(one: str, other: str) -> bool:

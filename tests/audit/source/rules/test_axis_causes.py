@@ -345,3 +345,70 @@ def test_a_map_is_made_by_a_helper_that_is_told_the_axis_of_each_part():
         return good.sum() + wrong(2.0, {"cost": costs}) * prices
     """
     assert found("AX001", dedent(program) + ROLLOUT) == [7]
+
+
+def test_a_helper_scans_what_it_is_given_together():
+    program = """
+    def folded(function, start, rows):
+        def body(state, row):
+            state = function(state, row)
+            return state, state
+
+        return lax.scan(body, start, rows)[1]
+
+    def levels(wells, start):
+        return folded(
+            lambda level, row: 0.9 * level + row[0] - row[1],
+            start,
+            tuple(wells),
+        )
+
+    def entry(wells, start, depth):
+        return levels(wells, start) * depth
+
+    AXES = {"wells": ("trial time", "trial time"), "start": "trial", "depth": "trial time"}
+
+    def inputs():
+        return (jnp.ones((5, 5)), jnp.ones((5, 5))), jnp.ones(5), jnp.ones((5, 5))
+    """
+    assert found("AX005", program) == [6, 9]
+    assert found("AX005", program.replace("tuple(wells)", "tuple(x.T for x in wells)")) == []
+
+
+def test_a_product_gives_its_axes_in_another_order():
+    program = """
+    def worth(costs, rates):
+        return jnp.einsum("cd,c->dc", costs, rates)
+
+    def entry(costs, prices, tolls):
+        paid = worth(costs, prices)
+        raised = paid + 1.0
+        return raised * costs
+    """
+    assert found("AX001", dedent(program) + ROLLOUT) == [2]
+    assert found("AX001", dedent(program).replace("->dc", "->cd") + ROLLOUT) == []
+
+
+def test_lanes_are_handed_to_a_recursion_of_steps():
+    program = """
+    def drift(key, level):
+        def step(level, key):
+            level = level + jax.random.normal(key)
+            return level, level
+
+        return lax.scan(step, level, jax.random.split(key, 5))[1]
+
+    def credits(levels, last):
+        def back(total, level):
+            total = level + 0.9 * total
+            return total, total
+
+        return lax.scan(back, last, levels, reverse=True)[1]
+
+    def entry(keys, start):
+        levels = jax.vmap(drift)(keys, start)
+        return credits(levels, start)
+    """
+    assert found("AX005", program) == [13, 17]
+    right = program.replace("credits(levels, start)", "jax.vmap(credits)(levels, start)")
+    assert found("AX005", right) == []

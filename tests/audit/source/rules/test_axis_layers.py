@@ -259,3 +259,36 @@ def entry(scores, labels, soft):
     return named * labels + optax.sigmoid_focal_loss(scores, smooth, gamma=2.0).sum(-1)
 """
     assert found("AX001", program) == []
+
+
+UNFLATTENED = """
+    import haiku as hk
+
+    def torso(frames):
+        time, batch = frames.shape[:2]
+        flat = hk.Flatten()(frames.reshape((time * batch,) + frames.shape[2:]))
+        hidden = jax.nn.relu(hk.Linear(8)(flat))
+        return hidden.reshape(batch, time, 8)
+"""
+
+
+def test_what_was_merged_is_taken_apart_in_another_order_behind_layers():
+    assert found("AX003", UNFLATTENED) == [7]
+    assert found("AX003", UNFLATTENED.replace("(batch, time, 8)", "(time, batch, 8)")) == []
+    turned = UNFLATTENED.replace("(frames.reshape(", "(frames.swapaxes(0, 1).reshape(")
+    assert found("AX003", turned) == []
+
+
+def test_sizes_behind_flattening():
+    program = """
+    import haiku as hk
+
+    def entry(frames):
+        flat = hk.Flatten(preserve_dims=2)(frames)
+        return flat.reshape(flat.shape[0], 6, 5)
+
+    def inputs():
+        return (jnp.ones((4, 5, 2, 3)),)
+    """
+    assert found("AX003", program) == [5]
+    assert found("AX003", program.replace("6, 5", "5, 6")) == []

@@ -451,3 +451,39 @@ def test_a_table_of_all_pairs_that_is_made_from_a_size_is_of_any_pairs():
         return jnp.ones((3, 4, 8)), jnp.ones((3, 4, 8)), jnp.ones((3, 4), bool)
     """
     assert found("AX001", program) == [12]
+
+
+SPREAD = """
+    def entry(mean, spread, step):
+        return step @ mean, step @ spread @ step.T
+
+    AXES = {"mean": "state", "spread": "state state2", "step": "state next"}
+
+    def inputs():
+        return jnp.ones(4), jnp.ones((4, 4)), jnp.ones((4, 4))
+"""
+
+
+def test_a_second_axis_of_the_same_things_is_one_of_them():
+    assert found("AX001", SPREAD) == []
+    assert found("AX001", SPREAD.replace("state state2", "state sensor")) == [2]
+    assert found("AX001", SPREAD.replace("state next", "next sensor")) != []
+
+
+ECHOES = """
+    from jaxtyping import Array, Float
+
+    def peak(signal: Float[Array, "time"]) -> Float[Array, ""]:
+        return jnp.cumsum(signal).max()
+
+    def peaks(signals: Float[Array, "buoy time"]) -> Float[Array, "buoy"]:
+        return jax.vmap(peak, in_axes=1)(signals)
+"""
+
+
+def test_a_map_takes_the_axis_away_that_the_function_asks_for():
+    assert found("AX012", ECHOES)[:1] == [7]
+    assert found("AX012", ECHOES.replace("in_axes=1", "in_axes=0")) == []
+    # Words of its own say nothing of who calls.
+    other = ECHOES.replace('"time"]) -> Float[Array, ""]', '"n"]) -> Float[Array, ""]')
+    assert 7 not in found("AX012", other.replace('"buoy"]:', '"time"]:'))

@@ -416,3 +416,40 @@ def test_one_output_whose_steps_are_shifted():
     made = errors(jnp.ones((3, 1)), jnp.ones((6, 3)), jnp.ones(1), jnp.ones(6))
     """
     assert found("AX002", program) == [4]
+
+
+def test_patches_are_put_together_without_a_transposition():
+    program = """
+    def whole(tiles, k):
+        n, h, w, _ = tiles.shape
+        tiles = tiles.reshape(n, h, w, k, k, -1)
+        return tiles.reshape(n, h * k, w * k, -1)
+    """
+    assert found("AX003", program) == [4]
+    turned = program.replace("return tiles", "return tiles.transpose(0, 1, 3, 2, 4, 5)")
+    assert found("AX003", turned) == []
+    assert found("AX003", program.replace("n, h * k, w * k, -1", "n, h * w, k * k, -1")) == []
+
+
+TILES = """
+    SIDE, K = 16, 4
+
+    def entry(tiles):
+        rows = cols = SIDE // K
+        tiles = tiles.reshape(3, rows, cols, K, K)
+        return tiles.reshape(3, SIDE, SIDE)
+
+    def inputs():
+        return (jnp.ones((3, 16, 16)),)
+"""
+
+
+def test_what_was_split_is_merged_under_another_name():
+    assert found("AX003", TILES) == [6]
+    assert found("AX003", TILES.replace("(3, SIDE, SIDE)", "(3, rows * cols, K * K)")) == []
+    assert found("AX003", TILES.replace("(3, SIDE, SIDE)", "(3, rows * K, cols * K)")) == [6]
+    assert found("AX003", TILES.replace("return tiles", "return tiles.swapaxes(2, 3)")) == []
+    used = TILES.replace(
+        "return tiles.reshape(3, SIDE, SIDE)", "return tiles.sum(1), tiles.reshape(3, SIDE, -1)"
+    )
+    assert found("AX003", used) == []

@@ -423,3 +423,45 @@ def test_a_size_that_others_rightly_have_is_wrong_where_the_loop_takes_it():
     # An array that has a place for each turn has the wrong size as well.
     kept = BOOKS.replace("cash + paths[:, t]", "cash.at[t].add(paths[:, t].sum())")
     assert found("SC004", kept) == [2]
+
+
+MOORED = """
+    class Mooring(NamedTuple):
+        tides: jax.Array
+
+        @property
+        def hours(self):
+            return self.tides.shape[0]
+
+    class Watch(NamedTuple):
+        mooring: Mooring
+        turns: int
+
+    def keep(watch):
+        def step(hour, level):
+            return 0.9 * level + watch.mooring.tides[:, hour]
+
+        return lax.fori_loop(0, watch.turns, step, jnp.zeros(watch.mooring.tides.shape[0]))
+
+    @jax.jit
+    def entry(tides):
+        mooring = Mooring(tides)
+        return keep(Watch(mooring, turns=mooring.hours))
+
+    AXES = {"tides": "buoy hour"}
+
+    def inputs():
+        return (jnp.ones((3, 8)),)
+"""
+
+
+def test_the_length_is_followed_through_records_and_properties():
+    assert found("SC004", MOORED) == [6]
+    assert found("SC004", MOORED.replace("self.tides.shape[0]", "self.tides.shape[1]")) == []
+    taken = MOORED.replace("turns=mooring.hours", "turns=len(tides)")
+    assert found("SC004", taken) == [21]
+
+
+def test_a_property_of_a_named_tuple_is_a_number():
+    right = MOORED.replace("self.tides.shape[0]", "self.tides.shape[1]")
+    assert found("JT203", right) == found("JT101", right) == []

@@ -137,3 +137,29 @@ def test_each_element_picks_by_the_indices_of_all(picked):
 
 def test_each_element_may_be_wanted_for_all_indices():
     assert found("VM002", PICKED.format("logits[action]", "None", "batch act")) == []
+
+
+def test_axes_that_a_record_has_for_each_field():
+    program = """
+    class Log(NamedTuple):
+        level: jax.Array
+        seen: jax.Array
+
+    ALONG = Log(
+        level=1,
+        seen=0,
+    )
+
+    def last(start, log):
+        return start + jnp.where(log.seen, log.level, 0.0).sum()
+
+    def entry(start, level, seen):
+        return jax.vmap(last, in_axes=(0, ALONG))(start, Log(level, seen))
+
+    AXES = {"start": "well", "level": "hour well", "seen": "hour well"}
+
+    def inputs():
+        return jnp.ones(5), jnp.ones((5, 5)), jnp.ones((5, 5), bool)
+    """
+    assert found("VM001", program) == [7]
+    assert found("VM001", program.replace("seen=0", "seen=1")) == []

@@ -184,7 +184,7 @@ def test_groups_of_a_reshape():
     assert kinds((mul(b, t), f), (b, t, f)) == ["split", "kept"]
     assert kinds((b, t, f), (b, 1, t, f)) == ["kept", "kept", "kept"]
     assert kinds((b, t, f), (t, b, f)) == ["permuted", "kept"]
-    assert kinds((b, t, f), (t, mul(b, f))) == ["mixed"]
+    assert kinds((b, t, f), (t, mul(b, f))) == ["crossed"]
     assert kinds((6, 4), (4, 6)) == ["permuted"]
     assert kinds((2, 3, 4), (6, 4)) == ["merged", "kept"]
     assert reshaping.regroup((b, None), (None, b)) is None

@@ -53,8 +53,9 @@ unless a type checker runs at that place. Within one call a name stands for one 
 `"batch time feat"` that returns `"batch feat"` has reduced time, and not the batch.
 
 Reported where the axes of a result, followed from those of the parameters, are others than the
-annotation of the function says, by their sizes or their names; and where an axis of
-the batch is passed as one of time, or the other way round.""",
+annotation of the function says, by their sizes or their names; where an axis of the batch is passed
+as one of time, or the other way round; and where a map takes just the axis away that the function
+is declared with.""",
     wrong="""\
 import jax.numpy as jnp
 from jaxtyping import Array, Float

@@ -10,7 +10,7 @@ from ...source.axes import names_of
 from ...source.events import Event, Fact, Loop
 from ...source.graph import Node
 from ...source.queries.arrays import array_in_words
-from ...source.queries.blame import knowingly_given_at
+from ...source.queries.blame import given_together_at, knowingly_given_at
 from ...source.queries.loops.bodies import paired_leaves
 from ...source.queries.loops.collected import is_collected, is_filled
 from ...source.queries.loops.lanes import lanes_of_time, lanes_over
@@ -193,13 +193,15 @@ def _in_parallel(facts: SourceFacts) -> Iterator[Finding]:
 
 def _given_at(loop: Loop, over: str) -> Place | None:
     """Where a helper that scans what it is given gets it, from who has more of these elements."""
-    things = set(nodes_of(loop.xs)) if loop.xs is not None else set[Node]()
+    # What a state starts with tells a helper for any recursion nothing of what it goes through.
+    handed = (it for it in (loop.xs, loop.initial) if it is not None)
+    things = {node for value in handed for node in nodes_of(value)}
 
     def knows(value: Value) -> bool:
         others = (node for node in nodes_of(value) if node not in things)
         return any(over in names_of(node.shape) for node in others)
 
-    return knowingly_given_at(loop, things, knows)
+    return knowingly_given_at(loop, loop.xs, knows)
 
 
 def _backwards_over_lanes(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
@@ -214,14 +216,16 @@ def _backwards_over_lanes(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
     is_recursion = any(after.node.depends_on(before.node) for before, after in carried)
     scanned = next((it for it in leaves(loop.xs) if _is_lanes_of_turns(it.node)), None)
     if is_recursion and scanned is not None:
-        yield RULE.finding(
-            loop.place,
-            current=f"the leading axis of {array_in_words(facts, scanned)} are the lanes of a map, "
-            "in each of which a scan has run: this one hands its state from lane to lane",
-            expected="the scan runs over the steps, and every lane has a state of its own",
-            fix=_FIX.format(time="the axis of the steps", over="the lanes"),
-            engine=Engine.SOURCE,
-        )
+        # The place of the call comes second: what is scanned there is not what the helper is for.
+        for place in dict.fromkeys((loop.place, given_together_at(loop, [loop.xs]))):
+            yield RULE.finding(
+                place,
+                current=f"the leading axis of {array_in_words(facts, scanned)} are the lanes of a "
+                "map, in each of which a scan has run: this one hands its state from lane to lane",
+                expected="the scan runs over the steps, and every lane has a state of its own",
+                fix=_FIX.format(time="the axis of the steps", over="the lanes"),
+                engine=Engine.SOURCE,
+            )
 
 
 def _is_lanes_of_turns(node: Node) -> bool:
@@ -317,8 +321,9 @@ shape, nothing fails.
 
 Reported when the scanned axis is named as one of independent elements (batch, env, agent…) and a
 part of the carry that is fed back has an axis of time, or a row for each of those elements, also in
-a loop of Python's. Where a helper scans what it is given, the call that gives it is reported as
-well. Sums over a batch are not reported, nor tables that are filled row by row.""",
+a loop of Python's. Where a helper scans what it is given, one array or several, the call that gives
+it is reported as well. Sums over a batch are not reported, nor tables that are filled row by
+row.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Finding, Severity
+from ...finding import Engine, Evidence, Finding, Severity
 from ...source.queries.arrays import array_in_words, calls_of, plain, shape_in_words
 from ...source.queries.numbers.merged_sizes import taken_apart
 from ...source.queries.numbers.swapped_sizes import swapped_axes
+from ...source.queries.numbers.undone_splits import undone_splits
 from ...source.shapes.dims import show
 from ...source.shapes.reshaping import advanced_part, moved_axis, reinterpretation
 from ...source.values import Data
@@ -41,7 +42,22 @@ def check(facts: Facts) -> Iterator[Verdict]:
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
-    """Reshapes whose new sizes are the old ones in another order."""
+    """Reshapes whose new sizes are the old ones in another order, or only seem to be others."""
+    yield from _in_another_order(facts)
+    for undone in undone_splits(facts):
+        parts = ", ".join(undone.parts)
+        yield RULE.finding(
+            undone.call.place,
+            current=f"({parts}) are merged to `{undone.whole}` as they were before the last "
+            "reshape, so that nothing has moved",
+            expected="axes change places between the two reshapes",
+            fix=_FIX,
+            evidence=(Evidence("taken apart here", undone.first.place),),
+            engine=Engine.SOURCE,
+        )
+
+
+def _in_another_order(facts: SourceFacts) -> Iterator[Finding]:
     for call in calls_of(facts, "reshape"):
         array = call.args[0] if call.args else None
         if not isinstance(array, Data) or not isinstance(call.result, Data):
@@ -73,9 +89,9 @@ def _by_own_sizes(facts: SourceFacts, call: Call, array: Data) -> Iterator[Findi
     if axes and "order" not in call.keywords:
         yield RULE.finding(
             call.place,
-            current=f"{array_in_words(facts, array)} is reshaped to its own sizes in the order "
-            f"{', '.join(map(str, axes))}: elements stay in memory order, so each new row holds "
-            "pieces of several rows",
+            current=f"{array_in_words(facts, array)} is reshaped to sizes of its own axes, in the "
+            f"order {', '.join(map(str, axes))}: elements stay in memory order, so each new row "
+            "holds pieces of several rows",
             expected="axes change places with their elements",
             fix=_FIX,
             engine=Engine.SOURCE,
@@ -101,7 +117,9 @@ memory and only reads it in rows of another length; afterwards a "time step" hol
 sequences.
 
 Parts of axes are followed as well: patches of an image need `x.reshape(rows, k, cols, k, chan)` and
-a transposition, and what was merged as `(env, time)` is taken apart as `(env, time)`.
+a transposition, and what was merged as `(env, time)` is taken apart as `(env, time)`. Patches that
+are put together again, `(rows, cols, k, k)`, need one as well before they are `(height, width)`,
+also where the sizes happen to agree.
 
 A reshape that merges neighbouring axes or splits one is followed and not reported, also when a
 merged axis is split again into the same parts.""",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..events import Call, Fact
 from ..graph import Node
 from ..shapes import Dim, Mismatch, Partial, Shape, Size
-from ..shapes.dims import differ, show
+from ..shapes.dims import differ, product, show
 from ..shapes.shape import least_rank, show_shape, size_of
 from ..shaping import does_not_fit
 from ..values import Constant, Data, External, Function, Mapping, Sequence, Value
@@ -73,6 +73,14 @@ def _convolved(shape: Shape, axis: int, size: Dim) -> Shape:
     return (*kept, *(None for _ in shape[len(kept) : -1]), size)
 
 
+def _flattened(shape: Shape, axis: int, size: Dim) -> Shape:
+    """All axes but the first are one; but some more, if so many are to be kept."""
+    count = 1 if size is None else size
+    if not isinstance(shape, tuple) or not isinstance(count, int) or count < 0:
+        return None
+    return shape if len(shape) <= count else (*shape[:count], product(shape[count:]))
+
+
 def _other(shape: Shape, axis: int, size: Dim) -> Shape:
     """Nothing is known of the shape, but that it is an array that is made from the given one."""
     return None
@@ -101,6 +109,7 @@ _LAYERS = {
     "equinox.nn.GRUCell": _Layer(_hidden, (0, "input_size"), (1, "hidden_size"), rank=1),
     "haiku.Linear": _Layer(_mapped, None, (0, "output_size")),
     "haiku.nets.MLP": _Layer(_mapped, None, (0, "output_sizes")),
+    "haiku.Flatten": _Layer(_flattened, None, (0, "preserve_dims")),
     "haiku.Embed": _Layer(_looked_up, None, (1, "embed_dim")),
     "haiku.Conv2D": _Layer(_convolved, None, (0, "output_channels")),
     **dict.fromkeys(
@@ -167,7 +176,15 @@ def is_layer(value: Value) -> bool:
 def is_linear(operation: str) -> bool:
     """Whether something is made by a layer that gives another number of features."""
     known = _LAYERS.get(operation)
-    return known is not None and (known.gives is not None or operation.endswith(_GENERAL))
+    if known is None or known.change is _flattened:
+        return False
+    return known.gives is not None or operation.endswith(_GENERAL)
+
+
+def keeps_examples(operation: str) -> bool:
+    """Whether something is made by a layer of the last axes, that leaves the others as they are."""
+    known = _LAYERS.get(operation)
+    return known is not None and known.change in (_mapped, _kept, _flattened, _looked_up)
 
 
 def only_computes(operation: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Set
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ...words import words_of
@@ -102,17 +102,18 @@ def _is_written(run: Frame) -> bool:
 
 
 def knowingly_given_at(
-    event: Event, things: Set[Node], knows: Callable[[Value], bool]
+    event: Event, things: Value | None, knows: Callable[[Value], bool]
 ) -> Place | None:
     """Where a function is handed things by one who knows what they are, and it does not.
 
     It is given them as they are, and nothing else from which it could know; `None` if it could.
     """
     found: Place | None = None
+    nodes = set(nodes_of(things)) if things is not None else set[Node]()
     (frame, _), *around = calls(event)
     for caller, called_at in around:
         given = frame.given.values()
-        is_given = any(isinstance(it, Data) and it.node in things for it in given)
+        is_given = any(it is things or (isinstance(it, Data) and it.node in nodes) for it in given)
         if frame.function is not None and (not is_given or any(map(knows, given))):
             break
         frame, found = caller, caller.place(called_at)

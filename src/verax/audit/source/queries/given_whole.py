@@ -18,6 +18,7 @@ from ..values import Data, Function, Mapping, Sequence, Value, leaves
 from .arrays import calls_of
 from .nodes import position_in, users_of
 from .structures.structure import parts_of
+from .written import expressions_of
 
 if TYPE_CHECKING:
     from ...finding import Place
@@ -152,7 +153,7 @@ def axes_to_mend(event: Applied, leaf: Data) -> Place:
         return event.place
     for value, axis in zip(event.args, axes_of(transformed, len(event.args)), strict=True):
         if isinstance(axis, (Mapping, Sequence)) and axis.made_in is not None:
-            entry = _entry(axis.syntax, value, leaf)
+            entry = _entry(axis.syntax, axis, value, leaf)
             if entry is not None:
                 return axis.made_in.place(entry)
     axes = transformed.options["in_axes"]
@@ -164,26 +165,12 @@ def axes_to_mend(event: Applied, leaf: Data) -> Place:
     return transformed.frame.place(transformed.syntax)
 
 
-def _entry(written: ast.AST | None, value: Value, leaf: Data) -> ast.expr | None:
-    """The entry for one leaf of a dict, of a named tuple or of another container."""
-    parts = parts_of(value)
-    for key, entry in _entries(written, list(parts)):
-        part = parts.get(key)
+def _entry(written: ast.AST | None, axes: Value, value: Value, leaf: Data) -> ast.expr | None:
+    """The entry for one leaf of a dict, a tuple or a record of axes."""
+    held = parts_of(value)
+    for key, entry in expressions_of(written, axes).items():
+        part = held.get(key)
         if part is not None and any(it.node is leaf.node for it in leaves(part)):
-            return entry
+            inner = parts_of(axes)[key]
+            return _entry(entry, inner, part, leaf) or entry
     return None
-
-
-def _entries(written: ast.AST | None, names: list[Any]) -> list[tuple[Any, ast.expr]]:
-    """What is written for each part of a container, whose parts have names in order."""
-    match written:
-        case ast.Dict(keys=keys, values=values):
-            named = [it.value if isinstance(it, ast.Constant) else None for it in keys]
-            return list(zip(named, values, strict=True))
-        case ast.Tuple(elts=elements) | ast.List(elts=elements):
-            return list(zip(names, elements, strict=False))
-        case ast.Call(args=args, keywords=keywords):
-            by_name = [(it.arg, it.value) for it in keywords]
-            return [*zip(names, args, strict=False), *by_name]
-        case _:
-            return []

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from ..events import Mutation
 from ..frame import Frame
 from ..parameters import parameters
-from ..values import Instance
+from ..values import Instance, Sequence, Value
 from .loops.bodies import frames_by_call
+from .structures.structure import parts_of
 from .syntax import statement_around
+from .written import expressions_of
 
 if TYPE_CHECKING:
     from ...finding import Place
@@ -23,9 +25,9 @@ _STEPS = 8
 def origin_of(facts: SourceFacts, frame: Frame, expression: ast.expr) -> Place:
     """Where an expression, or what the name that it is was last assigned, is written.
 
-    A parameter is followed to the call that gave it, and a call to what the function returns. Where
-    several names are given to the parts of one thing (`batch, time = x.shape`), who takes one of
-    them chose it.
+    A parameter is followed to the call that gave it, a call or a property to what the function
+    returns, and a field of a record to the call that made the record. Where several names
+    are given to the parts of one thing (`batch, time = x.shape`), who takes one of them chose it.
     """
     for _ in range(_STEPS):
         behind: tuple[Frame, ast.expr] | None = None
@@ -34,7 +36,11 @@ def origin_of(facts: SourceFacts, frame: Frame, expression: ast.expr) -> Place:
         elif isinstance(expression, ast.Name):
             behind = _named(frame, expression.id)
         elif isinstance(expression, ast.Attribute):
-            behind = _assigned_to(facts, frame, expression)
+            behind = (
+                _returned(facts, frame, expression)  # a property
+                or _assigned_to(facts, frame, expression)
+                or _put_into(frame, expression)
+            )
         if behind is None:
             break
         frame, expression = behind
@@ -57,9 +63,7 @@ def _assigned_to(
     facts: SourceFacts, frame: Frame, expression: ast.Attribute
 ) -> tuple[Frame, ast.expr] | None:
     """What an attribute of an object was given, if that is done in one place only."""
-    owner = expression.value
-    scope = _scope_of(frame, owner.id) if isinstance(owner, ast.Name) else None
-    held = scope.environment[owner.id] if scope and isinstance(owner, ast.Name) else None
+    held = _held(frame, expression.value)
     found: dict[ast.AST, tuple[Frame, ast.expr]] = {}
     for change in facts.events(Mutation) if isinstance(held, Instance) else ():
         is_own = change.how == "attribute" and change.target is held
@@ -74,7 +78,31 @@ def _assigned_to(
     return next(iter(found.values())) if len(found) == 1 else None
 
 
-def _returned(facts: SourceFacts, frame: Frame, call: ast.Call) -> tuple[Frame, ast.expr] | None:
+def _put_into(frame: Frame, expression: ast.Attribute) -> tuple[Frame, ast.expr] | None:
+    """What the call that made a record has for one of its fields."""
+    record = _held(frame, expression.value)
+    if isinstance(record, Instance):
+        made_in, made_by = record.node.frame, record.node.syntax
+    elif isinstance(record, Sequence):
+        made_in, made_by = record.made_in, record.syntax
+    else:
+        return None
+    written = expressions_of(made_by, record).get(expression.attr) if record is not None else None
+    return None if written is None or made_in is None else (made_in, written)
+
+
+def _held(frame: Frame, owner: ast.expr) -> Value | None:
+    """What a name stands for, or a field of it: `self`, `self.config`."""
+    if isinstance(owner, ast.Name):
+        scope = _scope_of(frame, owner.id)
+        return scope.environment[owner.id] if scope is not None else None
+    if isinstance(owner, ast.Attribute):
+        held = _held(frame, owner.value)
+        return parts_of(held).get(owner.attr) if held is not None else None
+    return None
+
+
+def _returned(facts: SourceFacts, frame: Frame, call: ast.expr) -> tuple[Frame, ast.expr] | None:
     """What a function of the file returns to a call, if there is only one way out of it."""
     for run in frames_by_call(facts).get(call, ()):
         if run.caller is frame and run.module is frame.module and len(run.returns) == 1:

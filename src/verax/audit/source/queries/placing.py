@@ -116,7 +116,7 @@ def _move(node: Node, name: str, other: str) -> _Move | None:
     if operation == "stack":
         return _map_of(node, name, other)
     widens = _gives_another_rank(node, source, operation)
-    is_move = operation in _MOVES or widens
+    is_move = operation in _MOVES or widens or _turns(node, name, other)
     # One element of an axis is left by what takes it: `x[:, -1]`.
     took = took and (operation in _TAKING or len(node.inputs) == 1)
     if not is_move and not took:
@@ -156,6 +156,22 @@ def map_at(region: Region, option: str) -> Place | None:
     transformed: Transformed = region.details["transformed"]
     written = handed_number_at(transformed.options.get(option), transformed.frame)
     return written or region.place
+
+
+def _turns(node: Node, name: str, other: str) -> bool:
+    """Whether a product gives two axes in another order than the operand has that brings both."""
+    if node.operation.rpartition(".")[2] != "einsum":
+        return False
+    after = names_of(node.shape)
+    both = [it for it in map(_axis_names, node.inputs) if name in it and other in it]
+    if name not in after or other not in after or not both:
+        return False
+    is_first = after.index(name) < after.index(other)
+    return all((it.index(name) < it.index(other)) != is_first for it in both)
+
+
+def _axis_names(node: Node) -> tuple[str, ...]:
+    return names_of(node.shape)
 
 
 def _gives_another_rank(node: Node, source: Node, operation: str) -> bool:

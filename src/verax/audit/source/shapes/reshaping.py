@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 from .dims import Derived, Dim, Size, differ, exact_quotient, floordiv, mul, product, same, show
@@ -114,7 +115,7 @@ class Group(NamedTuple):
 
     `kind` is "kept" (one axis stays), "merged" (several become one), "split" (one becomes several),
     "permuted" (the same sizes in another order: values change places as no transpose would move
-    them) or "mixed" (anything else).
+    them), "crossed" (each is a product of some that were no neighbours) or "mixed" (anything else).
     """
 
     kind: str
@@ -169,16 +170,38 @@ def _kind(old: list[Dim], new: list[Dim]) -> str:
         return "kept" if len(new) == 1 else "split"
     if len(new) == 1:
         return "merged"
-    return "permuted" if Counter(old) == Counter(new) else "mixed"
+    if Counter(old) == Counter(new):
+        return "permuted"
+    return (
+        "crossed" if len(new) < len(old) <= _MOST_CROSSED and _are_products(old, new) else "mixed"
+    )
+
+
+# Axes of which products are looked for.
+_MOST_CROSSED = 6
+
+
+def _are_products(old: list[Dim], new: list[Dim]) -> bool:
+    """Whether each new size is a product of old ones, of which each is in one of them."""
+    if not new:
+        return not old
+    for count in range(1, len(old) - len(new) + 2):
+        for chosen in combinations(range(len(old)), count):
+            if same(product(tuple(old[axis] for axis in chosen)), new[0]):
+                rest = [dim for axis, dim in enumerate(old) if axis not in chosen]
+                if _are_products(rest, new[1:]):
+                    return True
+    return False
 
 
 def reinterpretation(old: Shape, new: Shape) -> Group | None:
     """The axes that a reshape permutes without transposing, if it does.
 
     `x.reshape(time, batch, feat)` of a `x` with (batch, time, feat) keeps the order of elements
-    and so hands values of one batch to another. Equal sizes cannot show that they were permuted.
+    and so hands values of one batch to another, and so does `x.reshape(h * k, w * k)` of one with
+    (h, w, k, k). Equal sizes cannot show that they were permuted.
     """
     for group in regroup(old, new) or ():
-        if group.kind == "permuted":
+        if group.kind in ("permuted", "crossed"):
             return group
     return None

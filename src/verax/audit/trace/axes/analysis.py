@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from ...words import is_separate, is_sequence
@@ -234,6 +235,8 @@ def _loop(analysis: AxisAnalysis, step: Step) -> None:
         _scanned(analysis, step, loop)
     for body in step.bodies:
         analysis.body(body)
+    if step.kind == "scan":
+        _set_apart(analysis, step, loop)
     for carry, carried, final in zip(loop.carry, loop.carried, loop.final, strict=True):
         _join_all(analysis, step, "carry", carry, carried)
         analysis.axes[final] = analysis.of(carry)
@@ -259,6 +262,25 @@ def _scanned(analysis: AxisAnalysis, step: Step, loop: Loop) -> None:
         for index in range(len(part.shape)):
             analysis.follow(part, index, scanned, index + 1)
     analysis.over[step] = over
+
+
+def _set_apart(analysis: AxisAnalysis, step: Step, loop: Loop) -> None:
+    """Turns of a loop are none of the things side by side that each of them takes further.
+
+    Only where nothing else says what they are: they are counted, or each has a random key.
+    """
+    if any(not jnp.issubdtype(it.dtype, jax.dtypes.prng_key) for it in loop.scanned):
+        return
+    over = analysis.over[step].root()
+    names = {
+        name
+        for carry, carried in zip(loop.carry, loop.carried, strict=True)
+        if carry is not carried
+        for name in analysis.names(carry)
+        if is_separate(name)
+    }
+    if names and not over.label:
+        over.apart = frozenset(name for name in names if name)
 
 
 def _cond(analysis: AxisAnalysis, step: Step) -> None:

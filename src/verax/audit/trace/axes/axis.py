@@ -20,8 +20,9 @@ class Axis:
     one, with their sizes, outermost first. `whole` is the axis that this one is a part of, after a
     reshape split it, and `part` its position there. `unit` says where an axis of size one comes
     from: "expanded" (someone wrote `[:, None]`), "reduced" (kept by a reduction), "indexed" (one
-    element of an axis), "" (it was so from the beginning). Of a `lost` axis nothing is known any
-    more, and it merges with nothing.
+    element of an axis), "" (it was so from the beginning). A `repeated` axis holds the same again
+    and again. Turns of a loop are `apart` from axes of these names. Of a `lost` axis nothing is
+    known any more, and it merges with nothing.
     """
 
     name: str = ""
@@ -29,6 +30,8 @@ class Axis:
     whole: Axis | None = None
     part: tuple[int, int] = (0, 0)
     unit: str = ""
+    repeated: bool = False
+    apart: frozenset[str] = frozenset()
     lost: bool = False
     parent: Axis | None = None
     joined: list[Step] = field(default_factory=list[Step])
@@ -110,12 +113,13 @@ class Meeting:
         if a.lost:
             return b
         if _conflict(a, b):
-            self.clashes.append(Clash(step, where, first, second, a.label, b.label))
+            self.clashes.append(Clash(step, where, first, second, _described(a), _described(b)))
             return Axis(lost=True)
         if not _compatible(a, b):
             return a
         winner, loser = (a, b) if _weight(a) >= _weight(b) else (b, a)
         loser.parent = winner
+        winner.apart |= loser.apart
         winner.joined.extend(loser.joined[:4])
         if step is not None and len(winner.joined) < 8:
             winner.joined.append(step)
@@ -127,11 +131,33 @@ class Meeting:
 def _conflict(a: Axis, b: Axis) -> bool:
     if a.name and b.name:
         return a.name != b.name
+    if (a.name and a.name in b.apart) or (b.name and b.name in a.apart):
+        return True
     if a.factors and b.factors:
+        if _change_places(a, b):
+            return True
         sizes = [n for _, n in a.factors], [n for _, n in b.factors]
         named = a.label and b.label
         return bool(named) and (a.label != b.label or sizes[0] != sizes[1])
     return False
+
+
+def _change_places(a: Axis, b: Axis) -> bool:
+    """Whether an axis is a factor of two products in different places: `agent*env`, `env*agent`.
+
+    Where both repeat something, all pairs are meant.
+    """
+    first, second = ([it.root() for it, _ in axis.factors] for axis in (a, b))
+    if all(any(it.repeated for it in factors) for factors in (first, second)):
+        return False
+    shared = [it for it in first if first.count(it) == second.count(it) == 1]
+    return any(first.index(it) != second.index(it) for it in shared) and len(first) == len(second)
+
+
+def _described(axis: Axis) -> str:
+    """A name for an axis, also if it has none."""
+    parts = [it.label or "other" for it, _ in axis.factors]
+    return axis.label or "*".join(parts) or ("turns" if axis.apart else "")
 
 
 def _compatible(a: Axis, b: Axis) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 import jax
 
 from ...close import did_you_mean
+from ...words import without_twins
 from ..entry import Input
 from ..facts import Facts
 from .analysis import AxisAnalysis
@@ -66,7 +67,8 @@ def names_of(
             f"axes of `{leaf.name}` are declared as {text!r}, which names {len(names)}, but it has "
             f"{rank}: shape {leaf.type.shape}"
         )
-    return tuple(names)
+    told = without_twins(tuple(name or "" for name in names), leaf.type.shape)
+    return tuple(name or None for name in told)
 
 
 def _described(leaf: Input, leaves: Sequence[Input], declared: Mapping[str, Any]) -> str:

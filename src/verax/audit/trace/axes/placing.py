@@ -29,12 +29,29 @@ def placed_by(analysis: AxisAnalysis, clash: Clash) -> Step | None:
     meeting = clash.step
     if meeting is None or meeting.place is None or clash.where == "declared":
         return None
+    for dimension in (clash.first, clash.second):
+        if (repeating := _repeated_by(analysis, dimension)) is not None:
+            return repeating
     moves = (
         _last_move(analysis, clash.first, clash.second_name, clash.second),
         _last_move(analysis, clash.second, clash.first_name, clash.first),
     )
     blamed = the_one_of(to_blame((it for it in moves if it is not None), meeting.place))
     return None if blamed is None else blamed.step
+
+
+def _repeated_by(analysis: AxisAnalysis, dimension: Dimension) -> Step | None:
+    """The step that merged an axis with one along which it is repeated: it chose the order."""
+    at = (dimension.value, dimension.index)
+    for _ in range(_MOST):
+        factors = analysis.of(at[0])[at[1]].root().factors
+        if not any(axis.root().repeated for axis, _ in factors):
+            return None
+        before = analysis.came_from.get(at)
+        if before is None or not analysis.of(before[0])[before[1]].root().factors:
+            return at[0].producer
+        at = before
+    return None
 
 
 def _is_made_from(analysis: AxisAnalysis, step: Step, other: Dimension) -> bool:

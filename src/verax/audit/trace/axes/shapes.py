@@ -64,7 +64,7 @@ def broadcast_in_dim(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes
                 analysis.follow(made, index, source, position)
                 axes.append(operands[0][position])
                 continue
-        axes.append(Axis(unit=unit) if size == 1 else Axis())
+        axes.append(Axis(unit=unit) if size == 1 else Axis(repeated=True))
     return [tuple(axes)]
 
 
@@ -137,7 +137,7 @@ def _regrouped(
     if len(olds) == 1:
         return _split(olds[0], news)
     sizes, wanted = [size for _, size, _ in olds], [size for _, size in news]
-    if _rearranges(sizes, wanted):
+    if _rearranges(sizes, wanted) or _rearranges(wanted, sizes):
         analysis.reshuffles.append(
             Reshuffle(step, tuple(it[0] for it in olds), tuple(sizes), tuple(wanted))
         )
@@ -145,7 +145,7 @@ def _regrouped(
 
 
 def _rearranges(sizes: Sequence[int], wanted: Sequence[int]) -> bool:
-    """Whether each old dimension is there in whole, in one piece or several, in another order."""
+    """Whether each dimension is there in whole, in one piece or several, in another order."""
     if not sizes:
         return not wanted
     first, rest = sizes[0], sizes[1:]
@@ -273,10 +273,17 @@ def unstack(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> lis
 
 
 def tile(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> list[Axes]:
-    """Axes that are repeated become new ones."""
+    """Axes that are repeated are there again and again, each time in whole."""
     repeats = step.params["reps"]
     for index, count in enumerate(repeats):
         if count == 1:
             analysis.follow(step.outputs[0], index, step.inputs[0], index)
-    pairs = zip(operands[0], repeats, strict=True)
-    return [tuple(axis if count == 1 else Axis() for axis, count in pairs)]
+    sizes = step.inputs[0].shape
+    return [tuple(map(_tiled, operands[0], sizes, repeats))]
+
+
+def _tiled(axis: Axis, size: int, count: int) -> Axis:
+    again = Axis(repeated=True)
+    if count == 1 or size == 1:
+        return axis if count == 1 else again
+    return Axis(factors=((again, count), (axis, size)))

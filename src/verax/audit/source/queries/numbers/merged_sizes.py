@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from ...graph import Node
+from ...library.layers import keeps_examples
 from ...shapes import Shape, Size
 from ...shapes.dims import Dim
 from ...shapes.reshaping import regroup
 from ...shapes.semantics.pointwise import TABLE as POINTWISE
 
-_MERGING = frozenset(("reshape", "ravel", "flatten"))
+MERGING = frozenset(("reshape", "ravel", "flatten"))
 # They leave elements of the axes that they keep in order.
 _KEEPING = frozenset("field join turn carry last primal copy item".split())
 _PRODUCTS = frozenset("@ matmul dot einsum".split())
@@ -42,14 +43,14 @@ def _parts(node: Node, dim: Dim) -> tuple[Dim, ...]:
     for _ in range(_MOST):
         if current is None:
             break
-        if current.operation.rpartition(".")[2] in _MERGING and current.inputs:
+        if current.operation.rpartition(".")[2] in MERGING and current.inputs:
             source = current.inputs[0]
             at = current.shape.index(dim)
             groups = regroup(source.shape, current.shape) or ()
             olds = next((it.old_axes for it in groups if it.new_axes == (at,)), ())
             if len(olds) > 1:
                 return tuple(source.shape[axis] for axis in olds)
-        elif not _keeps_order(current):
+        elif not keeps_order(current):
             break
         current = _brought_by(current, dim)
     return (dim,)
@@ -63,12 +64,14 @@ def _brought_by(node: Node, dim: Dim) -> Node | None:
     return next((it for it in holding if it.shape.count(dim) == 1), None)
 
 
-def _keeps_order(node: Node) -> bool:
+def keeps_order(node: Node) -> bool:
     """Whether elements along the axes that are kept are where they were."""
     operation = node.operation
     if operation == "item":
         return len(node.inputs) == 1  # A second one is an array of indices.
     if operation in _KEEPING or operation in POINTWISE or operation.startswith("jax.nn."):
+        return True
+    if keeps_examples(operation):
         return True
     name = operation.rpartition(".")[2]
     return name in _FUNCTIONS or not name.isidentifier()
