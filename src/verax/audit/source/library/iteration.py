@@ -141,6 +141,7 @@ def _may_go_on(keys: Data, others: list[Value]) -> bool:
 
 
 @handles("builtins.reversed", "builtins.sorted", "builtins.iter", "builtins.set")
+@handles("builtins.frozenset")
 def _same_elements(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
