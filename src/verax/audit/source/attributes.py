@@ -28,6 +28,7 @@ from .values import (
     Sequence,
     Transformed,
     Value,
+    class_of,
 )
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def named_attribute(machine: Interpreter, site: Site, base: Value, name: str) ->
     elif isinstance(base, Sequence) and base.type is not None:
         found = _of_named_tuple(base, name)
         if found is not None:
-            return found
+            return _read(machine, site, found)
         note_missing(machine, site, base, name)
     elif isinstance(base, (Sequence, Mapping)) and not hasattr(dict, name):
         note_missing(machine, site, base, name)
@@ -257,7 +258,7 @@ def unwrapped_method(found: Value, owner: Value, is_class: bool = False) -> Valu
         if marker == "builtins.staticmethod":
             return found.args[0]
         if marker == "builtins.classmethod":
-            cls = owner.cls if isinstance(owner, Instance) else owner
+            cls = class_of(owner) or owner
             return Bound(found.args[0], cls)
         if marker in _PROPERTIES and not is_class:
             return Bound(External(marker), Bound(found.args[0], owner))
