@@ -423,3 +423,29 @@ def test_a_size_that_others_rightly_have_is_wrong_where_the_loop_takes_it():
     # An array that has a place for each turn has the wrong size as well.
     kept = BOOKS.replace("cash + paths[:, t]", "cash.at[t].add(paths[:, t].sum())")
     assert found("SC004", kept) == [2]
+
+
+@pytest.mark.parametrize("base", ["NamedTuple", ""])
+def test_the_length_is_followed_to_the_record_that_is_made_with_it(base: str):
+    program = f"""
+    from dataclasses import dataclass
+
+    {"" if base else "@dataclass"}
+    class Plan{f"({base})" if base else ""}:
+        steps: int
+        rate: float
+
+        @classmethod
+        def of(cls, targets):
+            return cls(targets.shape[0], rate=0.1)
+
+    def entry(start, targets):
+        plan = Plan.of(targets)
+
+        def step(x, t):
+            return x + plan.rate * (targets[:, t] - x), None
+
+        return lax.scan(step, start, jnp.arange(plan.steps))[0]
+    """
+    assert found("SC004", program) == [10]
+    assert found("SC004", program.replace("shape[0]", "shape[1]")) == []

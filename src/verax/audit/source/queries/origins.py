@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from ..classes import all_fields
 from ..events import Mutation
 from ..frame import Frame
+from ..graph import Node
 from ..parameters import parameters
-from ..values import Instance
+from ..values import Instance, Sequence, Value, class_of
 from .loops.bodies import frames_by_call
 from .syntax import statement_around
 
@@ -71,7 +73,26 @@ def _assigned_to(
             statement = statement_around(change.frame, change.syntax)
             if isinstance(statement, ast.Assign) and statement.targets == [change.syntax]:
                 found[statement] = change.frame, statement.value
+    if not found and held is not None:
+        return _constructed_with(held, expression.attr)
     return next(iter(found.values())) if len(found) == 1 else None
+
+
+def _constructed_with(held: Value, field: str) -> tuple[Frame, ast.expr] | None:
+    """What the call that made a record gives for one of its fields."""
+    cls = class_of(held)
+    made = held.node if isinstance(held, Instance) else held
+    call = made.syntax if isinstance(made, (Node, Sequence)) else None
+    frame = made.frame if isinstance(made, Node) else getattr(held, "made_in", None)
+    if cls is None or cls.find("__init__") is not None or not isinstance(call, ast.Call):
+        return None
+    named = next((it.value for it in call.keywords if it.arg == field), None)
+    fields = list(all_fields(cls))
+    at = fields.index(field) if field in fields else len(call.args)
+    if named is None and at < len(call.args):
+        is_plain = not any(isinstance(it, ast.Starred) for it in call.args[: at + 1])
+        named = call.args[at] if is_plain else None
+    return (frame, named) if frame is not None and named is not None else None
 
 
 def _returned(facts: SourceFacts, frame: Frame, call: ast.Call) -> tuple[Frame, ast.expr] | None:

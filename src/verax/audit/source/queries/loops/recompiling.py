@@ -22,9 +22,10 @@ from ...values import (
     leaves,
 )
 from ..arguments import ordinary_arguments, static_arguments
+from ..origins import assignment
 from ..structures.registration import is_certain_array
 from ..syntax import body_of
-from .growing import Growing
+from .growing import Growing, key_read
 from .repetition import (
     counts,
     has_many_turns,
@@ -39,12 +40,26 @@ _BLOCKS = (ast.If, ast.Try, ast.With)
 def another_shape(applied: Applied, growing: Growing) -> str | None:
     """An argument whose shape is another one in each turn."""
     around = [it for it in applied.region.chain() if it.kind == "loop"]
+    read = _keys_read(applied) if growing.kept else ()
     for _, value in ordinary_arguments(applied):
-        for grown in growing.parts(value):
+        for grown in growing.parts(value, read):
             inside = [it for it in around if it.details.get("syntax") in grown.loops]
             if any(map(has_many_turns, inside)) and not _is_shared(applied, inside):
                 return grown.text
     return None
+
+
+def _keys_read(applied: Applied) -> list[object]:
+    """The attributes and constant keys that the arguments of a call are."""
+    call = applied.syntax
+    if not isinstance(call, ast.Call):
+        return []
+    written = [*call.args, *(it.value for it in call.keywords)]
+    for at, name in enumerate(written):
+        named = assignment(applied.frame, name.id) if isinstance(name, ast.Name) else None
+        if isinstance(named, ast.Assign):
+            written[at] = named.value
+    return [key for it in written if (key := key_read(it)) is not None]
 
 
 def _is_shared(applied: Applied, loops: list[Region]) -> bool:
