@@ -30,7 +30,7 @@ def inputs():
 
 
 @pytest.mark.parametrize(
-    "asked, line",
+    ("asked", "line"),
     [
         ("operator.lt(x.sum(), 1.0)", 3),
         ("operator.not_(x.sum() > 0)", 3),
@@ -57,7 +57,7 @@ f(jnp.ones(3))
 
 
 @pytest.mark.parametrize(
-    "iterated, names",
+    ("iterated", "names"),
     [
         ("itertools.islice(xs, 2)", "a"),
         ("itertools.islice(zip(xs, xs), 1, 3)", "a, b"),
