@@ -313,3 +313,24 @@ def test_trees_that_are_handed_on_where_they_are_returned_to():
     """
     assert found("PT103", program) == [2]
     assert found("PT103", program.replace("loss(plus)", "plus[0]")) == []
+
+
+def test_lists_of_any_length_hold_arrays_and_gradients_alike():
+    program = """
+    import equinox as eqx
+
+    class Net(eqx.Module):
+        layers: list
+        bias: jax.Array
+
+    def loss(net, x):
+        for layer in net.layers:
+            x = x @ layer
+        return (x + net.bias).sum()
+
+    def entry(weights, x):
+        net = Net([it for it in weights], x[0])
+        grads = eqx.filter_grad(loss)(net, x)
+        return jax.tree.map(lambda p, g: p - 0.1 * g, net, grads)
+    """
+    assert found("PT203", program) == []

@@ -118,6 +118,12 @@ def divided(value: Value, depth: int = 0) -> tuple[Value, Value]:
             for it in (zip(*halves, strict=True) if halves else ((), ()))
         )
         return first, second
+    if isinstance(value, Sequence) and value.element is not None:
+        each, rest = divided(value.element, depth + 1)
+        return (
+            Sequence(value.kind, None, each, value.made_in, length=value.length),
+            Sequence(value.kind, None, rest, value.made_in, length=value.length),
+        )
     if isinstance(value, Mapping):
         parts = {key: divided(it, depth + 1) for key, it in value.items.items()}
         first, second = (
