@@ -133,6 +133,9 @@ def captures(
     value: Value = transformed.function
     while isinstance(value, (Bound, Transformed, Partial)):
         value = value.function
+    method = _call_method(value)
+    if method is not None:
+        _collect(machine, method, value, found, set(), 0)
     if isinstance(value, Function):
         _collect(machine, value, owner, found, set(), 0)
         if value is transformed.function:
@@ -180,8 +183,23 @@ def _collect(
             _collect(machine, value, None, found, seen, depth + 1)
         elif isinstance(value, Bound) and isinstance(value.function, Function):
             _collect(machine, value.function, value.owner, found, seen, depth + 1)
+        elif (method := _call_method(value)) is not None:
+            if read.text in _called_in(function.syntax):
+                _collect(machine, method, value, found, seen, depth + 1)
         elif isinstance(value, (Constant, Data, Sequence, Mapping)):
             found.append(Capture(read, function.frame, value, content(value), holder))
+
+
+def _call_method(value: Value | None) -> Function | None:
+    """What is run when an object of the project is called."""
+    method = value.cls.find("__call__") if isinstance(value, Instance) else None
+    return method if isinstance(method, Function) else None
+
+
+@remembered
+def _called_in(function: ast.AST) -> set[str]:
+    """What a function calls, as it is written."""
+    return {text_of(it.func) for it in walked(function) if isinstance(it, ast.Call)}
 
 
 def _part(base: Value | None, read: Read) -> tuple[Value | None, Read, Value | None]:

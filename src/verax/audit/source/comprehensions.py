@@ -50,7 +50,7 @@ def _one_by_one(
 ) -> list[Value] | None:
     """What each turn of a comprehension gives, where these are few and known."""
     generator = syntax.generators[0]
-    turns = known_turns(machine, first, names_matter=isinstance(syntax, ast.DictComp))
+    turns = known_turns(machine, first, isinstance(syntax, ast.DictComp), generator.iter)
     if turns is None or len(syntax.generators) != 1 or generator.ifs:
         return None
     outer = frame.environment

@@ -12,11 +12,8 @@ from .binding import function_value
 from .comprehensions import comprehension, dict_comprehension
 from .frame import Site
 from .joining import join
-from .operators import OPERATORS, binary, comparison
-from .scalars import is_number
-from .shaping import described
+from .operators import binary, comparison, signed
 from .values import (
-    Bound,
     Constant,
     Data,
     External,
@@ -70,7 +67,7 @@ def _less(
     right = machine.evaluate(frame, added.operand)
     kind: type[ast.AST] = ast.Sub
     if class_of(left) or class_of(right):
-        kind, right = ast.Add, _signed(machine, Site(frame, added), added.op, right)
+        kind, right = ast.Add, signed(machine, Site(frame, added), added.op, right)
     return binary(machine, Site(frame, syntax), kind, left, right)
 
 
@@ -81,29 +78,7 @@ def _unary(machine: Interpreter, frame: Frame, syntax: ast.UnaryOp) -> Value:
         if truth is None:
             return machine.opaque("not", site, (), traced=False)
         return Constant(not truth)
-    return _signed(machine, site, syntax.op, machine.evaluate(frame, syntax.operand))
-
-
-def _signed(machine: Interpreter, site: Site, operator: ast.unaryop, operand: Value) -> Value:
-    symbol, compute = OPERATORS[operator.__class__]
-    if isinstance(operand, Constant):
-        try:
-            return Constant(compute(operand.value), operand.origin)
-        except Exception:
-            result = machine.opaque(symbol, site, (), traced=False)
-            result.node.shape = () if is_number(operand) else None
-            return result
-    cls = class_of(operand)
-    if cls is not None:
-        name = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}[symbol]
-        method = cls.find(name)
-        if method is not None:
-            return machine.call(site, Bound(method, operand), [], {})
-    result = machine.array(symbol + "x", site, (operand,), is_jax=False)
-    if isinstance(operand, (Data, External)):
-        told = described(operand)
-        result.node.shape, result.node.dtype = told.shape, told.dtype
-    return result
+    return signed(machine, site, syntax.op, machine.evaluate(frame, syntax.operand))
 
 
 def _boolean(machine: Interpreter, frame: Frame, syntax: ast.BoolOp) -> Value:

@@ -68,18 +68,23 @@ _FEW_NAMES = 16
 
 
 def known_turns(
-    machine: Interpreter, iterated: Value, names_matter: bool = False
+    machine: Interpreter,
+    iterated: Value,
+    names_matter: bool = False,
+    written: ast.expr | None = None,
 ) -> list[Value] | None:
     """What a loop goes through, one by one, if it is worth it: a few layers in an example.
 
-    Names and functions have nothing in common that one turn for all of them could go by. Where
+    Names and functions have nothing in common that one turn for all of them could go by, nor have
+    the elements of a display, as which `written` may be given: `(obs, action, reward)`. Where
     `names_matter`, it is worth it for any constants: they become the keys of a dict.
     """
     items = _gone_through(iterated)
     if items is None:
         return None
     are_names = names_matter and all(isinstance(it, Constant) for it in items)
-    if not machine.is_thorough and not are_names and not stand_alone(iterated):
+    are_apart = are_names or isinstance(written, (ast.Tuple, ast.List)) or stand_alone(iterated)
+    if not machine.is_thorough and not are_apart:
         return None
     few = _FEW_NAMES if are_names else FEW
     is_small = len(items) <= few and len(items) * machine.turns <= _FEW_TOGETHER

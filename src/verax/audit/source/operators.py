@@ -14,7 +14,7 @@ from .frame import Site
 from .joining import element_of, join
 from .scalars import is_number
 from .shapes import Size, dims
-from .shaping import of_operator
+from .shaping import described, of_operator
 from .values import (
     LARGEST,
     Bound,
@@ -240,6 +240,29 @@ def _of_sequences(site: Site, symbol: str, left: Value, right: Value) -> Value |
                 element = parts.copy_of(site, element)
             return Sequence(sequence.kind, None, element, sequence.made_in)
     return None
+
+
+def signed(machine: Interpreter, site: Site, sign: ast.unaryop, operand: Value) -> Value:
+    """The result of a sign in front of a value."""
+    symbol, compute = OPERATORS[sign.__class__]
+    if isinstance(operand, Constant):
+        try:
+            return Constant(compute(operand.value), operand.origin)
+        except Exception:
+            result = machine.opaque(symbol, site, (), traced=False)
+            result.node.shape = () if is_number(operand) else None
+            return result
+    cls = class_of(operand)
+    if cls is not None:
+        name = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}[symbol]
+        method = cls.find(name)
+        if method is not None:
+            return machine.call(site, Bound(method, operand), [], {})
+    result = machine.array(symbol + "x", site, (operand,), is_jax=False)
+    if isinstance(operand, (Data, External)):
+        told = described(operand)
+        result.node.shape, result.node.dtype = told.shape, told.dtype
+    return result
 
 
 def comparison(

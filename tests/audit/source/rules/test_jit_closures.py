@@ -541,6 +541,22 @@ def test_a_loop_calls_and_changes_in_functions_of_their_own(turn: str, is_stale:
             "read(jnp.arange(3))",
             3,
         ),
+        (
+            "class Net:\n    def __init__(self): self.rows = ROWS\n    def __call__(self, ids):\n"
+            "        return self.rows[ids]\nNET = Net()\njax.jit(lambda i: NET(i))(jnp.arange(3))",
+            5,
+        ),
+        (
+            "class Net:\n    def __init__(self): self.rows = ROWS\n    def __call__(self, ids):\n"
+            "        return self.rows[ids]\njax.jit(Net())(jnp.arange(3))",
+            5,
+        ),
+        (
+            "class Data(NamedTuple):\n    x: jax.Array\n    y: jax.Array\n"
+            "DATA = Data(*(2.0 * it for it in (ROWS, jnp.ones(3))))\n"
+            "jax.jit(lambda i: DATA.x[i])(jnp.arange(3))",
+            6,
+        ),
         ("@jax.jit\ndef read(ids, rows):\n    return rows[ids]\nread(jnp.arange(3), ROWS)", None),
     ],
 )

@@ -628,3 +628,33 @@ def test_a_number_of_an_array_could_be_an_argument():
         return sweep(x, np.linspace(0.1, 2.0, 8), names)
     """
     assert found("JT304", program) == [6]
+
+
+def test_numbers_of_python_are_static_for_filter_jit():
+    program = """
+    import equinox as eqx
+
+    class Counted(eqx.Module):
+        weights: jax.Array
+        count: int
+
+    @eqx.filter_jit
+    def update(weights, rate, turn):
+        return weights - rate / (1 + turn)
+
+    @eqx.filter_jit
+    def go_on(state, rate):
+        return Counted(state.weights - rate, state.count + 1)
+
+    def entry(weights):
+        for turn in range(20):
+            weights = update(weights, 0.1, turn)
+        for turn in range(20):
+            weights = update(weights, 0.1, jnp.asarray(turn))
+        state = Counted(weights, 0)
+        for _ in range(20):
+            state = go_on(state, 0.1)
+        return state
+    """
+    assert found("JT304", program) == [17, 20]
+    assert found("JT304", program.replace("weights, 0)", "weights, jnp.asarray(0))")) == [17]

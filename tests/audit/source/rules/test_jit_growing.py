@@ -44,3 +44,53 @@ def test_columns_of_rows_that_grow(turn: str):
 )
 def test_columns_of_as_many_rows_in_each_turn(turn: str):
     assert found("JT304", PROGRAM.format(turn=turn)) == []
+
+
+@pytest.mark.parametrize(
+    "loop", ["for _ in range(9):\n            one.next()", "[one.next() for _ in range(9)]"]
+)
+@pytest.mark.parametrize(
+    ("kept", "line"),
+    [
+        ("jnp.concatenate([self.seen, new[None]])", 10),
+        ("jnp.concatenate([self.seen[1:], new[None]])", None),
+    ],
+)
+def test_an_object_hands_over_what_it_makes_longer_afterwards(loop, kept, line):
+    program = f"""
+    @jax.jit
+    def mean(seen):
+        return seen.mean(0)
+
+    class Reader:
+        def __init__(self, seen):
+            self.seen = seen
+
+        def next(self):
+            new = mean(self.seen)
+            self.seen = {kept}
+            return new
+
+    def entry(seen):
+        one = Reader(seen)
+        {loop}
+        return one.seen
+    """
+    assert found("JT304", program) == ([line] if line else [])
+
+
+def test_a_dict_hands_over_what_it_makes_longer_afterwards():
+    program = """
+    @jax.jit
+    def mean(seen):
+        return seen.mean(0)
+
+    def entry(rows):
+        state = {"seen": rows, "first": rows}
+        for _ in range(9):
+            new = mean(state["seen"])
+            old = mean(rows)
+            state["seen"] = jnp.concatenate([state["seen"], new[None]])
+        return state
+    """
+    assert found("JT304", program) == [8]

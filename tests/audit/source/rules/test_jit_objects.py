@@ -564,3 +564,34 @@ def test_a_dict_that_is_another_one_at_the_next_call():
     """
     assert set(found("JT103", program.replace("CHANGED", "2.0"))) == {3}
     assert found("JT103", program.replace("CHANGED", "1.0")) == []
+
+
+def test_a_property_and_a_class_method_of_a_named_tuple():
+    program = """
+    class Step(NamedTuple):
+        x: jax.Array
+        error: jax.Array
+
+        @property
+        def is_done(self):
+            return self.error < 1e-6
+
+        @property
+        def rank(self):
+            return self.x.ndim
+
+        @classmethod
+        def at(cls, x):
+            return cls(x, jnp.abs(x).max())
+
+    @jax.jit
+    def entry(x):
+        step = Step.at(x).at(2 * x)
+        if step.rank > 1:
+            return x
+        return x if step.is_done else -x
+
+    def inputs():
+        return (jnp.ones(3),)
+    """
+    assert found("JT201", program) == [22]

@@ -342,3 +342,24 @@ def test_tuples_in_a_tree_are_taken_for_leaves(mapped: str, lines: list[int]):
         return {{"a": jnp.ones(3), "b": jnp.ones(4)}}, jnp.ones(3), jnp.ones(3)
     """
     assert found("PT103", program) == lines
+
+
+def test_lists_of_any_length_hold_arrays_and_gradients_alike():
+    program = """
+    import equinox as eqx
+
+    class Net(eqx.Module):
+        layers: list
+        bias: jax.Array
+
+    def loss(net, x):
+        for layer in net.layers:
+            x = x @ layer
+        return (x + net.bias).sum()
+
+    def entry(weights, x):
+        net = Net([it for it in weights], x[0])
+        grads = eqx.filter_grad(loss)(net, x)
+        return jax.tree.map(lambda p, g: p - 0.1 * g, net, grads)
+    """
+    assert found("PT203", program) == []

@@ -425,3 +425,23 @@ def test_sizes_of_what_is_carried_are_compared_once_and_for_all():
     """
     assert found("SC007", program) == []
     assert found("SC007", program.replace("(len(options) > 1)", "(options[0] > 1)")) == [9]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "is_swapped"),
+    [("u, i", True), ("state, step", True), ("i, u", False), ("_, u", False), ("k, i", False)],
+)
+def test_names_tell_that_the_counter_comes_first(parameters: str, is_swapped: bool):
+    program = f"""
+    class Solver:
+        def substep(self, {parameters}):
+            {parameters.partition(", ")[0]} * 2
+            return 0.5 * {parameters.partition(", ")[2]}
+
+    def entry(u):
+        return lax.fori_loop(0, 8, Solver().substep, u)
+
+    def inputs():
+        return (jnp.ones(16),)
+    """
+    assert found("SC203", program) == ([2] if is_swapped else [])

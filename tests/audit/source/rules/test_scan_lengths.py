@@ -465,3 +465,58 @@ def test_the_length_is_followed_through_records_and_properties():
 def test_a_property_of_a_named_tuple_is_a_number():
     right = MOORED.replace("self.tides.shape[0]", "self.tides.shape[1]")
     assert found("JT203", right) == found("JT101", right) == []
+
+
+@pytest.mark.parametrize("base", ["NamedTuple", ""])
+def test_the_length_is_followed_to_the_record_that_is_made_with_it(base: str):
+    program = f"""
+    from dataclasses import dataclass
+
+    {"" if base else "@dataclass"}
+    class Plan{f"({base})" if base else ""}:
+        steps: int
+        rate: float
+
+        @classmethod
+        def of(cls, targets):
+            return cls(targets.shape[0], rate=0.1)
+
+    def entry(start, targets):
+        plan = Plan.of(targets)
+
+        def step(x, t):
+            return x + plan.rate * (targets[:, t] - x), None
+
+        return lax.scan(step, start, jnp.arange(plan.steps))[0]
+    """
+    assert found("SC004", program) == [10]
+    assert found("SC004", program.replace("shape[0]", "shape[1]")) == []
+
+
+def test_loops_in_loops_are_unrolled_together():
+    program = """
+    @jax.jit
+    def entry(a, b):
+        row = b
+        for i in range(a.shape[0]):
+            for j in range(b.shape[0]):
+                row = row.at[j].set(row[j - 1] + a[i])
+        return row
+
+    def inputs():
+        return jnp.ones(12), jnp.ones(10)
+    """
+    assert found("SC302", program) == [5]
+    assert found("SC302", program.replace("ones(12)", "ones(3)")) == []
+
+
+def test_a_loop_may_start_from_infinity():
+    program = """
+    def entry(x):
+        def body(state):
+            x, error = state
+            return 0.5 * x, jnp.abs(x).max()
+
+        return lax.while_loop(lambda state: state[1] > 1e-3, body, (x, jnp.inf))
+    """
+    assert found("SC007", program) == []

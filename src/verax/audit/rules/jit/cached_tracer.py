@@ -11,7 +11,7 @@ from ...source.classes import innermost_function
 from ...source.events import Fact
 from ...source.queries.boundaries import crossed, passed_as_it_is
 from ...source.text import text_of
-from ...source.values import Bound, Instance, leaves
+from ...source.values import Bound, Data, Instance, leaves
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         function = innermost_function(fact.data["function"]) if fact.kind == "cached" else None
         if function is None or not any(leaf.traced for leaf in leaves(fact.data["result"])):
             continue
+        if any(isinstance(it, Data) and it.traced for it in fact.data["args"]):
+            continue  # The cache does not take it, and keeps nothing: `traced-key` says so.
         regions = _regions(facts, fact, function)
         if regions:
             yield RULE.finding(

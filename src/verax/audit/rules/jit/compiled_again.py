@@ -53,6 +53,7 @@ _SHAPE = (
     "a fixed size; for running results use `jax.lax.scan`"
 )
 _ONCE = "jit the function once, outside of the loop"
+_ARRAY = "keep it as an array: `jnp.asarray(0)`"
 _PASS = "pass what changes as an array, not as a static argument"
 
 
@@ -75,6 +76,15 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
         if name:
             yield _found(
                 applied, f"the static argument `{name}` is another one in each turn", _PASS
+            )
+        field = recompiling.another_field(facts, applied)
+        if field is not None:
+            yield _found(
+                applied,
+                f"`{field[0]}` is a number of Python's, which `filter_jit` takes "
+                "as static, and another one in each turn",
+                _ARRAY,
+                field[1],
             )
         made = recompiling.another_function(facts, applied)
         if made is not None:
@@ -101,6 +111,7 @@ RULE = Rule(
 A jitted function is compiled once for each combination of shapes, dtypes and static arguments. A
 loop that hands it a slice which grows by one each time, or a static number that counts up, or that
 jits a new lambda in every turn, compiles in every turn; that takes longer than the computation.
+`equinox.filter_jit` takes numbers of Python's as static, also those in the fields of a module.
 
 Reported for calls from outside of jitted code, when one line calls the same function in four or
 more versions, and a size changes by a constant or nothing but static arguments change.""",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -9,9 +10,10 @@ from ...finding import Engine, Evidence, Finding, Severity
 from ...source.classes import innermost_function
 from ...source.events import Call, Fact, Loop
 from ...source.graph import Node
+from ...source.library.options import free_names
 from ...source.queries.signatures import cannot_take
 from ...source.remember import remembered
-from ...source.values import Data, Sequence, nodes_of
+from ...source.values import Data, Function, Sequence, Transformed, nodes_of
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ _GIVEN = {
     "while_loop": (1, "the carry"),
     "map": (1, "a slice of the input"),
 }
+
+_COUNTERS = frozenset("i j k t n idx index it iteration step turn".split())
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
@@ -97,7 +101,18 @@ def _swapped(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
     parts = [it.place for it in (node.children or {}).values() if it.operation in ("item", "field")]
     updated = [it.place for it in _updated(facts).get(node, ())]
     body = innermost_function(loop.body)
-    for place in [it for it in (*unpacked, *parts, *updated) if it is not None][:1]:
+    places = [it for it in (*unpacked, *parts, *updated) if it is not None]
+    if not places and body is not None and _is_named_as_swapped(loop, body):
+        yield RULE.finding(
+            body.frame.place(body.syntax),
+            current="the parameters of the body are named as if the carry came first; it gets the "
+            "counter of the fori_loop there, an integer",
+            expected="a body that takes the counter and the carry, in this order",
+            fix="swap the two parameters of the body",
+            evidence=(Evidence("the loop is here", loop.place),),
+            engine=Engine.SOURCE,
+        )
+    for place in places[:1]:
         yield RULE.finding(
             # The parameters are what is wrong, however far below that shows.
             place if body is None else body.frame.place(body.syntax),
@@ -111,6 +126,21 @@ def _swapped(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
             ),
             engine=Engine.SOURCE,
         )
+
+
+def _is_named_as_swapped(loop: Loop, body: Function) -> bool:
+    """Whether the second parameter has the name of a counter, and the first one the carry's.
+
+    An array is no counter either, whatever the carry is called outside.
+    """
+    call = loop.syntax
+    given = call.args[3:4] if isinstance(call, ast.Call) else []
+    names = free_names(Transformed("", loop.body, {}, call, body.frame))[:2]
+    if len(names) != 2 or names[1] not in _COUNTERS or names[0] in _COUNTERS:
+        return False
+    is_array = isinstance(loop.carry_in, Data) and bool(loop.carry_in.node.shape)
+    is_same = bool(given) and isinstance(given[0], ast.Name) and given[0].id == names[0]
+    return is_same or (is_array and not names[0].startswith(("_", "unused")))
 
 
 @remembered
@@ -142,7 +172,7 @@ RULE = Rule(
     explanation="""\
 `scan` calls its body with the carry and a slice, `fori_loop` with the counter and the carry,
 `while_loop` with the carry alone. A body that takes other arguments, or the same in another order,
-raises an error from deep inside of JAX.
+raises an error from deep inside of JAX, or computes with the counter in place of the carry.
 """,
     wrong="""\
 import jax

@@ -50,6 +50,8 @@ def check(facts: Facts) -> Iterator[Verdict]:
 
 # Shorter loops are often over layers or components, and cost little.
 _SHORTEST = 16
+# Loops in loops have more turns together, each of them a copy.
+_TOGETHER = 64
 
 
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
@@ -89,12 +91,26 @@ def _turns(fact: Fact) -> str | None:
         return None
     length = length_of(iterated) if cut is None else cut
     if isinstance(length, int):
-        return str(length) if length >= _SHORTEST else None
+        together = length * _turns_around(fact)
+        is_long = length >= _SHORTEST or together >= _TOGETHER
+        return str(together if length < _SHORTEST else length) if is_long else None
     # Of an unknown size, only the name of the counter tells that it is a long one.
     target = getattr(fact.syntax, "target", None)
     if isinstance(length, Size) and isinstance(target, ast.Name) and is_sequence(target.id):
         return shape_in_words((length,)).strip("(),")
     return None
+
+
+def _turns_around(fact: Fact) -> int:
+    """How many turns the loops around a loop have together, as far as that is known."""
+    region: Region | None = fact.data["region"].outer if "region" in fact.data else None
+    turns = 1
+    while region is not None and region.kind == "loop":
+        iterated = region.details.get("iterated")
+        length = length_of(iterated) if isinstance(iterated, (Sequence, Data)) else None
+        turns *= length if isinstance(length, int) else 1
+        region = region.outer
+    return turns
 
 
 def _number_of_parts(iterated: Value | None) -> Any:
@@ -188,9 +204,9 @@ A Python loop inside of a jitted function runs while tracing, and leaves a copy 
 turn. Compile time grows with the length of the sequence (often faster), and so does the program; a
 new length compiles again. `jax.lax.scan` has one copy.
 
-Reported for loops of 16 turns and more that carry something from turn to turn, and take successive
-slices of one array or nothing but that carry. Loops over layers with parameters of their own are
-not reported.""",
+Reported for loops of 16 turns and more, or of 64 together with the loops around them, that carry
+something from turn to turn, and take successive slices of one array or nothing but that carry.
+Loops over layers with parameters of their own are not reported.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

@@ -336,6 +336,8 @@ def _cached(
     function, *given = args
     result = machine.call(_before_loops(site, given, keywords), function, given, keywords)
     if site.frame.is_staged:
+        for key in (*given, *keywords.values()):
+            parts.hashed(machine, site, key)
         data = {"function": function, "args": [*given, *keywords.values()], "result": result}
         machine.note(Fact(site.syntax, site.frame, "cached", data))
     return result

@@ -15,6 +15,7 @@ from ..values import (
     Sequence,
     Value,
     View,
+    mapped,
 )
 from .arguments import compare_by_key
 from .registry import handles
@@ -217,3 +218,28 @@ def _replace(
         items = [keywords.get(n, v) for n, v in zip(names, owner.items, strict=False)]
         return Sequence("tuple", items, None, site.frame, type=owner.type)
     return machine.opaque("replace", site, (*args, *keywords.values()))
+
+
+@handles("copy.copy", "copy.deepcopy")
+def _copied(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """A container or an object of its own, with the same in it; `deepcopy` copies that as well."""
+    value = args[0] if args else Constant(None)
+    if name.endswith("deepcopy"):
+        value = mapped(value, lambda leaf: leaf)
+    copy: Sequence | Mapping | Instance
+    if isinstance(value, Sequence):
+        items = None if value.items is None else list(value.items)
+        copy = Sequence(value.kind, items, value.element, length=value.length, type=value.type)
+    elif isinstance(value, Mapping):
+        copy = Mapping(dict(value.items), value.is_open, syntax=value.syntax)
+    elif isinstance(value, Instance):
+        copy = Instance(value.cls, value.node, traced=value.traced)
+        copy.attributes = dict(value.attributes)
+    else:
+        return value
+    copy.made_in = site.frame
+    if not isinstance(copy, Instance):
+        copy.made_at = machine.control
+    return copy

@@ -6,13 +6,14 @@ import ast
 from typing import TYPE_CHECKING
 
 from .. import parts
+from ..attributes import named_attribute
 from ..events import Fact
 from ..joining import join
 from ..looping import each_turn, varying
-from ..operators import binary
-from ..values import Sequence, Value, nodes_of
-from .arguments import argument
-from .registry import handles
+from ..operators import binary, comparison, signed
+from ..values import Constant, Data, External, Partial, Sequence, Value, nodes_of
+from .arguments import argument, first_of
+from .registry import handles, method
 
 if TYPE_CHECKING:
     from ..frame import Site
@@ -30,7 +31,20 @@ _OPERATORS: dict[str, type[ast.operator]] = {
     "and_": ast.BitAnd,
     "or_": ast.BitOr,
     "xor": ast.BitXor,
+    "lshift": ast.LShift,
+    "rshift": ast.RShift,
 }
+_COMPARISONS: dict[str, type[ast.cmpop]] = {
+    "lt": ast.Lt,
+    "le": ast.LtE,
+    "gt": ast.Gt,
+    "ge": ast.GtE,
+    "eq": ast.Eq,
+    "ne": ast.NotEq,
+    "is_": ast.Is,
+    "is_not": ast.IsNot,
+}
+_SIGNS: dict[str, type[ast.unaryop]] = {"neg": ast.USub, "pos": ast.UAdd, "invert": ast.Invert}
 
 
 @handles("functools.reduce")
@@ -79,6 +93,91 @@ def _operator(
     if len(args) != 2:
         return machine.opaque(name, site, args)
     return binary(machine, site, _OPERATORS[name.removeprefix("operator.")], args[0], args[1])
+
+
+@handles(*(f"operator.{it}" for it in _COMPARISONS), "operator.contains")
+def _comparison(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    if len(args) != 2:
+        return machine.opaque(name, site, args)
+    if name.endswith("contains"):
+        return comparison(machine, site, ast.In(), args[1], args[0])
+    return comparison(machine, site, _COMPARISONS[name.removeprefix("operator.")](), *args)
+
+
+@handles(*(f"operator.{it}" for it in _SIGNS))
+def _sign(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    if len(args) != 1:
+        return machine.opaque(name, site, args)
+    return signed(machine, site, _SIGNS[name.removeprefix("operator.")](), args[0])
+
+
+@handles("operator.not_", "operator.truth")
+def _truth(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """Python asks whether something is true."""
+    truth = machine.test(site, "not" if name.endswith("not_") else "bool", first_of(args))
+    if truth is None:
+        return machine.opaque("not", site, (), traced=False)
+    return Constant(truth is name.endswith("truth"))
+
+
+@handles("operator.getitem")
+def _item(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    return parts.item(machine, site, *args) if len(args) == 2 else machine.opaque(name, site, args)
+
+
+@handles("operator.itemgetter", "operator.attrgetter", "operator.methodcaller")
+def _getter(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """A function that takes something of what it is given."""
+    kind = name.removeprefix("operator.")
+    return Partial(External(f"verax.{kind}"), [Sequence("tuple", args)], keywords)
+
+
+@handles("verax.itemgetter", "verax.attrgetter")
+def _taken(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    wanted = args[0].items if isinstance(args[0], Sequence) else None
+    if not wanted or len(args) != 2:
+        return machine.opaque(name, site, args)
+    if name.endswith("itemgetter"):
+        found = [parts.item(machine, site, args[1], it) for it in wanted]
+    else:
+        found = [_attribute_path(machine, site, args[1], it) for it in wanted]
+    return found[0] if len(found) == 1 else machine.tuple_of(*found)
+
+
+def _attribute_path(machine: Interpreter, site: Site, owner: Value, path: Value) -> Value:
+    """`owner.a.b`, of a path that is written as a string."""
+    if not isinstance(path, Constant) or not isinstance(path.value, str):
+        return machine.opaque("attribute", site, (owner,))
+    for name in path.value.split("."):
+        owner = named_attribute(machine, site, owner, name)
+    return owner
+
+
+@handles("verax.methodcaller")
+def _called_method(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    wanted = args[0].items if isinstance(args[0], Sequence) else None
+    if not wanted or len(args) != 2:
+        return machine.opaque(name, site, args)
+    owner, (wanted_name, *given) = args[1], wanted
+    known = wanted_name.value if isinstance(wanted_name, Constant) else None
+    handler = method(owner, known) if isinstance(owner, Data) and isinstance(known, str) else None
+    if handler is not None and isinstance(owner, Data):
+        return handler(machine, site, owner, given, keywords)
+    return machine.call(site, _attribute_path(machine, site, owner, wanted_name), given, keywords)
 
 
 @handles("itertools.repeat")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -142,6 +143,7 @@ def _may_go_on(keys: Data, others: list[Value]) -> bool:
 
 
 @handles("builtins.reversed", "builtins.sorted", "builtins.iter", "builtins.set")
+@handles("builtins.frozenset")
 def _same_elements(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
@@ -251,7 +253,9 @@ def _map(
 ) -> Value:
     if not args:
         return Sequence("map", [])
-    turns = known_turns(machine, args[1]) if len(args) == 2 else None
+    given = site.syntax.args if isinstance(site.syntax, ast.Call) else []
+    written = given[1] if len(given) == 2 else None
+    turns = known_turns(machine, args[1], written=written) if len(args) == 2 else None
     if turns is not None and name.endswith("map"):
         with one_by_one(machine, turns):
             return Sequence("map", [machine.call(site, args[0], [it], {}) for it in turns])

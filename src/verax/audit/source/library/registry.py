@@ -87,6 +87,7 @@ def load() -> None:
         "functional",
         "haiku",
         "iteration",
+        "iterators",
         "layers",
         "lifted",
         "loops",

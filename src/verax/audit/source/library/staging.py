@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 from ..classes import fields_are_leaves, is_static_field
 from ..graph import Node
 from ..shapes import Size
+from ..shaping import described
 from ..values import (
     Constant,
     Data,
+    External,
     Instance,
     Mapping,
     Sequence,
@@ -63,10 +65,9 @@ def as_traced(value: Value, is_filtered: bool = False) -> Value:
     if isinstance(value, Constant):
         if is_filtered or not isinstance(value.value, (int, Size, float, complex)):
             return value
-        node = Node("argument")
-        node.shape = ()
-        node.dtype = _DTYPES.get(type(value.value))
-        return Data(node, True, True)
+        return _number_traced(_DTYPES.get(type(value.value)))
+    if isinstance(value, External) and not is_filtered and described(value).shape == ():
+        return _number_traced(described(value).dtype)  # `jnp.inf` is a float of Python's.
 
     def change(leaf: Data) -> Data:
         is_ours = leaf.is_array and leaf.node.operation.startswith(_MAKE_ARRAYS)
@@ -81,6 +82,13 @@ def as_traced(value: Value, is_filtered: bool = False) -> Value:
             return _fields_traced(value, is_filtered)
         return _object_traced(value, is_filtered)
     return mapped(value, change)
+
+
+def _number_traced(dtype: str | None) -> Data:
+    """A number of Python's as an argument."""
+    node = Node("argument")
+    node.shape, node.dtype = (), dtype
+    return Data(node, True, True)
 
 
 def _fields_traced(value: Instance, is_filtered: bool) -> Instance:

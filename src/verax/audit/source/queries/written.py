@@ -10,7 +10,7 @@ from ..classes import all_fields
 from ..events import Event
 from ..frame import Frame
 from ..graph import Node
-from ..values import Class, Constant, Data, Mapping, Sequence, Value, nodes_of
+from ..values import Constant, Data, Mapping, Sequence, Value, class_of, nodes_of
 from .structures.structure import parts_of
 
 
@@ -101,6 +101,6 @@ def expressions_of(syntax: ast.AST | None, value: Value) -> dict[Hashable, ast.e
 
 
 def _fields(value: Value) -> list[str]:
-    """The fields of a record, in the order of its constructor."""
-    cls = value.type if isinstance(value, Sequence) else getattr(value, "cls", None)
-    return list(all_fields(cls)) if isinstance(cls, Class) else []
+    """The fields of a record, in the order of its constructor, unless that is the user's own."""
+    cls = class_of(value)
+    return list(all_fields(cls)) if cls is not None and cls.find("__init__") is None else []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from ...events import Call, Event, Fact, Mutation
@@ -11,7 +11,7 @@ from ...facts import SourceFacts
 from ...frame import Frame
 from ...graph import Node
 from ...text import text_of
-from ...values import Data, Instance, Sequence, Value, leaves
+from ...values import Data, Instance, Mapping, Sequence, Value, leaves
 from ..syntax import holds
 from .bodies import paired_leaves
 from .repetition import counts, loops_around, loops_of
@@ -56,12 +56,19 @@ class Growing:
 
     arrays: dict[Node, Grown] = field(default_factory=dict)
     lists: dict[ast.AST | None, _Loops] = field(default_factory=dict)
+    # What an object or a dict holds before the first turn, by the name under which it is kept.
+    kept: dict[tuple[Node, object], Grown] = field(default_factory=dict)
 
-    def parts(self, value: Value) -> Iterator[Grown]:
-        """What grows of an argument."""
+    def parts(self, value: Value, read: Iterable[object] = ()) -> Iterator[Grown]:
+        """What grows of an argument, where some attributes and keys are read."""
         if isinstance(value, Sequence) and value.syntax in self.lists:
             yield Grown("a list", self.lists[value.syntax])
-        yield from filter(None, (self._array(leaf.node) for leaf in leaves(value)))
+        for leaf in leaves(value):
+            found = self._array(leaf.node)
+            if found is None and self.kept:
+                found = next((it for key in read if (it := self.kept.get((leaf.node, key)))), None)
+            if found is not None:
+                yield found
 
     def _array(self, node: Node, depth: int = 0) -> Grown | None:
         """What an array is, or has the shape of, that grows."""
@@ -92,9 +99,13 @@ def growing(facts: SourceFacts) -> Growing:
             found |= _varying(fact.data["result"].node, fact)
         elif fact.kind == "loop":
             found.update(_carried(fact))
+    kept: dict[tuple[Node, object], Grown] = {}
     for change in facts.events(Mutation):
-        if change.how == "attribute" and isinstance(change.target, Instance):
-            found.update(_kept(change, _loops_outliving(change, change.target)))
+        if change.how in ("attribute", "item") and isinstance(change.target, (Instance, Mapping)):
+            grown = dict(_kept(change, _loops_outliving(change, change.target)))
+            found |= grown
+            key = key_read(change.syntax)
+            kept |= {(it.start, key): it for it in grown.values() if it.start is not None}
     lists = _growing_lists(facts)
     for call in facts.calls(sorted(_MADE | _JOINS)):
         if not call.args or not isinstance(call.result, Data):
@@ -108,7 +119,18 @@ def growing(facts: SourceFacts) -> Growing:
             around = around.intersection(_all_loops_around(call))
             if around:
                 found[call.result.node] = Grown(f"`{call.text}`", around)
-    return Growing(found, lists)
+    return Growing(found, lists, kept)
+
+
+def key_read(syntax: ast.AST) -> object:
+    """The name under which an object or a dict keeps what an expression takes of it."""
+    match syntax:
+        case ast.Attribute(attr=name):
+            return name
+        case ast.Subscript(slice=ast.Constant(value=key)):
+            return key
+        case _:
+            return None
 
 
 def _loops_lengthening(made: Sequence, lists: dict[ast.AST | None, _Loops]) -> _Loops:
@@ -247,10 +269,10 @@ def _growing_lists(facts: SourceFacts) -> dict[ast.AST | None, _Loops]:
     return {syntax: around for syntax, around in found.items() if syntax not in shrinking}
 
 
-def _loops_outliving(change: Mutation, target: Sequence | Instance) -> _Loops:
+def _loops_outliving(change: Mutation, target: Sequence | Mapping | Instance) -> _Loops:
     """The loops around a change in whose turns the changed thing is one and the same."""
     made = _loops_called_in(change.made_in)
-    syntax = target.syntax if isinstance(target, Sequence) else target.node.syntax
+    syntax = target.node.syntax if isinstance(target, Instance) else target.syntax
     return {
         loop
         for loop in _all_loops_around(change)

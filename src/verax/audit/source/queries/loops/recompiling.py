@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from itertools import takewhile
 
 from ....finding import Place
-from ...classes import innermost_function
+from ...classes import innermost_function, is_static_field
 from ...events import Applied, Fact
 from ...facts import SourceFacts
 from ...frame import Region
+from ...graph import Node
 from ...remember import walked
 from ...values import (
     Bound,
     Constant,
     Data,
     Function,
+    Instance,
     Partial,
     Transformed,
     Value,
     leaves,
 )
 from ..arguments import ordinary_arguments, static_arguments
+from ..origins import assignment
 from ..structures.registration import is_certain_array
 from ..syntax import body_of
-from .growing import Growing
+from .growing import Growing, key_read
 from .repetition import (
     counts,
     has_many_turns,
@@ -34,17 +38,33 @@ from .repetition import (
 )
 
 _BLOCKS = (ast.If, ast.Try, ast.With)
+_ARITHMETIC = frozenset("+ - * / // % ** turn".split())
+_ARITHMETIC_DEPTH = 6
 
 
 def another_shape(applied: Applied, growing: Growing) -> str | None:
     """An argument whose shape is another one in each turn."""
     around = [it for it in applied.region.chain() if it.kind == "loop"]
+    read = _keys_read(applied) if growing.kept else ()
     for _, value in ordinary_arguments(applied):
-        for grown in growing.parts(value):
+        for grown in growing.parts(value, read):
             inside = [it for it in around if it.details.get("syntax") in grown.loops]
             if any(map(has_many_turns, inside)) and not _is_shared(applied, inside):
                 return grown.text
     return None
+
+
+def _keys_read(applied: Applied) -> list[object]:
+    """The attributes and constant keys that the arguments of a call are."""
+    call = applied.syntax
+    if not isinstance(call, ast.Call):
+        return []
+    written = [*call.args, *(it.value for it in call.keywords)]
+    for at, name in enumerate(written):
+        named = assignment(applied.frame, name.id) if isinstance(name, ast.Name) else None
+        if isinstance(named, ast.Assign):
+            written[at] = named.value
+    return [key for it in written if (key := key_read(it)) is not None]
 
 
 def _is_shared(applied: Applied, loops: list[Region]) -> bool:
@@ -55,7 +75,7 @@ def _is_shared(applied: Applied, loops: list[Region]) -> bool:
 
 def another_static(applied: Applied) -> str:
     """A static argument that is another number in each turn."""
-    for name, value in static_arguments(applied):
+    for name, value in (*static_arguments(applied), *_plain_numbers(applied)):
         if not isinstance(value, Data) or value.traced or not counts(value.node):
             continue
         around = [loop for loop in loops_of(value.node) if surrounds(loop, applied)]
@@ -63,6 +83,58 @@ def another_static(applied: Applied) -> str:
         if any(map(has_many_turns, outside)):
             return name
     return ""
+
+
+def _plain_numbers(applied: Applied) -> Iterator[tuple[str, Value]]:
+    """Numbers of Python's in the arguments of `equinox.filter_jit`, which makes them static."""
+    if applied.transformed.is_filtered and applied.transformed.kind == "jit":
+        for name, value in ordinary_arguments(applied):
+            for leaf in leaves(value):
+                if _is_plain_number(leaf.node):
+                    yield name, leaf
+
+
+def _is_plain_number(node: Node, depth: int = 0) -> bool:
+    """Whether a value is a number of Python's that goes from turn to turn, and no array."""
+    if node.operation == "counter" or (node.operation == "turn" and not node.inputs):
+        return True
+    keeps = node.operation in _ARITHMETIC and depth < _ARITHMETIC_DEPTH
+    return (
+        keeps and bool(node.inputs) and all(_is_plain_number(it, depth + 1) for it in node.inputs)
+    )
+
+
+def another_field(facts: SourceFacts, applied: Applied) -> tuple[str, Place] | None:
+    """A number of Python's that each turn leaves another one in a module that it goes on with.
+
+    Its place is where the module gets its first number.
+    """
+    if not applied.transformed.is_filtered or applied.transformed.kind != "jit":
+        return None
+    around = {it for it in applied.region.chain() if it.kind == "loop" and has_many_turns(it)}
+    given = [value for _, value in ordinary_arguments(applied) if isinstance(value, Instance)]
+    for loop in facts.events(Fact) if around and given else ():
+        if loop.kind != "loop" or loop.data["region"] not in around:
+            continue
+        for name, (entered, _) in loop.data["carried"].items():
+            for left in loop.data["left"][name] if entered in given else ():
+                for field, first in _changed_numbers(entered, left):
+                    frame, written = first.origin or (applied.frame, applied.syntax)
+                    return f"{name}.{field}", frame.place(written)
+    return None
+
+
+def _changed_numbers(before: Value, after: Value) -> Iterator[tuple[str, Constant]]:
+    """The fields of an object that hold one number before a turn and another one after it."""
+    if not isinstance(before, Instance) or not isinstance(after, Instance):
+        return
+    for field, value in before.attributes.items():
+        other = after.attributes.get(field)
+        if not isinstance(value, Constant) or not isinstance(other, Constant):
+            continue
+        are_numbers = all(type(it.value) in (int, float) for it in (value, other))
+        if are_numbers and value.value != other.value and not is_static_field(before.cls, field):
+            yield field, value
 
 
 def another_function(facts: SourceFacts, applied: Applied) -> Place | None:
