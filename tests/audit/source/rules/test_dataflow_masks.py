@@ -3,6 +3,13 @@
 from .claims import check_found, check_silent, each_of
 
 WRONG = {
+    "a draw beside the mask that was made for it": """
+        def act(key, w, x, legal):
+            scores = x @ w
+            allowed = jnp.where(legal, scores, jnp.finfo(scores.dtype).min)
+            drawn = jax.random.categorical(key, scores)  # DF128
+            return drawn, jax.nn.log_softmax(allowed)
+        """,
     "what is written down after it was set to zero": """
         def by_methods(total, last, over):
             total = jnp.logical_not(over)[:, None].astype(jnp.float32) * total
@@ -72,6 +79,14 @@ WRONG = {
 }
 
 RIGHT = {
+    "a draw from what is masked, and one before there is a mask": """
+        def act(key, w, x, legal):
+            scores = x @ w
+            first = jax.random.categorical(jax.random.fold_in(key, 0), scores)
+            allowed = jnp.where(legal, scores, jnp.finfo(scores.dtype).min)
+            second = jax.random.categorical(jax.random.fold_in(key, 1), allowed)
+            return first, second
+        """,
     "logits that get a number far below zero, and shares of what a stretch of a mask leaves": """
         def attend(q, k, v, mask):
             logits = jnp.where(mask[:, None], jnp.einsum("bqhd,bkhd->bhqk", q, k), -1e9)

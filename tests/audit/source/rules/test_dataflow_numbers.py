@@ -3,6 +3,15 @@
 from .claims import check_found, check_silent, each_of
 
 WRONG = {
+    "bytes that are added up or put together": """
+        def totals(frames, owners):
+            total = lax.reduce(frames, jnp.uint8(0), lax.add, (0,))  # DF202
+            each = jax.ops.segment_sum(frames, owners, 4)  # DF202
+            return total / 9, each / 9, frames * 256 + 1  # DF202
+
+        def entry(n, owners):
+            return totals(jnp.zeros((9, 4), jnp.uint8) + n.astype(jnp.uint8), owners)
+        """,
     "numbers that are cut off where an operation is infinite": """
         def unsquashed(action):
             return jnp.arctanh(jnp.clip(action, -1.0, 1.0))  # DF201
@@ -238,6 +247,13 @@ WRONG = {
 }
 
 RIGHT = {
+    "the largest of bytes, and a mask as a picture": """
+        def shown(frames):
+            return lax.reduce(frames, jnp.uint8(0), lax.max, (0,)), (frames > 3) * jnp.uint8(255)
+
+        def entry(n):
+            return shown(jnp.zeros((9, 4), jnp.uint8) + n.astype(jnp.uint8))
+        """,
     "numbers that are cut off a little earlier": """
         def unsquashed(action):
             cut = jnp.clip(action, 1e-6, 1.0)

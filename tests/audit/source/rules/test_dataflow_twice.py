@@ -3,6 +3,28 @@
 from .claims import check_found, check_silent, each_of
 
 WRONG = {
+    "a number by its name, in a step and in what goes over all steps": """
+        from typing import NamedTuple
+
+        class Config(NamedTuple):
+            reward_scale: float = 0.1
+            decay: float = 0.9
+
+        def step(config, x):
+            return -jnp.sum(x**2) * config.reward_scale
+
+        def summed(config, rewards):
+            def back(total, reward):
+                total = config.reward_scale * reward + config.decay * total  # DF116
+                return total, total
+
+            return lax.scan(back, 0.0, rewards, reverse=True)[1]
+
+        def entry(xs):
+            config = Config()
+            rewards = jax.vmap(lambda x: step(config, x))(xs)
+            return summed(config, rewards)
+        """,
     "one of several things in a list, against itself": """
         def lowest(weights, x):
             made = [jnp.tanh(x @ w) for w in weights]
@@ -329,6 +351,13 @@ WRONG = {
 }
 
 RIGHT = {
+    "two numbers of one value by other names, and one that both terms have": """
+        def entry(x, reward_scale=0.1, penalty_scale=0.1):
+            def term(it):
+                return it * reward_scale
+
+            return penalty_scale * term(x) + reward_scale * x
+        """,
     "degrees that are made radians once each, and a sum of them": """
         def entry(here, there):
             return jnp.sin(jnp.deg2rad(here - there)) + jnp.deg2rad(there) * jnp.pi / 90.0

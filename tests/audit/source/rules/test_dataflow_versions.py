@@ -4,6 +4,20 @@ from .claims import check_found, check_silent, each_of
 from .reading import found
 
 WRONG = {
+    "a record that is made with the old version": """
+        def loss(params, stats, x):
+            out, updated_stats = apply(params, stats, x)
+            return jnp.mean(out), updated_stats
+
+        def apply(params, stats, x):
+            return x @ params, 0.9 * stats + 0.1 * x.mean(axis=0)
+
+        def step(trainer, x):
+            params, stats = trainer.params, trainer.stats
+            (value, updated_stats), grads = jax.value_and_grad(loss, has_aux=True)(params, stats, x)
+            params = params - 0.1 * grads
+            return trainer.replace(params=params, stats=stats), value  # DF105
+        """,
     "layers that all start from the input": """
         def deep(layers, x):
             h = x
@@ -199,6 +213,15 @@ WRONG = {
 }
 
 RIGHT = {
+    "a record that is made with the new version": """
+        def apply(params, stats, x):
+            return x @ params, 0.9 * stats + 0.1 * x.mean(axis=0)
+
+        def step(trainer, x):
+            params, stats = trainer.params, trainer.stats
+            out, updated_stats = apply(params, stats, x)
+            return trainer.replace(params=params - out.mean(), stats=updated_stats), out
+        """,
     "layers that go on from each other, or add up": """
         def deep(layers, x):
             h = x

@@ -10,7 +10,7 @@ from ...source.queries.arrays import arrays_in_words
 from ...source.queries.nodes import all_nodes, is_flag, turned_flag, users_of
 from ...source.queries.numbers.beyond import beyond_range
 from ...source.shapes.reshaping import element_count
-from ...source.values import Constant, Data, Value
+from ...source.values import Constant, Data, External, Value
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -108,7 +108,8 @@ _FIXES = {
 }
 _LARGE = 256
 _SUMS = frozenset(
-    "jax.numpy.sum jax.numpy.cumsum ndarray.sum ndarray.cumsum jax.lax.cumsum".split()
+    "jax.numpy.sum jax.numpy.cumsum ndarray.sum ndarray.cumsum jax.lax.cumsum "
+    "jax.ops.segment_sum jax.lax.reduce".split()
 )
 # Less than zero where what they are given is not: `-x`, and what is smaller than the one before.
 _FROM_ZERO = frozenset(("-x", "jax.numpy.diff"))
@@ -131,9 +132,10 @@ def _what_wraps(node: Node) -> str:
     if _is_square(node) and plain and not _is_small(plain[0]):
         return "square"
     if node.operation in _SUMS:
+        plain = plain[:1] if _is_sum(node) else []
         is_total = len(plain) == 1 and node.dtype == "uint8" and not _is_small(plain[0])
         return "total" if is_total or _are_too_many(node, sides) else ""
-    if node.operation == "*" and node.dtype in ("int16", "uint16") and _has_large_factor(node):
+    if node.operation == "*" and _has_large_factor(node):
         return "multiple"
     if len(plain) == 1 and node.operation == "-" and node.operands[0] is not node.operands[1]:
         return "difference" if _is_below(node, plain[0]) else ""
@@ -150,6 +152,14 @@ def _what_wraps(node: Node) -> str:
     return "sum" if is_sum and not any(map(_is_small, plain)) else ""
 
 
+def _is_sum(node: Node) -> bool:
+    """Whether a reduction adds up, and does not take the largest."""
+    if node.operation != "jax.lax.reduce":
+        return True
+    by = [it.name.rpartition(".")[2] for it in node.operands if isinstance(it, External)]
+    return "add" in by
+
+
 def _are_too_many(node: Node, sides: list[Node]) -> bool:
     """Whether so many flags are counted that a dtype does not hold how many there are."""
     if len(sides) != 1 or not is_flag(turned_flag(sides[0])):
@@ -161,8 +171,12 @@ def _are_too_many(node: Node, sides: list[Node]) -> bool:
 
 
 def _has_large_factor(node: Node) -> bool:
-    """Whether short integers are multiplied by a number that leaves few of them in their range."""
-    return any(abs(_number(it)) >= _LARGE for it in node.operands)
+    """Whether short integers are multiplied by a number that leaves few of them in their range.
+
+    Bytes by one that none of them could be: a mask is well multiplied by 255.
+    """
+    least = min(_LARGE, _HELD[node.dtype] + 1)
+    return any(abs(_number(it)) >= least for it in node.operands)
 
 
 def _number(value: Value) -> int:

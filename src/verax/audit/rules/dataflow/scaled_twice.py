@@ -29,6 +29,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             )
     for product, before, name in scaled_twice(facts):
         place, earlier = nodes_apart(facts, product, before)
+        if product.syntax is not before.syntax and product.place is not None:
+            place = product.place  # Who reads it there sees the factor.
         if place.line:
             yield RULE.finding(
                 place,

@@ -173,10 +173,19 @@ def _returned_at(frame: Frame, reads: Reads, statement: ast.stmt, old: str) -> a
     for syntax, _ in frame.returns if not reads.around(statement) else ():
         value = syntax.value if isinstance(syntax, ast.Return) else None
         parts = value.elts if isinstance(value, ast.Tuple) else [value]
-        for it in parts:
+        for it in (one for part in parts for one in _held(part)):
             if isinstance(it, ast.Name) and it.id == old and it.lineno > statement.lineno:
                 return it
     return None
+
+
+def _held(part: ast.expr | None) -> list[ast.expr | None]:
+    """What is returned by itself, or what a record that is returned is made with."""
+    if not isinstance(part, ast.Call):
+        return [part]
+    called = part.func.attr if isinstance(part.func, ast.Attribute) else text_of(part.func)
+    is_record = called in ("replace", "_replace") or called.lstrip("_")[:1].isupper()
+    return [*part.args, *(it.value for it in part.keywords)] if is_record else [part]
 
 
 def _used_on(frame: Frame, reads: Reads, statement: ast.stmt, old: str) -> str:

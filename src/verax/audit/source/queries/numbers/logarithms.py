@@ -172,10 +172,11 @@ def mask_of(softmax: Node) -> Node | None:
     first = softmax.operands[0] if softmax.operands else None
     if not isinstance(first, Data):
         return None
-    return first_behind(first.node, _masks)
+    return first_behind(first.node, masks)
 
 
-def _masks(node: Node) -> bool:
+def masks(node: Node) -> bool:
+    """Whether a choice puts a large negative number where something is not allowed."""
     if node.operation != "jax.numpy.where" or len(node.operands) != 3:
         return False
     return any(_is_large_negative(it) for it in node.operands[1:])

@@ -280,10 +280,10 @@ def _restored(node: Node) -> Normalised | None:
         if not isinstance(mean, Data) or not isinstance(product, Data):
             continue
         factors = product.node.operands if product.node.operation == "*" else ()
-        if len(factors) != 2 or not _is_written(node, mean, node.operands, _MEANS):
+        if len(factors) != 2 or not _is_called(node, mean, _MEANS):
             continue
         for scale, of in (factors, factors[::-1]):
-            is_scale = _is_written(product.node, scale, factors, _DEVIATIONS)
+            is_scale = _is_called(product.node, scale, _DEVIATIONS)
             if is_scale and isinstance(of, Data) and isinstance(scale, Data):
                 return Normalised(node, of.node, mean, scale, is_back=True)
     return None
@@ -293,18 +293,21 @@ _MEANS = frozenset("mean means mu avg average".split())
 _DEVIATIONS = frozenset("std stds stddev sd sigma scale deviation".split())
 
 
-def _is_written(node: Node, operand: Value, operands: tuple[Value, ...], words: Set[str]) -> bool:
-    """Whether an operation names one of its two operands by one of some words."""
+def written_name(node: Node, operand: Value) -> str:
+    """What an operation calls one of its two operands: by a name, a field or a key."""
     syntax = node.syntax
-    if not isinstance(syntax, ast.BinOp) or len(operands) != 2:
-        return False
-    written = syntax.left if operand is operands[0] else syntax.right
-    name = written.attr if isinstance(written, ast.Attribute) else ""
+    if not isinstance(syntax, ast.BinOp) or len(node.operands) != 2:
+        return ""
+    written = syntax.left if operand is node.operands[0] else syntax.right
     if isinstance(written, ast.Name):
-        name = written.id
-    elif isinstance(written, ast.Subscript) and isinstance(written.slice, ast.Constant):
-        name = str(written.slice.value)
-    return not words.isdisjoint(words_of(name))
+        return written.id
+    if isinstance(written, ast.Subscript) and isinstance(written.slice, ast.Constant):
+        return str(written.slice.value)
+    return written.attr if isinstance(written, ast.Attribute) else ""
+
+
+def _is_called(node: Node, operand: Value, words: Set[str]) -> bool:
+    return not words.isdisjoint(words_of(written_name(node, operand)))
 
 
 def _factors(node: Node) -> list[Node]:

@@ -29,8 +29,8 @@ BINARY = """
 COMPARISONS = "eq ge gt le lt ne"
 
 
-def _reduced(args: Arguments) -> Shape:
-    axes = args.axes("axes")
+def _reduced(args: Arguments, name: str = "axes") -> Shape:
+    axes = args.axes(name)
     return None if axes is UNKNOWN or axes is None else reduce(args.array.shape, axes)
 
 
@@ -211,6 +211,11 @@ def _table() -> Table:
         ("nextafter", "x1, x2", pointwise(promote, 2)),
         ("reduce_sum reduce_max reduce_min reduce_prod", "operand, axes", same_type(_reduced)),
         ("reduce_and reduce_or reduce_xor", "operand, axes", same_type(_reduced)),
+        (
+            "reduce",
+            "operands, init_values, computation, dimensions",
+            same_type(lambda args: _reduced(args, "dimensions")),
+        ),
         ("argmax argmin", "operand, axis, index_dtype", _argmax),
         ("select", "pred, on_true, on_false", _select),
         ("clamp", "min, x, max", _clamp),
