@@ -87,6 +87,15 @@ def words_of(name: str) -> tuple[str, ...]:
     return tuple(word.lower() for word in re.split(r"[^A-Za-z0-9]+|_", spaced) if word)
 
 
+def are_twins(one: str, other: str) -> bool:
+    """Whether one of two names is the other with a number, for a second axis of the same things."""
+    return one in (_stem(other), other) or other == _stem(one)
+
+
+def _stem(name: str) -> str:
+    return re.sub(r"(_?\d+|')$", "", name)
+
+
 @lru_cache(maxsize=4096)
 def without_twins(names: tuple[str, ...], sizes: tuple[object, ...]) -> tuple[str, ...]:
     """The names of an array's axes, one for two of the same things: `state state2`, `state next`.
@@ -98,7 +107,7 @@ def without_twins(names: tuple[str, ...], sizes: tuple[object, ...]) -> tuple[st
     for at, name in enumerate(names):
         others = [it for it in names if it not in ("", "_", name)]
         alike = [it for it in others if sizes[names.index(it)] == sizes[at]]
-        stem = re.sub(r"(_?\d+|')$", "", name)
+        stem = _stem(name)
         own = [it for it in words_of(stem) if it not in _LATER]
         if stem != name and stem in alike:
             found[at] = stem

@@ -288,3 +288,17 @@ def test_turns_of_a_loop_are_not_what_each_of_them_takes_further():
     assert_claims("axis", dedent(program))
     right = program.replace("levels.T * gain[None]  # AX001", "levels * gain[None]")
     assert_claims("axis", dedent(right))
+
+
+def test_a_map_gives_back_what_it_takes():
+    program = """
+    def queues(costs):
+        return jax.vmap(lambda row: (row + 1.0, row.max()))(costs)
+
+    def entry(costs, prices, tolls):
+        waiting, longest = queues(costs)
+        return waiting * longest[None]
+    """
+    wrong = program.replace("longest[None]", "longest[None]  # AX001")
+    assert_claims("axis", dedent(wrong) + AXES)
+    assert_claims("axis", dedent(program).replace("[None]", "[:, None]") + AXES)

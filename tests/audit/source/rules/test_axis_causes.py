@@ -412,3 +412,16 @@ def test_lanes_are_handed_to_a_recursion_of_steps():
     assert found("AX005", program) == [13, 17]
     right = program.replace("credits(levels, start)", "jax.vmap(credits)(levels, start)")
     assert found("AX005", right) == []
+
+
+def test_a_map_gives_back_what_it_takes():
+    program = """
+    def queues(costs):
+        return jax.vmap(lambda row: (row + 1.0, row.max()))(costs)
+
+    def entry(costs, prices, tolls):
+        waiting, longest = queues(costs)
+        return waiting * longest[None]
+    """
+    assert found("AX001", dedent(program) + ROLLOUT) == [6]
+    assert found("AX001", dedent(program).replace("[None]", "[:, None]") + ROLLOUT) == []

@@ -487,3 +487,14 @@ def test_a_map_takes_the_axis_away_that_the_function_asks_for():
     # Words of its own say nothing of who calls.
     other = ECHOES.replace('"time"]) -> Float[Array, ""]', '"n"]) -> Float[Array, ""]')
     assert 7 not in found("AX012", other.replace('"buoy"]:', '"time"]:'))
+
+
+def test_a_second_axis_of_the_same_things_in_annotations():
+    program = """
+    from jaxtyping import Array, Float
+
+    def worth(mine: Float[Array, "act"], yours: Float[Array, "act"], pay: Float[Array, "act act2"]):
+        return mine @ pay @ yours
+    """
+    assert found("AX001", program) == []
+    assert found("AX001", program.replace("act2", "rival")) == [4]

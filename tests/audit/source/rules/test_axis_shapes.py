@@ -453,3 +453,23 @@ def test_what_was_split_is_merged_under_another_name():
         "return tiles.reshape(3, SIDE, SIDE)", "return tiles.sum(1), tiles.reshape(3, SIDE, -1)"
     )
     assert found("AX003", used) == []
+
+
+SHUFFLED = """
+    def minibatches(key, walks, count):
+        walkers, length = walks.shape
+        order = jax.random.permutation(key, walkers * length)
+        flat = jnp.take(walks.reshape(-1), order, axis=0)
+        return flat.reshape(count, walkers // count, length)
+
+    def samples(key, walks, count, size):
+        flat = walks.reshape((count * size,) + walks.shape[2:])
+        flat = flat[jax.random.permutation(key, count * size)]
+        return flat.reshape((count, size) + walks.shape[2:])
+"""
+
+
+def test_steps_in_a_random_order_make_no_sequences():
+    assert found("AX003", SHUFFLED) == [5]
+    rows = SHUFFLED.replace("key, walkers * length", "key, walkers")
+    assert found("AX003", rows.replace("walks.reshape(-1)", "walks")) == []

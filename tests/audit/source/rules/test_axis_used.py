@@ -189,7 +189,7 @@ def test_recursions_that_go_backwards_over_the_lanes_of_a_map():
         gains = jax.vmap(play)(starts, keys)
         return lax.scan(lambda best, it: (jnp.maximum(best, it), best), jnp.zeros(5), gains)
     """
-    assert found("AX005", program) == [2]
+    assert found("AX005", program) == [2, 12]
 
 
 def test_a_running_value_that_gets_another_axis():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ...finding import Engine, Evidence, Finding, Severity
 from ...source.queries.arrays import array_in_words, calls_of, plain, shape_in_words
 from ...source.queries.numbers.merged_sizes import taken_apart
+from ...source.queries.numbers.shuffled_axes import shuffled_axes
 from ...source.queries.numbers.swapped_sizes import swapped_axes
 from ...source.queries.numbers.undone_splits import undone_splits
 from ...source.shapes.dims import show
@@ -44,6 +45,7 @@ def check(facts: Facts) -> Iterator[Verdict]:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Reshapes whose new sizes are the old ones in another order, or only seem to be others."""
     yield from _in_another_order(facts)
+    yield from _behind_a_shuffle(facts)
     for undone in undone_splits(facts):
         parts = ", ".join(undone.parts)
         yield RULE.finding(
@@ -53,6 +55,20 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             expected="axes change places between the two reshapes",
             fix=_FIX,
             evidence=(Evidence("taken apart here", undone.first.place),),
+            engine=Engine.SOURCE,
+        )
+
+
+def _behind_a_shuffle(facts: SourceFacts) -> Iterator[Finding]:
+    for shuffled in shuffled_axes(facts):
+        size = plain(show(shuffled.size))
+        yield RULE.finding(
+            shuffled.call.place,
+            current=f"an axis of size {size} is taken out of a product whose elements are in a "
+            "random order: each row holds elements of many rows, in any order",
+            expected=f"rows of {size} stay together, and only their order is random",
+            fix="shuffle before the axes are merged, along the one that may be shuffled",
+            evidence=(Evidence("shuffled here", shuffled.shuffled.place),),
             engine=Engine.SOURCE,
         )
 
@@ -119,7 +135,8 @@ sequences.
 Parts of axes are followed as well: patches of an image need `x.reshape(rows, k, cols, k, chan)` and
 a transposition, and what was merged as `(env, time)` is taken apart as `(env, time)`. Patches that
 are put together again, `(rows, cols, k, k)`, need one as well before they are `(height, width)`,
-also where the sizes happen to agree.
+also where the sizes happen to agree. Nor does a reshape give sequences back whose steps were merged
+and shuffled.
 
 A reshape that merges neighbouring axes or splits one is followed and not reported, also when a
 merged axis is split again into the same parts.""",

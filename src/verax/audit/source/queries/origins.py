@@ -87,7 +87,7 @@ def _put_into(frame: Frame, expression: ast.Attribute) -> tuple[Frame, ast.expr]
         made_in, made_by = record.made_in, record.syntax
     else:
         return None
-    written = expressions_of(made_by, record).get(expression.attr) if record is not None else None
+    written = expressions_of(made_by, record).get(expression.attr)
     return None if written is None or made_in is None else (made_in, written)
 
 

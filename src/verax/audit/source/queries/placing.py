@@ -87,11 +87,13 @@ def _with_axis(nodes: Iterable[Node], name: str) -> Node | None:
 
 def _last_move(node: Node | None, name: str, other: str) -> _Move | None:
     """The last operation that decided where an axis lies, in place of another."""
+    has_both = node is not None and other in names_of(node.shape)
     for _ in range(_MOST):
         if node is None or _is_stacked(node, other):
             return None
         move = _move(node, name, other)
-        if move is not None:
+        # A map takes nothing away that it gives back.
+        if move is not None and not (move.entered and has_both):
             return move
         node = _with_axis(node.inputs, name)
     return None

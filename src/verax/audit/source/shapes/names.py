@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...words import is_batch
+from ...words import are_twins, is_batch
 from .polynomial import Dim, Size, symbol
 
 # The scope of names that are given by the way (`batch, time = x.shape`): two of them may be two
@@ -91,7 +91,7 @@ def meetings() -> list[tuple[str, str]]:
 def meet(a: Dim, b: Dim) -> None:
     """Two sizes are taken to be equal."""
     one, other = _named(a), _named(b)
-    if one is None or other is None or one.scope != other.scope or one.name == other.name:
+    if one is None or other is None or one.scope != other.scope or are_twins(one.name, other.name):
         return
     by_the_way = one.scope.startswith(PASSING)
     if not by_the_way or is_batch(one.name) != is_batch(other.name):

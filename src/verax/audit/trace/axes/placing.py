@@ -66,6 +66,7 @@ def _last_move(
 ) -> _Move | None:
     """The last step that decided where an axis lies, in place of one with another name."""
     at = (dimension.value, dimension.index)
+    has_both = other in analysis.names(dimension.value)
     repeated = False
     for _ in range(_MOST):
         if at not in analysis.came_from or _is_stacked(analysis, *at, other):
@@ -73,7 +74,8 @@ def _last_move(
         before = analysis.came_from[at]
         if at[0] in analysis.entered:
             step = analysis.entered[at[0]]
-            if analysis.over[step].label == other and step.place is not None:
+            is_gone = analysis.over[step].label == other and not has_both
+            if is_gone and step.place is not None:
                 return _Move(step.place, _weight(step), entered=True, step=step)
         elif (step := at[0].producer) is not None and _moves(analysis, at, before, other):
             if step.place is None:

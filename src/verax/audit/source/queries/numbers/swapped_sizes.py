@@ -24,7 +24,7 @@ def swapped_axes(call: Call) -> list[int]:
     if not isinstance(array, Data):
         return []
     given = [*call.args[1:], *(call.keywords.get(it) for it in ("shape", "newshape"))]
-    for owner in (array.node, *_merged_from(array.node)):
+    for owner in (array.node, *merged_from(array.node)):
         shape = (owner.children or {}).get(("static", "shape"))
         if shape is None:
             continue
@@ -35,7 +35,7 @@ def swapped_axes(call: Call) -> list[int]:
     return []
 
 
-def _merged_from(node: Node) -> list[Node]:
+def merged_from(node: Node) -> list[Node]:
     """What a reshape has merged, with its elements where they were since; if it is one array."""
     found: set[Node] = set()
     pending, seen = [node], {node}
