@@ -95,6 +95,8 @@ def _names_of_results(loop: Loop) -> tuple[ast.stmt, str, str] | None:
             case ast.Assign(targets=[ast.Tuple(elts=[ast.Name(first), ast.Name(second)])]):
                 if value is loop.outside:
                     return statement, first, second
+            case _:
+                pass
     return None
 
 
