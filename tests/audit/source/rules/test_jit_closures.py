@@ -376,6 +376,8 @@ def test_a_large_array_is_bound_before_the_function_is_jitted():
     """
     assert found("JT301", program) == [6]
     bound = "jax.jit(functools.partial(score, BANK))"
+    mapped = program.replace(bound, "jax.jit(jax.vmap(partial(score, BANK)))")
+    assert found("JT301", mapped) == [6]
     apart = program.replace(bound, "partial(jax.jit(score), BANK)")
     assert found("JT301", apart) == []
     small = program.replace("4096", "16")

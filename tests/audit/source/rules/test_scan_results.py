@@ -254,3 +254,38 @@ def test_a_carry_that_is_only_recorded():
         return lax.scan(turn, (world, seen), keys)
     """
     assert found(program) == [("SC005", 4)]
+
+
+@pytest.mark.parametrize(
+    ("names", "is_swapped"),
+    [
+        ("outputs, final", True),
+        ("loss_history, last_state", True),
+        ("final, outputs", False),
+        ("out, rest", False),
+    ],
+)
+def test_names_tell_that_the_results_are_swapped(names: str, is_swapped: bool):
+    program = f"""
+    def entry(xs):
+        {names} = lax.scan(lambda h, x: (jnp.tanh(h + x), x.sum()), xs[0], xs)
+        return {names}
+    """
+    assert (("SC204", 2) in found(program)) is is_swapped
+
+
+def test_half_precision_is_chosen_and_the_body_loses_it():
+    program = """
+    def entry(xs):
+        start = jnp.zeros(3, jnp.bfloat16)
+
+        def step(total, x):
+            scale = jnp.ones((), jnp.float32)
+            return total + scale * x.astype(jnp.bfloat16), None
+
+        return lax.scan(step, start, xs)
+
+    def inputs():
+        return (jnp.ones((5, 3)),)
+    """
+    assert ("SC201", 6) in found(program)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...finding import Engine, Severity
 from ...source.events import Fact, Made
 from ...source.queries.nodes import users_of
-from ...source.values import Data, Partial, leaves
+from ...source.values import Data, Partial, Transformed, leaves
 from .._rule import Rule, Verdict
 
 if TYPE_CHECKING:
@@ -98,6 +98,8 @@ def _bound(facts: SourceFacts, seen: set[object]) -> Iterator[Verdict]:
     """Arrays that `partial` has given to a function before it is jitted."""
     for made in facts.events(Made):
         function = made.transformed.function
+        while isinstance(function, Transformed):
+            function = function.function  # `jax.jit(jax.vmap(partial(f, table)))`
         if made.transformed.kind != "jit" or not isinstance(function, Partial):
             continue
         for value in (*function.args, *function.keywords.values()):

@@ -246,13 +246,17 @@ def _changes_dtype(before: Data, after: Data, initial: Value | None) -> bool:
 def _narrows(before: Data, after: Data) -> bool:
     """Whether the body hands on booleans or integers where it got numbers that hold more.
 
-    No arithmetic with the carry gives these: it is the body that is wrong, not the start.
+    No arithmetic with the carry gives these: it is the body that is wrong, not the start. Nor is
+    half precision chosen by chance; something in the body has more.
     """
+    if before.node.dtype in _HALF and after.node.dtype == "float32":
+        return True
     first, second = (str(it.node.dtype).strip("~0123456789") for it in (before, after))
     kinds = ("bool", "uint", "int", "float", "complex")
     return first in kinds and second in kinds and kinds.index(second) < kinds.index(first)
 
 
+_HALF = frozenset(("bfloat16", "float16"))
 _COUNTERS = frozenset("count counts counter step steps index idx cursor iteration episodes".split())
 
 

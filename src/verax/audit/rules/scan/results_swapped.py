@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Evidence, Finding, Severity
-from ...source.queries.loops.scan_results import mixed_up
+from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
+from ...source.queries.loops.scan_results import mixed_up, named_otherwise
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -14,8 +14,13 @@ if TYPE_CHECKING:
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
-    """Parts that are asked of one result of a scan, and that only the other one has."""
+    """Parts that are asked of one result of a scan, and that only the other one has.
+
+    Names of the two that say the opposite tell as much.
+    """
+    said: set[Place] = set()
     for mixed in mixed_up(facts):
+        said.add(mixed.taken_at)
         yield RULE.finding(
             mixed.taken_at,
             current=f"`{mixed.text}` asks the {mixed.taken} of the scan for what only its "
@@ -28,6 +33,19 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             ),
             engine=Engine.SOURCE,
         )
+    for loop, place in named_otherwise(facts):
+        if place not in said:
+            said.add(place)
+            yield RULE.finding(
+                place,
+                current="the first result of the scan, its last carry, has the name of all "
+                "outputs, and these have the name of the last one",
+                expected="a scan returns the last carry first, and then what its body has put out",
+                fix="take them in that order: `carry, outputs = jax.lax.scan(...)`",
+                evidence=(Evidence("the scan is here", loop.place),),
+                engine=Engine.SOURCE,
+                confidence=Confidence.LIKELY,
+            )
 
 
 RULE = Rule(
@@ -38,7 +56,8 @@ RULE = Rule(
     severity=Severity.ERROR,
     explanation="""\
 `jax.lax.scan` returns the carry after the last step, and the outputs of all steps, in this order.
-Reported where a field or a key is asked of one of the two that only the other one has.
+Reported where a field or a key is asked of one of the two that only the other one has, and where
+their names say that they are taken in the other order.
 """,
     wrong="""\
 from typing import NamedTuple

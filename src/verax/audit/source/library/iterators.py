@@ -62,15 +62,14 @@ def _combined(
 ) -> Value:
     """Tuples of elements, in all ways that there are."""
     if name.endswith("product"):
-        sources, given = args, args
-        is_known = "repeat" not in keywords and not site.is_open
+        sources = [] if keywords or site.is_open else args
+        given = args
     else:
         count = argument(args, keywords, 1, "r")
         times = count.value if isinstance(count, Constant) else None
-        is_known = type(times) is int and 0 < times <= FEW
-        sources = args[:1] * times if is_known else []
+        sources = args[:1] * times if isinstance(times, int) and times <= FEW else []
         given = [*args[:1], *([count] if count is not None else [])]
-    if not is_known or not sources:
+    if not sources:
         return Sequence("list", None, machine.opaque(name, site, args))
     known = [_known(it) for it in sources]
     if all(it is not None and len(it) <= FEW for it in known):

@@ -71,3 +71,47 @@ def _taken_at(frame: Frame, results: Value) -> Place | None:
             if value is results and isinstance(statement, ast.Assign):
                 return caller.place(statement)
     return None
+
+
+_OF_ALL = frozenset("outputs outs ys history trajectory traj stacked curve losses all".split())
+_OF_LAST = frozenset("final last carry end".split())
+
+
+def named_otherwise(facts: SourceFacts) -> Iterator[tuple[Loop, Place]]:
+    """Scans whose results have names that say the opposite: `outputs, final = scan(...)`."""
+    for loop in facts.events(Loop):
+        names = _names_of_results(loop) if loop.kind == "scan" else None
+        if names is None:
+            continue
+        statement, first, second = names
+        is_buffer = any(_words(it) & _OF_ALL for it in _names_of_start(loop))
+        if _means_all(first) and _means_last(second) and not is_buffer:
+            yield loop, loop.frame.place(statement)
+
+
+def _names_of_results(loop: Loop) -> tuple[ast.stmt, str, str] | None:
+    for statement, value in loop.frame.steps:
+        match statement:
+            case ast.Assign(targets=[ast.Tuple(elts=[ast.Name(first), ast.Name(second)])]):
+                if value is loop.outside:
+                    return statement, first, second
+            case _:
+                pass
+    return None
+
+
+def _names_of_start(loop: Loop) -> list[str]:
+    start = loop.syntax.args[1:2] if isinstance(loop.syntax, ast.Call) else []
+    return [it.id for given in start for it in ast.walk(given) if isinstance(it, ast.Name)]
+
+
+def _words(name: str) -> set[str]:
+    return set(name.lower().split("_"))
+
+
+def _means_all(name: str) -> bool:
+    return bool(_words(name) & _OF_ALL) and not _words(name) & _OF_LAST
+
+
+def _means_last(name: str) -> bool:
+    return bool(_words(name) & _OF_LAST) and not _words(name) & _OF_ALL
