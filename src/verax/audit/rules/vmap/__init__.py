@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .._rule import Rule
 from . import (
+    axis_left_out,
     batch_assumed_inside,
     batched_argument_broadcast,
     gradient_summed,
@@ -24,6 +25,7 @@ RULES: tuple[Rule, ...] = (
     summed_again.RULE,
     mean_of_means.RULE,
     gradient_summed.RULE,
+    axis_left_out.RULE,
     unbound_axis_name.RULE,
     mapped_axes_wrong.RULE,
     no_device_axis.RULE,
