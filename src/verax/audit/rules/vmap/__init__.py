@@ -6,6 +6,7 @@ from .._rule import Rule
 from . import (
     axis_left_out,
     batch_assumed_inside,
+    batch_called_as_one,
     batched_argument_broadcast,
     gradient_summed,
     mapped_axes_mixed,
@@ -26,6 +27,7 @@ RULES: tuple[Rule, ...] = (
     mean_of_means.RULE,
     gradient_summed.RULE,
     axis_left_out.RULE,
+    batch_called_as_one.RULE,
     unbound_axis_name.RULE,
     mapped_axes_wrong.RULE,
     no_device_axis.RULE,
