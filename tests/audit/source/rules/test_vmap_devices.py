@@ -499,3 +499,27 @@ def test_the_call_that_gives_an_object_the_name_of_an_axis():
     assert found("VM201", NAMED.format("'batch'", "")) == []
     # Of all that have the default, the map is the odd one out.
     assert found("VM201", NAMED.format("'rows'", "")) == [13]
+
+
+@pytest.mark.parametrize(
+    ("over", "outer", "lines"),
+    [
+        ('"batch"', 'axis_name="device"', [4, 5]),
+        ('"batch"', "", []),
+        ('("batch", "device")', 'axis_name="device"', []),
+    ],
+)
+def test_a_collective_stops_at_the_inner_of_two_named_maps(over: str, outer: str, lines: list[int]):
+    program = f"""
+    class Norm:
+        def __call__(self, x):
+            mean = jax.lax.pmean(x, {over})
+            return mean, jax.lax.pmean((x - mean) ** 2, {over})
+
+    def entry(x):
+        inner = jax.vmap(Norm(), axis_name="batch")
+        return jax.vmap(inner, {outer})(x)
+    """
+    assert found("VM008", program) == [it - 1 for it in lines]
+    # Somebody else may go over it, by its name.
+    assert found("VM008", program + "\n    NAMES = ['device']\n") == []

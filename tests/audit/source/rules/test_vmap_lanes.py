@@ -470,3 +470,42 @@ def inputs():
 AXES = {{"w": "feat", "x": "task feat", "y": "task"}}
 """
     assert found("VM002", program) == [line]
+
+
+OBJECTS = """
+from typing import NamedTuple
+
+class Ball(NamedTuple):
+    centre: jax.Array
+
+    def depth(self, x):
+        return {depth}
+
+def mean_square(ball, x):
+    return jnp.mean((x - ball.centre) ** 2)
+
+def entry(centres, x):
+    balls = jax.vmap(Ball)(centres)
+    return {called}
+
+def inputs():
+    return jnp.ones((5, 2)), jnp.zeros(({rows}, 2))
+"""
+ALL = "jnp.sum((x - self.centre) ** 2)"
+
+
+@pytest.mark.parametrize(
+    ("depth", "called", "rows", "lines"),
+    [
+        (ALL, "balls.depth(x)", 5, [14]),
+        (ALL, "Ball(centres).depth(x)", 5, []),
+        (ALL, "jax.vmap(Ball.depth)(balls, x)", 5, []),
+        (ALL, "balls.depth(x[0])", 3, []),
+        (ALL, "mean_square(balls, x)", 5, []),
+        ("jnp.sum((x - self.centre) ** 2, axis=-1)", "balls.depth(x)", 5, []),
+    ],
+)
+def test_a_method_of_one_object_is_called_on_many(
+    depth: str, called: str, rows: int, lines: list[int]
+):
+    assert found("VM009", OBJECTS.format(depth=depth, called=called, rows=rows)) == lines

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from .._rule import Rule
 from . import (
+    axis_left_out,
     batch_assumed_inside,
+    batch_called_as_one,
     batched_argument_broadcast,
     gradient_summed,
     mapped_axes_mixed,
@@ -24,6 +26,8 @@ RULES: tuple[Rule, ...] = (
     summed_again.RULE,
     mean_of_means.RULE,
     gradient_summed.RULE,
+    axis_left_out.RULE,
+    batch_called_as_one.RULE,
     unbound_axis_name.RULE,
     mapped_axes_wrong.RULE,
     no_device_axis.RULE,
