@@ -56,7 +56,7 @@ def check(facts: Facts) -> Iterator[Finding]:
             yield RULE.finding(
                 _told_at(compared, places),
                 current=f"the gradient with respect to {shown} flows {through}",
-                expected="the target is a constant, as data + discount * next value, without gradient",
+                expected="the target is a constant, such as data + discount * next value",
                 fix="put the target into jax.lax.stop_gradient, or compute it with parameters that "
                 "are not differentiated",
                 evidence=_led_there(
@@ -90,7 +90,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             yield RULE.finding(
                 _told_at(compared, places),
                 current=f"the gradient with respect to {shown} flows {through}",
-                expected="the target is a constant, as data + discount * next value, without gradient",
+                expected="the target is a constant, such as data + discount * next value",
                 fix="put the target into jax.lax.stop_gradient, or compute it with parameters that "
                 "are not differentiated",
                 evidence=_led_there(made.place, compared, target),
