@@ -85,9 +85,13 @@ def is_model_elsewhere(
     if any(flow.same.number(it) in made_from for it in heads):
         return False
     one, other = (_by_shape(flow, shapes, it) for it in (predicted, wanted))
-    return any(not flow.same.are(one[it], other[it]) for it in one.keys() & other.keys())
+    return any(one[it] != other[it] for it in one.keys() & other.keys())
 
 
-def _by_shape(flow: Gradients[_Value], shapes: Same[_Value], value: _Value) -> dict[int, _Value]:
-    made_from = flow.slice([value])
-    return {shapes.number(it): it for it in made_from if flow.gets(it) and flow.is_data(it)}
+def _by_shape(flow: Gradients[_Value], shapes: Same[_Value], value: _Value) -> dict[int, set[int]]:
+    """The different values that each computation on parameters has behind a value."""
+    found: dict[int, set[int]] = {}
+    for it in flow.slice([value]):
+        if flow.gets(it) and flow.is_data(it):
+            found.setdefault(shapes.number(it), set()).add(flow.same.number(it))
+    return found

@@ -33,6 +33,39 @@ _TEACHER = """
     def inputs():
         return jnp.ones((3, 4)), jnp.ones((5, 3)), jnp.zeros((5, 3)), jnp.zeros(4)
     """
+_LATENTS = """
+    def encoded(params, obs):
+        return jnp.tanh(obs @ params["e"])
+
+    def loss(params, obs, after):
+        predicted = encoded(params, obs) @ params["p"]
+        error = jnp.mean((predicted - {goal}) ** 2){claim}
+        return error{held}
+
+    def entry(*given):
+        return jax.grad(loss)(*given)
+
+    def inputs():
+        params = {{"e": jnp.ones((3, 4)), "p": jnp.ones((4, 4)), "d": jnp.ones((4, 3))}}
+        return params, jnp.ones((5, 3)), jnp.zeros((5, 3))
+    """
+_ANGLES = """
+    def unit(x):
+        return x / (jnp.linalg.norm(x, axis=-1, keepdims=True) + 1e-6)
+
+    def apart(one, other):
+        return 2.0 - 2.0 * jnp.sum(unit(one) * unit(other), axis=-1)
+
+    def loss(params, x, y):
+        one, other = jnp.tanh(x @ params["e"]), jnp.tanh(y @ params["e"])
+        return jnp.mean(apart({predicted}, {goal})){claim}
+
+    def entry(*given):
+        return jax.grad(loss)(*given)
+
+    def inputs():
+        return {{"e": jnp.ones((3, 4)), "p": jnp.ones((4, 4))}}, jnp.ones((5, 3)), jnp.zeros((5, 3))
+    """
 _TEMPERATURE = """
     def loss(params, obs, wanted):
         scores = jax.nn.log_sigmoid(obs @ params["w"])
@@ -108,6 +141,31 @@ WRONG = {
         fill="0.0", pair='params["depth"] * r ** -6', claim="  # GR301"
     ),
     "indices that a loss is looked up by": _INDICES,
+    "latents that are predicted, and nothing else": _LATENTS.format(
+        goal="encoded(params, after)", held="", claim="  # GR014"
+    ),
+    "a prediction that is turned to where its model is": _ANGLES.format(
+        predicted='one @ params["p"]', goal="other", claim="  # GR014"
+    ),
+    "a rule that was to pass a gradient through, and gives zeros": """
+        @jax.custom_vjp
+        def through(x):
+            return jnp.round(x)
+
+        def forward(x):
+            return through(x), x
+
+        def backward(x, g):
+            return (jnp.zeros_like(x),)  # GR010
+
+        through.defvjp(forward, backward)
+
+        def entry(w, x):
+            return jax.grad(lambda w: jnp.mean(through(x @ w) ** 2))(w)
+
+        def inputs():
+            return jnp.ones(3), jnp.ones((5, 3))
+        """,
 }
 
 RIGHT = {
@@ -127,6 +185,15 @@ RIGHT = {
     "zeros that are multiplied": _FILLED.format(
         fill="0.0", pair='params["depth"] * r**6', claim=""
     ),
+    "latents that are predicted from constants": _LATENTS.format(
+        goal="jax.lax.stop_gradient(encoded(params, after))", held="", claim=""
+    ),
+    "latents that data holds apart": _LATENTS.format(
+        goal="encoded(params, after)",
+        held=' + jnp.mean((encoded(params, obs) @ params["d"] - obs) ** 2)',
+        claim="",
+    ),
+    "two views that are to agree": _ANGLES.format(predicted="one", goal="other", claim=""),
     "a stopped value that is made as the trained one is": _CONSISTENCY,
 }
 

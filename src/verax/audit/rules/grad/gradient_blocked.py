@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from ...finding import Confidence, Engine, Evidence, Finding, Severity, Verified
 from ...source.events import Event
 from ...source.queries.blame import wrongly_called_at
+from ...source.queries.gradients.custom_derivatives import return_place
 from ...source.queries.gradients.flatness import STOP, is_integer
 from ...source.queries.gradients.flows import Flow as FlowRead
 from ...source.queries.gradients.flows import flows
 from ...source.queries.gradients.straight_through import ReadEstimators
 from ...source.queries.gradients.trained_parts import is_trained
-from ...source.values import nodes_of
+from ...source.values import Transformed, nodes_of
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -128,9 +129,9 @@ def _blocked_at(facts: SourceFacts, node: Node) -> Place | None:
     """
     if node.frame is None or node.syntax is None:
         return node.place
-    asked_at = _indices_asked_for_at(node.frame)
-    if asked_at is not None:
-        return asked_at
+    told_at = _flat_rule_at(facts, node.frame) or _indices_asked_for_at(node.frame)
+    if told_at is not None:
+        return told_at
 
     def is_of_data(run: Frame) -> bool:
         # One call is gone through several times, also without its derivative.
@@ -140,6 +141,16 @@ def _blocked_at(facts: SourceFacts, node: Node) -> Place | None:
         return bool(given) and not any(flow.uses(it) for flow in flows(facts) for it in given)
 
     return wrongly_called_at(facts, Event(node.syntax, node.frame), is_of_data)
+
+
+def _flat_rule_at(facts: SourceFacts, frame: Frame) -> Place | None:
+    """Where the rule of a function returns its zeros, which was there to give a gradient."""
+    for region in frame.region.chain() if frame.region is not None else ():
+        transformed = region.details.get("transformed")
+        rules = transformed.rules if isinstance(transformed, Transformed) else {}
+        for rule in (it for name, it in rules.items() if name in ("bwd", "jvp")):
+            return return_place(facts, rule)
+    return None
 
 
 def _indices_asked_for_at(frame: Frame) -> Place | None:

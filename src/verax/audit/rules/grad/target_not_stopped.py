@@ -10,6 +10,7 @@ from ...source.events import Event
 from ...source.queries.arrays import origin
 from ...source.queries.blame import given_together_at
 from ...source.queries.gradients.bootstraps import bootstraps
+from ...source.queries.gradients.collapses import collapses
 from ...source.queries.gradients.flows import Flow, flows
 from ...source.queries.gradients.loss_terms import viewed, views
 from ...source.queries.gradients.soft_targets import soft_bootstraps
@@ -55,7 +56,7 @@ def check(facts: Facts) -> Iterator[Finding]:
             yield RULE.finding(
                 _told_at(compared, places),
                 current=f"the gradient with respect to {shown} flows {through}",
-                expected="the target is a constant: data + discount * next value, without gradient",
+                expected="the target is a constant, such as data + discount * next value",
                 fix="put the target into jax.lax.stop_gradient, or compute it with parameters that "
                 "are not differentiated",
                 evidence=_led_there(
@@ -67,7 +68,7 @@ def check(facts: Facts) -> Iterator[Finding]:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """The same, by reading."""
     for flow in flows(facts):
-        for it in (*bootstraps(flow), *soft_bootstraps(flow)):
+        for it in (*bootstraps(flow), *soft_bootstraps(flow), *collapses(flow)):
             made, target = origin(it.error.made), it.bootstrapped.place
             if made.place is None:
                 continue
@@ -89,7 +90,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             yield RULE.finding(
                 _told_at(compared, places),
                 current=f"the gradient with respect to {shown} flows {through}",
-                expected="the target is a constant: data + discount * next value, without gradient",
+                expected="the target is a constant, such as data + discount * next value",
                 fix="put the target into jax.lax.stop_gradient, or compute it with parameters that "
                 "are not differentiated",
                 evidence=_led_there(made.place, compared, target),
@@ -147,7 +148,9 @@ parameters do not converge to the values.
 The rule looks for a squared error between a prediction and a sum of data and a scaled prediction of
 the same model, both with a gradient; or of another model, which is fitted to this one's stopped
 prediction; and for a cross-entropy whose wanted distribution is a prediction of the same model,
-with data in it or sharper than the other one.
+with data in it or sharper than the other one. A loss that compares predictions of one model with
+one another, and with nothing else, is made small by a model that gives the same for everything,
+unless the side without a predictor is stopped.
 """,
     wrong="""\
 import jax
