@@ -174,6 +174,26 @@ REUSED = {
         """,
         10,
     ),
+    "an object whose key moves on after a draw that has left it": (
+        """
+        class Agent:
+            def __init__(self, key):
+                self.key = key
+
+            def next_key(self):
+                self.key, key = jax.random.split(self.key)
+                return key
+
+            def explore(self, n):
+                return jax.random.normal(self.key, (n,))
+
+        def play(key, n):
+            agent = Agent(key)
+            first = agent.explore(n)
+            return first, jax.random.normal(agent.next_key(), (n,))
+        """,
+        10,
+    ),
     "a key that is given by default, through helpers": (
         """
         BASE = jax.random.key(0)

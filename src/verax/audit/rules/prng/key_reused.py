@@ -20,6 +20,7 @@ from ...source.queries.keys.placeholders import is_for_shapes
 from ...source.queries.keys.reordering import moves_along
 from ...source.queries.keys.reuse import (
     excluded,
+    is_advanced_by,
     is_copied,
     is_evaluated_again,
     is_function_of_object,
@@ -200,6 +201,8 @@ def _used_again(facts: SourceFacts, before: KeyUse, use: KeyUse) -> Finding:
     spare = spare_beside(before.key.node)
     if spare and use.by == "jax.random.split" != before.by:
         return _used_instead(facts, before, earlier, name, spare)
+    if is_advanced_by(facts, use) and not is_advanced_by(facts, before):
+        return _left_behind(facts, before, use)
     first, second = facts.key_use_in_words(before), facts.key_use_in_words(use)
     again = f"{second} again" if first == second else second
     is_certain = use.is_certain and before.is_certain
@@ -228,6 +231,21 @@ def _used_instead(facts: SourceFacts, use: KeyUse, place: Place, name: str, spar
         evidence=(Evidence("the use", use.place),),
         engine=Engine.SOURCE,
         confidence=Confidence.CERTAIN if use.is_certain else Confidence.LIKELY,
+    )
+
+
+def _left_behind(facts: SourceFacts, before: KeyUse, use: KeyUse) -> Finding:
+    """A function that consumes the key of an object, and leaves it there for the next one."""
+    name = name_at(facts, before, before.place)
+    return RULE.finding(
+        before.place,
+        current=f"`{name}` is {facts.key_use_in_words(before)} here and stays where it is kept, "
+        "for others to use again",
+        expected="each key is consumed once: drawn from, or split",
+        fix=f"split `{name}`, and keep one of its children in its place",
+        evidence=(Evidence("the next use", use.place),),
+        engine=Engine.SOURCE,
+        confidence=Confidence.CERTAIN if before.is_certain else Confidence.LIKELY,
     )
 
 

@@ -93,18 +93,19 @@ def factors_of(node: Node, depth: int = _DEPTH) -> Iterator[Node]:
             yield from factors_of(it, depth - 1)
 
 
-# They repeat a number, or make an array that has the shape of another.
+# They repeat a number, whatever they take their shape from.
 _FILLING = frozenset(
     f"jax.numpy.{name}" for name in "full full_like ones ones_like broadcast_to".split()
 )
 
 
-def _is_filled(node: Node) -> bool:
-    """Whether an array is one number several times, of whatever it has the shape."""
-    numbers = made_from([node])
-    return any(it.operation in _FILLING for it in numbers) and all(
-        it.operation in _FILLING | {"*", "static"} or it.shape == () for it in numbers
-    )
+def _is_filled(node: Node, depth: int = _DEPTH) -> bool:
+    """Whether an array is one number several times, or a product of such an array with a number."""
+    if node.operation == "*" and depth:
+        others = [it for it in node.inputs if not _is_filled(it, depth - 1)]
+        is_number = all(it.shape == () or it.operation == "parameter" for it in others)
+        return is_number and len(others) < len(node.inputs)
+    return node.operation in _FILLING
 
 
 def shares(loop: Loop) -> Iterator[tuple[Node, Node]]:

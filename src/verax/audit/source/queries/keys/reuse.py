@@ -183,6 +183,14 @@ def is_stored_anew(facts: SourceFacts, own: set[Node], region: Region) -> bool:
     )
 
 
+def is_advanced_by(facts: SourceFacts, use: KeyUse) -> bool:
+    """Whether the function that uses a key puts another one in its place: `self.key, sub = …`."""
+    return any(
+        it.frame is use.frame and it.before is not None and use.key.node in nodes_of(it.before)
+        for it in facts.events(Mutation)
+    )
+
+
 def is_argument(facts: SourceFacts, key: Node, region: Region) -> bool:
     """Whether a key is given to a mapped function, so that its axes say that lanes share it."""
     for applied in facts.events(Applied):
