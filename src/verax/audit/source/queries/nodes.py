@@ -91,7 +91,7 @@ _FLAGS = frozenset(
 )
 # They leave a flag a flag, or turn it round.
 _AS_FLAGS = frozenset(
-    "- ~x stack lane slice primal item ndarray.astype ndarray.reshape "
+    "- ~x stack lane slice primal item ndarray.astype ndarray.reshape jax.numpy.astype "
     "jax.numpy.asarray jax.numpy.float32 jax.lax.stop_gradient jax.numpy.expand_dims".split()
 )
 
