@@ -57,6 +57,20 @@ CHANGED = {
             (scale,) = children  # PT101
             return cls(scale)
     """,
+    "the constructor computes again, in several steps": """
+    @jax.tree_util.register_pytree_node_class
+    class Belief:
+        def __init__(self, mean, std):
+            self.mean = mean
+            self.precision = 1.0 / jnp.square(std)
+
+        def tree_flatten(self):
+            return (self.mean, self.precision), None
+
+        @classmethod
+        def tree_unflatten(cls, aux, children):
+            return cls(*children)  # PT101
+    """,
     "only one way is undone": """
     @jax.tree_util.register_pytree_node_class
     class Rate:
@@ -138,6 +152,19 @@ KEPT = {
         @classmethod
         def tree_unflatten(cls, aux, children):
             return cls(jnp.exp(children[0]))
+    """,
+    "bounded in several steps, which is the same twice": """
+    @jax.tree_util.register_pytree_node_class
+    class Bounded:
+        def __init__(self, value):
+            self.value = jnp.minimum(jnp.maximum(value, 0.1), 0.9)
+
+        def tree_flatten(self):
+            return (self.value,), None
+
+        @classmethod
+        def tree_unflatten(cls, aux, children):
+            return cls(*children)
     """,
     "normalised, which is the same twice": """
     @jax.tree_util.register_pytree_node_class

@@ -69,10 +69,10 @@ def summed(result: Value) -> Value:
 def has_slopes(fact: Fact) -> bool:
     """Whether the run of a custom derivative is of a function whose slope can be computed."""
     given = [it.node for it in fact.data["arguments"] if isinstance(it, Data)]
-    return _is_elementwise(summed(fact.data["result"]), given)
+    return is_elementwise(summed(fact.data["result"]), given)
 
 
-def _is_elementwise(value: Value, given: Collection[Node]) -> bool:
+def is_elementwise(value: Value, given: Collection[Node]) -> bool:
     """Whether nothing but such functions lies between a value and what it is given."""
     known = set(given)
     pending = [value]

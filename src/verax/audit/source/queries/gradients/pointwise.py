@@ -20,17 +20,16 @@ from ...graph import Node
 from ...library.custom_rules import argument_names, nondifferentiable
 from ...values import Constant, Data, Transformed, Value
 from ...values import Sequence as Several
+from .computed import POINTS, Computation, Drawn, Numbers
 from .custom_derivatives import misfitting, return_place
-from .elementwise import ELEMENTWISE, summed
+from .elementwise import summed
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-Numbers = np.ndarray
-_TRIALS, _POINTS = 2, 12
+_TRIALS = 2
 _STEP = 1e-5
 _TOLERANCE = 0.02
-_DEEPEST = 200
 
 
 @dataclass(frozen=True)
@@ -114,7 +113,7 @@ class _Trial:
     """A function and its rule at some points."""
 
     def __init__(self, arguments: list[Node], seed: int):
-        self._drawn = _Drawn(seed)
+        self._drawn = Drawn(seed)
         self._points = {node: self._drawn.numbers(node) for node in arguments}
 
     def sample(
@@ -122,7 +121,7 @@ class _Trial:
     ) -> Sample | None:
         """The slope for one argument: true, by the rule, and by the rule for twice as much."""
         steps = [{argument: self._points[argument] + step} for step in (0.0, _STEP, -_STEP)]
-        scaled = [{node: np.full(_POINTS, n * it) for node, it in given.items()} for n in (1, -2)]
+        scaled = [{node: np.full(POINTS, n * it) for node, it in given.items()} for n in (1, -2)]
         with np.errstate(all="ignore"):
             values = [self._computed(summed(result), it) for it in steps]
             ruled = [self._computed(by_rule, it) for it in scaled]
@@ -135,56 +134,4 @@ class _Trial:
         return Sample(slope, once, twice, is_same)
 
     def _computed(self, value: Value, given: Mapping[Node, Numbers]) -> Numbers | None:
-        return _Computation({**self._points, **given}, self._drawn).of(value)
-
-
-class _Drawn:
-    """Numbers for what a function is given, the same whenever they are asked for."""
-
-    def __init__(self, seed: int):
-        self._rng, self._seed = np.random.default_rng(seed), seed
-        self._known: dict[Node, Numbers] = {}
-
-    def numbers(self, node: Node) -> Numbers:
-        if node not in self._known:
-            # Every second time inside of the domain of logarithms and roots.
-            rng = self._rng
-            drawn = rng.uniform(0.2, 1.8, _POINTS) if self._seed % 2 else rng.normal(size=_POINTS)
-            self._known[node] = drawn
-        return self._known[node]
-
-
-class _Computation:
-    """Numbers for values, each computed once; `None` for what cannot be computed."""
-
-    def __init__(self, points: Mapping[Node, Numbers], drawn: _Drawn):
-        self._known: dict[Node, Numbers | None] = dict(points)
-        self._drawn, self._depth = drawn, 0
-
-    def of(self, value: Value) -> Numbers | None:
-        if isinstance(value, Data):
-            return self._of_node(value.node)
-        number = value.value if isinstance(value, Constant) else None
-        return np.full(_POINTS, float(number)) if isinstance(number, (int, float)) else None
-
-    def _of_node(self, node: Node) -> Numbers | None:
-        if node not in self._known:
-            self._known[node] = None  # until it is known: a loop comes back to itself
-            self._depth += 1
-            self._known[node] = self._made(node) if self._depth < _DEEPEST else None
-            self._depth -= 1
-        return self._known[node]
-
-    def _made(self, node: Node) -> Numbers | None:
-        if node.operation == "parameter":
-            return self._drawn.numbers(node)
-        recipe = ELEMENTWISE.get(node.operation)
-        operands = [self.of(it) for it in node.operands]
-        known = [it for it in operands if it is not None]
-        if recipe is None or not operands or len(known) < len(operands):
-            return None
-        try:
-            made = getattr(np, recipe)(*known) if isinstance(recipe, str) else recipe(np, *known)
-            return np.asarray(made, dtype=float)
-        except (TypeError, ValueError):  # It was given something else than its operands.
-            return None
+        return Computation({**self._points, **given}, self._drawn).of(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...graph import Node
 from ...values import Data, Instance
+from ..gradients.elementwise import is_elementwise
 
 # They give back what they are given, in another form perhaps.
 _HARMLESS = frozenset(
@@ -33,15 +34,38 @@ def computed_again(fields: dict[str, list[Node]], after: Instance) -> str:
     """A field that comes back as something that was computed from it.
 
     That is so where a constructor stores the logarithm of what it is given, and the logarithm is
-    what it is given the second time. One step is certain to change it: a second one may undo it.
+    what it is given the second time. One step is certain to change it; whether several do, which
+    may undo one another or have nothing left to do, numbers tell.
     """
     for name, own in fields.items():
         value = after.attributes.get(name)
-        node = value.node if isinstance(value, Data) else None
-        step = _only_step(node, own[0]) if node is not None and len(own) == 1 else ""
+        if not isinstance(value, Data) or len(own) != 1:
+            continue
+        step = _only_step(value.node, own[0])
         if step:
             return f"`{name}` comes back after another `{step}`"
+        if _changes_again(value, own[0]):
+            return f"`{name}` comes back as its constructor computes it from what it was"
     return ""
+
+
+def _changes_again(value: Data, own: Node) -> bool:
+    """Whether what is computed from a field is another number the second time."""
+    is_made_of_it = value.node is not own and own in value.node.ancestors()
+    if not is_made_of_it or not is_elementwise(value, [own]):
+        return False
+    import numpy as np
+
+    from ..gradients.computed import Computation, Drawn
+
+    drawn = Drawn(seed=1)
+    with np.errstate(all="ignore"):
+        once = Computation({own: drawn.numbers(own)}, drawn).of(value)
+        twice = None if once is None else Computation({own: once}, drawn).of(value)
+    if once is None or twice is None:
+        return False
+    is_known = np.isfinite(once) & np.isfinite(twice)
+    return bool(is_known.any() and not np.allclose(once[is_known], twice[is_known]))
 
 
 def _only_step(node: Node, own: Node) -> str:
