@@ -265,6 +265,19 @@ PROGRAMS = {
             ways = [lambda: place, lambda: jax.random.uniform(key, place.shape)]
             return lax.switch(crashed.any().astype(jnp.int32), ways), crashed  # EN001
 
+        def while_all_go_on(key, place, push):
+            place = place + push
+            gone = jnp.linalg.norm(place, axis=-1) > 1.0
+            kept = jnp.logical_not(gone).all()
+            fresh = jax.random.uniform(key, place.shape)
+            return lax.select(jnp.broadcast_to(kept, place.shape), place, fresh), gone  # EN001
+
+        def once_none_goes_on(key, place, push):
+            place = place + push
+            gone = jnp.linalg.norm(place, axis=-1) > 1.0
+            fresh = jax.random.uniform(key, place.shape)
+            return jnp.where(jnp.any(~gone), place, fresh), gone
+
         def each(key, place, push):
             place = place + push
             crashed = jnp.abs(place).max(-1) > 2.0
@@ -272,7 +285,8 @@ PROGRAMS = {
             return jnp.where(crashed[:, None], fresh, place), jnp.clip(crashed.sum(), 0, 1)
 
         def entry(key, place, push):
-            return [it(key, place, push) for it in (blended, switched, each)]
+            ways = (blended, switched, while_all_go_on, once_none_goes_on, each)
+            return [it(key, place, push) for it in ways]
 
         def inputs():
             return jax.random.key(0), jnp.zeros((3, 2)), jnp.ones((3, 2))

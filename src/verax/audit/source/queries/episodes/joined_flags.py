@@ -103,11 +103,13 @@ def joined_flags(facts: SourceFacts, choice: Node) -> Joined | None:
     flags = _without(_CASTS, flag.inputs[0])
     if flags.shape == () or not _takes_all(flag, flags):
         return None
-    if flag.operation in _ALL or (flag.operation in _LEAST and _are_flags(facts, flags)):
-        return Joined(flag, flags, True, is_turned)
-    if flag.operation in _ANY or (flag.operation in _MOST and _are_flags(facts, flags)):
-        return Joined(flag, flags, False, is_turned)
-    return None
+    is_all = flag.operation in _ALL or (flag.operation in _LEAST and _are_flags(facts, flags))
+    is_any = flag.operation in _ANY or (flag.operation in _MOST and _are_flags(facts, flags))
+    if not is_all and not is_any:
+        return None
+    # That all are not set is the opposite of that any is.
+    flags, is_opposite = without_negation(flags)
+    return Joined(flag, flags, is_all is not is_opposite, is_turned is not is_opposite)
 
 
 def _are_flags(facts: SourceFacts, node: Node) -> bool:
