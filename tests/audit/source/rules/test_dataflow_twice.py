@@ -57,6 +57,12 @@ WRONG = {
         def entry(w, seen, heard):
             return jnp.sum(alike(both(w, seen, heard)))
         """,
+    "one of two things twice in a list that is joined later": """
+        def entry(w, seen, heard, told):
+            made = {"seen": jnp.tanh(seen @ w), "heard": jnp.tanh(heard @ w)}
+            parts = [made["seen"], made["seen"]]  # DF108
+            return jnp.concatenate(parts + [told], axis=-1)
+        """,
     "standardised numbers that are taken back twice": """
         def raw(stats, z):
             return z * stats["std"] + stats["mean"]
@@ -383,6 +389,13 @@ RIGHT = {
 
         def entry(w, own, other, z):
             return raw(other, raw(own, jnp.tanh(z @ w))), raw(own, z)
+        """,
+    "a list with both, and one that nobody joins": """
+        def entry(w, seen, heard, told):
+            made = {"seen": jnp.tanh(seen @ w), "heard": jnp.tanh(heard @ w)}
+            sizes = [made["seen"].ndim, made["seen"].ndim]
+            parts = [made["seen"], made["heard"]]
+            return jnp.concatenate(parts + [told], axis=-1), sizes
         """,
     "what is joined with itself, with nothing lost": """
         def doubled(w, x, y):

@@ -47,23 +47,42 @@ def _repeated(function: NamedFunction) -> Iterator[tuple[ast.expr, ast.expr, boo
     `jnp.concatenate([x.left, x.left])`, `z["one"] @ z["one"].T`.
     """
     for it in walked(function):
-        parts: list[ast.expr] = []
-        is_join = False
         if isinstance(it, ast.Call) and it.args:
-            called, given = it.func, it.args[0]
+            called = it.func
             name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
-            is_join = name in MERGES and isinstance(given, (ast.List, ast.Tuple))
-            if is_join and isinstance(given, (ast.List, ast.Tuple)):
-                parts = given.elts
+            if name in MERGES:
+                for written in _displays(function, it.args[0]):
+                    joined = it if written is it.args[0] else written
+                    yield from _twice(joined, written.elts, is_join=True)
             elif name in _PRODUCTS:
-                parts = [_turned(one) for one in it.args]
+                yield from _twice(it, [_turned(one) for one in it.args])
         elif isinstance(it, ast.BinOp) and isinstance(it.op, _PAIRS):
-            parts = [_turned(it.left), _turned(it.right)]
-        texts = [ast.unparse(one) for one in parts if _owner(one) is not None]
-        twice = next((one for one in texts if texts.count(one) > 1), None)
-        if twice is not None and isinstance(it, (ast.Call, ast.BinOp)):
-            is_all = is_join and len(parts) == texts.count(twice)
-            yield it, next(one for one in parts if ast.unparse(one) == twice), is_all
+            yield from _twice(it, [_turned(it.left), _turned(it.right)])
+
+
+def _twice(
+    joined: ast.expr, parts: list[ast.expr], is_join: bool = False
+) -> Iterator[tuple[ast.expr, ast.expr, bool]]:
+    """An expression with the first of its parts that is there twice."""
+    texts = [ast.unparse(one) for one in parts if _owner(one) is not None]
+    twice = next((one for one in texts if texts.count(one) > 1), None)
+    if twice is not None:
+        is_all = is_join and len(parts) == texts.count(twice)
+        yield joined, next(one for one in parts if ast.unparse(one) == twice), is_all
+
+
+def _displays(function: NamedFunction, given: ast.expr) -> Iterator[ast.List | ast.Tuple]:
+    """The lists that are joined: written there, or under a name, or one added to another."""
+    if isinstance(given, (ast.List, ast.Tuple)):
+        yield given
+    elif isinstance(given, ast.BinOp) and isinstance(given.op, ast.Add):
+        yield from _displays(function, given.left)
+        yield from _displays(function, given.right)
+    elif isinstance(given, ast.Name):
+        for it in statements_in(function):
+            is_it = isinstance(it, ast.Assign) and any(_is(one, given.id) for one in it.targets)
+            if is_it and isinstance(it.value, (ast.List, ast.Tuple)):
+                yield it.value
 
 
 def _turned(syntax: ast.expr) -> ast.expr:
