@@ -136,6 +136,7 @@ def lax_calls() -> list[Call]:
         call(n + "reduce_min", cube, (1,)),
         call(n + "reduce_prod", cube, (1,)),
         call(n + "reduce_and", mask, (1,)),
+        call(n + "reduce", x, A(), jax.lax.add, (1,)),
         call(n + "reduce_or", mask, (1,)),
         call(n + "reduce_xor", mask, (1,)),
         call(n + "argmax", x, 1, "int32"),

@@ -184,14 +184,24 @@ def test_every_function_is_called():
     assert TABLE.keys() - ours_alone - called == NOT_CALLED
 
 
-# Collectives need an axis, and these return no arrays.
+# Collectives need an axis, a factor goes with a flag, and these return no arrays.
 NOT_CALLED = {
+    "jax.scipy.linalg.cho_factor",
+    "jax.scipy.linalg.cho_solve",
     *(
         "jax.lax." + name
         for name in "psum pmax pmin pmean ppermute with_sharding_constraint".split()
     ),
     *("jax.numpy." + name for name in "broadcast_shapes shape ndim size".split()),
 }
+
+
+def test_a_system_is_solved_by_its_factor():
+    matrix, right = Value((symbol("n"), symbol("n")), "float32"), Value((symbol("n"), 1), "float32")
+    factor = TABLE["jax.scipy.linalg.cho_factor"]([matrix])
+    assert factor.elements is not None
+    assert factor.elements[0].shape == matrix.shape
+    assert TABLE["jax.scipy.linalg.cho_solve"]([factor, right]).shape == right.shape
 
 
 def test_shapes_are_constants():

@@ -196,12 +196,15 @@ def _used_again(facts: SourceFacts, before: KeyUse, use: KeyUse) -> Finding:
     earlier, later = facts.places_apart(first_event, second_event)
     later = handed_apart_at(use.key.node, first_event, second_event) or later
     later = given_back_at(before, use) or later
-    later = put_twice_at(facts, before, use) or later
     name = name_at(facts, use, later)
     spare = spare_beside(before.key.node)
     if spare and use.by == "jax.random.split" != before.by:
         return _used_instead(facts, before, earlier, name, spare)
-    if is_advanced_by(facts, use) and not is_advanced_by(facts, before):
+    twice = put_twice_at(facts, before, use)
+    if twice is not None:
+        return _put_twice(facts, before, use, twice)
+    is_own = before.frame.module is facts.module
+    if is_own and is_advanced_by(facts, use) and not is_advanced_by(facts, before):
         return _left_behind(facts, before, use)
     first, second = facts.key_use_in_words(before), facts.key_use_in_words(use)
     again = f"{second} again" if first == second else second
@@ -231,6 +234,22 @@ def _used_instead(facts: SourceFacts, use: KeyUse, place: Place, name: str, spar
         evidence=(Evidence("the use", use.place),),
         engine=Engine.SOURCE,
         confidence=Confidence.CERTAIN if use.is_certain else Confidence.LIKELY,
+    )
+
+
+def _put_twice(facts: SourceFacts, before: KeyUse, use: KeyUse, place: Place) -> Finding:
+    """A key that a record holds under two names, of which each looks like a key of its own."""
+    name = facts.name_of(use.key)
+    return RULE.finding(
+        place,
+        current=f"`{name}` stands here under two names, and both are consumed",
+        expected="each key is consumed once: drawn from, or split",
+        fix="split into one key more, and give each name its own",
+        evidence=(Evidence("one use", before.place), Evidence("another use", use.place)),
+        engine=Engine.SOURCE,
+        confidence=Confidence.CERTAIN
+        if use.is_certain and before.is_certain
+        else Confidence.LIKELY,
     )
 
 

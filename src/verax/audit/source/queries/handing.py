@@ -126,7 +126,9 @@ def _kept_at(use: Event, key: Node, within: Frame) -> Place | None:
         taker = _taker(frame, is_it)
         if frame.function is not None and taker is None:
             is_kept = key.frame is not None and key.frame.function is None
-            return frame.place(syntax) if is_kept or _has_changing_object(frame) else None
+            is_own = frame.module is within.module  # Another file may be right for others.
+            is_told = is_own and (is_kept or _has_changing_object(frame))
+            return frame.place(syntax) if is_told else None
         after = (i + 1 for i, (caller, _) in enumerate(around) if caller is taker)
         at = at + 1 if frame.function is None else next(after, len(around))
     return None
@@ -154,7 +156,8 @@ def put_twice_at(facts: SourceFacts, before: KeyUse, use: KeyUse) -> Place | Non
     key = use.key.node
     for frame in itertools.chain.from_iterable(facts.record.runs.values()):
         has_it = frame is key.frame or _taker(frame, is_key(key)) is frame
-        if has_it and not any(it.frame.is_inside(frame) for it in (before, use)):
+        is_own = frame.module is facts.module
+        if has_it and is_own and not any(it.frame.is_inside(frame) for it in (before, use)):
             for syntax, value in frame.returns:
                 whole = syntax.value if isinstance(syntax, ast.Return) else syntax
                 held = parts_of(value)

@@ -93,7 +93,7 @@ _SYSTEMS: list[tuple[str, str, Rule]] = [
     ("cho_factor", "a, lower, overwrite_a, check_finite", _factor),
     ("cho_solve", "c_and_lower, b, overwrite_b, check_finite", _solution),
     ("solve_triangular", "a, b, trans, lower, unit_diagonal, overwrite_b", _solution),
-    ("expm sqrtm", "a", of_square(lambda shape: shape)),
+    ("expm", "A, *, upper_triangular, max_squarings", of_square(lambda shape: shape)),
 ]
 
 
