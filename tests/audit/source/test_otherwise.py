@@ -32,7 +32,7 @@ UNSEEN = {
     "choices_flipped": "DF110 DF123 GR301 EN006",
     "decorators_called": "JT108",
     "entry_delegates": "PT203",
-    "in_helpers": "DF117 DF121 DF122 DF128 AX016 GR014 GR019 EN016",
+    "in_helpers": "DF117 DF121 DF122 DF128 AX016 VM009 GR014 GR019 EN016",
     "in_named_scopes": "PT101",
     "inlined": "DF119 DF121 DF128 VM003 EN004 EN019 EN023",
     "jitted_helpers": "DF119 GR019 EN020",
