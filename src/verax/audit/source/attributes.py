@@ -179,7 +179,8 @@ def _of_instance(machine: Interpreter, site: Site, base: Instance, name: str) ->
         note_missing(machine, site, base, name)
     owner = _unchanged_by(machine, base.node, name) or base.node
     child = owner.child("field", name, site.syntax, site.frame)
-    traced = base.traced if _is_leaf(base.cls, name) else None
+    is_open = not _is_leaf(base.cls, name) or (base.traced and _may_be_none(field))
+    traced = None if is_open else base.traced
     held = held_object(machine, base, name, child, traced)
     if held is not None:
         base.attributes[name] = held
@@ -264,6 +265,15 @@ def unwrapped_method(found: Value, owner: Value, is_class: bool = False) -> Valu
     if isinstance(found, (Function, Transformed, Partial)) and not is_class:
         return Bound(found, owner)
     return found
+
+
+def _may_be_none(field: ast.AnnAssign | None) -> bool:
+    """Whether a field is declared to be nothing at times, which no tracer stands for."""
+    for it in (*walked(field.annotation), field.value) if field is not None else ():
+        name = getattr(it, "attr", None) or getattr(it, "id", "")
+        if name == "Optional" or (isinstance(it, ast.Constant) and it.value is None):
+            return True
+    return False
 
 
 def _of_named_tuple(machine: Interpreter, site: Site, base: Sequence, name: str) -> Value | None:

@@ -339,3 +339,88 @@ def test_a_method_that_takes_a_key_and_leaves_it_alone():
             yield state, trace
     """
     assert found("RK001", program) == [20]
+
+
+def test_a_class_may_register_what_derives_from_it_when_one_is_made():
+    program = """
+    from library import known
+
+    class Base:
+        def __new__(cls, *args, **kwargs):
+            return super().__new__(known(cls))
+
+    class Grid(Base):
+        def __init__(self, faces):
+            self.faces = faces
+
+        def tree_flatten(self):
+            return (self.faces,), None
+
+        @classmethod
+        def tree_unflatten(cls, aux, children):
+            return cls(*children)
+
+    @jax.jit
+    def width(grid):
+        return grid.faces[1:] - grid.faces[:-1]
+
+    made = width(Grid(jnp.arange(4.0)))
+    """
+    assert found("PT201", program) == []
+    plain = program.replace("class Grid(Base)", "class Grid")
+    assert found("PT201", plain) == [22]
+
+
+def test_a_field_that_may_be_nothing_is_asked_whether_it_is():
+    program = """
+    import flax.struct
+
+    @flax.struct.dataclass
+    class Plasma:
+        heat: jax.Array
+        mass: jax.Array | None = None
+
+        @property
+        def total(self):
+            return self.heat.sum()
+
+    def weighed(plasma: Plasma):
+        if not plasma.mass:
+            return plasma.total
+        return plasma.mass * 2
+
+    @jax.jit
+    def entry(plasma):
+        return weighed(plasma)
+    """
+    assert found("JT201", program) == []
+    given = "\n    made = entry(Plasma(jnp.ones(3), jnp.ones(3)))\n"
+    assert found("JT201", program + given) == [13]
+
+
+def test_a_record_that_is_given_is_mapped_field_by_field():
+    program = """
+    import dataclasses
+
+    @jax.tree_util.register_dataclass
+    @dataclasses.dataclass
+    class Plasma:
+        heat: jax.Array
+        mass: jax.Array
+
+        def smooth(self, kernel, plasma: "Plasma"):
+            def smoothed(x):
+                return lax.cond(jnp.all(x == 0.0), lambda: x, lambda: kernel @ x)
+
+            return jax.tree.map(smoothed, plasma)
+
+    @jax.jit
+    def entry(plasma: Plasma, kernel):
+        def smoothed(x):
+            return lax.cond(jnp.all(x == 0.0), lambda: x, lambda: kernel @ x)
+
+        return jax.tree.map(smoothed, plasma)
+    """
+    assert found("JT206", program) == []
+    changed = program.replace("lambda: kernel @ x", "lambda: (kernel @ x, x)")
+    assert found("JT206", changed) == [11, 18]

@@ -52,6 +52,10 @@ _PLAIN_DECORATORS = frozenset(
 )
 
 
+# Where a class may register those that derive from it, when one is made or used first.
+_HOOKS = frozenset(("__init_subclass__", "__new__"))
+
+
 def is_tree(cls: Class) -> bool | None:
     """Whether a class is registered; `None` if that is not known."""
     if cls.registration is not None:
@@ -64,7 +68,7 @@ def is_tree(cls: Class) -> bool | None:
         return None
     if any(name not in _PLAIN_BASES for name in names):
         return None
-    if any(it.syntax.keywords or "__init_subclass__" in it.attributes for it in own):
+    if any(it.syntax.keywords or not _HOOKS.isdisjoint(it.attributes) for it in own):
         return None
     if len(decorator_names(cls)) != len(cls.decorators):
         return None
