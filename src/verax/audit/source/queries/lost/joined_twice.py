@@ -80,8 +80,9 @@ def _displays(function: NamedFunction, given: ast.expr) -> Iterator[ast.List | a
         yield from _displays(function, given.right)
     elif isinstance(given, ast.Name):
         for it in statements_in(function):
-            is_it = isinstance(it, ast.Assign) and any(_is(one, given.id) for one in it.targets)
-            if is_it and isinstance(it.value, (ast.List, ast.Tuple)):
+            if not isinstance(it, ast.Assign) or not isinstance(it.value, (ast.List, ast.Tuple)):
+                continue
+            if any(_is(target, given.id) for target in it.targets):
                 yield it.value
 
 
