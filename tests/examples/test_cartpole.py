@@ -37,7 +37,7 @@ PLANTED = [
         "states, done = jax.vmap(env.step)(jax.random.split(key, ENVS), states, action)",
     ),
     Bug("DF102", "losses.py", "log_policy = jax.nn.log_softmax(logits)"),
-    Bug("DF102", "train.py", "return jax.random.categorical(key, logits)"),
+    Bug("DF102", "train.py", "action = act(key, logits)"),
     Bug("EN002", "losses.py", "advantage = surprise + DISCOUNT * TRACE * later"),
     Bug("AX002", "losses.py", "value_loss = jnp.mean((values - target) ** 2)"),
     Bug("GR014", "losses.py", "value_loss = jnp.mean((values - target) ** 2)"),
