@@ -398,7 +398,7 @@ def test_a_field_that_may_be_nothing_is_asked_whether_it_is():
     assert found("JT201", program + given) == [13]
 
 
-def test_a_record_that_is_given_is_mapped_field_by_field():
+def test_a_record_of_which_only_the_class_is_known_is_no_leaf():
     program = """
     import dataclasses
 

@@ -6,13 +6,7 @@ from typing import TYPE_CHECKING
 
 from .. import parts
 from ..attributes import named_attribute, unwrapped_method
-from ..classes import (
-    all_fields,
-    decorator_names,
-    fields_are_leaves,
-    is_static_field,
-    opaque_instance,
-)
+from ..classes import decorator_names, fields_are_leaves, is_static_field, opaque_instance
 from ..events import Fact
 from ..graph import Node, variation
 from ..joining import join
@@ -82,13 +76,17 @@ def _map(
             inputs = tuple(it.node for it in given if isinstance(it, (Instance, Data)))
             node = Node("object", inputs, site.syntax, site.frame, variation(inputs))
             copy = Instance(first.cls, node, site.frame, first.traced)
-            # Of one that nobody has looked into yet, only its class tells what it holds.
-            for key in first.attributes or all_fields(first.cls):
-                held = [_field(machine, site, it, key) for it in given]
-                is_static = is_static_field(first.cls, key)
-                copy.attributes[key] = held[0] if is_static else at_leaves(held, depth + 1)
+            copy.attributes = {
+                key: value
+                if is_static_field(first.cls, key)
+                else at_leaves([_field(machine, site, it, key) for it in given], depth + 1)
+                for key, value in first.attributes.items()
+            }
             if copy.attributes:
                 return copy
+            # What nobody has looked into is a tree of some leaves, and none itself.
+            given = [Data(it.node, it.traced) if isinstance(it, Instance) else it for it in given]
+            first = given[0]
         if isinstance(first, Constant) and first.value is None and "is_leaf" not in keywords:
             return first  # a tree without leaves
         # What the caller calls a leaf need not be an array.
