@@ -520,3 +520,14 @@ def test_a_loop_may_start_from_infinity():
         return lax.while_loop(lambda state: state[1] > 1e-3, body, (x, jnp.inf))
     """
     assert found("SC007", program) == []
+
+
+def test_what_is_read_by_a_name_is_not_counted():
+    program = """
+        def look_up(tables, kind):
+            def step(total, i):
+                return total + tables[kind + "_table"][i], None
+
+            return lax.scan(step, 0.0, jnp.arange(4))[0]
+    """
+    assert found("SC004", program) == []

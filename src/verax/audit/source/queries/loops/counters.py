@@ -131,13 +131,19 @@ def _subtracted(index: Node) -> tuple[Node | None, Dim]:
     while index.operation in ("+", "-") and len(index.operands) == 2:
         first, second = index.operands
         if isinstance(first, Data) and isinstance(second, Constant):
-            added = (add if index.operation == "+" else sub)(added, second.value)
+            added = (add if index.operation == "+" else sub)(added, _number(second))
             index = first.node
         elif index.operation == "-" and isinstance(first, Constant) and isinstance(second, Data):
-            return second.node, add(added, first.value)
+            return second.node, add(added, _number(first))
         else:
             break
     return None, None
+
+
+def _number(constant: Constant) -> Dim:
+    """A constant that counts; keys of a dict may be words, which are added to others as well."""
+    value = constant.value
+    return value if type(value) is int or isinstance(value, Size) else None
 
 
 def _terms(index: Node, depth: int = 4) -> Iterator[Node]:
