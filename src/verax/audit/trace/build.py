@@ -94,6 +94,9 @@ class Builder:
             self.mark(eqn.params["mark"], inputs[0], body, frames)
             env[eqn.outvars[0]] = inputs[0]
             return
+        if hands_on(eqn):
+            env.update(zip(eqn.outvars, inputs, strict=True))
+            return
         step = Step(
             primitive=eqn.primitive.name,
             params=eqn.params,
@@ -123,6 +126,17 @@ class Builder:
             self.marked.append((mark.role, mark.path, value))
         elif mark.role in ("carry", "slice") and not value.name:
             value.name = f"{mark.role}{mark.path}"
+
+
+# What they say is for the compiler, or for a policy of what to keep in memory.
+_INERT = frozenset(("name", "optimization_barrier", "sharding_constraint", "copy", "device_put"))
+
+
+def hands_on(eqn: JaxprEqn) -> bool:
+    """Whether an equation gives just the values that it takes, which are the same ones then."""
+    if eqn.primitive.name not in _INERT or len(eqn.invars) != len(eqn.outvars):
+        return False
+    return all(a.aval == b.aval for a, b in zip(eqn.invars, eqn.outvars, strict=True))
 
 
 def read(env: Environment, var: Any) -> Value:

@@ -14,6 +14,7 @@ from ..shapes.shape import Shape, known
 from ..shaping import array_function, array_method, described, of_update, shape_from
 from ..values import Constant, Data, Sequence, Value, leaves
 from .arguments import product_of_sizes
+from .inert import CASTS, as_array, is_unchanged
 from .registry import handles, handles_method
 
 if TYPE_CHECKING:
@@ -29,11 +30,6 @@ _METHODS = frozenset(
     "sum mean min max prod std var all any argmax argmin cumsum cumprod reshape transpose squeeze "
     "repeat argsort round swapaxes amin amax searchsorted split moveaxis flip".split()
 )
-# `jnp.float32(x)` is an array too.
-_CASTS = {
-    f"jax.numpy.{name}": name.rstrip("_")
-    for name in "bool_ int8 int16 int32 uint8 uint16 uint32 bfloat16 float16 float32".split()
-}
 
 
 @handles("jax.numpy.*", "jax.nn.*", "jax.lax.*", "jax.numpy.linalg.*", "jax.numpy.fft.*")
@@ -45,12 +41,17 @@ def _jax(
 ) -> Value:
     if name.rpartition(".")[2] in _STATIC:
         return machine.opaque(name, site, (), traced=False)
+    same = as_array(site, name, args, keywords)
+    if same is not None:
+        return same
     result = array_function(machine, site, name, args, keywords)
+    if name in CASTS and args:
+        result.node.dtype = CASTS[name]
+        result.node.shape = described(args[0]).shape
+    if args and is_unchanged(name, args[0], result, [*args[1:], *keywords.values()]):
+        return args[0]
     if name.startswith("jax.scipy.") and lookup(name) is None:
         result.is_array = False  # Many of them give several arrays.
-    if name in _CASTS and args:
-        result.node.dtype = _CASTS[name]
-        result.node.shape = described(args[0]).shape
     return result
 
 
@@ -195,13 +196,6 @@ def _of_container(
         return join(found, args[1] if len(args) > 1 else Constant(None))
     result = machine.opaque(f".{name}", site, (owner, *args))
     result.traced = owner.traced
-    if name == "update" and len(args) > 1:
-        # An optimiser's, not a dict's.
-        result.traced = None
-        machine.note(
-            Call(site.syntax, site.frame, "object.update", [owner, *args], keywords, result)
-        )
-        return result
     if name in ("append", "extend", "update"):
         machine.note(
             Mutation(site.syntax, site.frame, owner, name, name, args[0] if args else None)
@@ -229,6 +223,8 @@ def _method(
     if name == "block_until_ready" and owner.is_array:
         machine.convert(site, "method", owner)  # There is nothing to wait for while tracing.
     result = array_method(machine, site, name, owner, args, keywords)
+    if is_unchanged(f"ndarray.{name}", owner, result, [*args, *keywords.values()]):
+        result = owner
     call = Call(site.syntax, site.frame, f"ndarray.{name}", [owner, *args], keywords, result)
     machine.note(call)
     return result

@@ -86,6 +86,7 @@ def load() -> None:
         "frameworks",
         "functional",
         "haiku",
+        "inert",
         "iteration",
         "iterators",
         "layers",
