@@ -35,6 +35,19 @@ def sizes_added(x, sizes):
     return jax.ops.segment_sum(x, part, num_segments=len(sizes))
 
 
+def noisy(step):
+    """A loop that draws from a normal distribution in each turn."""
+
+    def run(x):
+        def turn(x, key):
+            x = step(x, jax.random.normal(key, x.shape))
+            return x, x
+
+        return lax.scan(turn, x, jax.random.split(KEY, 3))[0]
+
+    return run
+
+
 # --- Undefined operations
 
 UNDEFINED = [
@@ -59,6 +72,10 @@ UNDEFINED = [
     (lambda x, i: (1 / jax.ops.segment_sum(x, i, num_segments=4)).sum(), (X[:4], INDEX), None),
     (lambda i: (1 / jnp.zeros(5).at[jnp.cumsum(i) * i].add(1.0)).sum(), (INDEX,), None),
     (lambda x: jax.vmap(lambda y: jnp.log(jnp.maximum(y, 0.0)))(x).sum(), (X,), None),
+    # Noise without bounds, added up.
+    (noisy(lambda v, z: v + 0.1 * (1 - v) + 0.3 * jnp.sqrt(v) * z), (X,), None),
+    (lambda x: jnp.log(jax.vmap(noisy(lambda v, z: 0.9 * v - 0.2 * z))(x)).sum(), (X,), None),
+    (lambda x: (noisy(lambda v, z: v + jnp.eye(8) @ z)(x) ** 1.5).sum(), (X,), None),
 ]  # fmt: skip
 
 DEFINED = [
@@ -82,6 +99,13 @@ DEFINED = [
     (lambda i: (1 / jnp.maximum(jax.nn.one_hot(i, 5).sum(0), 1)).sum(), (INDEX,), None),
     (lambda x, n: (x.sum() / sizes_added(jnp.ones(8), n)).sum(), (X, INDEX), None),
     (lambda x, n: (sizes_added(x, n) / sizes_added(jnp.exp(x), n)).sum(), (X, INDEX), None),
+    # Noise that cannot bring it there, or not for long.
+    (noisy(lambda v, z: jnp.abs(v + 0.3 * jnp.sqrt(v) * z)), (X,), None),
+    (noisy(lambda v, z: v + 0.3 * jnp.sqrt(jnp.maximum(v, 0.0)) * z), (X,), None),
+    (noisy(lambda v, z: jnp.exp(jnp.log(v) + 0.3 * z)), (X,), None),
+    (noisy(lambda v, z: v + jnp.sqrt(jnp.sum(v * v)) * z), (X,), None),
+    (lambda x: jnp.log(noisy(lambda v, z: v + 0.2 * v * z)(x)).sum(), (X,), None),
+    (lambda x: jnp.log(noisy(lambda v, z: v * (1 + 0.2 * z))(x)).sum(), (X,), None),
     # Made safe before.
     (lambda x, m: (x / jnp.where(m, jnp.where(m, x, 0.0), 1.0)).sum(), (X, MASK), None),
     (lambda x, m: jnp.log(jnp.where(m, masked(x, m), 1.0)).sum(), (X, MASK), None),
