@@ -8,6 +8,28 @@ from .claims import assert_claims
 from .derived import with_inputs
 
 WRONG = {
+    "an_adjoint_of_a_fixed_point_that_all_derivatives_go_through": """
+        def settled(fn, start): return lax.fori_loop(0, 60, lambda _, z: fn(z), start)
+
+        @jax.custom_vjp
+        def f(w, u, x):
+            return settled(lambda z: jnp.tanh(z @ w + x @ u), jnp.zeros((4, 3)))
+        def fwd(w, u, x):
+            z = f(w, u, x)
+            return z, (w, u, x, z)
+        def bwd(saved, g):
+            w, u, x, z = saved
+            slope = 1 - z**2
+            adjoint = settled(lambda v: g + (slope * v) @ w, g)
+            pre = slope * adjoint  # GR017
+            w_bar = z.T @ pre
+            return w_bar, x.T @ pre, pre @ u.T
+        f.defvjp(fwd, bwd)
+
+        def entry(w, x):
+            def loss(m): return jnp.sum(f(m, m, jnp.ones((4, 3))) ** 2)
+            return jax.grad(loss)(jnp.outer(w, x))
+    """,
     "a_forward_rule_with_another_value": """
         @jax.custom_vjp
         def f(x, t): return jax.nn.softplus(x * t) / t
