@@ -396,6 +396,12 @@ def source_of_rule(params: dict[str, Any]) -> tuple[str, str, int]:
     return _parsed(getattr(getattr(rule, "debug_info", None), "func_src_info", None))
 
 
+def source_of_forward_rule(params: dict[str, Any]) -> tuple[str, str, int]:
+    """Name, file and first line of what computes a custom function where it is differentiated."""
+    rule = params.get("fwd_jaxpr_thunk", params.get("jvp_jaxpr_fun"))
+    return _parsed(getattr(getattr(rule, "debug_info", None), "func_src_info", None))
+
+
 def watched_rule(params: dict[str, Any], called: Callable[..., None]) -> dict[str, Any]:
     """The parameters of a custom function with a backward rule that tells what it is called with.
 

@@ -145,12 +145,35 @@ def differing_leaves(xs):
     return [total(jnp.ones(shape)) for shape in ((3,), (4, 4), (7,), (2, 2, 2), (5,))]
 
 
-@pytest.mark.parametrize("function", [growing, shrinking, jitted_anew])
+@jax.jit
+def score(weights, item, mask):
+    return (item @ weights * mask[:, None]).sum()
+
+
+def item_by_item(xs):
+    weights = jnp.ones((xs.shape[1], 2))
+    return [score(weights, xs[:n], jnp.ones(n)) for n in (3, 7, 4, 9, 20)]
+
+
+def in_a_few_lengths(xs):
+    weights = jnp.ones((xs.shape[1], 2))
+    return [score(weights, xs[:n], jnp.ones(n)) for n in (3, 7, 3, 9, 20)]
+
+
+def layer_by_layer(xs):
+    sizes = ((3, 4), (5, 3), (4, 6), (6, 2))
+    return [score(jnp.ones((n, 2)), jnp.ones((m, n)), jnp.ones(m)) for m, n in sizes]
+
+
+@pytest.mark.parametrize("function", [growing, shrinking, jitted_anew, item_by_item])
 def test_a_function_that_is_compiled_at_every_call_is_found(function):
     assert len(found("compiled-again", function, X)) == 1
 
 
-@pytest.mark.parametrize("function", [padded, few_sizes, differing_leaves, jax.jit(growing)])
+@pytest.mark.parametrize(
+    "function",
+    [padded, few_sizes, differing_leaves, in_a_few_lengths, layer_by_layer, jax.jit(growing)],
+)
 def test_calls_that_share_a_program_are_left_alone(function):
     assert not found("compiled-again", function, X)
 

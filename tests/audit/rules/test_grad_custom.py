@@ -8,6 +8,64 @@ from .claims import assert_claims
 from .derived import with_inputs
 
 WRONG = {
+    "an_adjoint_of_a_fixed_point_that_all_derivatives_go_through": """
+        def settled(fn, start): return lax.fori_loop(0, 60, lambda _, z: fn(z), start)
+
+        @jax.custom_vjp
+        def f(w, u, x):
+            return settled(lambda z: jnp.tanh(z @ w + x @ u), jnp.zeros((4, 3)))
+        def fwd(w, u, x):
+            z = f(w, u, x)
+            return z, (w, u, x, z)
+        def bwd(saved, g):
+            w, u, x, z = saved
+            slope = 1 - z**2
+            adjoint = settled(lambda v: g + (slope * v) @ w, g)
+            pre = slope * adjoint  # GR017
+            w_bar = z.T @ pre
+            return w_bar, x.T @ pre, pre @ u.T
+        f.defvjp(fwd, bwd)
+
+        def entry(w, x):
+            def loss(m): return jnp.sum(f(m, m, jnp.ones((4, 3))) ** 2)
+            return jax.grad(loss)(jnp.outer(w, x))
+    """,
+    "a_forward_rule_with_another_value": """
+        @jax.custom_vjp
+        def f(x, t): return jax.nn.softplus(x * t) / t
+        def fwd(x, t):
+            y = jax.nn.softplus(x * t)  # GR017
+            return y, (x, t)
+        def bwd(saved, g):
+            x, t = saved
+            return g * jax.nn.sigmoid(x * t), jnp.zeros_like(t)
+        f.defvjp(fwd, bwd)
+
+        def entry(w, x): return jax.grad(lambda w: jnp.sum(f(w * x, w)))(w)
+    """,
+    "a_second_result_of_a_forward_rule": """
+        def cost(x): return jnp.sum(x**2), jnp.cos(x)
+        f = jax.custom_vjp(cost)
+        def fwd(x):
+            total, other = cost(x)
+            other = jnp.sin(x)  # GR017
+            return (total, other), x
+        def bwd(x, g): return (2 * x * g[0] - jnp.sin(x) * g[1],)
+        f.defvjp(fwd, bwd)
+
+        def entry(w, x): return jax.grad(lambda w: f(w)[0] + f(w)[1].sum())(w * x)
+    """,
+    "the_value_in_a_rule_forwards": """
+        @jax.custom_jvp
+        def f(x): return jnp.log1p(x**2)
+        @f.defjvp
+        def rule(primals, tangents):
+            (x,), (dx,) = primals, tangents
+            value = jnp.log(x**2 + 2.0)  # GR017
+            return value, 2 * x / (1 + x**2) * dx
+
+        def entry(w, x): return jax.grad(lambda w: f(w * x).sum())(w)
+    """,
     "factor": """
         @jax.custom_vjp
         def f(x): return jnp.sum(x**2)
@@ -168,6 +226,27 @@ WRONG = {
 
 # Each is of a function `f`.
 RIGHT = {
+    "a_forward_rule_that_computes_the_same_otherwise": """
+        @jax.custom_vjp
+        def f(x): return jnp.log(jnp.sum(jnp.exp(x)))
+        def fwd(x):
+            peak = x.max()
+            e = jnp.exp(x - peak)
+            return peak + jnp.log(e.sum()), e / e.sum()
+        def bwd(p, g): return (g * p,)
+        f.defvjp(fwd, bwd)
+
+        def entry(w, x): return jax.grad(lambda w: f(w * x))(w)
+    """,
+    "rounded_only_where_it_is_trained": """
+        @jax.custom_vjp
+        def f(x): return x
+        def fwd(x): return jnp.round(x * 8) / 8, None
+        def bwd(_, g): return (g,)
+        f.defvjp(fwd, bwd)
+
+        def entry(w, x): return jax.grad(lambda w: jnp.sum(f(w) * x))(w)
+    """,
     "a_fixed_point": """
         def step(u, x): return 0.4 * jnp.tanh(u) + x
 

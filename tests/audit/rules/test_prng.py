@@ -218,6 +218,20 @@ REPEATED = {
                 return x + random.normal(k1, x.shape) * random.normal(k2, x.shape), t
             return lax.scan(step, x, jnp.arange(4))
     """,
+    "a_key_that_a_function_hands_back_to_nobody": """
+        def proposed(key, x):
+            key, own = random.split(key)
+            return key, x + random.normal(own, x.shape)
+
+        def entry(key, x):
+            def step(carry, _):
+                key, x = carry
+                _, x = proposed(key, x)  # RK002
+                x = 0.9 * x
+                return (key, x), x.sum()
+
+            return lax.scan(step, (key, x), None, length=4)
+    """,
     "not_advanced_in_fori": """
         def entry(key, x):
             def body(i, carry):

@@ -56,6 +56,33 @@ FOUND = {
             w, b = leaves  # PT102
             return w - b
         """,
+    "a tuple of the tree taken for a pair": """
+        def entry(x, y):
+            layers = {"one": (x, y), "two": (y, x)}
+            pairs = jax.tree.map(lambda p: (p - 1.0, 0.9 * p), layers)
+            is_pair = lambda it: isinstance(it, tuple)
+            new = jax.tree.map(lambda it: it[0], pairs, is_leaf=is_pair)  # PT103
+            kept = jax.tree_util.tree_map(lambda it: it[1], pairs, is_leaf=is_pair)  # PT103
+            return new, kept
+        """,
+    "the whole tree taken for a pair": """
+        from typing import NamedTuple
+
+        class Layer(NamedTuple):
+            w: jax.Array
+            b: jax.Array
+
+        def halves(tree):
+            return jax.tree.leaves(tree, lambda it: isinstance(it, tuple))  # PT103
+
+        def entry(x, y):
+            return halves(jax.tree.map(lambda p: (p / 2, -p / 2), Layer(x, y)))
+        """,
+    "a list of what was made in each layer": """
+        def entry(x, y):
+            parts = jax.tree.map(lambda p: [p, p * p], [x, {"y": y}])
+            return jax.tree.map(len, parts, is_leaf=lambda it: type(it) is list)  # PT103
+        """,
     "short names": """
         def entry(x, y):
             params, momentum = (x, y), (x, y)
@@ -121,6 +148,23 @@ def test_trees_that_go_wrong(program):
 
 
 SILENT = {
+    "pairs by their own class, by tuples that the tree has none of, and layers as they are": """
+        from typing import NamedTuple
+
+        class Pair(NamedTuple):
+            one: jax.Array
+            other: jax.Array
+
+        def entry(x, y):
+            layers = [(x, y), {"x": x}]
+            pairs = jax.tree.map(lambda p: Pair(p, -p), layers)
+            ones = jax.tree.map(lambda it: it.one, pairs, is_leaf=lambda it: type(it) is Pair)
+            split = jax.tree.map(lambda p: (p, -p), {"x": x, "y": [y]})
+            others = jax.tree.map(lambda it: it[1], split, is_leaf=lambda it: type(it) is tuple)
+            boxed = jax.tree.map(lambda p: [p, p], layers)
+            depth = jax.tree.map(len, boxed, is_leaf=lambda it: type(it) in (tuple, dict))
+            return ones, others, depth[0]
+        """,
     "leaves under other names": """
         def entry(x, y):
             first, second = jax.tree.leaves({"w": x, "b": y})

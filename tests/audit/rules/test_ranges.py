@@ -29,6 +29,25 @@ def sqrt_of_difference(x):
     return jnp.sqrt(1 - x * x).sum()
 
 
+def sizes_added(x, sizes):
+    """A sum over each of several parts, given how long they are."""
+    part = jnp.repeat(jnp.arange(len(sizes)), sizes, total_repeat_length=len(x))
+    return jax.ops.segment_sum(x, part, num_segments=len(sizes))
+
+
+def noisy(step):
+    """A loop that draws from a normal distribution in each turn."""
+
+    def run(x):
+        def turn(x, key):
+            x = step(x, jax.random.normal(key, x.shape))
+            return x, x
+
+        return lax.scan(turn, x, jax.random.split(KEY, 3))[0]
+
+    return run
+
+
 # --- Undefined operations
 
 UNDEFINED = [
@@ -50,7 +69,13 @@ UNDEFINED = [
     (lambda i: jnp.log(jnp.bincount(i, length=5) / 4).sum(), (INDEX,), None),
     (lambda i: (1 / jax.nn.one_hot(i, 5).sum(0)).sum(), (INDEX,), None),
     (lambda i: (1 / (i[:, None] == jnp.arange(5)[None]).sum(0)).sum(), (INDEX,), None),
+    (lambda x, i: (1 / jax.ops.segment_sum(x, i, num_segments=4)).sum(), (X[:4], INDEX), None),
+    (lambda i: (1 / jnp.zeros(5).at[jnp.cumsum(i) * i].add(1.0)).sum(), (INDEX,), None),
     (lambda x: jax.vmap(lambda y: jnp.log(jnp.maximum(y, 0.0)))(x).sum(), (X,), None),
+    # Noise without bounds, added up.
+    (noisy(lambda v, z: v + 0.1 * (1 - v) + 0.3 * jnp.sqrt(v) * z), (X,), None),
+    (lambda x: jnp.log(jax.vmap(noisy(lambda v, z: 0.9 * v - 0.2 * z))(x)).sum(), (X,), None),
+    (lambda x: (noisy(lambda v, z: v + jnp.eye(8) @ z)(x) ** 1.5).sum(), (X,), None),
 ]  # fmt: skip
 
 DEFINED = [
@@ -72,6 +97,15 @@ DEFINED = [
     (lambda i: (1 / jax.nn.one_hot(i, 5).sum(1)).sum(), (INDEX,), None),
     (lambda i: (i[0] / jax.nn.one_hot(jnp.arange(9) % 3, 3).sum(0)).sum(), (INDEX,), None),
     (lambda i: (1 / jnp.maximum(jax.nn.one_hot(i, 5).sum(0), 1)).sum(), (INDEX,), None),
+    (lambda x, n: (x.sum() / sizes_added(jnp.ones(8), n)).sum(), (X, INDEX), None),
+    (lambda x, n: (sizes_added(x, n) / sizes_added(jnp.exp(x), n)).sum(), (X, INDEX), None),
+    # Noise that cannot bring it there, or not for long.
+    (noisy(lambda v, z: jnp.abs(v + 0.3 * jnp.sqrt(v) * z)), (X,), None),
+    (noisy(lambda v, z: v + 0.3 * jnp.sqrt(jnp.maximum(v, 0.0)) * z), (X,), None),
+    (noisy(lambda v, z: jnp.exp(jnp.log(v) + 0.3 * z)), (X,), None),
+    (noisy(lambda v, z: v + jnp.sqrt(jnp.sum(v * v)) * z), (X,), None),
+    (lambda x: jnp.log(noisy(lambda v, z: v + 0.2 * v * z)(x)).sum(), (X,), None),
+    (lambda x: jnp.log(noisy(lambda v, z: v * (1 + 0.2 * z))(x)).sum(), (X,), None),
     # Made safe before.
     (lambda x, m: (x / jnp.where(m, jnp.where(m, x, 0.0), 1.0)).sum(), (X, MASK), None),
     (lambda x, m: jnp.log(jnp.where(m, masked(x, m), 1.0)).sum(), (X, MASK), None),
@@ -179,6 +213,7 @@ OUTSIDE = [
     (lambda x, t: x[jnp.argmax(t)], (X, jnp.zeros(12)), None),
     (lambda x: x[jax.random.randint(KEY, (), 0, 9)], (X,), None),
     (lambda x, i: x[i], (X, INDEX), {"i": (0, 8)}),
+    (lambda x, i: x[i], (X, INDEX.astype(jnp.uint8)), {"i": (0, 8)}),
     (lambda x, i: jnp.take(x, i), (X, INDEX), {"i": (1, 8)}),
     (lambda x, i: lax.dynamic_slice(x, (i[0],), (4,)), (X, INDEX), {"i": (0, 7)}),
 ]  # fmt: skip
@@ -194,6 +229,10 @@ INSIDE = [
     ),
     (lambda x, i: x[i], (X, INDEX), None),
     (lambda x, i: x[i], (X, INDEX), {"i": (-8, 7)}),
+    # A dtype holds more than there are labels.
+    (lambda x, i: x[i + 1], (X, INDEX.astype(jnp.uint8)), None),
+    (lambda x, i: jnp.take(x, i.astype(jnp.int32) // 2), (X, INDEX.astype(jnp.uint8)), None),
+    (lambda x, i: x[i], (X, INDEX.astype(jnp.int8)), None),
     (lambda x, i: x[jnp.clip(i, 0, 7)], (X, INDEX), None),
     (lambda x: x[jnp.argmax(x)], (X,), None),
     (lambda x: x[jax.random.randint(KEY, (), 0, 8)], (X,), None),

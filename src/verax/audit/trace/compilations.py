@@ -80,10 +80,40 @@ def _recompiled(place: Place, calls: list[Step]) -> Recompiled | None:
     for number in changing:
         if _goes_on([call.inputs[number].shape for call in calls]):
             return Recompiled(calls, place, function, versions, number)
+    if changing and _is_item_by_item(calls, changing):
+        return Recompiled(calls, place, function, versions, changing[0])
     if not changing:
         # The same types, and yet another program: a static argument or another function.
         return Recompiled(calls, place, function, versions, None)
     return None
+
+
+def _is_item_by_item(calls: list[Step], changing: list[int]) -> bool:
+    """Whether the same parameters meet one item after the other, none as long as another.
+
+    Layers of a model, each with arrays of its own, come with no array that they share, and differ
+    in more than one size.
+    """
+    shapes = [[call.inputs[number].shape for call in calls] for number in changing]
+    shared = [
+        {call.inputs[number] for call in calls}
+        for number, value in enumerate(calls[0].inputs)
+        if value.shape and number not in changing
+    ]
+    all_differ = len(set(zip(*shapes, strict=True))) == len(calls)
+    return all_differ and any(len(it) == 1 for it in shared) and all(map(_moves_once, shapes))
+
+
+def _moves_once(shapes: list[tuple[int, ...]]) -> bool:
+    """Whether arrays differ in the size of one axis, and that alone."""
+    return len(_moving(shapes)) == 1
+
+
+def _moving(shapes: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """The sizes of each axis that is not of the same size everywhere."""
+    if len({len(shape) for shape in shapes}) != 1:
+        return []
+    return [column for column in zip(*shapes, strict=True) if len(set(column)) > 1]
 
 
 def _type(value: Value) -> str:
@@ -92,10 +122,7 @@ def _type(value: Value) -> str:
 
 def _goes_on(shapes: list[tuple[int, ...]]) -> bool:
     """Whether one size grows or shrinks by a constant from call to call."""
-    if len({len(shape) for shape in shapes}) != 1:
-        return False
-    columns = list(zip(*shapes, strict=True))
-    moving = [column for column in columns if len(set(column)) > 1]
+    moving = _moving(shapes)
     if len(moving) != 1:
         return False
     (sizes,) = moving

@@ -22,6 +22,7 @@ from ..._jax import (
     bind_primitive,
     closed,
     raw_frames,
+    source_of_forward_rule,
     source_of_rule,
     watched_rule,
 )
@@ -48,8 +49,9 @@ _STEP = 1e-2
 class CustomRule:
     """What came of running a rule.
 
-    `verdict` is "agrees", "wrong", "raises", or "unknown" where nothing can be said. `argument` is
-    the position of the wrong derivative; `ratio` that of rule and truth, if it is the same
+    `verdict` is "agrees", "wrong", "raises", "other value" where the rule computes another result
+    than the function does, or "unknown" where nothing can be said. `argument` is the position of
+    the wrong derivative, or of the other result; `ratio` that of rule and truth, if it is the same
     everywhere.
     """
 
@@ -123,6 +125,9 @@ class _Checker:
             return self._verdict("unknown")
         if wrong is None or isinstance(wrong, str):
             return self._verdict(wrong or "agrees")
+        if isinstance(wrong, _OtherValue):
+            place = self._place_of_value(program, wrong.result)
+            return self._verdict("other value", place, argument=self._results[wrong.result])
         place = self._place_of(program, wrong)
         argument = self._differentiated[wrong.wrong[0]]
         return self._verdict("wrong", place, argument=argument, ratio=wrong.ratio)
@@ -188,6 +193,8 @@ class _Checker:
             drawn = rng.uniform(interval.low, interval.high, shape)
         elif seed >= _POINTS:
             drawn = rng.uniform(0.1, 0.9, shape)  # probabilities
+        elif self._loops and seed % 3 == 2:
+            drawn = 0.3 * rng.normal(size=shape)  # small enough for an iteration to settle
         elif seed % 2:
             drawn = rng.uniform(0.2, 1.8, shape)  # inside of the domain of logarithms and roots
         else:
@@ -222,8 +229,8 @@ class _Checker:
 
         return run
 
-    def _compare(self, program: Any) -> _Compared | str | None:
-        """Which derivatives are wrong; `None` if all agree; "unknown" if there is no telling."""
+    def _compare(self, program: Any) -> _Compared | _OtherValue | str | None:
+        """What is wrong; `None` if all agrees; "unknown" if there is no telling."""
         pulled, slopes = runnable(program), self._slopes()
 
         def both(args: Any, cotangents: Any) -> Any:
@@ -245,6 +252,9 @@ class _Checker:
             if not all(np.isfinite(it).all() for it in true[:count]) or not off < 0.1:
                 continue
             identity = self._changes_nothing(point[0], true[:count])
+            other = None if identity else self._other_value(true[:count], ruled[:count])
+            if other is not None:
+                return _OtherValue(other)
             for index, found in enumerate(samples):
                 parts = (true[count + index], ruled[count + index], twice[count + index])
                 exact, by_rule, twofold = (np.asarray(it, np.float64) for it in parts)
@@ -256,6 +266,15 @@ class _Checker:
             ratio = known[wrong[0]]
             return _Compared(wrong, right, ratio if isinstance(ratio, float) else None)
         return None if len(right) == len(known) else "unknown"
+
+    def _other_value(self, own: Sequence[Any], ruled: Sequence[Any]) -> int | None:
+        """The first result that the rule computes otherwise than the function."""
+        for number, results in enumerate(zip(own, ruled, strict=True)):
+            plain, by_rule = (np.asarray(it, np.complex128) for it in results)
+            apart = np.abs(plain - by_rule)[np.isfinite(by_rule)]
+            if (apart > self._tolerance() * np.abs(plain).max(initial=0.0) + 1e-3).any():
+                return number
+        return None
 
     def _off_the_slope(self, args: Any, cotangents: Any, slopes: Sequence[Any]) -> Any:
         """How far the derivative of a loop's turns is from that of what they come to.
@@ -303,6 +322,21 @@ class _Checker:
         start = Place(self._rule_file, self._rule_line + 1, 1, self._rule_name)
         return self._facts.sources.returned(start) or start
 
+    def _place_of_value(self, program: Any, result: int) -> Place | None:
+        """The line of the rule that makes a result; where the rule returns it, if none does."""
+        name, file, line = source_of_forward_rule(self._step.params)
+        user_code: UserCode = self._facts.traced.user_code
+        if not file or not user_code.owns(file):
+            return None
+        jaxpr = closed(program)[0]
+        for number in _made_of(jaxpr, jaxpr.outvars[result])[:1]:
+            frames = user_code.frames(raw_frames(jaxpr.eqns[number]))
+            own = [it for it in frames if it.function.endswith(name)]
+            if own:
+                return own[0]
+        start = Place(file, line + 1, 1, name)
+        return self._facts.sources.returned(start) or start
+
     def _rule_alone(self) -> tuple[Any, list[Any]] | None:
         """The program of a backward rule, with the lines of the rule, and its derivatives."""
         if self._backward is None:
@@ -323,15 +357,11 @@ class _Checker:
         return (jaxpr, list(jaxpr.outvars)) if numbers == self._differentiated else None
 
     def _place_of(self, program: Any, found: _Compared) -> Place | None:
-        """The line that made what is wrong.
-
-        Where some derivatives are right, that is the last which all wrong ones are made of, and no
-        right one.
-        """
+        """The last line that all wrong derivatives are made by, and no right one."""
         jaxpr, results = self._rule_alone() or (closed(program)[0], None)
         made_of = [_made_of(jaxpr, var) for var in results or jaxpr.outvars[len(self._results) :]]
         behind = made_of[found.wrong[0]]
-        if found.right and len(found.wrong) > 1:
+        if len(found.wrong) > 1:
             shared = set.intersection(*(set(made_of[it]) for it in found.wrong))
             shared -= {eqn for it in found.right for eqn in made_of[it]}
             behind = [it for it in behind if it in shared] or behind
@@ -352,6 +382,13 @@ class _Compared:
     wrong: list[int]
     right: list[int]
     ratio: float | None
+
+
+@dataclass(frozen=True)
+class _OtherValue:
+    """Which result a rule computes otherwise than the function, among those with derivatives."""
+
+    result: int
 
 
 def _made_of(jaxpr: Any, result: Any) -> list[int]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from .facts import Facts
 from .program import Step, Value
 from .ranges.identity import unarranged
-from .ranges.interval import Interval, Point, kind_of
+from .ranges.interval import Interval, Number, Point, kind_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +36,15 @@ class Access:
 
     @property
     def outside(self) -> Point | None:
-        """A number outside that the index is known to take."""
-        return self.interval.reached(lambda x: x > self.last or (x < 0 and not self.skips_negative))
+        """A number outside that the index is known to take.
+
+        An input's dtype says nothing of that: it holds more than there are labels or tokens.
+        """
+        known = (it for it in self.interval.points if not it.presumed)
+        return self.interval.with_points(known).reached(self._is_outside)
+
+    def _is_outside(self, number: Number) -> bool:
+        return number > self.last or (number < 0 and not self.skips_negative)
 
 
 def accesses(facts: Facts) -> Iterator[Access]:

@@ -501,6 +501,12 @@ RIGHT = {
             flow = total / jax.ops.segment_sum(weights, other, n)
             return total / jnp.maximum(count, 1e-6), share, flow
         """,
+    "means of segments that are as long as somebody says": """
+        def pooled(x, weights, sizes):
+            owner = jnp.repeat(jnp.arange(sizes.shape[0]), sizes, total_repeat_length=x.shape[0])
+            total = jax.ops.segment_sum(x, owner, sizes.shape[0])
+            return total / jax.ops.segment_sum(weights, owner, sizes.shape[0])
+        """,
     "bytes that are added up elsewhere, and flags": """
         def product(x, w):
             codes, weights = x.astype(jnp.int8), w.astype(jnp.int8)

@@ -51,6 +51,26 @@ def check(facts: Facts) -> Iterator[Verdict]:
                 fix=_FIXES.get(operation, _FIXES["division"]),
                 evidence=_evidence(facts, hazard, number),
             )
+    yield from _noisy(facts)
+
+
+def _noisy(facts: Facts) -> Iterator[Verdict]:
+    """Operations on a carry to which noise is added in each turn of a loop."""
+    from ...trace.noise import exposed_to_noise
+    from ...trace.phrases import phrase
+
+    for it in exposed_to_noise(facts):
+        domain, step = it.hazard.domain, it.hazard.step
+        added = (Evidence("noise is added here, in each turn", facts.place(it.added)),)
+        yield RULE.finding(
+            facts.place(step),
+            current=f"{domain.name} of {phrase(facts, it.hazard.operand)}, to which a loop adds "
+            f"noise that has no bounds: once it is not {domain.allowed}, the result is nan",
+            expected=f"what {domain.name} gets is {domain.allowed}",
+            fix=_FIXES.get(domain.name, _FIXES["division"]),
+            evidence=added if it.added is not None else (),
+            confidence=Confidence.LIKELY,
+        )
 
 
 def _bounds(hazard: Hazard) -> str:
@@ -181,7 +201,8 @@ A logarithm of zero is -inf, a root of a negative number nan, and either soon sp
 Reported only where the program itself brings such a number about: a probability that is exactly
 zero because its logit was masked with a large negative number, the zeros of `relu`, the first
 element of `arange`, the ends of a declared range, the count of a segment to which nothing belongs,
-or of what never occurs, the rounding of a mean of squares less the square of the mean, be they
+or of what never occurs, a carry to which noise without bounds is added in each turn of a loop, the
+rounding of a mean of squares less the square of the mean, be they
 moving averages, or of the cosine of two vectors whose angle is taken, and what is cut off where the
 operation is infinite.
 A value of which nothing is known is never reported, nor one that a `where` leaves out later.""",

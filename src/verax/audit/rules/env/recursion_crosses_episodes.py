@@ -21,12 +21,14 @@ from .._rule import Rule, Verdict
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...trace.facts import Facts
+    from ...trace.partial_resets import PartialReset
     from ...trace.program import Step, Value
 
 
 def check(facts: Facts) -> Iterator[Verdict]:
     """Loops that know where episodes end, and let a part of their carry go on."""
     from ...trace.describe import tensor_of
+    from ...trace.partial_resets import partial_resets
     from ...trace.recurrence import (
         Feedback,
         feedback,
@@ -36,6 +38,8 @@ def check(facts: Facts) -> Iterator[Verdict]:
         trains,
     )
 
+    beside = list(partial_resets(facts))
+    yield from (_beside(facts, it) for it in beside)
     for step in facts.steps:
         certain = _episode_ends(facts, step) if step.kind in ("scan", "while") else []
         ends = certain or (_marks(step) if step.kind == "scan" else [])
@@ -48,6 +52,8 @@ def check(facts: Facts) -> Iterator[Verdict]:
         for index, carry in enumerate(loop.carry):
             if not _is_state(facts, carry, ends) or is_learned(step, index):
                 continue
+            if any(it.kept is carry for it in beside):
+                continue  # Told already.
             if feedback(facts.variation, step, index) is not Feedback.RECURRENT:
                 continue
             products = products_with_weights(facts.variation, step, index)
@@ -78,6 +84,19 @@ def check(facts: Facts) -> Iterator[Verdict]:
                     for user in end.consumers[:2]
                 ),
             )
+
+
+def _beside(facts: Facts, it: PartialReset) -> Verdict:
+    """A part of a memory that goes on, while flags make the other start anew."""
+    from ...trace.describe import tensor_of
+
+    return RULE.finding(
+        facts.place(it.gate),
+        current=f"flags make {tensor_of(facts, it.reset)} of the carry start anew here, and not "
+        f"{tensor_of(facts, it.kept)} beside it, although each turn makes the next from both",
+        expected="where an episode ends, what is carried starts anew",
+        fix="treat all parts alike: `jax.tree.map(lambda part: keep * part, memory)`",
+    )
 
 
 def _episode_ends(facts: Facts, step: Step) -> list[Value]:
@@ -262,10 +281,13 @@ advantages into the last one's, or a recurrent state that remembers the episode 
 
 Reported for floating-point parts of a carry that are fed back (not plain sums) when the flags
 enter the loop as scanned values and no multiplication or choice by them lies on the way from the
-last value to the next. So too if a function over rewards has a parameter for the flags that nothing
-in it reads, and where errors stop at the flags but the factors that they are added up with, one
-number for all steps, do not; and where they stop at terminations, and not at truncations. Also for
-a product of rewards with a table of `gamma ** (j - i)` about which no flag decides.""",
+last value to the next; and, whatever the flags are called, where they gate one part of a memory
+before anything else is done with it, and not another of the same type that is made from it, as the
+hidden and the cell state of an LSTM. So too if a function over rewards has a parameter for the
+flags that nothing in it reads, and where errors stop at the flags but the factors that they are
+added up with, one number for all steps, do not; and where they stop at terminations, and not at
+truncations. Also for a product of rewards with a table of `gamma ** (j - i)` about which no flag
+decides.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

@@ -22,6 +22,8 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
     for it in facts.custom_rules:
         if it.verdict == "wrong":
             yield _finding(facts, it)
+        elif it.verdict == "other value":
+            yield _other_value(facts, it)
         elif it.verdict == "agrees":
             yield RULE.verified(
                 f"the custom derivative of `{it.function}` is that of the function",
@@ -39,6 +41,18 @@ def _finding(facts: Facts, it: CustomRule) -> Finding:
         "random points",
         expected="the derivative of the function",
         fix=fix,
+        evidence=(Evidence(f"`{it.function}` is called here", facts.place(it.step)),),
+    )
+
+
+def _other_value(facts: Facts, it: CustomRule) -> Finding:
+    which = f", as result {it.argument}" if len(it.step.outputs) > 1 else ""
+    return RULE.finding(
+        it.place,
+        current=f"the rule of `{it.function}` computes another value than the function{which}, at "
+        "random points: what is differentiated is not what runs without a gradient",
+        expected="the rule returns the value of the function, and its derivative",
+        fix=f"call `{it.function}` itself in the rule, or compute the same",
         evidence=(Evidence(f"`{it.function}` is called here", facts.place(it.step)),),
     )
 
@@ -108,7 +122,8 @@ RULE = Rule(
 JAX takes a `custom_jvp` or `custom_vjp` rule at its word. A missing factor or a wrong sign trains
 in the wrong direction without any error. Each such function of the audited program is
 differentiated at random points, with its rule and without; by reading, one that works element by
-element.
+element. A rule also computes the value that goes on from there, and by tracing that is held against
+the function's own.
 
 Rules that differ on purpose are left alone: of functions that return their argument (gradient
 reversal, clipping, scaling), of functions without a derivative (rounding, spikes), rules that bound

@@ -114,7 +114,8 @@ jits a new lambda in every turn, compiles in every turn; that takes longer than 
 `equinox.filter_jit` takes numbers of Python's as static, also those in the fields of a module.
 
 Reported for calls from outside of jitted code, when one line calls the same function in four or
-more versions, and a size changes by a constant or nothing but static arguments change.""",
+more versions, and a size changes by a constant, nothing but static arguments change, or the same
+parameters meet items of which each is of another length.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

@@ -54,7 +54,8 @@ def _finding(facts: Facts, it: Repetition) -> Finding:
     often = f"all {times} iterations" if times else "every iteration"
     within = _inside(it, it.consumed.step) or facts.place(it.over)
     if it.carried:
-        place = facts.sources.returned(within) or within
+        is_left = _is_left_by_a_call(facts, it)
+        place = within if is_left else facts.sources.returned(within) or within
         current = f"the {loop} hands `{name}` on as it came, so that {often} draw the same numbers"
         fix = "return a child of the split as the carried key: `key, sub = jax.random.split(key)`"
     else:
@@ -84,6 +85,17 @@ def _copied_at(facts: Facts, it: Repetition) -> Place | None:
         if facts.keys.of(key) is it.root and keys.producer is not None:
             return facts.place(keys.producer)
     return None
+
+
+def _is_left_by_a_call(facts: Facts, it: Repetition) -> bool:
+    """Whether a function that the loop calls has split the key, and nobody takes what is left.
+
+    The call is then what does without it.
+    """
+    from ...trace.key_uses import call_chain, unused_children
+
+    is_split = it.consumed.kind == "split" and bool(unused_children(facts, it.root))
+    return is_split and len(call_chain(it.consumed.step, it.over)) > 1
 
 
 def _inside(it: Repetition, step: object) -> Place | None:

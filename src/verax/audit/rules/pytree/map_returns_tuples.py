@@ -26,7 +26,8 @@ _CALLERS = 4
 
 
 def check(facts: Facts) -> Iterator[Finding]:
-    """Unpacked results of maps whose function returned tuples."""
+    """Maps whose function returned tuples, unpacked; and those that stop above such tuples."""
+    yield from _stopped_above(facts)
     for seen in facts.traced.observations:
         if seen.kind != "mapped to tuples" or seen.place is None:
             continue
@@ -45,6 +46,22 @@ def check(facts: Facts) -> Iterator[Finding]:
             "trees",
             fix="Turn it inside out: `jax.tree.transpose(jax.tree.structure(tree), "
             "jax.tree.structure((0,) * n), pairs)`, or map once for each result.",
+        )
+
+
+def _stopped_above(facts: Facts) -> Iterator[Finding]:
+    for seen in facts.traced.observations:
+        if seen.kind != "stopped above" or seen.place is None:
+            continue
+        made, around = seen.data.made, seen.data.around
+        yield RULE.finding(
+            seen.place,
+            current=f"`is_leaf` holds for the {made} that a map has put at each leaf, and for a "
+            f"{around} of the tree above: that is taken for one of them",
+            expected="the tree is taken apart down to what the mapped function returned",
+            fix="Let the function return a class that the tree has nowhere else, and ask for that: "
+            "`is_leaf=lambda it: isinstance(it, Result)`; or turn the tree inside out by "
+            "`jax.tree.transpose`.",
         )
 
 
@@ -240,7 +257,8 @@ RULE = Rule(
 `jax.tree.map` puts what its function returns at the leaves. If that is a pair, the result is a
 tree of pairs. Unpacking it gives the children of the tree instead, and nothing complains if there
 are as many of them. Mapping over such a tree goes on into the pairs, whose arrays are then taken
-for pairs (`lambda pair: pair[0] - pair[1]`) where nobody says by `is_leaf` that they are leaves.
+for pairs (`lambda pair: pair[0] - pair[1]`) where nobody says by `is_leaf` that they are leaves. An
+`is_leaf` that asks for any tuple stops at those of the tree itself, which hold the pairs.
 """,
     wrong="""\
 import jax

@@ -60,6 +60,17 @@ class MappedToTuples:
 
 
 @dataclass(frozen=True)
+class StoppedAbove:
+    """An `is_leaf` that holds for what a map has made, and for a part of the tree around it too.
+
+    `made` and `around` are the names of their classes.
+    """
+
+    made: str
+    around: str
+
+
+@dataclass(frozen=True)
 class RoundTrip:
     """A registered class that does not come back as it was: `problem` in words."""
 

@@ -18,7 +18,15 @@ from ..places import UserCode
 from .classes import body_place, class_place, definition
 from .observations import LeafOrder, Observation, OpaqueLeaf, RoundTrip
 from .round_trips import round_trip_problem
-from .trees import array_fields, is_array, last_keys, mapped_to_tuples, tree_functions
+from .trees import (
+    array_fields,
+    containers_made,
+    is_array,
+    last_keys,
+    mapped_to_tuples,
+    stopped_above,
+    tree_functions,
+)
 
 
 class Observer:
@@ -28,6 +36,8 @@ class Observer:
         self.user_code = user_code
         self.seen: list[Observation] = []
         self._instances: dict[type, list[Any]] = {}
+        # What mapped functions returned that is a tree of its own, by identity, and kept for it.
+        self._made: dict[int, Any] = {}
 
     def note(self, kind: str, data: Any) -> None:
         """Remember something, with the user's frames of this moment."""
@@ -62,9 +72,15 @@ class Observer:
     def _watch(self, name: str, args: Any, kwargs: Any, result: Any, caller: FrameType) -> None:
         is_map = "map" in name
         trees = args[1:] if is_map else args[:1]
-        if kwargs.get("is_leaf") is not None or len(args) > (99 if is_map else 1) or not trees:
-            return  # The user says what a leaf is.
+        if not trees:
+            return
         tree = trees[0]
+        is_leaf = kwargs.get("is_leaf", None if is_map else (*args, None)[1])
+        if is_leaf is not None:
+            found = stopped_above(tree, is_leaf, self._made) if self._made else None
+            if found is not None:
+                self.note("stopped above", found)
+            return  # The user says what a leaf is.
         known = _names_in(args[0]) if is_map else frozenset[str]()
         for found in self._opaque_leaves(name, tree, caller):
             # What takes the object's fields knows that it is given one.
@@ -73,6 +89,7 @@ class Observer:
         if "leaves" in name or "flatten" in name:
             self.note("leaf order", LeafOrder(name, last_keys(tree), type(tree).__name__))
         if name.endswith("map"):
+            self._made.update((id(it), it) for it in containers_made(tree, result))
             found = mapped_to_tuples(tree, result)
             if found is not None:
                 self.note("mapped to tuples", found)

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from .observations import MappedToTuples
+from .observations import MappedToTuples, StoppedAbove
 
 
 def tree_functions() -> dict[str, Callable[..., Any]]:
@@ -48,6 +48,31 @@ def mapped_to_tuples(tree: Any, result: Any) -> MappedToTuples | None:
         return None
     children = structure.children()
     return MappedToTuples(lengths.pop(), type(tree).__name__, len(children))
+
+
+def containers_made(tree: Any, result: Any) -> list[Any]:
+    """What a map has put in the place of each leaf, where that is a tree of its own."""
+    try:
+        made = jax.tree.structure(tree).flatten_up_to(result)
+    except (ValueError, TypeError):
+        return []
+    return [it for it in made if not jax.tree_util.all_leaves([it])]
+
+
+def stopped_above(
+    tree: Any, is_leaf: Callable[[Any], bool], made: dict[int, Any]
+) -> StoppedAbove | None:
+    """Whether a tree is taken apart only down to what is above the containers that a map made.
+
+    `made` are these, by identity. An `is_leaf` that does not hold for them is about something else.
+    """
+    for leaf in jax.tree.leaves(tree, is_leaf=is_leaf):
+        if id(leaf) in made or jax.tree_util.all_leaves([leaf]):
+            continue
+        for part in jax.tree.leaves(leaf, is_leaf=lambda it: id(it) in made):
+            if id(part) in made and is_leaf(part):
+                return StoppedAbove(type(part).__name__, type(leaf).__name__)
+    return None
 
 
 def is_array(value: Any) -> bool:

@@ -72,8 +72,8 @@ def _pairs(
         except (OverflowError, ZeroDivisionError):
             continue
         if value == value:
-            located = p.located or q.located
-            yield Point(value, p.origin or q.origin, p.when | q.when, located)
+            located, presumed = p.located or q.located, p.presumed or q.presumed
+            yield Point(value, p.origin or q.origin, p.when | q.when, located, presumed)
 
 
 def _add(ranges: Ranges, step: Step) -> Interval:

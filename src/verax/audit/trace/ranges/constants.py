@@ -91,11 +91,12 @@ def interval_of_input(dtype: Any, declared: tuple[Number, Number] | None) -> Int
     if declared is None:
         top = anything(dtype)
         if dtype in _FULLY_USED:
-            return top.with_points((Point(top.low), Point(top.high)))
+            ends = (top.low, top.high)
+            return top.with_points(Point(end, presumed=True) for end in ends)
         return top
     low, high = max(declared[0], kind.low), min(declared[1], kind.high)
     integral = kind.is_integer or kind.letter == "b"
     number = int if integral and math.isfinite(low) and math.isfinite(high) else float
     interval = Interval(number(low), number(high), nan=False, integral=integral)
-    ends = [Point(end) for end in (interval.low, interval.high) if math.isfinite(end)]
-    return interval.with_points(ends)
+    finite = [end for end in (interval.low, interval.high) if math.isfinite(end)]
+    return interval.with_points(map(Point, finite))

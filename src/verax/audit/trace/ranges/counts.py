@@ -1,4 +1,4 @@
-"""Counts of how often each of several numbers is there: some may not be there at all."""
+"""How often each of several numbers is there: some may not be there at all."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from ..liveness import needed_for
 from ..program import Step, Value
+from .identity import REARRANGE
 from .interval import Point
 
 
@@ -60,3 +61,31 @@ def _of_constant(value: Value) -> int | None:
 def _is_given(value: Value) -> bool:
     """Whether a value depends on what the program is given."""
     return any(it.producer is None and not it.is_constant for it in needed_for([value]))
+
+
+def is_by_sizes(index: Value) -> bool:
+    """Whether an index numbers the parts of an array by how long each part is.
+
+    `jnp.repeat(jnp.arange(n), sizes)` counts up along the array, by a running sum. Whoever says how
+    many there are of each part has none of which there are none; other indices leave that open.
+    """
+    for _ in range(_STEPS):
+        step = index.producer
+        if step is None:
+            return False
+        if step.primitive == "cumsum":
+            return True
+        if step.primitive == "gather" and _counted_along(step.inputs[0]) is not None:
+            index = step.inputs[1]
+        elif step.primitive == "select_n" and len(step.inputs) == 3:
+            index = step.inputs[1]  # What indexing makes of it: `where(i < 0, i + n, i)`.
+        elif step.primitive in _SHIFTED or step.primitive in REARRANGE:
+            index = next((it for it in step.inputs if not it.is_constant), step.inputs[0])
+        else:
+            return False
+    return False
+
+
+# So far, an index is followed back.
+_STEPS = 16
+_SHIFTED = frozenset("add sub max min clamp convert_element_type".split())

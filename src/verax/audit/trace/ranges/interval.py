@@ -33,12 +33,14 @@ class Point:
     """A number that an array takes, the step that makes it so, and under which conditions.
 
     A `located` one is at particular positions (the zero of `arange`), which a slice may leave out.
+    A `presumed` one is the end of an input's small dtype, as pixels take it and labels need not.
     """
 
     value: Number
     origin: Step | None = None
     when: frozenset[Condition] = frozenset()
     located: bool = False
+    presumed: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

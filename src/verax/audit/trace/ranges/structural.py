@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..program import Step
+from .counts import is_by_sizes
 from .interval import Interval, Point, anything, fitted, kind_of, rounded
 from .reductions import sum_bounds
 
@@ -154,7 +155,7 @@ def _scatter_add(ranges: Ranges, step: Step) -> Interval:
         dtype,
         nan=operand.nan or updates.nan or undefined,
         integral=operand.integral and updates.integral,
-    ).with_points(operand.located().points)  # Elements that nothing is added to.
+    ).with_points(() if is_by_sizes(step.inputs[1]) else operand.located().points)
 
 
 def _scatter_extreme(ranges: Ranges, step: Step) -> Interval:

@@ -20,6 +20,8 @@ _RANGE = "jax.numpy.arange"
 _SUMS = frozenset(("jax.numpy.sum", "ndarray.sum"))
 _COUNTS = frozenset(("jax.numpy.bincount",))
 _GATHERS = frozenset(("item", "element", "jax.numpy.take", "ndarray.take"))
+# Segments by how long each is, of which none is there without an element.
+_BY_SIZES = frozenset(("jax.numpy.repeat", "ndarray.repeat"))
 # They leave out what is not finite.
 _CHOICES = frozenset("where select nan_to_num isfinite isnan nanmean nansum".split())
 
@@ -34,13 +36,13 @@ def by_empty_segments(facts: SourceFacts) -> Iterator[tuple[Node, Node]]:
         count = _behind(divisor.node, _is_count) if isinstance(divisor, Data) else None
         if count is None and isinstance(above, Data) and isinstance(divisor, Data):
             count = _weights(above.node, divisor.node)
-        if count is None:
+        ids = _segments(count) if count is not None else None
+        if count is None or (ids is not None and without_views(ids).operation in _BY_SIZES):
             continue
         users = users if users is not None else users_of(facts)
         own = users.get(node, ())
         if any(it.operation.rpartition(".")[2] in _CHOICES for it in own):
             continue
-        ids = _segments(count)
         if not own or ids is None or not all(_is_read_at(it, node, ids) for it in own):
             yield node, count
 
