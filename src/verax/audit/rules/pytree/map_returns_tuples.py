@@ -10,7 +10,10 @@ from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.classes import innermost_function
 from ...source.events import Fact
 from ...source.queries.structures.taken_apart import is_handed_on_whole
-from ...source.queries.structures.tuples_as_leaves import tuples_taken_for_leaves
+from ...source.queries.structures.tuples_as_leaves import (
+    stopped_above_leaves,
+    tuples_taken_for_leaves,
+)
 from ...source.remember import walked
 from ...source.text import text_of
 from ...source.values import Data, Instance, Mapping, Sequence, Value
@@ -51,6 +54,7 @@ def check(facts: Facts) -> Iterator[Finding]:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Maps of a function that returns tuples, unpacked under the names of trees."""
     yield from _taken_at_leaves(facts)
+    yield from _taken_above_leaves(facts)
     for fact in facts.events(Fact):
         if fact.kind != "tree map" or not isinstance(fact.syntax, ast.Call):
             continue
@@ -157,6 +161,21 @@ def _taken_at_leaves(facts: SourceFacts) -> Iterator[Finding]:
         )
 
 
+def _taken_above_leaves(facts: SourceFacts) -> Iterator[Finding]:
+    """Maps that take items of what `is_leaf` says is a leaf, and of what holds these."""
+    for it in stopped_above_leaves(facts):
+        yield RULE.finding(
+            it.fact.place,
+            current=f"`{it.fact.text}` takes item {it.item} of each leaf; its `is_leaf` is also "
+            "true of a part of the tree above, which holds what was made for each leaf",
+            expected="what is taken apart is what the other map has made, and nothing above it",
+            fix="Give what the function returns a class of its own, and let `is_leaf` ask for it; "
+            "or turn the tree inside out by `jax.tree.transpose`.",
+            evidence=(Evidence("the leaves are made here", it.made_by.place),),
+            engine=Engine.SOURCE,
+        )
+
+
 def _names_in(text: str, is_dict: bool) -> list[str] | None:
     """The names of trees that a statement unpacks a map to; of a dict it gets no more than keys."""
     try:
@@ -240,7 +259,9 @@ RULE = Rule(
 `jax.tree.map` puts what its function returns at the leaves. If that is a pair, the result is a
 tree of pairs. Unpacking it gives the children of the tree instead, and nothing complains if there
 are as many of them. Mapping over such a tree goes on into the pairs, whose arrays are then taken
-for pairs (`lambda pair: pair[0] - pair[1]`) where nobody says by `is_leaf` that they are leaves.
+for pairs (`lambda pair: pair[0] - pair[1]`) where nobody says by `is_leaf` that they are leaves. If
+the model has tuples of its own, an `is_leaf` that asks for any tuple stops at those, above the
+pairs.
 """,
     wrong="""\
 import jax
