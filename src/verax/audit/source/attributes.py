@@ -14,6 +14,7 @@ from .imports import attribute_of_module
 from .library.names import offered
 from .remember import walked
 from .shapes.dims import product
+from .shaping import array_view
 from .values import (
     Bound,
     Class,
@@ -109,10 +110,7 @@ def _of_data(machine: Interpreter, site: Site, base: Data, name: str) -> Value:
     if name in STATIC_ATTRIBUTES and (base.traced is not None or base.is_array or not base.type):
         return _static(site, base, name)
     if name in _VIEWS and (base.is_array or base.traced):
-        result = machine.array(f"ndarray.{name}", site, (base,), is_jax=False)
-        if name in ("T", "mT") and isinstance(node.shape, tuple) and len(node.shape) <= 2:
-            result.node.shape = tuple(reversed(node.shape))
-        return result
+        return array_view(machine, site, name, base)
     if name == "at":
         return Bound(External("ndarray.at"), base)
     node = _unchanged_by(machine, node, name) or node

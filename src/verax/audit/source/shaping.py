@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +11,14 @@ from .events import Fact
 from .graph import Node
 from .operations import COMPARISONS, operation_of
 from .pairs import open_pairs
-from .shapes import UNKNOWN, Mismatch, Shape, Size, dims, lookup, symbol
+from .shapes import UNKNOWN, ArrayFunction, Mismatch, Shape, Size, dims, lookup, symbol
 from .shapes import Value as Described
 from .shapes.contraction import matmul
 from .shapes.dims import Dim
 from .shapes.dtypes import of_literal, promote
 from .shapes.indexing import Gather, index
 from .shapes.names import PASSING, meetings, named
-from .shapes.semantics.pointwise import TABLE as POINTWISE
+from .shapes.semantics import ELEMENTWISE
 from .shapes.shape import broadcast, change_axis, outer_product
 from .values import Constant, Data, External, Mapping, Sequence, Value
 
@@ -235,6 +234,13 @@ def array_method(
     return result
 
 
+def array_view(machine: Interpreter, site: Site, name: str, owner: Data) -> Data:
+    """The array that an attribute of an array gives: `x.T`, `x.real`."""
+    result = machine.array(f"ndarray.{name}", site, (owner,), is_jax=False)
+    _describe(machine, site, f"ndarray.{name}", [owner], {}, result)
+    return result
+
+
 def _describe(
     machine: Interpreter,
     site: Site,
@@ -248,10 +254,7 @@ def _describe(
     function = lookup(name)
     if function is None:
         return
-    told = {key: described(value) for key, value in keywords.items()}
-    given = [described(value) for value in args]
-    if name.rpartition(".")[2] in _OF_A_SHAPE:
-        given, told = _with_sizes(given, args), dict(_sized_keywords(told, keywords))
+    given, told = _given(function, args, keywords)
     meetings()
     try:
         found = function(given, told)
@@ -267,30 +270,46 @@ def _describe(
         child = result.node.child("item", ("constant", number), site.syntax, site.frame)
         child.shape, child.dtype = part.shape, part.dtype
     _pairs_told(machine, site, name, [*args, *keywords.values()], result)
-    if name in POINTWISE and len(args) < _MANY:
-        for left, right in combinations(args, 2):
+    operands = [*args, *keywords.values()]
+    if name in ELEMENTWISE and len(operands) < _MANY:
+        for left, right in combinations(operands, 2):
             outer_told(machine, site, left, right, result)
 
 
-# Functions that are given a shape: its parts are integers, known or not.
-_OF_A_SHAPE = frozenset("reshape zeros ones full empty broadcast_to".split())
+# Parameters that say a shape, and such as say one size: integers, known or not.
+_SHAPES = frozenset("shape newshape new_sizes sizes slice_sizes reps".split())
+_COUNTS = frozenset(
+    "num N M num_classes num_segments length total_repeat_length slice_size".split()
+)
 
 
-def _with_sizes(given: list[Described], args: list[Value]) -> list[Described]:
-    """Arguments with a symbol for each size that is not known."""
+def _given(
+    function: ArrayFunction, args: list[Value], keywords: dict[str, Value]
+) -> tuple[list[Described], dict[str, Described]]:
+    """What is known of arguments, with a symbol for each size among them that is not known."""
+    count = len(function.parameters)
     # `x.reshape(n, m)`: of several numbers after the array each is a size.
-    is_spread = len(args) > 2 and all(isinstance(it, (Constant, Data)) for it in args[1:])
-    return [
-        _as_size(it, value) if is_spread and position else _sized(it, value)
-        for position, (it, value) in enumerate(zip(given, args, strict=True))
+    rest = "num" if function.rest == "sizes" and len(args) > count + 1 else function.rest
+    names = (*function.parameters, *(rest for _ in args[count:]))
+    given = [
+        _as_argument(name, described(value), value)
+        for name, value in zip(names, args, strict=False)
     ]
+    told = {key: _as_argument(key, described(value), value) for key, value in keywords.items()}
+    return given, told
 
 
-def _sized_keywords(
-    told: dict[str, Described], keywords: dict[str, Value]
-) -> Iterator[tuple[str, Described]]:
-    for key, it in told.items():
-        yield key, _sized(it, keywords[key]) if key in ("shape", "newshape") else it
+def _as_argument(parameter: str, it: Described, value: Value) -> Described:
+    is_number = parameter in _COUNTS and not _may_be_shape(value)
+    if is_number or (parameter in _SHAPES and it.shape == ()):
+        return _as_size(it, value)
+    return _sized(it, value) if parameter in _SHAPES else it
+
+
+def _may_be_shape(value: Value) -> bool:
+    """Whether this may be several sizes: `x.shape`, `x.shape[1:]`."""
+    is_part = isinstance(value, Data) and value.node.operation in ("item", "static")
+    return is_part and value.node.shape != ()
 
 
 def _sized(it: Described, value: Value) -> Described:

@@ -1,5 +1,7 @@
 """Shapes that do not fit, and axes of one element that are dropped or kept by mistake."""
 
+import pytest
+
 from .reading import found
 
 
@@ -473,3 +475,60 @@ def test_steps_in_a_random_order_make_no_sequences():
     assert found("AX003", SHUFFLED) == [5]
     rows = SHUFFLED.replace("key, walkers * length", "key, walkers")
     assert found("AX003", rows.replace("walks.reshape(-1)", "walks")) == []
+
+
+@pytest.mark.parametrize(
+    "density",
+    [
+        "stats.norm.logpdf(y, mean, 0.1)",
+        "stats.norm.logpdf(y, loc=mean, scale=0.1)",
+        "stats.laplace.pdf(y, mean)",
+        "stats.poisson.logpmf(y, jnp.exp(mean))",
+        "stats.vonmises.logpdf(y, mean)",
+        "stats.norm.logcdf(y, mean)",
+    ],
+)
+def test_one_output_against_flat_targets_in_a_density(density: str):
+    program = f"""
+    from jax.scipy import stats
+
+    def log_likelihood(w, x, y):
+        mean = x @ w
+        return {density}.sum()
+
+    def main(x, w):
+        return log_likelihood(w, x, x[:, 0] + x[:, 1])
+
+    main(jnp.ones((9, 2)), jnp.ones((2, 1)))
+    """
+    assert found("AX002", program) == [5]
+    assert found("AX002", program.replace("x @ w", "(x @ w)[:, 0]")) == []
+
+
+def test_the_sizes_of_lists_that_numpy_makes_arrays_of():
+    program = """
+    def ends(pairs):
+        first, last = np.asarray(pairs).T
+        return jnp.asarray(np.concatenate([first, last]))
+
+    def main(weights):
+        places = ends([(0, 1), (1, 2), (2, 0)])
+        return jnp.zeros((6, 3))[places] + weights
+
+    main(jnp.ones((5, 3)))
+    """
+    assert found("AX201", program) == [7]
+    assert found("AX201", program.replace("(5, 3)", "(6, 3)")) == []
+
+
+def test_axes_that_are_turned_round_and_sizes_that_are_not_known():
+    program = """
+    def f(key, n):
+        noise = jax.random.normal(key, (n, 4, 7))
+        return noise.T + jnp.ones((7, 1))
+
+    def g(n):
+        return jnp.eye(n) + jax.nn.one_hot(jnp.arange(3), n + 1)
+    """
+    assert found("AX201", program) == [3, 6]
+    assert found("AX201", program.replace("noise.T", "noise.mT").replace("n + 1", "n")) == []

@@ -3,6 +3,37 @@
 from .claims import check_found, check_silent, each_of
 
 WRONG = {
+    "chances that are filled as logits are, ranked, or cut to the best": """
+        def nucleus(scores, mass):
+            chances = jax.nn.softmax(scores)
+            return jnp.where(chances > mass, chances, -jnp.inf)  # DF102
+
+        def draw(key, scores):
+            return jax.random.categorical(key, nucleus(scores, 0.1))
+
+        def of_legal(key, scores, actions):
+            policy = jax.nn.softmax(scores)
+            return jax.random.categorical(key, policy.at[actions].set(-jnp.inf))  # DF102
+
+        def of_best(key, scores):
+            best, where = lax.top_k(jax.nn.softmax(scores), 5)
+            return where[jax.random.categorical(key, best)]  # DF102
+
+        def of_ranked(key, scores):
+            ranked = jnp.sort(jnp.exp(jax.nn.log_softmax(scores)))[:, ::-1]
+            return jax.random.categorical(key, ranked[:, :4])  # DF102
+        """,
+    "chances in a function that fills logits for others": """
+        def without(values, chosen):
+            return jnp.where(chosen, jnp.finfo(values.dtype).min, values)
+
+        def wrong(key, scores, chosen):
+            chances = jax.nn.softmax(scores)
+            return jax.random.categorical(key, without(chances, chosen))  # DF102
+
+        def right(key, scores, chosen):
+            return jax.random.categorical(key, without(scores, chosen))
+        """,
     "chances made by hand, by the end of a chain, and by a network": """
         import equinox as eqx
         import flax.linen as nn
@@ -118,6 +149,23 @@ WRONG = {
 }
 
 RIGHT = {
+    "logits that are filled, ranked, or cut to the best": """
+        def nucleus(scores, mass):
+            chances = jax.nn.softmax(scores)
+            return jnp.where(chances > mass, scores, -jnp.inf)
+
+        def draw(key, scores):
+            return jax.random.categorical(key, nucleus(scores, 0.1))
+
+        def of_best(key, scores):
+            best, where = lax.top_k(scores, 5)
+            return where[jax.random.categorical(key, best)]
+
+        def of_what_is_left(key, scores):
+            chances = jax.nn.softmax(scores)
+            left = jnp.where(chances > 0.1, chances, 0.0)
+            return jax.random.categorical(key, jnp.log(left / left.sum()))
+        """,
     "logits of a chain, and noise that is added to logarithms": """
         import flax.linen as nn
 

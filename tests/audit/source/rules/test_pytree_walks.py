@@ -363,3 +363,36 @@ def test_lists_of_any_length_hold_arrays_and_gradients_alike():
         return jax.tree.map(lambda p, g: p - 0.1 * g, net, grads)
     """
     assert found("PT203", program) == []
+
+
+STEPPED = """
+    from typing import NamedTuple
+
+    class Layer(NamedTuple):
+        w: jax.Array
+        b: jax.Array
+
+    def descend(params, grads):
+        both = jax.tree.map(lambda p, g: (p - g, g), params, grads)
+        params = jax.tree.map(lambda it: it[0], both, is_leaf=lambda it: isinstance(it, tuple))
+        steps = jax.tree.map(lambda it: it[1], both, is_leaf=lambda it: isinstance(it, tuple))
+        return params, steps
+
+    def main(x):
+        params = {"first": Layer(x, x), "second": Layer(x, x)}
+        return descend(params, params)
+
+    main(jnp.ones(3))
+"""
+
+
+def test_a_question_for_tuples_stops_at_those_of_the_model():
+    assert found("PT103", STEPPED) == [9, 10]
+    of_lists = STEPPED.replace("Layer(x, x)", "[x, x]").replace("it, tuple", "it, (list, tuple)")
+    assert found("PT103", of_lists) == [9, 10]
+
+
+def test_a_question_for_tuples_in_a_model_without_any():
+    assert found("PT103", STEPPED.replace("Layer(x, x)", "[x, x]")) == []
+    own = STEPPED.replace("(p - g, g)", "[p - g, g]").replace("it, tuple", "it, list")
+    assert found("PT103", own) == []

@@ -293,7 +293,9 @@ def test_a_body_that_puts_its_carry_into_one_more_axis_is_mended_in_the_body():
         pair(jnp.ones((5, 3)))
     """
     assert found("SC201", program) == [3]
-    assert found("SC201", program.replace("jnp.stack([last, x])", "last + x[:, None]")) == [6]
+    spread = program.replace("jnp.stack([last, x])", "last + x[:, None]")
+    assert found("SC201", spread) == [3]
+    assert found("SC201", spread.replace("(5, 3)", "(5, 4)")) == [6]
 
 
 def test_a_start_of_integers_whose_width_is_not_known():
@@ -315,3 +317,39 @@ def test_a_start_of_integers_whose_width_is_not_known():
     assert found("SC201", program) == [3]
     assert found("SC201", program.replace("np.int64", "np.float64")) == []
     assert found("SC201", program.replace("0.1 * x", "(x > 0)")) == []
+
+
+def test_a_start_of_width_one_beside_tables_that_were_joined_before_the_loop():
+    program = """
+    def f(half, unary):
+        tables = jnp.concatenate([half, jnp.swapaxes(half, 1, 2)])
+
+        def sweep(messages, _):
+            made = jax.nn.logsumexp((unary - messages)[:, :, None] + tables, axis=1)
+            return 0.5 * messages + 0.5 * made, None
+
+        start = jnp.zeros((12, 1))
+        return lax.scan(sweep, start, None, length=5)[0]
+
+    f(jnp.ones((6, 3, 3)), jnp.ones((12, 3)))
+    """
+    assert found("SC201", program) == [8]
+    assert found("SC201", program.replace("(12, 1)", "(12, 3)")) == []
+
+
+def test_a_body_that_adds_a_column_to_its_vector_is_mended_in_the_body():
+    program = """
+    def start():
+        return jnp.zeros(5)
+
+    def step(taps, x):
+        column = x[:, None]
+        return taps + 0.1 * column, None
+
+    def f(xs):
+        return lax.scan(step, start(), xs)[0]
+
+    f(jnp.ones((40, 5)))
+    """
+    assert found("SC201", program) == [6]
+    assert found("SC201", program.replace("x[:, None]", "x")) == []

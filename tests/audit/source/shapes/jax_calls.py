@@ -117,6 +117,18 @@ def lax_calls() -> list[Call]:
     calls += [
         call(n + name, *[ints if name in of_integers else x] * 2) for name in lax.BINARY.split()
     ]
+    calls += [
+        call(n + "reduce_precision", x, 8, 7),
+        call(n + "complex", x, x),
+        call(n + "betainc", x, x, x),
+        call(n + "polygamma", x, x),
+        call(n + "igamma_grad_a", x, x),
+        call(n + "select_n", mask, x, x),
+        call(n + "approx_max_k", x, 3),
+        call(n + "approx_min_k", x, 3, 0),
+        call(n + "tile", x, (2, 3)),
+        call(n + "ragged_dot", x, A(3, 7, 11), A(3, dtype=I32)),
+    ]
     calls += [call(n + name, x, x) for name in lax.COMPARISONS.split()]
     return [
         *calls,
@@ -217,22 +229,7 @@ def pointwise_calls() -> list[Call]:
 
 
 def elsewhere_calls() -> list[Call]:
-    calls = [
-        call("jax.scipy.stats.norm." + name, x, v, 2.0)
-        for name in "logpdf pdf logcdf cdf logsf sf".split()
-    ]
-    stats = "jax.scipy.stats."
-    for name in ("logpdf", "pdf"):
-        calls.append(call(f"{stats}norm.{name}", x))
-        for module in "laplace logistic expon cauchy uniform".split():
-            calls.append(call(f"{stats}{module}.{name}", x, v))
-        for module in "gamma chi2 t".split():
-            calls.append(call(f"{stats}{module}.{name}", x, v, scale=2.0))
-        for module in ("beta", "truncnorm"):
-            calls.append(call(f"{stats}{module}.{name}", x, 0.5, v))
-        calls.append(call(f"{stats}multivariate_normal.{name}", x, v, A(7, 7)))
-    for module in "poisson bernoulli geom".split():
-        calls += [call(f"{stats}{module}.{name}", ints, 0.5) for name in ("logpmf", "pmf")]
+    calls: list[Call] = []
     for name in "segment_sum segment_prod segment_max segment_min".split():
         calls += [
             call("jax.ops." + name, cube, places, 9),
@@ -241,6 +238,10 @@ def elsewhere_calls() -> list[Call]:
     return [
         *calls,
         call("jax.image.resize", cube, (8, 9, 11), "bilinear"),
+        call(
+            "jax.image.scale_and_translate",
+            *(cube, (8, 9, 11), (0, 1), A(2), A(2), "linear"),
+        ),
         call("jax.numpy.resize", x, (3, 4)),
         call("jax.numpy.modf", x),
         call("jax.numpy.spacing", x),

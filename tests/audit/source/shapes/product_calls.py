@@ -1,6 +1,6 @@
 """Calls of products and linear algebra."""
 
-from .calling import C64, A, Call, call, cube, square, v, x
+from .calling import A, Call, call, cube, square, v, x
 
 
 def product_calls() -> list[Call]:
@@ -27,8 +27,6 @@ def product_calls() -> list[Call]:
         call(n + "einsum", "btf,fg->btg", cube, A(11, 3)),
         call(n + "einsum", "...f,fg->...g", cube, A(11, 3)),
         call(n + "linalg.multi_dot", [x, A(7, 3), A(3, 2)]),
-        call(n + "convolve", v, A(3)),
-        call(n + "correlate", v, A(3), "full"),
         call(n + "linalg.cholesky", square),
         call(n + "linalg.inv", square),
         call(n + "linalg.matrix_power", square, 2),
@@ -45,9 +43,6 @@ def product_calls() -> list[Call]:
         call(n + "linalg.svd", x, compute_uv=False),
         call(n + "linalg.qr", x),
         call(n + "linalg.pinv", x),
-        call("jax.scipy.linalg.solve_triangular", A(7, 7), A(7, 3), lower=True),
-        call("jax.scipy.linalg.expm", A(7, 7)),
-        call("jax.lax.linalg.triangular_solve", A(7, 7), A(7, 3), left_side=True),
         call("jax.lax.dot", x, A(7, 3)),
         call("jax.lax.dot_general", x, A(7, 3), (((1,), (0,)), ((), ()))),
         call("jax.lax.dot_general", cube, A(5, 3, 11), (((2,), (2,)), ((0,), (0,)))),
@@ -55,17 +50,4 @@ def product_calls() -> list[Call]:
         call(n + "cov", x),
         call(n + "corrcoef", x),
         call(n + "cov", v),
-        call(n + "fft.fft", x),
-        call(n + "fft.ifft", x),
-        call(n + "fft.fft2", x),
-        call(n + "fft.ifft2", x),
-        call(n + "fft.fftn", x),
-        call(n + "fft.ifftn", x),
-        call(n + "fft.rfft", x),
-        call(n + "fft.irfft", A(5, 7, dtype=C64)),
-        call(n + "fft.irfft", A(5, 7, dtype=C64), 12),
-        call(n + "fft.fftfreq", 5),
-        call(n + "fft.rfftfreq", 5),
-        call(n + "fft.fftshift", x),
-        call(n + "fft.ifftshift", x),
     ]

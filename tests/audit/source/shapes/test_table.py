@@ -14,6 +14,10 @@ from verax.audit.source.shapes.semantics import TABLE
 NEWER = {
     f"jax.scipy.special.{name}"
     for name in "boxcox boxcox1p dawsn erfcinv erfcx loggamma owens_t".split()
+} | {
+    f"jax.scipy.stats.{module}.{name}"
+    for module in "gumbel_l gumbel_r pareto".split()
+    for name in "pdf logpdf cdf logcdf sf logsf".split()
 }
 
 # Attributes, which have no parameters.
@@ -25,7 +29,10 @@ METHODS = [name for name in TABLE if name.startswith("ndarray.")]
 
 def resolve(name: str) -> Any:
     module, _, attribute = name.rpartition(".")
-    return getattr(importlib.import_module(module), attribute, None)
+    try:
+        return getattr(importlib.import_module(module), attribute, None)
+    except ModuleNotFoundError:
+        return None
 
 
 # Some are only in JAX, or in releases of NumPy that are newer than the installed one.

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
-from ...source.queries.blame import handed_wrongly_at, wrongly_called_at
+from ...source.queries.blame import handed_wrongly_at, is_right_elsewhere, wrongly_called_at
 from ...source.queries.handing import handed_in_at
 from ...source.queries.nodes import nodes_by
 from ...source.queries.numbers.meaning import (
+    filled_as_logits,
     first_behind,
+    is_arranged,
     is_log_probability,
     is_logarithm,
     is_probability,
@@ -145,8 +147,13 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             values = [it for it in run.given.values() if isinstance(it, Data)]
             return not any(_made_by(kind, it.node) for it in values)
 
+        filled = filled_as_logits(given.node, before)
+        if filled is not None and is_right_elsewhere(facts, filled.frame, is_right):
+            filled = None
         yield RULE.finding(
-            handed_wrongly_at(call, before, _LOGITS) or wrongly_called_at(facts, call, is_right),
+            (filled.place if filled is not None else None)
+            or handed_wrongly_at(call, before, _LOGITS)
+            or wrongly_called_at(facts, call, is_right),
             current=f"`{facts.name_of(given)}` holds probabilities already, and is "
             + (
                 "drawn from as if it held logits"
@@ -269,9 +276,13 @@ _TAKES_LOGARITHMS = {
 
 
 def _made_by(kind: str, node: Node) -> Node | None:
-    also = is_tempered if kind == "softmax" else None
+    also = _is_still_one if kind == "softmax" else None
     is_made = is_softmax if kind == "softmax" else lambda it: it.operation == "jax.nn.sigmoid"
     return first_behind(node, is_made, also, through_choices=True)
+
+
+def _is_still_one(node: Node) -> bool:
+    return is_tempered(node) or is_arranged(node)
 
 
 def _other_axis(call: Call, before: Node) -> bool:

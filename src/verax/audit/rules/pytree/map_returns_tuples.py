@@ -10,7 +10,10 @@ from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.classes import innermost_function
 from ...source.events import Fact
 from ...source.queries.structures.taken_apart import is_handed_on_whole
-from ...source.queries.structures.tuples_as_leaves import tuples_taken_for_leaves
+from ...source.queries.structures.tuples_as_leaves import (
+    stopped_above_leaves,
+    tuples_taken_for_leaves,
+)
 from ...source.remember import walked
 from ...source.text import text_of
 from ...source.values import Data, Instance, Mapping, Sequence, Value
@@ -68,6 +71,7 @@ def _stopped_above(facts: Facts) -> Iterator[Finding]:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Maps of a function that returns tuples, unpacked under the names of trees."""
     yield from _taken_at_leaves(facts)
+    yield from _taken_above_leaves(facts)
     for fact in facts.events(Fact):
         if fact.kind != "tree map" or not isinstance(fact.syntax, ast.Call):
             continue
@@ -170,6 +174,21 @@ def _taken_at_leaves(facts: SourceFacts) -> Iterator[Finding]:
             evidence=(Evidence("the tuples are made here", it.made_by.place),)
             if it.made_by is not None
             else (),
+            engine=Engine.SOURCE,
+        )
+
+
+def _taken_above_leaves(facts: SourceFacts) -> Iterator[Finding]:
+    """Maps that take items of what `is_leaf` says is a leaf, and of what holds these."""
+    for it in stopped_above_leaves(facts):
+        yield RULE.finding(
+            it.fact.place,
+            current=f"`{it.fact.text}` takes item {it.item} of each leaf; its `is_leaf` is also "
+            "true of a part of the tree above, which holds what was made for each leaf",
+            expected="what is taken apart is what the other map has made, and nothing above it",
+            fix="Give what the function returns a class of its own, and let `is_leaf` ask for it; "
+            "or turn the tree inside out by `jax.tree.transpose`.",
+            evidence=(Evidence("the leaves are made here", it.made_by.place),),
             engine=Engine.SOURCE,
         )
 

@@ -9,7 +9,7 @@ from ..events import Call, Mutation
 from ..joining import join
 from ..shapes import lookup
 from ..shapes.semantics.creating import contents
-from ..shapes.semantics.elsewhere import DISTRIBUTIONS
+from ..shapes.semantics.densities import DISTRIBUTIONS
 from ..shapes.shape import Shape, known
 from ..shaping import array_function, array_method, described, of_update, shape_from
 from ..values import Constant, Data, Sequence, Value, leaves
@@ -74,7 +74,7 @@ def _ravel(
     return machine.tuple_of(flat, machine.opaque("unravel", site, (), type=name))
 
 
-@handles("numpy.*", "numpy.linalg.*")
+@handles("numpy.*", "numpy.linalg.*", "numpy.fft.*")
 def _numpy(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
@@ -153,7 +153,7 @@ def _generated(
         _of_chosen(result, args[0] if args else keywords.get("a", Constant(None)), shape_from(size))
     else:
         result.node.shape = shape_from(size)
-        result.node.dtype = "int64" if name in _INTEGERS else "float64"
+        result.node.dtype = "integer" if name in _INTEGERS else "floating"
     return result
 
 
@@ -163,7 +163,7 @@ def _of_chosen(result: Data, among: Value, size: Shape) -> None:
     rows, lead = known(shape), known(size)
     if rows is not None and lead is not None:
         result.node.shape = (*lead, *rows[1:])
-        result.node.dtype = dtype if rows else "int64"
+        result.node.dtype = dtype if rows else "integer"
 
 
 @handles_method("item", "tolist", "__float__", "__int__", "__bool__", "__index__", "tobytes")

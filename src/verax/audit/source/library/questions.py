@@ -76,6 +76,8 @@ def _is_one(value: Value, kind: Value) -> bool | None:
         return False
     if isinstance(value, Sequence) and kind.name in _CONTAINERS and not isinstance(value, View):
         return kind.name == f"builtins.{value.kind}"
+    if isinstance(value, Mapping) and kind.name in _CONTAINERS and kind.name != "builtins.dict":
+        return False
     if not isinstance(value, Data):
         return False if kind.name in _ARRAYS else None
     if kind.name in _TRACERS:

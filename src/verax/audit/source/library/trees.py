@@ -48,11 +48,13 @@ def _map(
     is_leaf = keywords.get("is_leaf", Constant(None))
     results: list[Value] = []
     numbers: list[Value] = []
+    called_leaves: list[Value] = []
 
     def at_leaves(given: list[Value], depth: int) -> Value:
         first = given[0]
         whole = _is_called_leaf(machine, site, is_leaf, first)
         if whole:
+            called_leaves.append(first)
             results.append(machine.call(site, function, [*path, *given], {}))
             return results[-1]
         if whole is None and isinstance(first, (Sequence, Mapping, Instance)):
@@ -107,7 +109,8 @@ def _map(
             trees[0] = Data(trees[0].node, trees[0].traced, False)  # It stands for a tree.
     result = at_leaves(trees, 0)
     data = {"function": function, "trees": args[1:], "results": results, "result": result}
-    machine.note(Fact(site.syntax, site.frame, "tree map", {**data, "numbers": numbers}))
+    data |= {"numbers": numbers, "called leaves": called_leaves}
+    machine.note(Fact(site.syntax, site.frame, "tree map", data))
     return result
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..graph import Node
-from ..values import Data
+from ..values import Constant, Data, External, Value
 
 _RANGES = frozenset(("jax.numpy.arange", "jax.lax.iota", "jax.lax.broadcasted_iota"))
 _UNITS = frozenset(("jax.numpy.eye", "jax.numpy.identity", "numpy.eye", "numpy.identity"))
@@ -51,3 +51,36 @@ def _seen_through(node: Node) -> Node:
 def _is_widened(node: Node) -> bool:
     """Whether an item is the whole with axes of one: `x[:, None]`."""
     return node.operation == "item" and len(node.inputs) == 1 and "None" in node.label
+
+
+# Logits get a number below this where they are to be left out.
+_FAR_BELOW = -1e3
+_HOLDING = frozenset("full full_like array asarray float32".split())
+
+
+def is_far_below(value: Value) -> bool:
+    """Whether a number is what logits get to be left out: `-1e9`, `-jnp.inf`, `finfo(x).min`."""
+    if isinstance(value, Constant):
+        return isinstance(value.value, (int, float)) and value.value <= _FAR_BELOW
+    if not isinstance(value, Data):
+        return False
+    node = value.node
+    if node.operation == "-x":
+        return any(_is_far_above(it) for it in node.operands)
+    if node.operation.rpartition(".")[2] in _HOLDING:
+        return any(map(is_far_below, node.operands))
+    return _is_end_of_range(node, "min")
+
+
+def _is_far_above(value: Value) -> bool:
+    if isinstance(value, Constant):
+        return isinstance(value.value, (int, float)) and value.value >= -_FAR_BELOW
+    if isinstance(value, External):
+        return value.name.rpartition(".")[2] == "inf"
+    return isinstance(value, Data) and _is_end_of_range(value.node, "max")
+
+
+def _is_end_of_range(node: Node, name: str) -> bool:
+    """Whether it is the least or the largest number of a type: `jnp.finfo(x.dtype).min`."""
+    is_named = getattr(node.syntax, "attr", "") == name
+    return is_named and any(it.operation.endswith(".finfo") for it in node.inputs)

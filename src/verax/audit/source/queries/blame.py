@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterable, Set
 from typing import TYPE_CHECKING
 
 from ...words import words_of
@@ -26,13 +26,26 @@ def wrongly_called_at(facts: SourceFacts, event: Event, is_right: Callable[[Fram
     """
     (frame, syntax), *around = calls(event)
     for caller, called_at in around:
-        if _is_transformed(frame, caller) or not any(
-            _is_written(run) and run.called_at is not called_at and is_right(run)
-            for run in facts.record.runs.get(frame.function or syntax, ())
-        ):
+        runs = facts.record.runs.get(frame.function or syntax, ())
+        if _is_transformed(frame, caller) or not _is_right_elsewhere(runs, called_at, is_right):
             break
         frame, syntax = caller, called_at
     return frame.place(syntax)
+
+
+def _is_right_elsewhere(
+    runs: Iterable[Frame], called_at: ast.AST | None, is_right: Callable[[Frame], bool]
+) -> bool:
+    return any(_is_written(it) and it.called_at is not called_at and is_right(it) for it in runs)
+
+
+def is_right_elsewhere(
+    facts: SourceFacts, frame: Frame | None, is_right: Callable[[Frame], bool]
+) -> bool:
+    """Whether the function that something is wrong in is also called where all is right."""
+    if frame is None or frame.function is None:
+        return False
+    return _is_right_elsewhere(facts.record.runs.get(frame.function, ()), frame.called_at, is_right)
 
 
 def handed_wrongly_at(event: Event, made: Node, wanted: Set[str]) -> Place | None:

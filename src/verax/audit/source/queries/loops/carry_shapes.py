@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 from ...events import Loop
 from ...graph import sources
 from ...shapes import Shape
 from ...shapes.dims import differ
-from ...shapes.shape import Partial
+from ...shapes.shape import Partial, outer_product
 from ...values import Data
 
 _JOINS = frozenset(
@@ -19,13 +21,20 @@ _JOINS = frozenset(
 def reshapes(before: Data, after: Data) -> bool:
     """Whether a body takes an axis from its own carry, or puts the carry into one more.
 
-    A broadcast can do neither: only the body can then be wrong.
+    Only the body can then be wrong: of broadcasts, that is so of one that makes a table of pairs.
     """
     if not after.node.depends_on(before.node):
         return False
     fewer = len(after.node.shape) < len(before.node.shape)
     name = after.node.operation.rpartition(".")[2]
-    return fewer or (name in ("stack", "outer") and before.node in after.node.inputs)
+    is_put_into_one = name in ("stack", "outer") and before.node in after.node.inputs
+    return fewer or is_put_into_one or _is_table_of_pairs(after)
+
+
+def _is_table_of_pairs(value: Data) -> bool:
+    """Whether something comes of `(n,)` that meets `(n, 1)`."""
+    shapes = [it.node.shape for it in value.node.operands if isinstance(it, Data)]
+    return any(outer_product(one, other) for one, other in combinations(shapes, 2))
 
 
 def has_other_size(loop: Loop, before: Data, after: Data) -> bool:
@@ -34,7 +43,8 @@ def has_other_size(loop: Loop, before: Data, after: Data) -> bool:
     Then it is the start that has another one, and not the body that makes it grow.
     """
     made_from = sources([after.node], lambda node: node is not before.node)
-    if any(it.operation.rpartition(".")[2] in _JOINS for it in made_from):
+    made_inside = [it for it in made_from if it.is_made_in(loop.region)]
+    if any(it.operation.rpartition(".")[2] in _JOINS for it in made_inside):
         return False
     pairs = zip(before.node.shape, after.node.shape, strict=True)
     new = [size for old, size in pairs if differ(old, size)]

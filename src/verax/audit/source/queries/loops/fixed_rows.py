@@ -11,7 +11,7 @@ from ....finding import Place
 from ...events import Loop
 from ...graph import Node, sources
 from ...shapes import Size
-from ...shapes.semantics.pointwise import TABLE as POINTWISE
+from ...shapes.semantics import ELEMENTWISE
 from ...values import Constant, nodes_of
 from .bodies import behind, body_frame, named_at, paired_leaves
 from .called import names_in
@@ -70,7 +70,7 @@ def fixed_rows(facts: SourceFacts, loop: Loop) -> Iterator[FixedRow]:
 
 def _is_row_by_row(node: Node) -> bool:
     """Whether each row of a value is made of the rows with its number: `xs - origin`."""
-    return node.operation in POINTWISE or node.operation in _OPERATORS
+    return node.operation in ELEMENTWISE or node.operation in _OPERATORS
 
 
 _OPERATORS = frozenset("+ - * / // % **".split())

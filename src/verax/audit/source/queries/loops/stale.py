@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from ...events import Call, Loop
 from ...frame import Frame, Region
 from ...graph import Node
+from ...shapes import Shape
+from ...shapes.dims import differ
 from ...shapes.dtypes import is_float
 from ...values import NONE, Constant, Data, Value, leaves, nodes_of
 from ..training.optimisers import renewed_states
@@ -104,9 +106,16 @@ def _lost(value: Value, own: dict[Node, Data]) -> Node | None:
     node = found[0] if len(found) == 1 and isinstance(value, Data) else None
     if node is None or node in own or not isinstance(node.shape, tuple) or node.dtype is None:
         return None
-    alike = [it for it in own if it.shape == node.shape and it.dtype == node.dtype]
+    alike = [it for it in own if it.dtype == node.dtype and _may_be_equal(it.shape, node.shape)]
     made_from = behind(value) if alike else set[Node]()
     return node if any(it in made_from for it in alike) else None
+
+
+def _may_be_equal(one: Shape, other: Shape) -> bool:
+    """Whether two shapes have as many axes, none of which is known to differ."""
+    if not isinstance(one, tuple) or not isinstance(other, tuple) or len(one) != len(other):
+        return False
+    return not any(map(differ, one, other))
 
 
 def _counted(node: Node) -> Node | None:

@@ -17,6 +17,7 @@ from ...remember import remembered
 from ...shapes.shape import rank
 from ...text import text_of
 from ...values import Constant, Data, Value, nodes_of
+from ..arithmetic import is_far_below
 from ..indices import index_parts, is_new_axis, is_whole
 from ..nodes import names_axis, nodes_by, users_of
 from .meaning import first_behind
@@ -76,7 +77,7 @@ def _filled_as_logits(facts: SourceFacts) -> Iterator[Masked]:
     """What gets a number far below zero where a mask leaves it out, as logits do."""
     for node in nodes_by(facts, ("jax.numpy.where",)):
         if len(node.operands) == 3:
-            found = _chosen(facts, node) if _is_far_below(node.operands[2]) else None
+            found = _chosen(facts, node) if is_far_below(node.operands[2]) else None
             if found is not None:
                 yield found
 
@@ -148,11 +149,6 @@ def _may_be_a_region(mask: Node) -> bool:
 def _is_zero(value: Value) -> bool:
     number = value.value if isinstance(value, Constant) else None
     return isinstance(number, (int, float)) and number == 0
-
-
-def _is_far_below(value: Value) -> bool:
-    number = value.value if isinstance(value, Constant) else None
-    return isinstance(number, (int, float)) and number <= -1e3
 
 
 def without_view(node: Node) -> Node:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from ....words import words_of
 from ...graph import Node
-from ...values import Constant, Data, External, Value
+from ...values import Constant, Data, External, Sequence, Value
+from ..arithmetic import is_far_below
 from ..sameness import Sameness
 
 # They hand on what they are given, or a part of it, in another shape or precision.
@@ -20,7 +21,7 @@ _SAME_MEANING = frozenset(
 )
 _BOUNDARIES = frozenset("stack lane turn carry slice last primal item element".split())
 _MODULES = ("jax.numpy", "jax.lax", "ndarray", "jax.nn")
-_CHOICES = ("jax.numpy.where", "jax.lax.select")
+_CHOICES = ("jax.numpy.where", "jax.lax.select", "at.set")
 _FAR = 100
 _TO_RADIANS = ("jax.numpy.deg2rad", "jax.numpy.radians")
 _RADIAN = math.pi / 180
@@ -53,18 +54,43 @@ def first_behind(
 def _of_choices(
     node: Node, accept: Callable[[Node], bool], also: Callable[[Node], bool] | None
 ) -> Node | None:
-    sides = [it.node for it in node.operands[1:3] if isinstance(it, Data)]
+    sides = [it.node for it in _chosen_between(node) if isinstance(it, Data)]
     found = [first_behind(it, accept, also, True) for it in sides if not _is_filled(it)]
     return found[0] if found and None not in found else None
 
 
+def _chosen_between(node: Node) -> list[Value]:
+    """What a choice chooses between: `where(mask, x, y)`, `x.at[mask].set(y)`."""
+    if node.operation != "at.set":
+        return list(node.operands[1:3])
+    place, *values = node.operands
+    is_pair = isinstance(place, Sequence) and place.items is not None
+    return [*(place.items[:1] if is_pair else [place]), *values]
+
+
 def _is_filled(node: Node) -> bool:
-    return node.operation.rpartition(".")[2].removesuffix("_like") in ("zeros", "ones", "full")
+    """Whether it is one number, for whatever was not chosen."""
+    name = node.operation.rpartition(".")[2].removesuffix("_like")
+    return node.shape == () or name in ("zeros", "ones", "full")
+
+
+def filled_as_logits(node: Node, made: Node) -> Node | None:
+    """Where what was made of something gets numbers far below zero, as only logits do."""
+    for it in node.ancestors():
+        is_filled = it.operation in _CHOICES and any(map(is_far_below, it.operands))
+        if is_filled and it.depends_on(made):
+            return it
+    return None
 
 
 def is_taken(node: Node) -> bool:
     """Whether a value is picked from others: the probability of what was done."""
     return node.operation in ("jax.numpy.take_along_axis", "jax.numpy.take")
+
+
+def is_arranged(node: Node) -> bool:
+    """Whether values are picked from others, or put into another order, and stay what they are."""
+    return is_taken(node) or node.operation.rpartition(".")[2] in ("sort", "top_k", "roll")
 
 
 def is_tempered(node: Node) -> bool:

@@ -7,7 +7,7 @@ from ...library.layers import keeps_examples
 from ...shapes import Shape, Size
 from ...shapes.dims import Dim
 from ...shapes.reshaping import regroup
-from ...shapes.semantics.pointwise import TABLE as POINTWISE
+from ...shapes.semantics import ELEMENTWISE
 
 MERGING = frozenset(("reshape", "ravel", "flatten"))
 # They leave elements of the axes that they keep in order.
@@ -69,7 +69,7 @@ def keeps_order(node: Node) -> bool:
     operation = node.operation
     if operation == "item":
         return len(node.inputs) == 1  # A second one is an array of indices.
-    if operation in _KEEPING or operation in POINTWISE or operation.startswith("jax.nn."):
+    if operation in _KEEPING or operation in ELEMENTWISE or operation.startswith("jax.nn."):
         return True
     if keeps_examples(operation):
         return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -47,6 +47,42 @@ def tuples_taken_for_leaves(facts: SourceFacts) -> Iterator[TakenForLeaves]:
         are_all = tuples[0] is not tree and all(items == list(range(it.length)) for it in tuples)
         if are_made or are_all:
             yield TakenForLeaves(fact, items, makers[0])
+
+
+@dataclass(frozen=True, eq=False)
+class StoppedAbove:
+    """A map that stops at what holds the leaves that another map has made."""
+
+    fact: Fact
+    item: int
+    made_by: Fact
+
+
+def stopped_above_leaves(facts: SourceFacts) -> Iterator[StoppedAbove]:
+    """Maps whose `is_leaf` is also true of a part of the tree that holds what they are to take."""
+    maps = [it for it in facts.events(Fact) if it.kind == "tree map"]
+    # What one map has made another may hand on.
+    made = {id(tree): fact for fact in reversed(maps) for tree in fact.data["results"]}
+    for fact in maps:
+        above = [it for it in fact.data["called leaves"] if id(it) not in made]
+        makers = [made[id(part)] for it in above for part in _parts(it) if id(part) in made]
+        items = _items_taken(fact.data["function"]) if makers else []
+        if items and makers[0] is not fact:
+            yield StoppedAbove(fact, items[0], makers[0])
+
+
+def _parts(value: Value, depth: int = 0) -> Iterator[Value]:
+    """What a container holds, at any depth."""
+    held: Iterable[Value] = ()
+    if isinstance(value, Sequence):
+        held = value.items or ()
+    elif isinstance(value, Mapping):
+        held = value.items.values()
+    elif isinstance(value, Instance):
+        held = value.attributes.values()
+    for it in held if depth < _DEPTH else ():
+        yield it
+        yield from _parts(it, depth + 1)
 
 
 def _is_of_any(fact: Fact | None) -> bool:

@@ -6,9 +6,11 @@ arrays are "ndarray.mean", their attributes "ndarray.T", Python's operators "ope
 
 from . import (
     creating,
+    densities,
     elsewhere,
     joins,
     lax,
+    matrices,
     nn,
     pointwise,
     products,
@@ -16,6 +18,7 @@ from . import (
     rearranging,
     reductions,
     selecting,
+    signals,
     windows,
 )
 from .arguments import ArrayFunction
@@ -31,12 +34,18 @@ _JAX: Table = {
     **creating.TABLE,
     **selecting.TABLE,
     **products.TABLE,
+    **matrices.TABLE,
+    **signals.TABLE,
+    **densities.TABLE,
     **random.TABLE,
     **nn.TABLE,
     **lax.TABLE,
     **windows.TABLE,
     **elsewhere.TABLE,
 }
+
+# Functions of one element of each argument: these meet by broadcasting.
+ELEMENTWISE = frozenset((*pointwise.TABLE, *densities.ELEMENTWISE))
 
 TABLE: Table = {**_JAX, **methods(_JAX), **of_numpy(_JAX)}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from .. import axes as moves
 from .. import joining
@@ -10,8 +10,8 @@ from ..dims import Dim, Size, add, sub
 from ..dtypes import DType, promote
 from ..reshaping import element_count
 from ..shape import Shape, broadcast, broadcast_to, change_axis, known, rank
-from ..values import ANYTHING, UNKNOWN, Value, several
-from .arguments import Arguments, constant_of, items_of, sizes_of
+from ..values import ANYTHING, UNKNOWN, Arg, Value, several
+from .arguments import Arguments, constant_of, sizes_of
 from .entries import Rule, Table, entries
 from .rearranging import same_type
 
@@ -207,12 +207,28 @@ def _meshgrid(args: Arguments) -> Value:
 
 
 def _block(args: Arguments) -> Value:
-    items = items_of(args.array)
-    return Value(None, promote(*_types(items)) if items else None)
+    """A list of blocks is joined along the last axis, a list of these along the one before."""
+    depth = _nesting(args.array)
+    shape = _joined_blocks(args.array, depth, depth) if 0 < depth <= 2 else None
+    return Value(shape, promote(*_types(args.array)))
 
 
-def _types(items: object) -> list[DType]:
-    return [item.dtype for item in items] if isinstance(items, tuple) else [None]
+def _nesting(blocks: Arg) -> int:
+    return 1 + max(map(_nesting, blocks.elements), default=0) if blocks.elements else 0
+
+
+def _joined_blocks(blocks: Arg, level: int, depth: int) -> Shape:
+    if blocks.elements is None:
+        return joining.atleast(blocks.shape, depth)
+    parts = [_joined_blocks(it, level - 1, depth) for it in blocks.elements]
+    return joining.concatenate(parts, -level)
+
+
+def _types(blocks: Arg) -> Iterator[DType]:
+    for it in blocks.elements or ():
+        yield from _types(it)
+    if blocks.elements is None:
+        yield blocks.dtype
 
 
 def _table() -> Table:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from .. import joining
-from ..axes import transpose
+from ..axes import insert_axis, transpose
 from ..dims import Dim, Size, product, sub
-from ..dtypes import inexact, named, promote, real
+from ..dtypes import DType, inexact, named, promote, real
 from ..indexing import dynamic_slice, index
 from ..shape import Mismatch, Shape, broadcast, change_axis, known, normal_axis, reduce, show_shape
 from ..values import ANYTHING, UNKNOWN, Value, several
@@ -44,6 +44,16 @@ def _select(args: Arguments) -> Value:
     return Value(shape, promote(args["on_true"].dtype, args["on_false"].dtype))
 
 
+def _select_n(args: Arguments) -> Value:
+    """One of several arrays alike, for each element."""
+    cases = args.rest
+    return Value(broadcast(*(it.shape for it in cases)), promote(*(it.dtype for it in cases)))
+
+
+def _complex(*_: DType) -> DType:
+    return "complex64"
+
+
 def _clamp(args: Arguments) -> Value:
     return Value(args["x"].shape, args["x"].dtype)
 
@@ -51,6 +61,28 @@ def _clamp(args: Arguments) -> Value:
 def _dynamic_slice(args: Arguments) -> Shape:
     sizes = args.sizes("slice_sizes")
     return dynamic_slice(args.array.shape, sizes) if isinstance(sizes, tuple) else None
+
+
+def _approximate_top(args: Arguments) -> Value:
+    size, axis = args.size("k"), args.axes("reduction_dimension", -1)
+    if type(axis) is not int or "aggregate_to_topk" in args.bound:
+        return several(ANYTHING, ANYTHING)
+    shape = change_axis(args.array.shape, axis, lambda _: (size,))
+    return several(Value(shape, args.array.dtype), Value(shape, "int32"))
+
+
+def _tile(args: Arguments) -> Shape:
+    reps = args.sizes("reps")
+    return joining.tile(args.array.shape, reps) if isinstance(reps, tuple) else None
+
+
+def _ragged_dot(args: Arguments) -> Value:
+    """Rows in groups, each times the matrix of its group."""
+    rows, matrices = known(args["lhs"].shape), known(args["rhs"].shape)
+    dtype = args.dtype("preferred_element_type", promote(args["lhs"].dtype, args["rhs"].dtype))
+    if rows is None or matrices is None or len(rows) != 2 or len(matrices) != 3:
+        return Value(None, dtype)
+    return Value((rows[0], matrices[2]), dtype)
 
 
 def _resized(name: str) -> Rule:
@@ -189,6 +221,14 @@ def _per_device(args: Arguments) -> Value:
     return Value(args.array.shape, args.array.dtype)
 
 
+def _gathered(args: Arguments) -> Shape:
+    """What all lanes have, side by side; how many lanes there are is not told here."""
+    axis = args.axes("axis", 0)
+    if type(axis) is not int or args.flag("tiled") is not False:
+        return None
+    return insert_axis(args.array.shape, axis, None)
+
+
 def _mean_per_device(args: Arguments) -> Value:
     return Value(args.array.shape, inexact(args.array.dtype))
 
@@ -208,6 +248,11 @@ def _table() -> Table:
         ("conj", "x", pointwise(lambda _: "complex64")),
         ("integer_pow", "x, y", pointwise(kept)),
         ("round", "x, rounding_method", pointwise(kept)),
+        ("reduce_precision", "operand, exponent_bits, mantissa_bits", pointwise(kept)),
+        ("complex", "x, y", pointwise(_complex, 2)),
+        ("betainc", "a, b, x", pointwise(promote, 3)),
+        ("polygamma", "m, x", pointwise(promote, 2)),
+        ("igamma_grad_a", "a, x", pointwise(promote, 2)),
         ("nextafter", "x1, x2", pointwise(promote, 2)),
         ("reduce_sum reduce_max reduce_min reduce_prod", "operand, axes", same_type(_reduced)),
         ("reduce_and reduce_or reduce_xor", "operand, axes", same_type(_reduced)),
@@ -218,9 +263,11 @@ def _table() -> Table:
         ),
         ("argmax argmin", "operand, axis, index_dtype", _argmax),
         ("select", "pred, on_true, on_false", _select),
+        ("select_n", "which, *cases", _select_n),
         ("clamp", "min, x, max", _clamp),
         ("cumsum cumprod cummax cummin cumlogsumexp", "operand, axis, reverse", _along),
         ("top_k", "operand, k, *, axis", TOP_K),
+        ("approx_max_k approx_min_k", "operand, k, reduction_dimension", _approximate_top),
         ("sort", "operand, dimension, is_stable, num_keys", unchanged),
         ("sort_key_val", "keys, values, dimension, is_stable", _sort_key_val),
         ("rev", "operand, dimensions", unchanged),
@@ -235,6 +282,7 @@ def _table() -> Table:
         ("expand_dims", "array, dimensions", expanded("dimensions")),
         ("squeeze", "array, dimensions", squeezed("dimensions")),
         ("collapse", "operand, start_dimension, stop_dimension", same_type(_collapse)),
+        ("tile", "operand, reps", same_type(_tile)),
         ("broadcast", "operand, sizes, *, out_sharding", same_type(_broadcast)),
         (
             "broadcast_in_dim",
@@ -269,16 +317,23 @@ def _table() -> Table:
             "operand, update, index, axis, *, allow_negative_indices",
             unchanged,
         ),
+        (
+            "scatter scatter_add scatter_sub scatter_mul scatter_min scatter_max",
+            "operand, scatter_indices, updates, dimension_numbers",
+            unchanged,
+        ),
         ("slice", "operand, start_indices, limit_indices, strides", same_type(_slice)),
         (
             "slice_in_dim",
             "operand, start_index, limit_index, stride, axis",
             same_type(_slice_in_dim),
         ),
+        ("ragged_dot", "lhs, rhs, group_sizes, precision, preferred_element_type", _ragged_dot),
         ("pad", "operand, padding_value, padding_config", same_type(_pad)),
         ("psum pmax pmin", "x, axis_name, *, axis_index_groups", _per_device),
         ("pmean", "x, axis_name, *, axis_index_groups", _mean_per_device),
         ("ppermute", "x, axis_name, perm", _per_device),
+        ("all_gather", "x, axis_name, *, axis_index_groups, axis, tiled", same_type(_gathered)),
         ("with_sharding_constraint", "x, shardings", unchanged),
         ("optimization_barrier", "operand", unchanged),
     ]

@@ -10,7 +10,7 @@ from .entries import Table
 # What NumPy lacks, or means otherwise.
 _OTHERWISE = frozenset(
     """
-    array asarray cross cumulative_prod cumulative_sum fill_diagonal place put put_along_axis
+    cross cumulative_prod cumulative_sum fill_diagonal place put put_along_axis
     squeeze trapezoid unstack astype matvec vecmat
     """.split()
 )

@@ -1,10 +1,9 @@
-"""Products, and linear algebra."""
+"""Products of arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..axes import matrix_transpose
 from ..contraction import (
     AxisPairs,
     dot,
@@ -16,11 +15,10 @@ from ..contraction import (
     tensordot,
     vecdot,
 )
-from ..dims import Dim, add, differ, floordiv, minimum, mul, show
-from ..dtypes import DType, inexact, promote, real
-from ..names import without_name
-from ..shape import Mismatch, Partial, Shape, change_axis, known
-from ..values import ANYTHING, UNKNOWN, Value, several
+from ..dims import mul
+from ..dtypes import promote
+from ..shape import Shape, change_axis, known
+from ..values import ANYTHING, Value
 from .arguments import Arguments, constant_of
 from .entries import Rule, Table, entries, function
 
@@ -122,174 +120,8 @@ def _multi_dot(args: Arguments) -> Value:
     return Value(shape, promote(*[item.dtype for item in items]))
 
 
-def _convolve(args: Arguments) -> Value:
-    a, v = known(args["a"].shape), known(args["v"].shape)
-    dtype = inexact(promote(args["a"].dtype, args["v"].dtype))
-    mode = args.constant("mode", "full")
-    if a is None or v is None or len(a) != 1 or len(v) != 1:
-        return Value((None,), dtype)
-    if mode == "full":
-        return Value((add(add(a[0], v[0]), -1),), dtype)
-    return Value((a[0] if mode == "same" and a[0] == v[0] else None,), dtype)
-
-
-def _square(shape: Shape) -> Dim:
-    """The side of square matrices."""
-    if isinstance(shape, Partial):
-        shape = (None, None, *shape.trail)
-    if shape is None:
-        return None
-    if len(shape) < 2:
-        raise Mismatch("linear algebra needs matrices, not vectors")
-    rows, columns = shape[-2:]
-    if differ(rows, columns):
-        raise Mismatch(f"the matrix is not square: {show(rows)} by {show(columns)}")
-    return rows
-
-
-def of_square(shape: Callable[[Shape], Shape], dtype: Callable[[DType], DType] = inexact) -> Rule:
-    """A rule for functions of square matrices."""
-
-    def rule(args: Arguments) -> Value:
-        _square(args.array.shape)
-        return Value(shape(args.array.shape), dtype(args.array.dtype))
-
-    return rule
-
-
-def _itself(shape: Shape) -> Shape:
-    return shape
-
-
-def _per_matrix(shape: Shape) -> Shape:
-    """One number for each matrix."""
-    return _dropped(_dropped(shape, -1), -1)
-
-
-def _per_row(shape: Shape) -> Shape:
-    return _dropped(shape, -1)
-
-
-def _complex(_: DType) -> DType:
-    return "complex64"
-
-
-def _real(dtype: DType) -> DType:
-    return real(inexact(dtype))
-
-
-def _slogdet(args: Arguments) -> Value:
-    _square(args.array.shape)
-    shape, dtype = _per_matrix(args.array.shape), inexact(args.array.dtype)
-    return several(Value(shape, dtype), Value(shape, real(dtype)))
-
-
-def _eigh(args: Arguments) -> Value:
-    _square(args.array.shape)
-    shape, dtype = args.array.shape, inexact(args.array.dtype)
-    return several(Value(_per_row(shape), real(dtype)), Value(shape, dtype))
-
-
-def _eig(args: Arguments) -> Value:
-    _square(args.array.shape)
-    shape = args.array.shape
-    return several(Value(_per_row(shape), "complex64"), Value(shape, "complex64"))
-
-
-def _solve(args: Arguments) -> Value:
-    a, b = args["a"].shape, args["b"].shape
-    side, dtype = _square(a), inexact(promote(args["a"].dtype, args["b"].dtype))
-    right, left = known(b), known(a)
-    if right is None or left is None or len(left) != 2 or len(right) > 2:
-        return Value(None, dtype)
-    if not right or differ(side, right[0]):
-        raise Mismatch("the right-hand side has another size than the matrix")
-    return Value(right, dtype)
-
-
-def _svd(args: Arguments) -> Value:
-    shape, dtype = known(args.array.shape), inexact(args.array.dtype)
-    full, vectors = args.constant("full_matrices", True), args.constant("compute_uv", True)
-    if not isinstance(vectors, bool):
-        return ANYTHING
-    if shape is None or len(shape) < 2 or full is UNKNOWN or args.given("subset_by_index"):
-        return several(ANYTHING, ANYTHING, ANYTHING) if vectors else ANYTHING
-    *batch, rows, columns = shape
-    least = minimum(rows, columns)
-    singular = Value((*batch, least), real(dtype))
-    if not vectors:
-        return singular
-    left, right = (rows, columns) if full else (least, least)
-    return several(
-        Value((*batch, rows, left), dtype), singular, Value((*batch, right, columns), dtype)
-    )
-
-
-def _qr(args: Arguments) -> Value:
-    shape, dtype = known(args.array.shape), inexact(args.array.dtype)
-    mode = args.constant("mode", "reduced")
-    if shape is None or len(shape) < 2 or mode != "reduced":
-        return several(ANYTHING, ANYTHING) if mode in ("reduced", "complete") else ANYTHING
-    *batch, rows, columns = shape
-    least = minimum(rows, columns)
-    return several(Value((*batch, rows, least), dtype), Value((*batch, least, columns), dtype))
-
-
-def _pinv(args: Arguments) -> Value:
-    return Value(matrix_transpose(args.array.shape), inexact(args.array.dtype))
-
-
-def _fft(default: int | tuple[int, ...] | None) -> Rule:
-    """Frequencies take the place of what is transformed: as many, under no name."""
-
-    def rule(args: Arguments) -> Value:
-        shape = None if args.given("n") or args.given("s") else args.array.shape
-        axes = args.axes("axis" if default == -1 else "axes", default)
-        if isinstance(axes, int):
-            axes = (axes,)
-        every = range(len(shape)) if isinstance(shape, tuple) else ()
-        for axis in axes if isinstance(axes, tuple) else every:
-            shape = change_axis(shape, axis, lambda dim: (without_name(dim),))
-        return Value(shape, "complex64")
-
-    return rule
-
-
-def _rfft(args: Arguments) -> Value:
-    axis = args.axes("axis", -1)
-    if args.given("n") or type(axis) is not int:
-        return Value(None, "complex64")
-    shape = change_axis(args.array.shape, axis, lambda dim: (add(floordiv(dim, 2), 1),))
-    return Value(shape, "complex64")
-
-
-def _irfft(args: Arguments) -> Value:
-    axis = args.axes("axis", -1)
-    if type(axis) is not int:
-        return Value(None, "float32")
-    size = args.size("n") if args.given("n") else UNKNOWN
-    shape = change_axis(
-        args.array.shape, axis, lambda dim: (mul(add(dim, -1), 2) if size is UNKNOWN else size,)
-    )
-    return Value(shape, "float32")
-
-
-def _frequencies(half: bool) -> Rule:
-    def rule(args: Arguments) -> Value:
-        size = args.size("n")
-        length = add(floordiv(size, 2), 1) if half else size
-        return Value((length,), args.dtype("dtype", "float32"))
-
-    return rule
-
-
-def _shifted(args: Arguments) -> Value:
-    return Value(args.array.shape, args.array.dtype)
-
-
 def _table() -> Table:
     preferred = "*, precision, preferred_element_type"
-    norm = "a, n, axis, norm"
     rows: list[tuple[str, str, Rule]] = [
         ("matmul", f"a, b, {preferred}, out_sharding", product(matmul)),
         ("dot", f"a, b, {preferred}, out_sharding", product(dot)),
@@ -306,28 +138,6 @@ def _table() -> Table:
         ("linalg.tensordot", f"x1, x2, *, axes{preferred[1:]}, out_sharding", _tensordot),
         ("einsum", f"subscripts, *operands, out, optimize{preferred[1:]}, out_sharding", _einsum),
         ("linalg.multi_dot", "arrays, *, precision", _multi_dot),
-        ("convolve correlate", f"a, v, mode, {preferred}", _convolve),
-        ("linalg.cholesky", "a, *, upper, symmetrize_input", of_square(_itself)),
-        ("linalg.inv", "a", of_square(_itself)),
-        ("linalg.matrix_power", "a, n", of_square(_itself, lambda dtype: dtype)),
-        ("linalg.det", "a", of_square(_per_matrix)),
-        ("linalg.slogdet", "a, *, method", _slogdet),
-        ("linalg.eigh", "a, UPLO, symmetrize_input", _eigh),
-        ("linalg.eigvalsh", "a, UPLO, *, symmetrize_input", of_square(_per_row, _real)),
-        ("linalg.eig", "a", _eig),
-        ("linalg.eigvals", "a", of_square(_per_row, _complex)),
-        ("linalg.solve", "a, b", _solve),
-        ("linalg.svd", "a, full_matrices, compute_uv, hermitian, subset_by_index", _svd),
-        ("linalg.qr", "a, mode", _qr),
-        ("linalg.pinv", "a, rtol, hermitian, *, rcond", _pinv),
-        ("fft.fft fft.ifft", norm, _fft(-1)),
-        ("fft.fft2 fft.ifft2", "a, s, axes, norm", _fft((-2, -1))),
-        ("fft.fftn fft.ifftn", "a, s, axes, norm", _fft(None)),
-        ("fft.rfft", norm, _rfft),
-        ("fft.irfft", norm, _irfft),
-        ("fft.fftfreq", "n, d, *, dtype, device", _frequencies(half=False)),
-        ("fft.rfftfreq", "n, d, *, dtype, device", _frequencies(half=True)),
-        ("fft.fftshift fft.ifftshift", "x, axes", _shifted),
     ]
     table: Table = {"operator.matmul": function("a, b", product(matmul))}
     for names, signature, rule in rows:

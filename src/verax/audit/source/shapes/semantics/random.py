@@ -49,6 +49,12 @@ def _vectors(parameter: str) -> Rule:
     return rule
 
 
+def _counts(args: Arguments) -> Value:
+    """How often each of several outcomes came: as many as there are probabilities."""
+    dtype = args.dtype("dtype", "float32")
+    return Value(args.sizes("shape") if args.given("shape") else args["p"].shape, dtype)
+
+
 def _categorical(args: Arguments) -> Value:
     if args.given("shape"):
         return Value(args.sizes("shape"), "int32")
@@ -83,6 +89,12 @@ def _key(args: Arguments) -> Value:
 def _legacy_key(args: Arguments) -> Value:
     """Two words with the default generator; others have four."""
     return Value((2 if "impl" not in args.bound else None,), "uint32")
+
+
+def _words(args: Arguments) -> Value:
+    """The words that a key is made of: two, but for other generators."""
+    shape = known(args.array.shape)
+    return Value(None if shape is None else (*shape, None), "uint32")
 
 
 def _split(args: Arguments) -> Value:
@@ -137,6 +149,7 @@ def _table() -> Table:
         ("weibull_min", "key, scale, concentration, shape, dtype", draw()),
         ("double_sided_maxwell", "key, loc, scale, shape, dtype", draw()),
         ("binomial", "key, n, p, shape, dtype", draw("n", "p")),
+        ("multinomial", "key, n, p, *, shape, dtype, unroll", _counts),
         ("dirichlet", f"key, alpha, {end}", _vectors("alpha")),
         (
             "multivariate_normal",
@@ -153,6 +166,7 @@ def _table() -> Table:
         ("split", "key, num", _split),
         ("fold_in", "key, data", unchanged),
         ("clone", "key", unchanged),
+        ("key_data", "keys", _words),
     ]
     table: Table = {}
     for names, signature, rule in rows:

@@ -124,6 +124,22 @@ def _diagonal(args: Arguments) -> Shape:
     return diagonal(shape, _offset(args, "offset"), first, second)
 
 
+def _turned(args: Arguments) -> Shape:
+    """A plane turned by right angles: its sides change places every other time."""
+    turns, axes = args.integer("k", 1), args.axes("axes", (0, 1))
+    if type(turns) is not int or not isinstance(axes, tuple) or len(axes) != 2:
+        return None
+    return moves.swapaxes(args.array.shape, *axes) if turns % 2 else args.array.shape
+
+
+def _rolled(args: Arguments) -> Shape:
+    axis, start, count = args.integer("axis", 0), args.integer("start", 0), rank(args.array.shape)
+    if type(axis) is not int or type(start) is not int or count is None:
+        return None
+    axis, start = axis % count, start + count if start < 0 else start
+    return moves.moveaxis(args.array.shape, axis, start - (axis < start))
+
+
 def _diagflat(args: Arguments) -> Shape:
     return diag((element_count(args.array.shape),), _offset(args, "k"))
 
@@ -150,6 +166,8 @@ def _table() -> Table:
         ("diagonal", "a, offset, axis1, axis2", same_type(_diagonal)),
         ("flip", "m, axis", unchanged),
         ("fliplr flipud", "m", unchanged),
+        ("rot90", "m, k, axes", same_type(_turned)),
+        ("rollaxis", "a, axis, start", same_type(_rolled)),
         ("roll", "a, shift, axis", unchanged),
         ("tril triu", "m, k", unchanged),
         ("copy", "a, order", unchanged),
@@ -158,7 +176,7 @@ def _table() -> Table:
     table: Table = {}
     for names, signature, rule in rows:
         table.update(entries(module, names, signature, rule))
-    table["ndarray.reshape"] = function("self, *args, order, out_sharding", _reshape_method)
+    table["ndarray.reshape"] = function("self, *sizes, order, out_sharding", _reshape_method)
     table["ndarray.transpose"] = function("self, *args", _transpose_method)
     table["ndarray.T"] = function("self", same_type(lambda args: moves.transpose(args.array.shape)))
     table["ndarray.mT"] = function("self", transposed)

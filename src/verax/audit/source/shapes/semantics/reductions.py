@@ -7,16 +7,16 @@ from collections.abc import Callable
 from ..dims import Dim, add, mul, sub
 from ..dtypes import DType, inexact, promote, summed
 from ..reshaping import flatten
-from ..shape import Shape, broadcast, change_axis, rank, reduce
+from ..shape import Axes, Shape, broadcast, change_axis, rank, reduce
 from ..values import ANYTHING, UNKNOWN, Value, several
 from .arguments import Arguments
 from .entries import Rule, Table, entries, function
 from .pointwise import kept, real_inexact, truth
 
 
-def reduced(args: Arguments, axis: str = "axis") -> Shape:
+def reduced(args: Arguments, default: Axes = None) -> Shape:
     """The shape that is left, as `axis` and `keepdims` say."""
-    axes, keepdims = args.axes(axis), args.flag("keepdims")
+    axes, keepdims = args.axes("axis", default), args.flag("keepdims")
     shape = args.array.shape
     if axes is UNKNOWN:
         dims = rank(shape)
@@ -129,12 +129,14 @@ def _less(dim: Dim, by: int) -> Dim:
     return max(left, 0) if type(left) is int else left
 
 
-def _trapezoid(args: Arguments) -> Value:
-    axis = args.axes("axis", -1)
-    dtype = inexact(args.array.dtype)
-    if type(axis) is not int or args.given("x"):
+def trapezoid(args: Arguments) -> Value:
+    """An integral along an axis, over what one or several lists of places say."""
+    axis, shape = args.axes("axis", -1), args.array.shape
+    places = args["x"] if args.given("x") else Value((), "bool")
+    dtype = inexact(promote(args.array.dtype, places.dtype))
+    if type(axis) is not int or rank(places.shape) not in (0, 1):
         return Value(None, dtype)
-    return Value(change_axis(args.array.shape, axis, lambda _: ()), dtype)
+    return Value(change_axis(shape, axis, lambda _: ()), dtype)
 
 
 def _norm(args: Arguments) -> Value:
@@ -248,7 +250,7 @@ def _table() -> Table:
         **dict(entries(module, "argpartition", "a, kth, axis", along_last(_index_type))),
         **dict(entries(module, "unwrap", "p, discont, axis, period", along_last(inexact))),
         "jax.numpy.diff": function("a, n, axis, prepend, append", _diff),
-        "jax.numpy.trapezoid": function("y, x, dx, axis", _trapezoid),
+        "jax.numpy.trapezoid": function("y, x, dx, axis", trapezoid),
         "jax.numpy.trace": function("a, offset, axis1, axis2, dtype, out", _trace),
         "jax.numpy.packbits": function("a, axis, bitorder", _packed(0)),
         "jax.numpy.unpackbits": function("a, axis, count, bitorder", _packed(8)),

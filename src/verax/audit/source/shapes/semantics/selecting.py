@@ -175,6 +175,45 @@ def _choose(args: Arguments) -> Value:
     return Value(broadcast(*shapes), promote(*[choice.dtype for choice in choices]))
 
 
+def _lexsort(args: Arguments) -> Value:
+    """The order of the last key, which the others refine."""
+    keys = args.sequence("keys")
+    return Value(keys[0].shape if keys else None, "int32")
+
+
+def _ediff1d(args: Arguments) -> Value:
+    count = element_count(args.array.shape)
+    extended = args.given("to_end") or args.given("to_begin")
+    return Value((None if extended else add(count, -1),), args.array.dtype)
+
+
+def _raveled(args: Arguments) -> Value:
+    indices = args.sequence("multi_index")
+    shape = broadcast(*(it.shape for it in indices)) if indices else None
+    return Value(shape, args.dtype("dtype", "int32"))
+
+
+def _diagonal_indices(args: Arguments) -> Value:
+    shape = known(args.array.shape)
+    if shape is None:
+        return ANYTHING
+    return several(*[Value(shape[:1], "int32")] * len(shape))
+
+
+def _bin_edges(args: Arguments) -> Value:
+    edges = _histogram(args).elements
+    return edges[1] if edges else ANYTHING
+
+
+def _polyfit(args: Arguments) -> Value:
+    """One coefficient more than the degree, for each column of what is fitted."""
+    degree, y = args.size("deg"), known(args["y"].shape)
+    dtype = inexact(promote(args["x"].dtype, args["y"].dtype))
+    if y is None or args.flag("full") is not False or args.flag("cov") is not False:
+        return ANYTHING
+    return Value((add(degree, 1), *y[1:]), dtype)
+
+
 def _top_k(args: Arguments) -> Value:
     size, axis = args.size("k"), args.axes("axis", -1)
     shape = args.array.shape
@@ -224,6 +263,13 @@ def _table() -> Table:
         ("polyval", "p, x, *, unroll", _polyval),
         ("gradient", "f, *varargs, axis, edge_order", _gradient),
         ("ix_", "*args", _ix),
+        ("lexsort", "keys, axis", _lexsort),
+        ("ediff1d", "ary, to_end, to_begin", _ediff1d),
+        ("ravel_multi_index", "multi_index, dims, mode, order, *, dtype", _raveled),
+        ("diag_indices_from", "arr", _diagonal_indices),
+        ("piecewise", "x, condlist, funclist, *args", unchanged),
+        ("histogram_bin_edges", "a, bins, range, weights", _bin_edges),
+        ("polyfit", "x, y, deg, rcond, full, w, cov", _polyfit),
     ]
     table: Table = {}
     for names, signature, rule in rows:
