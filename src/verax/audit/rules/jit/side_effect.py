@@ -218,8 +218,8 @@ RULE = Rule(
 Python goes through a jitted function, or the body of a `scan`, once, to learn what it computes;
 only that computation runs afterwards. A list that is appended to, a global, an attribute of `self`
 or a counter changes once and not each time, and what is stored there is a tracer, which has no
-value. Arguments are taken apart into leaves and put together again inside: a dict or an object there
-is a copy, and what is changed in it is lost unless it is returned.
+value. Arguments are taken apart into leaves and put together again inside: a dict or an object
+there is a copy, and what is changed in it is lost unless it is returned.
 """,
     wrong="""\
 import jax
