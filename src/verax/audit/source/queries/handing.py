@@ -197,6 +197,23 @@ def handed_back_at(use: KeyUse, key: Node, body: Frame | None) -> Place | None:
     return None
 
 
+def advanced_at(facts: SourceFacts, use: KeyUse, body: Frame | None) -> Place | None:
+    """Where a body calls a function that uses a key and gives its next one back, which is dropped.
+
+    Who would use that one has nothing else to mend.
+    """
+    key, used = use.key.node, {it.key.node for it in facts.events(KeyUse)}
+    found: Place | None = None
+    for frame in use.frame.callers():
+        given_back = {node for _, value in frame.returns for node in nodes_of(value)}
+        is_advanced = any(it.is_key and it not in used and it.depends_on(key) for it in given_back)
+        if frame is body or not (is_advanced or frame.function is None):
+            break
+        if frame.caller is not None and isinstance(frame.called_at, ast.Call):
+            found = frame.caller.place(frame.called_at)
+    return found
+
+
 def given_back_at(before: KeyUse, use: KeyUse) -> Place | None:
     """Where a function that has used a key returns it in its state, for somebody to use again."""
     for frame in before.frame.callers():
