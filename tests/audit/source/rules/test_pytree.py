@@ -557,52 +557,6 @@ def test_arrays_in_static_fields():
     assert found("PT106", program) == [6, 7, 13]
 
 
-def test_a_changed_copy_is_lost():
-    program = """
-    import chex
-
-    @chex.dataclass
-    class State:
-        x: jax.Array
-        count: jax.Array
-
-    @jax.jit
-    def lost(state: State, x):
-        y = state.x + x
-        state.count = state.count + 1
-        return y
-
-    @jax.jit
-    def kept(state: State, x):
-        state.count = state.count + 1
-        return state.replace(x=x)
-
-    @jax.jit
-    def used(batch, x):
-        batch["x"] = x / 255.0
-        return batch["x"].sum()
-
-    def main(x):
-        state = State(x=x, count=0)
-        return lost(state, x), kept(state, x), used({"x": x}, x), lost(state, x)
-    """
-    assert found("PT107", program) == [11]
-
-
-def test_a_bound_object_is_no_copy():
-    program = """
-    class Trainer:
-        def __init__(self, rate):
-            self.step = jax.jit(self._step)
-            self.rate = rate
-            self.state = None
-
-        def _step(self, x):
-            return x * self.rate
-    """
-    assert found("PT107", program) == []
-
-
 @pytest.mark.parametrize(("given", "lines"), [("1", []), ("which", []), ("0", [8])])
 def test_an_object_may_be_static_for_a_pmap(given: str, lines: list[int]):
     program = f"""

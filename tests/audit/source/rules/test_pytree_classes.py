@@ -80,42 +80,6 @@ def test_objects_may_be_filled_in_while_they_are_made_and_others_changed():
     assert found("PT204", program) == []
 
 
-def test_a_copy_is_changed_though_another_field_is_read_after():
-    program = """
-    import chex
-
-    @chex.dataclass
-    class Body:
-        x: jax.Array
-        v: jax.Array
-
-        def energy(self):
-            return (self.x ** 2).sum()
-
-    @jax.jit
-    def lost(body, dt):
-        body.x = body.x + dt * body.v
-        return jnp.sum(body.v)
-
-    @jax.jit
-    def asked(body, dt):
-        body.x = body.x + dt * body.v
-        return body.energy()
-
-    @jax.jit
-    def returned(body, dt):
-        body.x = body.x + dt * body.v
-        return body
-
-    def run(x):
-        body = Body(x=x, v=x)
-        lost(body, 0.1)
-        asked(body, 0.1)
-        return returned(body, 0.1)
-    """
-    assert found("PT107", program) == [13]
-
-
 def test_an_optimiser_of_flax_changes_a_copy_under_plain_jit():
     program = """
     import optax

@@ -373,3 +373,53 @@ def test_points_on_the_way_between_two_that_stay_are_no_averages_to_keep():
         return lax.scan(step, (start, jnp.zeros(3)), ts)
 """
     assert found("SC002", between) == []
+
+
+PATH = """
+    import typing
+
+    class Search(typing.NamedTuple):
+        mean: jax.Array
+        sigma: jax.Array
+        path: jax.Array
+
+    def adapt(rate, s, step):
+        path = {path}
+        sigma = s.sigma * jnp.exp(jnp.linalg.norm(path) - 1.0)
+        mean = s.mean + s.sigma * step
+        return {made}
+
+    def search(xs, rate):
+        def turn(s, x):
+            return adapt(rate, s, x), s.mean
+
+        return lax.scan(turn, Search(jnp.zeros(3), jnp.ones(()), jnp.zeros(3)), xs)
+
+    search(jnp.ones((5, 3)), 0.3)
+"""
+
+
+@pytest.mark.parametrize(
+    "path", ["(1.0 - rate) * s.path + rate * step", "jax.nn.sigmoid(step) * s.path - step"]
+)
+@pytest.mark.parametrize(
+    ("kept", "renewed"),
+    [
+        ("s._replace(mean=mean, sigma=sigma)", "s._replace(mean=mean, sigma=sigma, path=path)"),
+        ("Search(mean, sigma, s.path)", "Search(mean, sigma, path)"),
+        (
+            "Search(path=s.path, mean=mean, sigma=sigma)",
+            "Search(path=path, mean=mean, sigma=sigma)",
+        ),
+    ],
+)
+def test_a_field_that_stays_is_told_at_the_record_that_a_helper_makes(
+    path: str, kept: str, renewed: str
+):
+    assert found("SC002", PATH.format(path=path, made=kept)) == [12]
+    assert found("SC002", PATH.format(path=path, made=renewed)) == []
+
+
+def test_a_setting_may_be_scaled_for_one_turn():
+    scaled = PATH.format(path="s.path * 0.5", made="s._replace(mean=mean, sigma=sigma)")
+    assert found("SC002", scaled) == []

@@ -362,7 +362,14 @@ def test_one_name_for_several_collectives_is_mended_where_it_is_given():
     def inputs():
         return jnp.ones((3, 3)), jnp.ones((5, 3))
     """
-    assert found("VM201", program) == [7]
+    assert found("VM201", program) == [1]
+    # A caller whose map has the name is served well by the default: it is the other's call.
+    other = program.replace(
+        "def inputs",
+        "def other(x): return jax.vmap(centred, axis_name='batch')(x)\n\n    def inputs",
+    )
+    served = other.replace("(3, 3)), jnp", "(3, 3)), other(jnp").replace("(5, 3))", "(5, 3)))")
+    assert found("VM201", served) == [7]
 
 
 def test_a_helper_applies_what_each_replica_has_for_itself():
@@ -497,8 +504,8 @@ out = apply(jnp.ones((4, 3)))
 def test_the_call_that_gives_an_object_the_name_of_an_axis():
     assert found("VM201", NAMED.format("'batch'", ", axis='rows'")) == [12]
     assert found("VM201", NAMED.format("'batch'", "")) == []
-    # Of all that have the default, the map is the odd one out.
-    assert found("VM201", NAMED.format("'rows'", "")) == [13]
+    # A default that no call overrides names it for all of them.
+    assert found("VM201", NAMED.format("'rows'", "")) == [2]
 
 
 @pytest.mark.parametrize(

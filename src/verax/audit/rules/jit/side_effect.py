@@ -11,6 +11,7 @@ from ...source.classes import base_names
 from ...source.events import Mutation
 from ...source.queries.blame import is_outside, wrongly_called_at
 from ...source.queries.boundaries import LOOPS, REPEATED, crossed, holds_tracer, passed_as_it_is
+from ...source.queries.lost.changed_copies import ChangedCopy, changed_copies
 from ...source.queries.putting_back import is_put_back, part_of
 from ...source.queries.syntax import statement_around
 from ...source.text import text_of
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 # Their modules thread what is assigned to them through transformations, or do so on purpose.
 _WITH_STATE = ("flax.", "haiku.", "objax.", "equinox.nn.State")
 _STORES = frozenset("append appendleft extend extendleft add put put_nowait update insert".split())
+_COUNTING = frozenset(("collections.Counter.update", "collections.Counter.subtract"))
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
@@ -46,6 +48,13 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         regions = _regions_of_store(call)
         if regions and any(holds_tracer(value) for value in call.args[1:]):
             yield _finding(facts, call, regions[-1], is_tracer=True)
+        elif call.name in _COUNTING and any(it.kind in REPEATED for it in regions):
+            yield _finding(facts, call, regions[-1], is_tracer=False)
+    told: set[ast.AST] = set()
+    for copy in changed_copies(facts):
+        if copy.change.syntax not in told:
+            told.add(copy.change.syntax)
+            yield _lost(copy)
 
 
 def _is_of_context(change: Mutation) -> bool:
@@ -133,13 +142,34 @@ def _counts(change: Mutation) -> bool:
     if isinstance(statement, ast.AugAssign):
         return statement.target is change.syntax
     if isinstance(statement, ast.Assign) and change.syntax in statement.targets:
-        target = text_of(change.syntax)
-        return any(
-            text_of(node) == target
-            for node in ast.walk(statement.value)
-            if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript))
-        )
+        made_of = _made_of(change.frame, statement.value)
+        return any(_reads_old(node, change.syntax) for node in made_of)
     return False
+
+
+def _made_of(frame: Frame, expression: ast.expr) -> Iterator[ast.AST]:
+    """The parts of an expression, and of those that gave the names in it their values."""
+    yield from ast.walk(expression)
+    names = {it.id for it in ast.walk(expression) if isinstance(it, ast.Name)}
+    for step, _ in frame.steps:
+        target = step.targets[0] if isinstance(step, ast.Assign) else None
+        if isinstance(step, ast.Assign) and isinstance(target, ast.Name) and target.id in names:
+            yield from ast.walk(step.value)
+
+
+_READERS = frozenset(("get", "pop", "setdefault"))
+
+
+def _reads_old(node: ast.AST, changed: ast.AST) -> bool:
+    """Whether an expression is what is about to be changed: `counts[k]`, or `counts.get(k, 0)`."""
+    if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
+        return text_of(node) == text_of(changed)
+    if not isinstance(node, ast.Call) or not isinstance(changed, ast.Subscript) or not node.args:
+        return False
+    called = node.func
+    is_read = isinstance(called, ast.Attribute) and called.attr in _READERS
+    is_same = is_read and text_of(called.value) == text_of(changed.value)
+    return is_same and text_of(node.args[0]) == text_of(changed.slice)
 
 
 def _finding(
@@ -165,6 +195,19 @@ def _finding(
     )
 
 
+def _lost(copy: ChangedCopy) -> Finding:
+    kind = copy.applied.transformed.kind
+    return RULE.finding(
+        copy.change.place,
+        current=f"`{copy.change.text}` changes a copy: `{copy.argument}` was taken apart and put "
+        f"together for the `{kind}`, and nothing reads it after",
+        expected="a traced function returns what it has changed",
+        fix=f"Return `{copy.argument}`, and take it from the result of the call.",
+        evidence=(Evidence("it is called here", copy.applied.place),),
+        engine=Engine.SOURCE,
+    )
+
+
 RULE = Rule(
     code="JT101",
     name="side-effect",
@@ -175,7 +218,8 @@ RULE = Rule(
 Python goes through a jitted function, or the body of a `scan`, once, to learn what it computes;
 only that computation runs afterwards. A list that is appended to, a global, an attribute of `self`
 or a counter changes once and not each time, and what is stored there is a tracer, which has no
-value.
+value. Arguments are taken apart into leaves and put together again inside: a dict or an object
+there is a copy, and what is changed in it is lost unless it is returned.
 """,
     wrong="""\
 import jax

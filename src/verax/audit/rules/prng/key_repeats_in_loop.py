@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
 from ...source.events import KeyUse, Loop
-from ...source.queries.handing import handed_back_at, handed_in_at, is_key
+from ...source.queries.handing import advanced_at, handed_back_at, handed_in_at, is_key
 from ...source.queries.keys.leaves import drawn_for_leaves
 from ...source.queries.keys.lifted_streams import unsplit_streams
 from ...source.queries.keys.reordering import goes_through_arrays
@@ -191,9 +191,13 @@ def _handed_on(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
         kind, name = loop.kind.replace("_", " "), facts.name_of(before if is_same else after)
         how = "on as it came" if is_same else "of outside on"
         handed = use.key.node if is_same else after.node
-        within = handed_back_at(use, handed, body_frame(facts, loop))
+        body = body_frame(facts, loop)
+        within = advanced_at(facts, use, body) or handed_back_at(use, handed, body)
+        returned = returned_at(facts, loop, handed) or loop.place
+        last = returned_at(facts, loop) or loop.place
+        also = (Evidence("it is handed on here", last),) if within is not None else ()
         yield RULE.finding(
-            within or returned_at(facts, loop, handed) or loop.place,
+            within or returned,
             current=f"the {kind} hands `{name}` {how}, so that every iteration draws the same "
             "numbers",
             expected="each iteration draws from a key of its own",
@@ -202,6 +206,7 @@ def _handed_on(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
             evidence=(
                 Evidence("the loop is here", loop.place),
                 Evidence("the use that repeats", use.place),
+                *also,
             ),
             engine=Engine.SOURCE,
         )

@@ -160,8 +160,8 @@ def _updates(
     Each in words, with where it is made, and the part that it should have replaced.
     """
     found: dict[str, tuple[Evidence, Data]] = {}
-    for statement, name, before in next_versions(loop, frame, stale):
-        evidence = Evidence(f"`{name}` is computed here", frame.place(statement))
+    for place, name, before in next_versions(facts, loop, frame, stale):
+        evidence = Evidence(f"`{name}` is computed here", place)
         found.setdefault(f"`{name}`", (evidence, before))
     if not found:
         for words, node, before in stuck_counters(loop, stale):

@@ -124,12 +124,11 @@ def _unbound(facts: SourceFacts, fact: Fact) -> Iterator[Finding]:
         if bound is None or name in bound:
             continue
         known = f"; what surrounds it binds {', '.join(map(repr, bound))}" if bound else ""
-        handed = named_at(fact)
         called = wrongly_called_at(
             facts, fact, lambda it, name=name: name in (bound_names(it) or ())
         )
         yield RULE.finding(
-            handed if handed != fact.place else called,
+            called if called != fact.place else named_at(fact),
             current=f"`{fact.text}` goes over the axis {name!r}, which nothing around it binds"
             + known,
             expected=_EXPECTED,

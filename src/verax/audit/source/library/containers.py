@@ -216,7 +216,7 @@ def _replace(
     if isinstance(owner, Sequence) and owner.type is not None and owner.items is not None:
         names = list(owner.type.fields)
         items = [keywords.get(n, v) for n, v in zip(names, owner.items, strict=False)]
-        return Sequence("tuple", items, None, site.frame, type=owner.type)
+        return Sequence("tuple", items, None, site.frame, type=owner.type, syntax=site.syntax)
     return machine.opaque("replace", site, (*args, *keywords.values()))
 
 

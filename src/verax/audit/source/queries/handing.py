@@ -12,7 +12,7 @@ from ..events import Event, KeyUse
 from ..frame import Frame, Region
 from ..graph import Node
 from ..remember import walked
-from ..values import Data, Instance, Value, nodes_of
+from ..values import Constant, Data, Instance, Value, nodes_of
 from .loops.bodies import calls
 from .structures.structure import parts_of
 from .written import expressions_of, written_at
@@ -33,15 +33,20 @@ def handed_in_at(
 ) -> Place:
     """The call that hands in what an event is about, through however many functions.
 
-    A helper that uses what it is given does nothing wrong; who gives it the wrong thing does. Where
-    a function gets the thing by other means, from an object, say, it is told there. Nothing
-    is told outside of a region, or of a call, that is given.
+    A helper that uses what it is given does nothing wrong; who gives it the wrong thing does: its
+    caller, or its own signature for who does not say otherwise. Where a function gets the thing by
+    other means, from an object, say, it is told there. Nothing is told outside of a region, or of a
+    call, that is given.
     """
     chain = list(calls(event))
+    is_bounded = region is not None or within is not None
     last = _last_within(chain, region, within)
     at = 0
     while True:
         taker = _taker(chain[at][0], is_it)
+        default = None if taker is None or is_bounded else default_at(taker, is_it)
+        if default is not None:
+            return default
         after = next((i + 1 for i, (frame, _) in enumerate(chain) if frame is taker), len(chain))
         if chain[at][0].function is None:
             after = at + 1  # A transformation hands on what it is given.
@@ -49,6 +54,19 @@ def handed_in_at(
             frame, syntax = chain[at]
             return frame.place(syntax)
         at = after
+
+
+def default_at(frame: Frame, is_it: Callable[[Value], bool]) -> Place | None:
+    """Where the signature of a function says what a parameter is that its caller leaves out."""
+    function = frame.function
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+        return None
+    defaults = {it for it in (*function.args.defaults, *function.args.kw_defaults) if it}
+    for value in filter(is_it, frame.given.values()):
+        written = value.origin[1] if isinstance(value, Constant) and value.origin else None
+        if written in defaults:
+            return frame.place(written)
+    return None
 
 
 def _last_within(
@@ -177,6 +195,23 @@ def handed_back_at(use: KeyUse, key: Node, body: Frame | None) -> Place | None:
             if key in nodes_of(value):
                 return frame.place(written_at(frame, syntax, value, key))
     return None
+
+
+def advanced_at(facts: SourceFacts, use: KeyUse, body: Frame | None) -> Place | None:
+    """Where a body calls a function that uses a key and gives its next one back, which is dropped.
+
+    Who would use that one has nothing else to mend.
+    """
+    key, used = use.key.node, {it.key.node for it in facts.events(KeyUse)}
+    found: Place | None = None
+    for frame in use.frame.callers():
+        given_back = {node for _, value in frame.returns for node in nodes_of(value)}
+        is_advanced = any(it.is_key and it not in used and it.depends_on(key) for it in given_back)
+        if frame is body or not (is_advanced or frame.function is None):
+            break
+        if frame.caller is not None and isinstance(frame.called_at, ast.Call):
+            found = frame.caller.place(frame.called_at)
+    return found
 
 
 def given_back_at(before: KeyUse, use: KeyUse) -> Place | None:

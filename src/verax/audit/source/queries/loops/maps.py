@@ -13,8 +13,9 @@ from ...frame import Frame, Region
 from ...library.collectives import names_of_mesh
 from ...library.options import axes_of
 from ...remember import walked
-from ...values import Constant, Data, Mapping, Sequence, Transformed, Value, leaves
+from ...values import Constant, Data, Instance, Mapping, Sequence, Transformed, Value, leaves
 from ..handing import handed_in_at
+from ..structures.structure import parts_of
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
@@ -132,30 +133,23 @@ def _to_be_named(collective: Fact) -> list[Region]:
 def named_at(collective: Fact) -> Place:
     """Where the axis that a collective goes over is named: there, or by who calls or makes it."""
     names = collective.data["axes"]
-    handed = handed_in_at(collective, lambda it: isinstance(it, Constant) and it.value in names)
-    if handed != collective.place or any(_is_name(it, names) for it in walked(collective.syntax)):
+
+    def is_name(value: Value) -> bool:
+        return isinstance(value, Constant) and value.value in names
+
+    handed = handed_in_at(collective, is_name)
+    if handed != collective.place:
         return handed
-    # An object may have been given the name when it was made, by the one call that has it.
-    module = collective.frame.module
-    calls = [it for it in walked(module.syntax) if isinstance(it, ast.Call)]
-    given = [
-        argument
-        for call in calls
-        for argument in (*call.args, *(it.value for it in call.keywords))
-        if _is_name(argument, names)
-    ]
-    written = [it for it in walked(module.syntax) if isinstance(it, (ast.Assign, ast.arguments))]
-    kept = [it for around in written for it in _values(around) if _is_name(it, names)]
-    if len(given) != 1 or kept:
+    # An object may have been given the name when it was made, or by its class.
+    objects = [it for it in collective.frame.given.values() if isinstance(it, Instance)]
+    kept = [it for one in objects for it in parts_of(one).values() if is_name(it)]
+    written = {it.origin for it in kept if isinstance(it, Constant) and it.origin is not None}
+    if len(written) != 1 or any(_is_written(it, names) for it in walked(collective.syntax)):
         return handed
-    return Place(module.path, given[0].lineno, given[0].col_offset + 1)
+    frame, syntax = written.pop()
+    return frame.place(syntax)
 
 
-def _values(written: ast.Assign | ast.arguments) -> list[ast.expr | None]:
-    if isinstance(written, ast.Assign):
-        return [written.value]
-    return [*written.defaults, *written.kw_defaults]
-
-
-def _is_name(written: ast.AST | None, names: list[str]) -> bool:
-    return isinstance(written, ast.Constant) and written.value in names
+def _is_written(syntax: ast.AST, names: list[str]) -> bool:
+    """Whether one of some names stands in a piece of syntax."""
+    return isinstance(syntax, ast.Constant) and syntax.value in names

@@ -4,27 +4,55 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from ....finding import Place
 from ....words import words_of
 from ...classes import all_fields
 from ...events import Loop
 from ...frame import Frame
 from ...graph import Node
-from ...values import NONE, Constant, Data, Instance, Mapping, Sequence, Value, leaves, nodes_of
+from ...values import NONE, Data, Instance, Mapping, Sequence, Value, leaves, nodes_of
 from ..structures.structure import parts_of
 from .bodies import assigned, behind, paired_leaves
 from .called import names_in
 
+if TYPE_CHECKING:
+    from ...facts import SourceFacts
+
 
 def next_versions(
-    loop: Loop, frame: Frame, stale: list[Data]
-) -> Iterator[tuple[ast.stmt, str, Data]]:
-    """Values that are made from parts of a carry which stay, each with its statement and its name.
+    facts: SourceFacts, loop: Loop, frame: Frame, stale: list[Data]
+) -> Iterator[tuple[Place, str, Data]]:
+    """Values that are made from parts of a carry which stay: where, by which name, from which part.
 
     A name says so (`new_h`), or is that of the part itself: given to another value, or of a field
-    that something is added to. Or the value is an object of the carry's class, or of a part's, and
-    has another value in the place of the one that stays.
+    that something is added to, be it in a function that makes the next carry for the body. Or the
+    value is an object of the carry's class, or of a part's, and has another value in the place of
+    the one that stays.
     """
+    for statement, name, before in _of_body(loop, frame, stale):
+        yield frame.place(statement), name, before
+    for helper in _makers(facts, loop, frame, stale):
+        for statement, name, value in assigned(helper):
+            for before in _increased(loop.carry_in or NONE, name, value, {it.node for it in stale}):
+                yield helper.place(statement), name, before
+
+
+def _makers(facts: SourceFacts, loop: Loop, body: Frame, stale: list[Data]) -> Iterator[Frame]:
+    """The functions that make the next carry: they return what stays beside what has changed."""
+    before, after = (set(nodes_of(it or NONE)) for it in (loop.carry_in, loop.carry_out))
+    kept = {it.node for it in stale}
+    for frame in facts.frames if kept else ():
+        is_inside = frame is not body and frame.region is not None
+        if is_inside and loop.region in frame.region.chain():
+            given_back = {node for _, value in frame.returns for node in nodes_of(value)}
+            if kept & given_back and given_back & (after - before):
+                yield frame
+
+
+def _of_body(loop: Loop, frame: Frame, stale: list[Data]) -> Iterator[tuple[ast.stmt, str, Data]]:
+    """What the statements of a body itself make."""
     if loop.carry_in is None or loop.carry_out is None:
         return
     own = {it.node for it in stale}
@@ -134,7 +162,5 @@ def _adds_to(node: Node, part: Node, depth: int = 4) -> bool:
 
 
 def _is_scaled(node: Node, part: Node) -> bool:
-    """Whether a value is a part times a number."""
-    is_product = node.operation == "*" and len(node.operands) == 2
-    numbers = [it for it in node.operands if isinstance(it, Constant)]
-    return is_product and len(numbers) == 1 and part in node.inputs
+    """Whether a value is a part times something else, as what decays or is gated is."""
+    return node.operation == "*" and node.inputs.count(part) == 1
