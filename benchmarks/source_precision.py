@@ -94,9 +94,6 @@ JUDGED: dict[str, dict[str, list[str]]] = json.loads(
 )
 _VERDICTS = ("true", "arguable", "false", "unread")
 _IN_TESTS = re.compile(r"(^|/|_)(tests?|testing)(/|_|\.py$)|_test\.py$|(^|/)conftest\.py$")
-_ISSUE = re.compile(
-    r"^::(?:error|warning) file=(?P<file>[^,]*),line=(?P<line>\d+),.*?title=(?P<code>\w+) "
-)
 
 
 @dataclass
@@ -106,6 +103,7 @@ class Audited:
     lines: int = 0
     in_tests: int = 0
     issues: list[str] = field(default_factory=list[str])
+    failures: list[str] = field(default_factory=list[str])
 
     def judged(self, package: str) -> Counter[str]:
         """How many issues are true, arguable, false and unread."""
@@ -134,19 +132,20 @@ def audited(folder: Path) -> Audited:
     found = Audited(sum(path.read_bytes().count(b"\n") for path in folder.rglob("*.py")))
     with tempfile.TemporaryDirectory() as cache:
         done = subprocess.run(
-            [sys.executable, "-m", "verax", "audit", ".", "--format", "github", "--no-cache"],
+            [sys.executable, "-m", "verax", "audit", ".", "--format", "json", "--no-cache"],
             cwd=folder,
             env={**os.environ, "VERAX_CACHE_DIR": cache},
             capture_output=True,
             text=True,
             check=False,  # Findings make an exit code of their own.
         )
-    for line in done.stdout.splitlines():
-        issue = _ISSUE.match(line)
-        if issue is not None and _IN_TESTS.search(issue["file"]):
+    report = json.loads(done.stdout)
+    for issue in report["issues"]:
+        if _IN_TESTS.search(issue["file"]):
             found.in_tests += 1
-        elif issue is not None:
+        else:
             found.issues.append(f"{issue['code']} {issue['file']}:{issue['line']}")
+    found.failures = [note for note in report.get("notes", ()) if "failed" in note]
     return found
 
 
@@ -161,6 +160,7 @@ def run(effort: Effort) -> Iterator[Outcome]:
         total.lines += found.lines
         total.in_tests += found.in_tests
         total.issues += found.issues
+        total.failures += found.failures
         verdicts += judged
         codes.update(it.partition(" ")[0] for it in found.issues)
         name = f"{package} {version}, {found.lines:,} lines"
@@ -169,6 +169,7 @@ def run(effort: Effort) -> Iterator[Outcome]:
         rate = verdicts["false"] * 10_000 / total.lines
         listed = ", ".join(f"{code} {count}" for code, count in sorted(codes.items()))
         yield Fact("issues by rule", True, listed)
+        yield Fact("rules that failed", not total.failures, "; ".join(total.failures) or "none")
         name = f"false issues in 10,000 of {total.lines:,} lines: {rate:.2f}"
         yield Fact(name, rate < 1, _counts(verdicts, total.in_tests))
 
