@@ -48,8 +48,8 @@ def _makers(facts: SourceFacts, loop: Loop, body: Frame, stale: list[Data]) -> I
     before, after = (set(nodes_of(it or NONE)) for it in (loop.carry_in, loop.carry_out))
     kept = {it.node for it in stale}
     for frame in facts.frames if kept else ():
-        is_inside = frame is not body and frame.region is not None
-        if is_inside and loop.region in frame.region.chain():
+        around = frame.region.chain() if frame.region is not None else ()
+        if frame is not body and loop.region in around:
             given_back = {node for _, value in frame.returns for node in nodes_of(value)}
             if kept & given_back and given_back & (after - before):
                 yield frame
