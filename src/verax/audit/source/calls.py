@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import parts
 from .attributes import attribute, unwrapped_method
 from .binding import bind
-from .classes import construct, leave_open
+from .classes import all_fields, construct, is_named_tuple, leave_open
 from .declared import compare_arguments, compare_returns, learn_returns
 from .events import Call
 from .frame import Frame, Region, Site
@@ -58,7 +58,22 @@ def call_expression(machine: Interpreter, frame: Frame, syntax: ast.Call) -> Val
     else:
         callee = machine.evaluate(frame, function)
     keywords = arguments(machine, site, syntax, args)
+    if site.spread is not None and len(args) == 1 and not keywords:
+        args = _for_each_field(machine, site, callee, site.spread) or args
     return machine.call(site, callee, args, keywords)
+
+
+def _for_each_field(
+    machine: Interpreter, site: Site, callee: Value, spread: Value
+) -> list[Value] | None:
+    """What a record takes from one thing that is spread over all its fields: `Memory(*cell(x))`."""
+    if not isinstance(callee, Class) or not is_named_tuple(callee):
+        return None
+    names = list(all_fields(callee))
+    if any(callee.find(it) is not None for it in names):
+        return None  # How many of them have their defaults is not known.
+    site.is_open, site.spread = False, None
+    return [parts.item(machine, site, spread, Constant(it)) for it in range(len(names))]
 
 
 def arguments(

@@ -632,6 +632,43 @@ PROGRAMS = {
 
             return lax.scan(step, (h, c), (xs, is_first))
         """,
+    "a helper that clears one part of a memory, and gives the other back": """
+        import equinox as eqx
+        import typing
+
+        class Memory(typing.NamedTuple):
+            hidden: jax.Array
+            cell: jax.Array
+
+        class Net(eqx.Module):
+            lstm: eqx.nn.LSTMCell
+
+            def recall(self, memory, first):
+                keep = jnp.where(first, 0.0, 1.0)
+                return Memory(hidden=keep * memory.hidden, cell=memory.cell)  # EN002
+
+            def clear(self, memory, first):
+                keep = jnp.where(first, 0.0, 1.0)
+                return Memory(hidden=keep * memory.hidden, cell=keep * memory.cell)
+
+            def step(self, memory, row):
+                obs, first = row
+                memory = Memory(*self.lstm(obs, tuple(self.recall(memory, first))))
+                return memory, memory.hidden
+
+            def again(self, memory, row):
+                obs, first = row
+                memory = Memory(*self.lstm(obs, tuple(self.clear(memory, first))))
+                return memory, memory.hidden
+
+        def entry(net, memory, obs, first):
+            _, half = lax.scan(lambda m, row: net.step(m, row), memory, (obs, first))
+            return half, lax.scan(lambda m, row: net.again(m, row), memory, (obs, first))
+
+        def inputs():
+            net, memory = Net(eqx.nn.LSTMCell(3, 4, key=jax.random.key(0))), jnp.ones(4)
+            return net, Memory(memory, 2 * memory), jnp.ones((9, 3)), jnp.zeros(9, bool)
+        """,
 }
 
 

@@ -3,6 +3,31 @@
 from .claims import check_claims, each_of
 
 PROGRAMS = {
+    "the traces are made beside the loop, from ratios and not from flags": """
+        def corrections(values, following, rewards, done, ratios):
+            discounts = 0.97 * (1.0 - done)
+            errors = ratios * (rewards + discounts * following - values)
+            traces = 0.97 * jnp.minimum(1.0, ratios)  # EN002
+
+            def back(later, row):
+                error, trace = row
+                later = error + trace * later
+                return later, later
+
+            return lax.scan(back, jnp.zeros(3), (errors, traces), reverse=True)[1] + values
+
+        def right(values, following, rewards, done, ratios):
+            discounts = 0.97 * (1.0 - done)
+            errors = ratios * (rewards + discounts * following - values)
+            traces = discounts * jnp.minimum(1.0, ratios)
+
+            def back(later, row):
+                error, trace = row
+                later = error + trace * later
+                return later, later
+
+            return lax.scan(back, jnp.zeros(3), (errors, traces), reverse=True)[1] + values
+    """,
     "one factor for all steps, as an array of the shape of factors that end": """
         def backwards(errors, factors, ratios):
             def fold(later, row):

@@ -1,6 +1,7 @@
 """Derivatives written by hand: of methods, with arguments in another order, with zeros."""
 
 from .claims import check_found, check_silent, each_of
+from .reading import found
 
 WRONG = {
     "rules of a method, which have their object already": """
@@ -224,3 +225,32 @@ def test_it_is_found(program: str):
 @each_of(RIGHT)
 def test_it_is_left_alone(program: str):
     check_silent(program, "grad")
+
+
+COTANGENTS = """
+    @jax.custom_vjp
+    def product(x, w):
+        return x @ w
+
+    def forward(x, w):
+        return x @ w, (x, w)
+
+    def of_weights(x, g):
+        return {cotangent}
+
+    def backward(kept, g):
+        x, w = kept
+        return g @ w.T, of_weights(x, g)
+
+    product.defvjp(forward, backward)
+    slopes = jax.grad(lambda w: product(jnp.ones((4, 3)), w).sum())(jnp.ones((3, 2)))
+"""
+
+
+def test_a_cotangent_is_told_in_the_helper_that_makes_it_for_the_rule_alone():
+    wrong = COTANGENTS.format(cotangent="g.T @ x")
+    assert found("GR016", wrong) == [9]
+    assert found("GR016", COTANGENTS.format(cotangent="x.T @ g")) == []
+    # Who calls it elsewhere may be right to.
+    shared = wrong + "    other = of_weights(jnp.ones((3, 2)), jnp.ones((3, 4)))\n"
+    assert found("GR016", shared) == [13]

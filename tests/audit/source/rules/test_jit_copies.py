@@ -142,6 +142,34 @@ def test_a_helper_may_prepare_a_batch_that_its_caller_reads():
     assert found("JT101", program) == []
 
 
+def test_a_context_may_change_a_copy_for_a_while():
+    program = """
+    import contextlib
+    import chex
+
+    @chex.dataclass
+    class Data:
+        x: jax.Array
+        scale: jax.Array
+
+        @contextlib.contextmanager
+        def scaled(self, scale):
+            before = self.scale
+            self.scale = scale * self.scale
+            yield self
+            self.scale = before
+
+    @jax.jit
+    def step(data, x):
+        with data.scaled(2.0) as it:
+            return it.x * x
+
+    def main(x):
+        return step(Data(x=x, scale=x), x)
+    """
+    assert found("JT101", program) == []
+
+
 @pytest.mark.parametrize(
     "count",
     [

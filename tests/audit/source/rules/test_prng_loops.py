@@ -361,6 +361,43 @@ PROGRAMS = {
                     x, _ = it()(x, None)
                 return heads(4)(x)
     """,
+    "a helper gives the next key back, and the body drops it": """
+        import typing
+
+        class Plan(typing.NamedTuple):
+            mean: jax.Array
+            rng: jax.Array
+
+        def propose(plan):
+            rng, sub = jax.random.split(plan.rng)
+            return plan._replace(rng=rng), plan.mean + jax.random.normal(sub, (5, 2))
+
+        def improve(plan, _):
+            _, drawn = propose(plan)  # RK002
+            costs = (drawn ** 2).sum(-1)
+            plan = plan._replace(mean=drawn[jnp.argmin(costs)])
+            return plan, costs
+
+        def advance(plan, _):
+            plan, drawn = propose(plan)
+            return plan._replace(mean=drawn[0]), drawn
+
+        def search(key, other):
+            first = lax.scan(improve, Plan(jnp.zeros(2), key), None, length=3)
+            return first, lax.scan(advance, Plan(jnp.zeros(2), other), None, length=3)
+    """,
+    "nobody makes a next key: the body hands the old one on": """
+        def draw(key):
+            return jax.random.normal(key, (3,))
+
+        def walk(state, _):
+            x, key = state
+            x = x + draw(key)
+            return (x, key), x.sum()  # RK002
+
+        def run(key):
+            return lax.scan(walk, (jnp.zeros(3), key), None, length=3)
+    """,
 }
 
 

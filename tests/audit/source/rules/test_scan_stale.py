@@ -423,3 +423,11 @@ def test_a_field_that_stays_is_told_at_the_record_that_a_helper_makes(
 def test_a_setting_may_be_scaled_for_one_turn():
     scaled = PATH.format(path="s.path * 0.5", made="s._replace(mean=mean, sigma=sigma)")
     assert found("SC002", scaled) == []
+
+
+def test_a_field_may_stay_where_a_setting_says_so():
+    program = PATH.format(
+        path="0.7 * s.path + step",
+        made="s._replace(mean=mean, path=path) if rate is None else s._replace(mean=mean)",
+    )
+    assert found("SC002", program) == []

@@ -103,11 +103,19 @@ def _is_of_an_episode(facts: SourceFacts, update: Update, part: Part) -> bool:
     for frame in facts.frames:
         for value in (it for _, returned in frame.returns for it in records_in(returned)):
             made = own_parts(value).get(part.name) if class_of(value) is cls else None
-            if isinstance(made, Data) and made.node.operation not in _GIVEN | _EMPTY | _LEFT:
+            if isinstance(made, Data) and _is_computed(made.node):
                 return True
     return False
 
 
+def _is_computed(node: Node) -> bool:
+    """Whether a value, or what it is taken out of, is made there: `Memory(*cell(x, memory))`."""
+    while node.operation in _TAKEN and node.inputs:
+        node = node.inputs[0]
+    return node.operation not in _GIVEN | _EMPTY | _LEFT
+
+
+_TAKEN = frozenset(("field", "item"))
 _GIVEN = frozenset(("parameter", "field", "item", "carry", "slice", "lane", "argument", "turn"))
 # What comes out of a loop may be what went in.
 _LEFT = frozenset(("last", "stack", "join", "primal"))

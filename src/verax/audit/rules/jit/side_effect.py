@@ -167,8 +167,9 @@ def _reads_old(node: ast.AST, changed: ast.AST) -> bool:
     if not isinstance(node, ast.Call) or not isinstance(changed, ast.Subscript) or not node.args:
         return False
     called = node.func
-    is_read = isinstance(called, ast.Attribute) and called.attr in _READERS
-    is_same = is_read and text_of(called.value) == text_of(changed.value)
+    if not isinstance(called, ast.Attribute) or called.attr not in _READERS:
+        return False
+    is_same = text_of(called.value) == text_of(changed.value)
     return is_same and text_of(node.args[0]) == text_of(changed.slice)
 
 

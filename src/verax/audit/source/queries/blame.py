@@ -133,6 +133,28 @@ def knowingly_given_at(
     return found
 
 
+def made_at(facts: SourceFacts, frame: Frame, made: Event) -> Place | None:
+    """Where something wrong is made for a function: by itself, or by one that it alone calls.
+
+    A helper that others call as well may be right for them; `None` if it is made elsewhere.
+    """
+    around = list(calls(made))
+    own = next((number for number, (it, _) in enumerate(around) if it is frame), None)
+    if own is None:
+        return None
+    while own > 0 and _is_only_called_at(facts, around[own - 1][0], around[own][1]):
+        own -= 1
+    user, syntax = around[own]
+    return user.place(syntax)
+
+
+def _is_only_called_at(facts: SourceFacts, frame: Frame, call: ast.AST) -> bool:
+    """Whether a function of the same file is called at one place alone."""
+    runs = facts.record.runs.get(frame.function, ()) if frame.function is not None else ()
+    is_here = frame.module is facts.module and isinstance(call, ast.Call)
+    return is_here and all(it.called_at is call for it in runs if _is_written(it))
+
+
 def given_together_at(event: Event, things: list[Value]) -> Place:
     """The call that brings together things which do not fit, through however many functions.
 

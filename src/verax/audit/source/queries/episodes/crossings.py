@@ -19,11 +19,12 @@ from ...events import Fact, Loop
 from ...frame import Frame, Region
 from ...graph import Node
 from ...remember import each
-from ...values import Data, Sequence, Value, leaves
+from ...values import Data, Sequence, Value, leaves, nodes_of
 from ..loops.bodies import behind, body_frame, paired_leaves, returned_at
 from ..loops.direction import runs_backwards
 from ..names import local_name, named_parts, names_of
 from ..nodes import position_in
+from ..written import written_at
 from .errors import decays_past_ends, factor_outside, made_of_ends, masked_errors, shares
 from .recurrence import (
     depending,
@@ -111,7 +112,8 @@ def _past_flags(
         if path is None or not has_rows_for(before.node, flags, carried):
             continue
         if not is_statistic(facts, loop, before.node, frame) and not is_learned(loop, before.node):
-            place = _kept_at(facts, loop, frame, path, ends)
+            place = _beside_masked(facts, loop, frame, path, gated)
+            place = place or _kept_at(facts, loop, frame, path, ends)
             yield Crossing(place, local_name(facts, frame, before, after), loop.place)
 
 
@@ -124,7 +126,8 @@ def _past_marks(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterator[Crossi
         if path is None or not is_memory(loop, after.node):
             continue
         if has_rows_for(before.node, marks) and not is_learned(loop, before.node):
-            place = _kept_at(facts, loop, frame, path, marks)
+            place = _beside_masked(facts, loop, frame, path, told)
+            place = place or _kept_at(facts, loop, frame, path, marks)
             yield Crossing(place, local_name(facts, frame, before, after), loop.place)
 
 
@@ -160,6 +163,28 @@ def _factors_of(facts: SourceFacts, loop: Loop, frame: Frame) -> set[Node]:
         for it in _shares_of(loop) | parts_of_slices(loop)
         if it in used and any(map(is_called_going_on, names_of(facts, it, frame)))
     }
+
+
+def _beside_masked(
+    facts: SourceFacts, loop: Loop, body: Frame, path: list[Node], told: Set[Node]
+) -> Place | None:
+    """Where a function gives back what is kept beside another part that it masks by the flags."""
+    for frame in facts.frames:
+        around = frame.region.chain() if frame.region is not None else ()
+        if frame is body or len(frame.returns) != 1 or loop.region not in around:
+            continue
+        syntax, value = frame.returns[0]
+        given_back = [] if isinstance(value, Data) else nodes_of(value)
+        masked = any(
+            it in told and it.operation in _MASKS and it.frame is frame for it in given_back
+        )
+        kept = [it for it in given_back if it in path and it not in told]
+        if masked and kept:
+            return frame.place(written_at(frame, syntax, value, kept[0]))
+    return None
+
+
+_MASKS = frozenset(("*", "jax.numpy.where", "jax.lax.select"))
 
 
 def _kept_at(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ....finding import Place
 from ...binding import positional_names
 from ...classes import innermost_function
-from ...events import Fact
+from ...events import Event, Fact
 from ...frame import Frame
 from ...graph import sources
 from ...library.custom_rules import argument_names, nondifferentiable
@@ -27,7 +27,8 @@ from ...values import (
     Value,
     nodes_of,
 )
-from ..nodes import position_in
+from ..blame import made_at
+from ..forwarding import forwarded, makers
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
@@ -156,8 +157,8 @@ def _results(facts: SourceFacts, fact: Fact) -> Iterator[Misfit]:
         message, wrong = _cotangents(fact.data["arguments"], backward)
         place = return_place(facts, transformed.rules["bwd"], wrong)
         if place is not None and message:
-            returned = return_place(facts, transformed.rules["bwd"])
-            yield Misfit(place, name, message, returned)
+            frames = _runs_of(facts, transformed.rules["bwd"])
+            yield Misfit(place, name, message, frames[0].place(frames[0].returns[0][0]))
 
 
 def _swapped(fact: Fact) -> Iterator[tuple[str, str]]:
@@ -247,14 +248,29 @@ def _shape(value: Value) -> tuple[int, ...] | None:
 
 def return_place(facts: SourceFacts, rule: Value, part: Value | None = None) -> Place | None:
     """Where a rule returns what it was last seen to return, or where it makes a part of that."""
+    frames = _runs_of(facts, rule)
+    for frame in frames:
+        node = part.node if isinstance(part, Data) else None
+        if node is not None and node.syntax is not None and node.frame is not None:
+            place = made_at(facts, frame, Event(node.syntax, node.frame))
+            if place is not None:
+                return place
+    return _returned_at(facts, frames[0]) if frames else None
+
+
+def _runs_of(facts: SourceFacts, rule: Value) -> list[Frame]:
+    """The calls of a rule as JAX makes them, the last one first, that return one thing."""
     function = innermost_function(rule)
     runs = facts.record.runs.get(function.syntax) if function is not None else None
-    frames = [it for it in reversed(runs or ()) if len(it.returns) == 1 and _is_rule(it)]
-    for frame in frames:
-        made_at = position_in(frame, part.node) if isinstance(part, Data) else None
-        if made_at is not None:
-            return frame.place(made_at)
-    return frames[0].place(frames[0].returns[0][0]) if frames else None
+    return [it for it in reversed(runs or ()) if len(it.returns) == 1 and _is_rule(it)]
+
+
+def _returned_at(facts: SourceFacts, frame: Frame) -> Place | None:
+    """Where what a function returns is put together: there, or in one that it alone calls."""
+    call = forwarded(frame)
+    inner = makers(facts, frame, call) if call is not None else []
+    maker = inner[0] if len(inner) == 1 and len(inner[0].returns) == 1 else frame
+    return made_at(facts, frame, Event(maker.returns[0][0], maker))
 
 
 def _is_rule(frame: Frame) -> bool:

@@ -12,8 +12,10 @@ from ...classes import all_fields
 from ...events import Loop
 from ...frame import Frame
 from ...graph import Node
+from ...remember import each
 from ...values import NONE, Data, Instance, Mapping, Sequence, Value, leaves, nodes_of
 from ..structures.structure import parts_of
+from ..syntax import body_of
 from .bodies import assigned, behind, paired_leaves
 from .called import names_in
 
@@ -35,6 +37,8 @@ def next_versions(
         yield frame.place(statement), name, before
     for helper in _makers(facts, loop, frame, stale):
         for statement, name, value in assigned(helper):
+            if _is_put_in(helper, name):
+                continue
             for before in _increased(loop.carry_in or NONE, name, value, {it.node for it in stale}):
                 yield helper.place(statement), name, before
 
@@ -44,11 +48,27 @@ def _makers(facts: SourceFacts, loop: Loop, body: Frame, stale: list[Data]) -> I
     before, after = (set(nodes_of(it or NONE)) for it in (loop.carry_in, loop.carry_out))
     kept = {it.node for it in stale}
     for frame in facts.frames if kept else ():
-        is_inside = frame is not body and frame.region is not None
-        if is_inside and loop.region in frame.region.chain():
+        around = frame.region.chain() if frame.region is not None else ()
+        if frame is not body and loop.region in around:
             given_back = {node for _, value in frame.returns for node in nodes_of(value)}
             if kept & given_back and given_back & (after - before):
                 yield frame
+
+
+def _is_put_in(helper: Frame, name: str) -> bool:
+    """Whether a function makes a record with a value after all, on another way than was taken."""
+    records = [it for it in each(body_of(helper), ast.Call) if _is_record(it)]
+    given = [argument for it in records for argument in (*it.args, *it.keywords)]
+    given += [value for it in each(body_of(helper), ast.Dict) for value in it.values]
+    held = (it.value if isinstance(it, ast.keyword) else it for it in given)
+    return any(isinstance(it, ast.Name) and it.id == name for it in held)
+
+
+def _is_record(call: ast.Call) -> bool:
+    """Whether a call makes a record, of a class or as a copy with other fields."""
+    called = call.func
+    name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+    return name in ("replace", "_replace") or name.lstrip("_")[:1].isupper()
 
 
 def _of_body(loop: Loop, frame: Frame, stale: list[Data]) -> Iterator[tuple[ast.stmt, str, Data]]:

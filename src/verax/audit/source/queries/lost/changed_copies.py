@@ -76,6 +76,8 @@ def _is_lost(change: Mutation, applied: Applied) -> bool:
     for frame, syntax in calls(change):
         if frame.region is None or applied.region not in frame.region.chain():
             return True
+        if frame.yields:
+            return False  # A context changes something for a while, and takes that back.
         if frame.function is None:
             continue
         own = syntax if frame is change.frame else None
