@@ -71,8 +71,8 @@ def made_of_ends(facts: SourceFacts, loop: Loop) -> set[Node]:
     }
 
 
-def same_factor(loop: Loop, path: list[Node]) -> Node | None:
-    """One number for all turns, as an array outside, that a recursion takes its factor from.
+def factor_outside(loop: Loop, path: list[Node]) -> Node | None:
+    """An array outside that a recursion takes its factor from: one number, or a product.
 
     A turn that multiplies by its share has done what it can: who makes the array knows of ends.
     """
@@ -80,7 +80,10 @@ def same_factor(loop: Loop, path: list[Node]) -> Node | None:
     for node in path:
         for factor in factors_of(node):
             whole = given.get(factor)
-            if whole is not None and whole.place is not None and _is_filled(whole):
+            if whole is None or whole.place is None:
+                continue
+            is_alone = all(it is factor or it in path for it in node.inputs)
+            if _is_filled(whole) or (is_alone and whole.operation == "*"):
                 return whole
     return None
 
