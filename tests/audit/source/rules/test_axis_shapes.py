@@ -473,3 +473,21 @@ def test_steps_in_a_random_order_make_no_sequences():
     assert found("AX003", SHUFFLED) == [5]
     rows = SHUFFLED.replace("key, walkers * length", "key, walkers")
     assert found("AX003", rows.replace("walks.reshape(-1)", "walks")) == []
+
+
+KEPT = """
+    def size(x):
+        return jnp.sum(x**2, axis=-1, keepdims=True)
+
+    def entry(a, b, rows):
+        unit = {unit}
+        return jnp.mean((rows - 0.5 * size(b)) ** 2) + unit.sum()
+
+    def inputs():
+        return jnp.ones((5, 3)), jnp.ones((5, 3)), jnp.ones(5)
+    """
+
+
+def test_a_column_is_told_where_a_function_keeps_it_for_one_call_alone():
+    assert found("AX002", KEPT.format(unit="a / 2")) == [2]
+    assert found("AX002", KEPT.format(unit="a / size(a)")) == [6]
