@@ -30,6 +30,19 @@ def bootstrap_kept_as_a_column(q, rewards):
     return jnp.mean((rewards + 0.9 * best - 1.0) ** 2)
 
 
+def effort(actions):
+    return jnp.sum(actions**2, axis=-1, keepdims=True)
+
+
+def reward_of_a_column(gaps, actions):
+    return jnp.mean(jnp.exp(-gaps) - 0.1 * effort(actions))
+
+
+def reward_of_a_column_that_others_need(gaps, actions):
+    unit = actions / effort(actions)
+    return jnp.mean(gaps - effort(unit))
+
+
 def returns_over_environments(rewards):
     def step(total, reward):
         total = reward + 0.9 * total
@@ -237,3 +250,13 @@ def test_a_memory_that_goes_on_is_told_where_the_loop_calls_its_network():
     report = audit_callable(memory_past_a_mark, given, {}, strict=True)
     (issue,) = [it for it in report.issues if it.code == "EN002"]
     assert issue.place.line == memory_past_a_mark.__code__.co_firstlineno + 6
+
+
+def test_a_column_is_told_where_a_function_keeps_it_for_one_call_alone():
+    lines: list[int] = []
+    for function in (reward_of_a_column, reward_of_a_column_that_others_need):
+        with jax.numpy_rank_promotion("allow"):
+            report = audit_callable(function, (array(5), array(5, 3)), {}, strict=True)
+        lines += [it.place.line for it in report.issues if it.code == "AX002"]
+    other = reward_of_a_column_that_others_need.__code__.co_firstlineno + 2
+    assert lines == [effort.__code__.co_firstlineno + 1, other]

@@ -532,3 +532,21 @@ def test_axes_that_are_turned_round_and_sizes_that_are_not_known():
     """
     assert found("AX201", program) == [3, 6]
     assert found("AX201", program.replace("noise.T", "noise.mT").replace("n + 1", "n")) == []
+
+
+KEPT = """
+    def size(x):
+        return jnp.sum(x**2, axis=-1, keepdims=True)
+
+    def entry(a, b, rows):
+        unit = {unit}
+        return jnp.mean((rows - 0.5 * size(b)) ** 2) + unit.sum()
+
+    def inputs():
+        return jnp.ones((5, 3)), jnp.ones((5, 3)), jnp.ones(5)
+    """
+
+
+def test_a_column_is_told_where_a_function_keeps_it_for_one_call_alone():
+    assert found("AX002", KEPT.format(unit="a / 2")) == [2]
+    assert found("AX002", KEPT.format(unit="a / size(a)")) == [6]

@@ -48,6 +48,20 @@ PROGRAMS = {
             errors = rewards + going_on * following - values
             return backwards(errors, going_on * jnp.ones_like(errors), ratios)
         """,
+    "corrections with a product for a factor that knows of no ends": """
+        def corrections(value, following, reward, done, ratio, last):
+            clipped = jnp.minimum(1.0, ratio)
+            discount = 0.97 * (1.0 - done)
+            delta = clipped * (reward + discount * following - value)
+            decay = 0.97 * jnp.minimum(1.0, ratio)  # EN002
+
+            def back(later, row):
+                error, factor = row
+                later = error + factor * later
+                return later, later
+
+            return value + lax.scan(back, jnp.zeros_like(last), (delta, decay), reverse=True)[1]
+        """,
     "a memory of several parts that a cell makes, before the end is known": """
         def cell(weights, memory, x):
             c, h = memory

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
 from ...source.events import Fact
 from ...source.queries.arrays import array_in_words, made_here, plain, shape_in_words
 from ...source.queries.nodes import users_of
-from ...source.queries.units import is_only_averaged, unit_origin
+from ...source.queries.units import is_only_averaged, kept_by_a_call, unit_origin
 from ...source.shapes import Size
 from ...source.shapes.dims import show
 from ...source.values import Data
@@ -39,7 +39,7 @@ def check(facts: Facts) -> Iterator[Verdict]:
         name = one.label or other.label or f"of size {n}"
         flat = row.producer.inputs[0] if row.producer is not None else row
         yield RULE.finding(
-            facts.place(outer.step),
+            _kept_by_a_helper(facts, outer.step, column) or facts.place(outer.step),
             current=f"{tensor_of(facts, column)} and {tensor_of(facts, flat)} broadcast to "
             f"{tensor_of(facts, made)}: every element of one meets every element of the other",
             expected=f"element i of axis {name} meets element i, which gives {n} values and not "
@@ -52,6 +52,33 @@ def check(facts: Facts) -> Iterator[Verdict]:
                 if value.producer is not None
             ),
         )
+
+
+def _kept_by_a_helper(facts: Facts, step: Step, column: Value) -> Place | None:
+    """Where a function keeps the axis that it has reduced, for the one call that has no use for it.
+
+    A column that is taken elsewhere too is what its function is for: then its caller is to squeeze.
+    """
+    from ...trace.ranges.identity import REARRANGE
+
+    maker = column.producer
+    while maker is not None and maker.primitive in _SCALING:
+        maker = next((it.producer for it in maker.inputs if it.shape == column.shape), None)
+    is_kept = maker is not None and maker.primitive in REARRANGE
+    reduced = maker.inputs[0].producer if maker is not None and is_kept else None
+    if maker is None or reduced is None or not reduced.primitive.startswith("reduce_"):
+        return None
+    is_alone = len(_users(maker.outputs[0])) == 1 and len(maker.frames) > len(step.frames)
+    same = [it for it in facts.steps if it.place == maker.place and it.primitive == maker.primitive]
+    return maker.place if is_alone and same == [maker] else None
+
+
+# A caller may give a column another size or sign before it meets the row.
+_SCALING = frozenset("mul div neg sub add".split())
+
+
+def _users(value: Value) -> list[Step]:
+    return [it for it in value.consumers if it.kind != "call"]
 
 
 def _column_and_row(outer: Outer) -> tuple[Value, Value]:
@@ -134,8 +161,9 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             continue
         told.add(at)
         n = plain(show(outer.size))
+        maker = kept_by_a_call(column.node, outer.shorter_axis, fact.frame, users_of(facts))
         yield RULE.finding(
-            fact.place,
+            (maker.place if maker is not None else None) or fact.place,
             current=f"{array_in_words(facts, column)} and {array_in_words(facts, row)} broadcast "
             f"to {shape_in_words(fact.data['result'].node.shape)}: every element of one meets "
             "every element of the other",

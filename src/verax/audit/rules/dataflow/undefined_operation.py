@@ -60,15 +60,16 @@ def _noisy(facts: Facts) -> Iterator[Verdict]:
     from ...trace.phrases import phrase
 
     for it in exposed_to_noise(facts):
-        domain, step = it.hazard.domain, it.hazard.step
-        added = (Evidence("noise is added here, in each turn", facts.place(it.added)),)
+        domain, step, added = it.hazard.domain, it.hazard.step, it.added
         yield RULE.finding(
             facts.place(step),
             current=f"{domain.name} of {phrase(facts, it.hazard.operand)}, to which a loop adds "
             f"noise that has no bounds: once it is not {domain.allowed}, the result is nan",
             expected=f"what {domain.name} gets is {domain.allowed}",
             fix=_FIXES.get(domain.name, _FIXES["division"]),
-            evidence=added if it.added is not None else (),
+            evidence=(Evidence("noise is added here, in each turn", facts.place(added)),)
+            if added is not None
+            else (),
             confidence=Confidence.LIKELY,
         )
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING
 
 from ..graph import Node
 from ..shapes.shape import rank, size_of
 from .indices import index_parts, is_new_axis
+
+if TYPE_CHECKING:
+    from ..frame import Frame
 
 _WRITTEN = frozenset("reshape expand_dims atleast_2d atleast_3d broadcast_to at newaxis".split())
 # They give as many axes as they get: of what is taken along an axis, the axis of size one is left.
@@ -22,25 +26,45 @@ def unit_origin(node: Node, axis: int) -> str:
     takes one element of an axis, or by a product for which it was put there, or empty: it came with
     the data.
     """
+    return _origin(node, axis)[0]
+
+
+def kept_by_a_call(
+    node: Node, axis: int, frame: Frame, users: dict[Node, list[Node]]
+) -> Node | None:
+    """The reduction that keeps an axis in a function which `frame` calls for nothing but this.
+
+    A column that is taken elsewhere too is what the function is for.
+    """
+    origin, maker = _origin(node, axis)
+    if origin != "kept" or maker.frame is None or maker.operation.rpartition(".")[2] in _KEPT:
+        return None
+    is_called = maker.frame is not frame and frame in maker.frame.callers()
+    alike = (it.frame for it in users if it.syntax is maker.syntax)
+    calls = {it.called_at for it in alike if it is not None and it.called_at is not None}
+    is_alone = len(users.get(maker, ())) == 1 == len(calls)
+    return maker if is_called and is_alone else None
+
+
+def _origin(node: Node, axis: int) -> tuple[str, Node]:
+    """Where an axis of size one comes from, in words, and what has made it."""
     written = "written"
     for _ in range(32):
         name = node.operation.rpartition(".")[2]
         is_indexed = node.operation == "item" and _is_put_there(node.syntax)
         # A slice along another axis leaves this one as it was.
         is_new = is_indexed and _with_unit(node, axis, node.inputs[:1]) is None
-        if name in _WRITTEN or is_new:
-            return written
-        if _is_literal(node.syntax):
-            return written
+        if name in _WRITTEN or is_new or _is_literal(node.syntax):
+            return written, node
         if name in _PRODUCTS:
             written = "kept"  # A vector was made a matrix for this, and for nothing after it.
         is_kept = name in _REDUCTIONS or name in _KEPT
         # What is reduced or taken from comes first; indices say nothing of its other axes.
         before = _with_unit(node, axis, node.inputs[:1] if is_kept else node.inputs)
         if before is None:
-            return "kept" if is_kept else ""
+            return ("kept" if is_kept else ""), node
         node = before
-    return ""
+    return "", node
 
 
 def one_by_chance(node: Node) -> int | None:

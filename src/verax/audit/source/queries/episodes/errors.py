@@ -82,7 +82,9 @@ def factor_outside(loop: Loop, path: list[Node]) -> Node | None:
             whole = given.get(factor)
             if whole is None or whole.place is None:
                 continue
-            if _is_filled(whole) or (whole.operation == "*" and whole.frame is loop.frame):
+            is_alone = all(it is factor or it in path for it in node.inputs)
+            is_beside = is_alone or whole.frame is loop.frame
+            if _is_filled(whole) or (is_beside and whole.operation == "*"):
                 return whole
     return None
 
