@@ -373,3 +373,29 @@ def test_points_on_the_way_between_two_that_stay_are_no_averages_to_keep():
         return lax.scan(step, (start, jnp.zeros(3)), ts)
 """
     assert found("SC002", between) == []
+
+
+def test_a_state_that_is_lost_after_a_choice_between_arrays_of_a_length_with_a_name():
+    program = """
+    def run(key, count, table, steps):
+        def resample(weights, states):
+            return weights, states[jnp.argsort(weights)]
+
+        def step(carry, k):
+            weights, states = carry
+            made = table[states]
+            keep = weights.sum() > 1.0
+            weights, made = lax.cond(keep, lambda *args: args, resample, weights, made)
+            return (weights, states), weights
+
+        start = jax.random.randint(key, (count,), 0, 3)
+        return lax.scan(step, (jnp.ones((count,)), start), jnp.arange(steps))
+
+    def main(key, count, steps):
+        return run(key, count, jnp.arange(3), steps)
+    """
+    assert found("SC002", program) == [10]
+    assert (
+        found("SC002", program.replace("(weights, states), weights", "(weights, made), weights"))
+        == []
+    )
