@@ -23,7 +23,13 @@ from ...source.queries.keys.reuse import (
     repeated,
     runs_once,
 )
-from ...source.queries.keys.turns import chosen_from, kept_at, kept_by_chance, unadvanced
+from ...source.queries.keys.turns import (
+    chosen_from,
+    kept_at,
+    kept_by_chance,
+    thrown_away_at,
+    unadvanced,
+)
 from ...source.queries.loops.bodies import body_frame, paired_leaves, returned_at
 from ...source.queries.nodes import of_all_lanes
 from .._rule import Rule
@@ -179,7 +185,8 @@ def _handed_on(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
         kind, name = loop.kind.replace("_", " "), facts.name_of(before if is_same else after)
         how = "on as it came" if is_same else "of outside on"
         handed = use.key.node if is_same else after.node
-        within = handed_back_at(use, handed, body_frame(facts, loop))
+        body = body_frame(facts, loop)
+        within = handed_back_at(use, handed, body) or thrown_away_at(body, handed)
         yield RULE.finding(
             within or returned_at(facts, loop, handed) or loop.place,
             current=f"the {kind} hands `{name}` {how}, so that every iteration draws the same "

@@ -24,7 +24,7 @@ from ..loops.bodies import behind, body_frame, paired_leaves, returned_at
 from ..loops.direction import runs_backwards
 from ..names import local_name, named_parts, names_of
 from ..nodes import position_in
-from .errors import decays_past_ends, made_of_ends, masked_errors, same_factor, shares
+from .errors import decays_past_ends, made_of_ends, masked_errors, outer_factor, shares
 from .recurrence import (
     depending,
     feedback_path,
@@ -185,7 +185,7 @@ def _over_masked_errors(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterato
         path = feedback_path(after.node, before.node, set(), told)
         if path is not None:
             name = local_name(facts, frame, before, after)
-            factor = same_factor(loop, path)
+            factor = outer_factor(loop, path)
             made_at = factor.place if factor is not None else None
             yield Crossing(made_at or _made_at(path, frame, loop.place), name, loop.place)
 

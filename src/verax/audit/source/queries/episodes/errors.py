@@ -71,8 +71,8 @@ def made_of_ends(facts: SourceFacts, loop: Loop) -> set[Node]:
     }
 
 
-def same_factor(loop: Loop, path: list[Node]) -> Node | None:
-    """One number for all turns, as an array outside, that a recursion takes its factor from.
+def outer_factor(loop: Loop, path: list[Node]) -> Node | None:
+    """An array outside that a recursion takes its factor from, and that is computed there.
 
     A turn that multiplies by its share has done what it can: who makes the array knows of ends.
     """
@@ -80,7 +80,7 @@ def same_factor(loop: Loop, path: list[Node]) -> Node | None:
     for node in path:
         for factor in factors_of(node):
             whole = given.get(factor)
-            if whole is not None and whole.place is not None and _is_filled(whole):
+            if whole is not None and whole.place is not None and _is_computed(whole):
                 return whole
     return None
 
@@ -93,19 +93,12 @@ def factors_of(node: Node, depth: int = _DEPTH) -> Iterator[Node]:
             yield from factors_of(it, depth - 1)
 
 
-# They repeat a number, whatever they take their shape from.
-_FILLING = frozenset(
-    f"jax.numpy.{name}" for name in "full full_like ones ones_like broadcast_to".split()
-)
+_TAKEN = frozenset("parameter field item element turn lane call".split())
 
 
-def _is_filled(node: Node, depth: int = _DEPTH) -> bool:
-    """Whether an array is one number several times, or a product of such an array with a number."""
-    if node.operation == "*" and depth:
-        others = [it for it in node.inputs if not _is_filled(it, depth - 1)]
-        is_number = all(it.shape == () or it.operation == "parameter" for it in others)
-        return is_number and len(others) < len(node.inputs)
-    return node.operation in _FILLING
+def _is_computed(node: Node) -> bool:
+    """Whether it is no part of what was recorded: flags may be in that already."""
+    return node.operation not in _TAKEN
 
 
 def shares(loop: Loop) -> Iterator[tuple[Node, Node]]:

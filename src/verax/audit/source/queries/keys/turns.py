@@ -191,3 +191,28 @@ def chosen_from(node: Node) -> tuple[Node, ...]:
     if node.operation == "stack" and len(node.inputs) == 1:
         return chosen_from(node.inputs[0])
     return (node,)
+
+
+def thrown_away_at(body: Frame | None, key: Node) -> Place | None:
+    """Where a body throws away what a function gives it with the key that comes after another."""
+    if body is None or body.function is None:
+        return None
+    read = {
+        it.id
+        for it in walked(body.function)
+        if isinstance(it, ast.Name) and isinstance(it.ctx, ast.Load)
+    }
+    for statement, value in body.steps:
+        if not isinstance(statement, ast.Assign) or not isinstance(value, Sequence):
+            continue
+        target = statement.targets[0]
+        names = target.elts if isinstance(target, (ast.Tuple, ast.List)) else []
+        for name, part in zip(names, value.items or (), strict=False):
+            is_lost = isinstance(name, ast.Name) and name.id not in read
+            if is_lost and any(_comes_after(it, key) for it in nodes_of(part)):
+                return body.place(statement)
+    return None
+
+
+def _comes_after(node: Node, key: Node) -> bool:
+    return node.is_key and node is not key and node.depends_on(key)
