@@ -668,9 +668,9 @@ RECALLED = """
 
             return lax.scan(step, memory, (obs, first))
 
-    def main(key, obs, first):
+    def main(key, obs, starts):
         start = Memory(jnp.zeros(6), jnp.zeros(6))
-        return Net(key).unroll(start, obs, first)
+        return Net(key).unroll(start, obs, starts.astype(bool))
 """
 
 
