@@ -1,6 +1,7 @@
 """Memories and states of rollouts; comments say what is to be found on their lines."""
 
 from .claims import check_claims, each_of
+from .reading import found
 
 PROGRAMS = {
     "rows that were padded, behind which there is no other episode": """
@@ -675,3 +676,41 @@ PROGRAMS = {
 @each_of(PROGRAMS)
 def test_programs_have_what_they_claim(program: str):
     check_claims(program, "env")
+
+
+RECALLED = """
+    from typing import NamedTuple
+
+    import equinox as eqx
+
+    class Memory(NamedTuple):
+        hidden: jax.Array
+        cell: jax.Array
+
+    class Net(eqx.Module):
+        lstm: eqx.nn.LSTMCell
+
+        def __init__(self, key):
+            self.lstm = eqx.nn.LSTMCell(5, 6, key=key)
+
+        def recall(self, memory, first):
+            keep = jnp.where(first, 0.0, 1.0)
+            return Memory(hidden=keep * memory.hidden, cell=memory.cell)
+
+        def unroll(self, memory, obs, first):
+            def step(memory, row):
+                obs, first = row
+                memory = Memory(*self.lstm(obs, tuple(self.recall(memory, first))))
+                return memory, memory.hidden
+
+            return lax.scan(step, memory, (obs, first))
+
+    def main(key, obs, starts):
+        start = Memory(jnp.zeros(6), jnp.zeros(6))
+        return Net(key).unroll(start, obs, starts.astype(bool))
+"""
+
+
+def test_one_of_two_arrays_that_a_cell_remembers_is_not_started_anew():
+    assert found("EN002", RECALLED) == [17]
+    assert found("EN002", RECALLED.replace("cell=memory", "cell=keep * memory")) == []

@@ -1,6 +1,7 @@
 """Recursions over rollouts whose factors come from elsewhere; comments say what is to be found."""
 
 from .claims import check_claims, each_of
+from .reading import found
 
 PROGRAMS = {
     "the traces are made beside the loop, from ratios and not from flags": """
@@ -216,3 +217,24 @@ PROGRAMS = {
 @each_of(PROGRAMS)
 def test_programs_have_what_they_claim(program: str):
     check_claims(program, "env")
+
+
+CORRECTED = """
+    def corrections(value, last, reward, done, ratio):
+        discount = 0.97 * (1.0 - done)
+        following = jnp.concatenate([value[1:], last[None]])
+        delta = jnp.minimum(1.0, ratio) * (reward + discount * following - value)
+        decay = 0.97 * jnp.minimum(1.0, ratio)
+
+        def back(total, turn):
+            error, share = turn
+            total = error + share * total
+            return total, total
+
+        return lax.scan(back, jnp.zeros_like(last), (delta, decay), reverse=True)[1]
+"""
+
+
+def test_a_factor_that_is_made_before_the_recursion_is_mended_there():
+    assert found("EN002", CORRECTED) == [5]
+    assert found("EN002", CORRECTED.replace("decay = 0.97", "decay = discount")) == []

@@ -3,6 +3,7 @@
 import pytest
 
 from .claims import claimed_and_found
+from .reading import found
 
 PROGRAMS = {
     "a key that is split again, while the one split off for the draw is left": """
@@ -346,3 +347,29 @@ PROGRAMS = {
 def test_keys_are_told_where_the_mistake_is(name: str):
     claimed, found = claimed_and_found(PROGRAMS[name], "prng")
     assert found == claimed
+
+
+@pytest.mark.parametrize("name", ["_", "moved"])
+def test_a_state_with_the_next_key_is_thrown_away(name: str):
+    program = f"""
+    from typing import NamedTuple
+
+    class Plan(NamedTuple):
+        mean: jax.Array
+        rng: jax.Array
+
+    def propose(plan):
+        rng, sub = jax.random.split(plan.rng)
+        return plan._replace(rng=rng), plan.mean + jax.random.normal(sub, (4,))
+
+    def iterate(plan, _):
+        {name}, tried = propose(plan)
+        best = tried.max()
+        plan = plan._replace(mean=plan.mean + best)
+        return plan, best
+
+    def main(key):
+        return lax.scan(iterate, Plan(jnp.zeros(4), key), None, length=5)
+    """
+    assert found("RK002", program) == [12]
+    assert found("RK002", program.replace(f"{name}, tried", "plan, tried")) == []

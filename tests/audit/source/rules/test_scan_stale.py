@@ -431,3 +431,30 @@ def test_a_field_may_stay_where_a_setting_says_so():
         made="s._replace(mean=mean, path=path) if rate is None else s._replace(mean=mean)",
     )
     assert found("SC002", program) == []
+
+
+def test_a_state_that_is_lost_after_a_choice_between_arrays_of_a_length_with_a_name():
+    program = """
+    def run(key, count, table, steps):
+        def resample(weights, states):
+            places = jnp.arange(0.0, 1.0, 1.0 / count)
+            return weights, states[jnp.searchsorted(jnp.cumsum(weights), places)]
+
+        def step(carry, k):
+            weights, states = carry
+            made = table[states]
+            keep = weights.sum() > 1.0
+            weights, made = lax.cond(keep, lambda *args: args, resample, weights, made)
+            return (weights, states), weights
+
+        start = jax.random.randint(key, (count,), 0, 3)
+        return lax.scan(step, (jnp.ones((count,)), start), jnp.arange(steps))
+
+    def main(key, count, steps):
+        return run(key, count, jnp.arange(3), steps)
+    """
+    assert found("SC002", program) == [11]
+    assert (
+        found("SC002", program.replace("(weights, states), weights", "(weights, made), weights"))
+        == []
+    )

@@ -530,3 +530,42 @@ def test_a_collective_stops_at_the_inner_of_two_named_maps(over: str, outer: str
     assert found("VM008", program) == [it - 1 for it in lines]
     # Somebody else may go over it, by its name.
     assert found("VM008", program + "\n    NAMES = ['device']\n") == []
+
+
+@pytest.mark.parametrize(
+    ("copied", "given", "lines"),
+    [
+        ("replicate(params)", "state", [17]),
+        ("jax.device_put_replicated(params, jax.local_devices())", "state", [17]),
+        (
+            "jax.tree.map(lambda p: jnp.stack([p] * jax.local_device_count()), params)",
+            "state",
+            [17],
+        ),
+        ("replicate(params)", "replicate(state)", []),
+        ("replicate(params)", "jax.pmap(OPTIMISER.init)(copies)", []),
+    ],
+)
+def test_the_state_of_an_optimiser_is_copied_for_each_device(
+    copied: str, given: str, lines: list[int]
+):
+    program = f"""
+    import optax
+
+    OPTIMISER = optax.adam(0.1)
+
+    def replicate(tree):
+        n = jax.local_device_count()
+        return jax.tree.map(lambda v: jnp.broadcast_to(v, (n, *jnp.shape(v))), tree)
+
+    @jax.pmap
+    def step(params, state, grads):
+        updates, state = OPTIMISER.update(grads, state)
+        return optax.apply_updates(params, updates), state
+
+    def main(params, grads):
+        state = OPTIMISER.init(params)
+        copies = {copied}
+        return step(copies, {given}, grads)
+    """
+    assert found("VM203", program) == lines

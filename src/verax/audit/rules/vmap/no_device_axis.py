@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Engine, Finding, Severity
+from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.library.collectives import DEVICES
 from ...source.queries.arrays import array_in_words
-from ...source.queries.loops.devices import settles_devices
+from ...source.queries.loops.devices import settles_devices, states_of_one_device
 from ...source.queries.loops.maps import applied_maps, is_called_for_real, mapped_axes
 from ...source.shapes import Size
 from ...source.shapes.dims import differ
@@ -72,6 +72,25 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 engine=Engine.SOURCE,
             )
             break
+        yield from _not_copied(facts, event)
+
+
+def _not_copied(facts: SourceFacts, event: Applied) -> Iterator[Finding]:
+    """The state of an optimiser, which nobody has made one of for each device."""
+    mapped = [leaf for leaf, _, _ in mapped_axes(event)]
+    for state in states_of_one_device(facts, mapped):
+        name = facts.name_of(state)
+        yield RULE.finding(
+            event.place,
+            current=f"`{event.text}` spreads `{name}` over the devices, which is the state of one "
+            "optimiser; its parameters were copied for each device, and it was not",
+            expected="mapped arguments of pmap have a leading axis with one entry a device",
+            fix=f"Copy `{name}` as the parameters are, or start it inside of a `pmap`.",
+            confidence=Confidence.LIKELY,
+            evidence=(Evidence("the state is made here", state.node.place),),
+            engine=Engine.SOURCE,
+        )
+        return
 
 
 def _is_written(event: Applied, shape: Shape, axis: int) -> bool:
@@ -95,7 +114,8 @@ RULE = Rule(
     severity=Severity.ERROR,
     explanation="""\
 `pmap` gives each device one entry of the leading axis, so that this axis is as long as there are
-devices. A plain batch has to be split into (devices, batch of a device) first.
+devices. A plain batch has to be split into (devices, batch of a device) first, and the state of an
+optimiser copied for each device, as its parameters are.
 """,
     wrong="""\
 import jax

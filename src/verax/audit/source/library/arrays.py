@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .. import parts
+from ..attributes import named_attribute
 from ..events import Call, Mutation
 from ..joining import join
 from ..shapes import lookup
@@ -26,6 +27,8 @@ _STATIC = frozenset(
     "shape ndim size result_type promote_types issubdtype iinfo finfo dtype isscalar "
     "iterable can_cast broadcast_shapes iscomplexobj isrealobj".split()
 )
+# What arrays have for attributes, too.
+_OF_ARRAYS = frozenset(("shape", "ndim", "size"))
 _METHODS = frozenset(
     "sum mean min max prod std var all any argmax argmin cumsum cumprod reshape transpose squeeze "
     "repeat argsort round swapaxes amin amax searchsorted split moveaxis flip".split()
@@ -39,7 +42,10 @@ _METHODS = frozenset(
 def _jax(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
-    if name.rpartition(".")[2] in _STATIC:
+    last = name.rpartition(".")[2]
+    if last in _OF_ARRAYS and len(args) == 1 and isinstance(args[0], Data):
+        return named_attribute(machine, site, args[0], last)
+    if last in _STATIC:
         return machine.opaque(name, site, (), traced=False)
     same = as_array(site, name, args, keywords)
     if same is not None:
@@ -83,6 +89,8 @@ def _numpy(
     if last in _METHODS and isinstance(first, Data) and first.traced:
         # NumPy leaves these to the method of this name, which a tracer has.
         return array_function(machine, site, f"jax.numpy.{last}", args, keywords)
+    if last in _OF_ARRAYS and len(args) == 1 and isinstance(first, Data):
+        return named_attribute(machine, site, first, last)
     size = product_of_sizes(args, keywords) if name == "numpy.prod" else None
     if size is not None:
         return size

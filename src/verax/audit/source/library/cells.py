@@ -14,3 +14,5 @@ CELLS = frozenset(
         *(f"haiku.{it}" for it in ("GRU", "LSTM", "VanillaRNN", "Conv1DLSTM", "Conv2DLSTM")),
     )
 )
+# They give what they remember, and nothing else: a pair for a pair.
+CELLS_OF_PAIRS = frozenset(("equinox.nn.LSTMCell",))

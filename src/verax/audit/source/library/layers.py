@@ -13,7 +13,7 @@ from ..shapes.dims import differ, product, show
 from ..shapes.shape import least_rank, show_shape, size_of
 from ..shaping import does_not_fit
 from ..values import Constant, Data, External, Function, Mapping, Sequence, Value
-from .cells import CELLS
+from .cells import CELLS, CELLS_OF_PAIRS
 from .collectives import binding
 from .linen import own_parameters
 from .registry import handles_method
@@ -205,13 +205,22 @@ def applied(
         name = layer.type if layer.type in CELLS else "call"
         result = machine.opaque(name, site, operands)
         learn_applied(result, layer.type, (*args, *keywords.values()))
-        return result
+        return _states(machine, site, result) if layer.type in CELLS_OF_PAIRS else result
     result = machine.array(layer.type, site, operands)
     _describe(machine, site, layer, args[0], result)
     final = _argument(_made(layer.node), (5, "final_activation"))
     if layer.type == "equinox.nn.MLP" and isinstance(final, (Function, External)):
         return machine.call(site, final, [result], {})
     return result
+
+
+def _states(machine: Interpreter, site: Site, result: Data) -> Sequence:
+    """The two arrays that a cell gives for the two that it has remembered."""
+    both = (
+        result.node.child("item", ("constant", number), site.syntax, site.frame)
+        for number in range(2)
+    )
+    return machine.tuple_of(*(Data(it, result.traced, True) for it in both))
 
 
 def _note_axis(machine: Interpreter, site: Site, layer: Data, keywords: dict[str, Value]) -> None:

@@ -195,10 +195,25 @@ def _kept_at(
     A turn that is the first of an episode, by its flags, must not begin with what was kept. One
     that is the last, or comes to know of an end itself, must not hand it on.
     """
+    left_out = _left_out_at(facts, frame, path[-1], flags)
+    if left_out is not None:
+        return left_out
     names = {name for it in flags for name in names_of(facts, it, frame)}
     is_handed = not is_recursion(loop, path) and not any(map(tells_beginning, names))
     handed = returned_at(facts, loop, path[0]) if is_handed else None
     return handed or _made_at(path, frame, loop.place, flags)
+
+
+def _left_out_at(facts: SourceFacts, body: Frame, part: Node, flags: set[Node]) -> Place | None:
+    """Where a function below a body starts other parts anew, and gives this one back as it came."""
+    for run in (it for runs in facts.record.runs.values() for it in runs):
+        if run is body or not run.is_inside(body):
+            continue
+        for syntax, value in run.returns:
+            given_back = set(nodes_of(value))
+            if part in given_back and depending(value, flags) & given_back - {part}:
+                return run.place(written_at(run, syntax, value, part))
+    return None
 
 
 def _over_masked_errors(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterator[Crossing]:

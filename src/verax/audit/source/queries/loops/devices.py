@@ -1,13 +1,16 @@
-"""What a module says of how many devices there are."""
+"""How many devices a module says there are, and what each of them gets."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...remember import walked
+from ...values import Data, nodes_of
 
 if TYPE_CHECKING:
+    from ...facts import SourceFacts
     from ...project import Module
 
 _COUNT = "device_count"
@@ -48,3 +51,18 @@ def _counts(written: ast.AST, names: set[str]) -> bool:
 def _is_setting(written: ast.AST) -> bool:
     value = written.value if isinstance(written, ast.Constant) else None
     return isinstance(value, str) and any(it in value for it in _SETTINGS)
+
+
+def states_of_one_device(facts: SourceFacts, mapped: list[Data]) -> Iterator[Data]:
+    """What an optimiser starts with, handed to all devices beside copies of its parameters.
+
+    It counts its steps by one number, and has for each parameter an array of its shape; what was
+    made of the parameters, to have one of them for each device, was not made of it.
+    """
+    inits = [it for it in facts.calls_by_name if it.startswith("optax.") and it.endswith(".init")]
+    for call in facts.calls(inits):
+        own = {node for it in call.args[1:] for node in nodes_of(it)}
+        states = set(nodes_of(call.result))
+        given = {it.node.whole(): it for it in mapped}
+        if any(not own.isdisjoint(it.ancestors()) for it in given.keys() - own - states):
+            yield from (it for node, it in given.items() if node in states)
