@@ -22,7 +22,8 @@ class Move:
     How much it is to blame is its `weight`: what maps more than what takes an axis, and that than
     what turns a few round. It `entered` a map or a scan that takes away the axis which is expected,
     or a map gave it back `elsewhere` than it was. What `widens` an array gives it more axes. What
-    `lacks` axes is aligned by broadcasting, which says nothing of the move.
+    `lacks` axes is aligned by broadcasting, which says nothing of the move. It is `needless` where
+    the array would fit without: nobody gives it axes who does not mean to.
     """
 
     place: Place
@@ -31,6 +32,7 @@ class Move:
     elsewhere: bool = False
     widens: bool = False
     lacks: bool = False
+    needless: bool = False
 
 
 _Move = TypeVar("_Move", bound=Move)
@@ -43,6 +45,9 @@ def to_blame(moves: Iterable[_Move], meeting: Place) -> list[_Move]:
     will meet.
     """
     moves = list(moves)
+    # A map that gives its lanes back where it took them has turned nothing round.
+    if any(not it.needless and (it.weight != MAPS or it.elsewhere) for it in moves):
+        moves = [move for move in moves if not move.needless]
     entered = {move.place: move for move in moves if move.entered}
     if len(entered) == 1:
         return [*entered.values()]

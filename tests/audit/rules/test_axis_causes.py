@@ -302,3 +302,85 @@ def test_a_map_gives_back_what_it_takes():
     wrong = program.replace("longest[None]", "longest[None]  # AX001")
     assert_claims("axis", dedent(wrong) + AXES)
     assert_claims("axis", dedent(program).replace("[None]", "[:, None]") + AXES)
+
+
+def test_what_others_rely_on_is_not_to_be_mended():
+    program = """
+    def by_draw(costs):
+        half = 0.5 * costs
+        return half.T
+
+    def entry(costs, prices, tolls):
+        turned = by_draw(costs)
+        dear = turned * prices[None]
+        low = jnp.log1p(turned)
+        return dear.sum() + (low - costs).sum()  # AX001
+    """
+    assert_claims("axis", dedent(program) + AXES)
+    alone = program.replace("turned * prices[None]", "costs * tolls[None]").replace("  # AX001", "")
+    assert_claims("axis", dedent(alone).replace("half.T", "half.T  # AX001") + AXES)
+
+
+def test_an_index_in_a_helper_takes_the_wrong_axis():
+    program = """
+    def latest(costs):
+        return costs[:, -1]  # AX001
+
+    def entry(costs, prices, tolls):
+        now = jnp.log1p(latest(costs))
+        again = 2.0 * now
+        return again @ tolls
+    """
+    assert_claims("axis", dedent(program) + AXES)
+
+
+def test_nobody_gives_an_array_axes_that_it_does_not_need():
+    program = """
+    AXES = {"images": "batch row channel", "tint": "channel"}
+
+    def inputs():
+        return jnp.ones((4, 4, 4)), jnp.ones(4)
+
+    def channels_first(images):
+        return jnp.moveaxis(images, 1, 0)  # AX001
+
+    def entry(images, tint):
+        planes = channels_first(images)
+        lit = planes + 0.1
+        return lit * tint[:, None, None]
+    """
+    assert_claims("axis", dedent(program))
+
+
+def test_an_argument_that_a_map_leaves_whole():
+    program = """
+    AXES = {"place": "env joint", "drag": "env", "push": "env joint"}
+
+    def inputs():
+        return jnp.ones((4, 4)), jnp.ones(4), jnp.ones((4, 4))
+
+    def slowed(place, drag, push):
+        force = push - drag * place
+        moved = place + 0.1 * force
+        return moved * push
+
+    def entry(place, drag, push):
+        return jax.vmap(slowed, in_axes=(0, None, 0))(place, drag, push)  # AX001
+    """
+    assert_claims("axis", dedent(program))
+    right = program.replace("(0, None, 0)", "(0, 0, 0)").replace("  # AX001", "")
+    assert_claims("axis", dedent(right))
+
+
+def test_a_scan_along_the_wrong_axis():
+    program = """
+    def entry(costs, prices, tolls):
+        def turn(level, cost):
+            level = 0.5 * level + cost
+            return level, level.max()
+
+        start = prices - prices.min()
+        half = 0.5 * costs
+        return jax.lax.scan(turn, start, half)  # AX001
+    """
+    assert_claims("axis", dedent(program) + AXES)

@@ -137,7 +137,7 @@ def test_maps_inside_of_maps_in_a_helper():
         pairs = table(jnp.multiply, prices, tolls)
         return pairs @ tolls
     """
-    assert found("AX001", dedent(program) + ROLLOUT) == [2]
+    assert found("AX001", dedent(program) + ROLLOUT) == [3]
 
 
 def test_a_loop_of_python_over_the_wrong_axis():
@@ -425,3 +425,126 @@ def test_a_map_gives_back_what_it_takes():
     """
     assert found("AX001", dedent(program) + ROLLOUT) == [6]
     assert found("AX001", dedent(program).replace("[None]", "[:, None]") + ROLLOUT) == []
+
+
+def test_what_makes_an_axis_longer_does_not_move_it():
+    program = """
+    def bent(costs):
+        padded = jnp.pad(costs, ((0, 0), (1, 1)), mode="edge")
+        return padded[:, 2:] - 2.0 * costs + padded[:, :-2]
+
+    def entry(costs, prices, tolls):
+        start = costs + tolls
+        return prices * bent(start)
+    """
+    assert found("AX001", dedent(program) + ROLLOUT) == [7]
+    assert found("AX001", dedent(program).replace("prices *", "prices[:, None] *") + ROLLOUT) == []
+
+
+def test_what_others_rely_on_is_not_to_be_mended():
+    program = """
+    def by_draw(costs):
+        half = 0.5 * costs
+        return half.T
+
+    def entry(costs, prices, tolls):
+        turned = by_draw(costs)
+        dear = turned * prices
+        low = jnp.log1p(turned)
+        return dear.sum() + (low - costs).sum()
+    """
+    assert found("AX001", dedent(program) + ROLLOUT) == [9]
+    # Without the other use, the helper is what turned it round.
+    alone = program.replace("turned * prices", "costs * tolls")
+    assert found("AX001", dedent(alone) + ROLLOUT) == [3]
+
+
+def test_a_product_of_two_arrays_gives_its_axes_in_another_order():
+    program = """
+    AXES = {"x": "batch feat", "w": "feat hid", "bias": "hid"}
+
+    def inputs():
+        return jnp.ones((4, 4)), jnp.ones((4, 4)), jnp.ones(4)
+
+    def project(x, w):
+        return jnp.einsum("bf,fh->hb", x, w)
+
+    def entry(x, w, bias):
+        lifted = jax.nn.gelu(project(x, w))
+        shifted = lifted + bias
+        return shifted.max(axis=0) * bias
+    """
+    assert found("AX001", dedent(program)) == [7]
+    assert found("AX001", dedent(program.replace("->hb", "->bh"))) == []
+
+
+def test_an_argument_that_is_left_whole_is_told_at_its_own_entry():
+    program = """
+    import dataclasses
+
+    @jax.tree_util.register_dataclass
+    @dataclasses.dataclass
+    class Toll:
+        price: jax.Array
+        weight: jax.Array
+
+    def axes():
+        return Toll(
+            price=0,
+
+            weight=None,
+        )
+
+    def paid(toll, row):
+        worth = row * toll.weight
+        return worth.sum() * toll.price
+
+    def entry(toll, costs):
+        mapped = jax.vmap(paid, in_axes=(axes(), 0))
+        return mapped(toll, costs)
+
+    AXES = {"toll": Toll(price="chain", weight="chain"), "costs": "chain draw"}
+
+    def inputs():
+        return Toll(jnp.ones(4), jnp.ones(4)), jnp.ones((4, 4))
+    """
+    assert found("AX001", program) == [13]
+    assert found("AX001", program.replace("weight=None", "weight=0")) == []
+
+
+def test_nobody_gives_an_array_axes_that_it_does_not_need():
+    program = """
+    AXES = {"images": "batch row channel", "tint": "channel"}
+
+    def inputs():
+        return jnp.ones((4, 4, 4)), jnp.ones(4)
+
+    def channels_first(images):
+        return jnp.moveaxis(images, 1, 0)
+
+    def entry(images, tint):
+        planes = channels_first(images)
+        lit = planes + 0.1
+        return lit * tint[:, None, None]
+    """
+    assert found("AX001", dedent(program)) == [7]
+    assert found("AX001", dedent(program.replace("images, 1, 0", "images, 2, 0"))) == []
+
+
+def test_two_arguments_of_a_call_in_the_wrong_order():
+    program = """
+    def worth(costs, left, right):
+        dear = left @ costs
+        both = dear * right
+        return both.sum()
+
+    def entry(costs, prices, tolls):
+        half = 0.5 * costs
+        low = prices - prices.min()
+        return worth(half, tolls, low)
+    """
+    assert found("AX001", dedent(program) + ROLLOUT) == [9]
+    assert found("AX001", dedent(program).replace("tolls, low", "low, tolls") + ROLLOUT) == []
+    # One clash alone is mended by either argument.
+    alone = program.replace("dear * right", "dear + right.sum()")
+    assert found("AX001", dedent(alone) + ROLLOUT) == [2]

@@ -155,6 +155,34 @@ BLAMED = {
         """,
         7,
     ),
+    "a carry that a body uses as it is and meets with a column": (
+        "SC201",
+        """
+        def turn(i, level):
+            rest = (jnp.ones(4) - jnp.eye(4) @ level)[:, None]
+            step = 0.1 * rest
+            return level + step
+
+        def run():
+            start = jnp.zeros(4)
+            return lax.fori_loop(0, 3, turn, start)
+        """,
+        4,
+    ),
+    "a start that should be a column, as all that it meets": (
+        "SC201",
+        """
+        def turn(level, row):
+            size = jnp.sum(row * row, axis=-1, keepdims=True)
+            level = 0.9 * level + 0.1 * size
+            return level, None
+
+        def run():
+            start = jnp.zeros(4)
+            return lax.scan(turn, start, jnp.ones((6, 4, 3)))
+        """,
+        7,
+    ),
     "a counter that a body adds weights to": (
         "SC201",
         """

@@ -294,8 +294,7 @@ def test_a_body_that_puts_its_carry_into_one_more_axis_is_mended_in_the_body():
     """
     assert found("SC201", program) == [3]
     spread = program.replace("jnp.stack([last, x])", "last + x[:, None]")
-    assert found("SC201", spread) == [3]
-    assert found("SC201", spread.replace("(5, 3)", "(5, 4)")) == [6]
+    assert found("SC201", spread) == [6]
 
 
 def test_a_start_of_integers_whose_width_is_not_known():
@@ -335,21 +334,3 @@ def test_a_start_of_width_one_beside_tables_that_were_joined_before_the_loop():
     """
     assert found("SC201", program) == [8]
     assert found("SC201", program.replace("(12, 1)", "(12, 3)")) == []
-
-
-def test_a_body_that_adds_a_column_to_its_vector_is_mended_in_the_body():
-    program = """
-    def start():
-        return jnp.zeros(5)
-
-    def step(taps, x):
-        column = x[:, None]
-        return taps + 0.1 * column, None
-
-    def f(xs):
-        return lax.scan(step, start(), xs)[0]
-
-    f(jnp.ones((40, 5)))
-    """
-    assert found("SC201", program) == [6]
-    assert found("SC201", program.replace("x[:, None]", "x")) == []

@@ -69,7 +69,7 @@ def clashes_read(facts: SourceFacts) -> Iterator[Read]:
         where: str = fact.data["where"]
         kind = where if where in _HOW else _KIND_OF.get(where.rpartition(".")[2], "elementwise")
         operands = fact.data["operands"]
-        evidence, cause = made_here(facts, operands), placed_at(fact)
+        evidence, cause = made_here(facts, operands), placed_at(facts, fact)
         yield Read(
             cause or fact.place,
             fact.data["names"],

@@ -20,7 +20,7 @@ from ...source.queries.loops.bodies import (
     shown_shape,
 )
 from ...source.queries.loops.carries import begun_at, structure_changed_at
-from ...source.queries.loops.carry_shapes import ends_otherwise, has_other_size, reshapes
+from ...source.queries.loops.carry_shapes import ends_otherwise, has_other_size, is_paired, reshapes
 from ...source.queries.loops.clashing_starts import clashing_starts
 from ...source.queries.loops.growing import growth
 from ...source.queries.names import local_name, names_of
@@ -214,8 +214,10 @@ def _changed_leaves(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
         elif isinstance(one, tuple) and isinstance(other, tuple):
             resized = len(one) == len(other) and any(map(differ, one, other))
             if resized or len(one) != len(other):
-                grows = reshapes(before, after) or (
-                    resized and not has_other_size(loop, before, after)
+                grows = (
+                    reshapes(before, after)
+                    or is_paired(facts, before, after)
+                    or (resized and not has_other_size(loop, before, after))
                 )
                 yield _changed_leaf(facts, loop, before, after, grows)
                 continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeGuard
 
+from ..classes import is_static_field
 from ..frame import Region
 from ..graph import Node
 from ..shapes import Dim, Mismatch, Partial
@@ -14,6 +15,7 @@ from ..shapes.shape import partial, size_of
 from ..values import (
     Constant,
     Data,
+    Instance,
     Mapping,
     Sequence,
     Transformed,
@@ -61,6 +63,8 @@ def lane(
     if isinstance(axis, Mapping) and isinstance(value, Mapping):
         found = {k: lane(v, axis.items.get(k), site, region) for k, v in value.items.items()}
         return Mapping(found, value.is_open)
+    if isinstance(axis, Instance) and isinstance(value, Instance) and axis.cls is value.cls:
+        return _lane_of_record(value, axis, site, region)
     number = axis.value if isinstance(axis, Constant) else None
 
     def change(leaf: Data) -> Data:
@@ -79,6 +83,18 @@ def lane(
         return Data(node, traced, leaf.is_array, leaf.type)
 
     return mapped(value, change)
+
+
+def _lane_of_record(value: Instance, axes: Instance, site: Site, region: Region) -> Instance:
+    """What one lane sees of a record, by a record of the same class that holds the axes."""
+    own = Instance(value.cls, value.node, traced=value.traced)
+    own.attributes = {
+        name: part
+        if is_static_field(value.cls, name)
+        else lane(part, axes.attributes.get(name), site, region)
+        for name, part in value.attributes.items()
+    }
+    return own
 
 
 def know_size(region: Region, size: Dim) -> None:

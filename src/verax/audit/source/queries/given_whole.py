@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..axes import names_of
-from ..events import Applied, Call
+from ..events import Applied, Call, Fact
 from ..frame import Frame, Region
 from ..graph import Node
 from ..library.options import axes_of
 from ..remember import walked
 from ..shapes.names import name_of
-from ..values import Data, Function, Mapping, Sequence, Value, leaves
+from ..values import Data, Function, Instance, Mapping, Sequence, Value, leaves
 from .arrays import calls_of
+from .loops.maps import applied_maps, shared_arguments
 from .nodes import position_in, users_of
 from .structures.structure import parts_of
 from .written import expressions_of
@@ -68,6 +69,36 @@ def summed_whole(facts: SourceFacts) -> Iterator[GivenWhole]:
                     continue
                 if not _is_mapped(node, region) and not (is_alone and _follows(node, region)):
                     yield GivenWhole(call, region, node, over)
+
+
+def whole_in_clash_at(
+    facts: SourceFacts, clash: Fact, own: Node, name: str, beside: Node
+) -> Place | None:
+    """Where `in_axes` leaves an argument whole that would fit, did each lane get its own part.
+
+    The array has the axis that the map goes along, which meets another one in the lanes.
+    """
+    around = clash.frame.region
+    for region in around.chain() if around is not None else ():
+        if _mapped_along(region) != name:
+            continue
+        node = _from_outside(own, region, name)
+        if node is None or _is_mapped(node, region) or not _fits_without(own, name, beside):
+            continue
+        for event in applied_maps(facts):
+            if event.region is not region:
+                continue
+            for leaf in shared_arguments(event):
+                if leaf.node is node:
+                    return axes_to_mend(event, leaf)
+    return None
+
+
+def _fits_without(own: Node, name: str, beside: Node) -> bool:
+    """Whether an array without one of its axes lines up with another, by their names."""
+    names = [it for it in names_of(own.shape) if it != name]
+    pairs = zip(reversed(names), reversed(names_of(beside.shape)), strict=False)
+    return all(one == other or not one or not other for one, other in pairs)
 
 
 def _compares_number(node: Node, region: Region) -> bool:
@@ -152,8 +183,9 @@ def axes_to_mend(event: Applied, leaf: Data) -> Place:
     if "in_axes" not in transformed.options:
         return event.place
     for value, axis in zip(event.args, axes_of(transformed, len(event.args)), strict=True):
-        if isinstance(axis, (Mapping, Sequence)) and axis.made_in is not None:
-            entry = _entry(axis.syntax, axis, value, leaf)
+        if isinstance(axis, (Mapping, Sequence, Instance)) and axis.made_in is not None:
+            written = axis.node.syntax if isinstance(axis, Instance) else axis.syntax
+            entry = _entry(written, axis, value, leaf)
             if entry is not None:
                 return axis.made_in.place(entry)
     axes = transformed.options["in_axes"]

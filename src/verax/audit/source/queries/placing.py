@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import TYPE_CHECKING
 
 from ...finding import Place
 from ...placing import MAPS, TAKES, TURNS, Move, the_one_of, to_blame
@@ -14,10 +16,15 @@ from ..graph import Node
 from ..library.options import constants
 from ..shapes.names import name_of
 from ..shapes.shape import rank
-from ..values import Constant, Transformed, nodes_of
+from ..values import Constant, Data, Transformed, nodes_of
+from .given_whole import whole_in_clash_at
 from .indices import index_parts, is_new_axis
 from .nodes import is_flag, stacked_axis, stacked_over
+from .renaming import is_contraction, mended_by, mended_by_swapping, with_axis
 from .written import handed_number_at
+
+if TYPE_CHECKING:
+    from ..facts import SourceFacts
 
 _REDUCTIONS = frozenset(
     "mean var std sum prod max min median any all argmax argmin logsumexp norm nanmean nansum "
@@ -25,7 +32,6 @@ _REDUCTIONS = frozenset(
 )
 _TAKING = _REDUCTIONS | {"item"}
 _MOVES = frozenset("T mT transpose swapaxes moveaxis rollaxis rearrange".split())
-_CONTRACTIONS = frozenset("contraction dot matmul einsum tensordot vdot inner dot_general".split())
 _RESHAPES = frozenset(("reshape", "expand_dims"))
 _MOST = 200
 
@@ -37,30 +43,53 @@ class _Move(Move):
     node: Node = field(kw_only=True)
 
 
-def placed_at(clash: Fact) -> Place | None:
+def placed_at(facts: SourceFacts, clash: Fact) -> Place | None:
     """Where one of two axes was put to where it meets the other; `None` if that is unclear.
 
     That is the last operation on the way of either that moved it, or that took away the axis which
-    is expected there.
+    is expected there, if another choice would have made them fit and all that fits besides.
     """
     one, other = clash.data["names"]
     # What is joined comes in a list.
     arrays = [node for it in clash.data["operands"] for node in nodes_of(it)]
-    first, second = _with_axis(arrays, one), _with_axis(reversed(arrays), other)
+    first, second = with_axis(arrays, one), with_axis(reversed(arrays), other)
     if first is None or second is None:
         return None
+    if (call := _swapped_at(facts, clash)) is not None:
+        return call
     moves: list[Move] = []
     for own, name, expected, beside in ((first, one, other, second), (second, other, one, first)):
-        move = _last_move(own, name, expected)
+        if (whole := whole_in_clash_at(facts, clash, own, name, beside)) is not None:
+            return whole
+        move = _move_to_mend(facts, clash, own, name, expected, beside)
         if move is not None:
             # What lacks axes is aligned where they meet, unless it is a statistic of the other.
             is_statistic = beside in move.node.inputs and not is_flag(own)
             lacks = not is_statistic and _is_repeated(clash, own, beside)
-            moves.append(replace(move, lacks=lacks))
+            needless = move.widens and _fits(move.node.inputs[0], beside)
+            moves.append(replace(move, lacks=lacks, needless=needless))
     found = to_blame(moves, clash.place)
-    nested = _nested_at(arrays, one, other) if len(found) > 1 else None
+    is_map = found != [] and all(it.weight == MAPS and not it.elsewhere for it in found)
+    nested = _nested_at(arrays, one, other) if is_map else None
     blamed = the_one_of(found)
     return nested or (None if blamed is None else blamed.place)
+
+
+def _swapped_at(facts: SourceFacts, clash: Fact) -> Place | None:
+    """Where a call has two arguments in the wrong order: all that clashes in it would fit."""
+    for frame in clash.frame.callers():
+        if frame.caller is None or frame.called_at is None:
+            continue
+        given = [it.node for it in frame.given.values() if isinstance(it, Data)]
+        for first, second in combinations(given, 2):
+            one, two = names_of(first.shape), names_of(second.shape)
+            if len(one) != len(two) or {*clash.data["names"]} != {*one} ^ {*two}:
+                continue
+            mended = mended_by_swapping(facts, frame, first, second)
+            # One clash alone is mended by either argument, and says nothing of the other.
+            if clash in mended and len({it.place for it in mended}) > 1:
+                return frame.caller.place(frame.called_at)
+    return None
 
 
 def _nested_at(arrays: list[Node], one: str, other: str) -> Place | None:
@@ -73,30 +102,59 @@ def _nested_at(arrays: list[Node], one: str, other: str) -> Place | None:
     return None
 
 
+def _fits(own: Node, beside: Node) -> bool:
+    """Whether an array lines up with another by itself, by the names of their axes."""
+    pairs = zip(reversed(names_of(own.shape)), reversed(names_of(beside.shape)), strict=False)
+    return all(one == other for one, other in pairs)
+
+
 def _is_repeated(clash: Fact, own: Node, beside: Node) -> bool:
     """Whether an array has fewer axes than the one that it is combined with."""
-    if clash.data["where"].rpartition(".")[2] in _CONTRACTIONS:
+    if is_contraction(clash):
         return False
     count, most = rank(own.shape), rank(beside.shape)
     return count is None or most is None or count < most
 
 
-def _with_axis(nodes: Iterable[Node], name: str) -> Node | None:
-    return next((node for node in nodes if name in names_of(node.shape)), None)
+def _move_to_mend(
+    facts: SourceFacts, clash: Fact, own: Node, name: str, other: str, beside: Node
+) -> _Move | None:
+    """The operation on the way of an axis that would mend most, of such the last one."""
+    best, most, is_widened = None, 0, False
+    for move in _moves(own, name, other):
+        mended: Collection[Fact] = ()
+        if _knows(move, name, other):
+            mended = mended_by(facts, move.node, name, other)
+        elif move.widens and not is_widened and name in names_of(beside.shape):
+            mended = (clash,)  # What is given axes can be given them elsewhere.
+        is_widened = is_widened or move.widens
+        if clash in mended and len(mended) > most:
+            best, most = move, len(mended)
+    return best
 
 
-def _last_move(node: Node | None, name: str, other: str) -> _Move | None:
-    """The last operation that decided where an axis lies, in place of another."""
+def _knows(move: _Move, name: str, other: str) -> bool:
+    """Whether an operation has both axes at hand, of which it put one in the other's place.
+
+    A map has those of all its arguments.
+    """
+    around = (move.node, *move.node.inputs)
+    return move.weight == MAPS or {name, other} <= {
+        it for at in around for it in names_of(at.shape)
+    }
+
+
+def _moves(node: Node | None, name: str, other: str) -> Iterator[_Move]:
+    """The operations that decided where an axis lies, in place of another, the last one first."""
     has_both = node is not None and other in names_of(node.shape)
     for _ in range(_MOST):
         if node is None or _is_stacked(node, other):
-            return None
+            return
         move = _move(node, name, other)
         # A map takes nothing away that it gives back.
         if move is not None and not (move.entered and has_both):
-            return move
-        node = _with_axis(node.inputs, name)
-    return None
+            yield move
+        node = with_axis(node.inputs, name)
 
 
 def _is_stacked(node: Node, other: str) -> bool:
@@ -120,7 +178,7 @@ def _move(node: Node, name: str, other: str) -> _Move | None:
     widens = _gives_another_rank(node, source, operation)
     is_move = operation in _MOVES or widens or _turns(node, name, other)
     # One element of an axis is left by what takes it: `x[:, -1]`.
-    took = took and (operation in _TAKING or len(node.inputs) == 1)
+    took = took and (operation in _TAKING or len(node.inputs) == 1) and _has_fewer(node, source)
     if not is_move and not took:
         return None
     handed = (handed_number_at(it, node.frame) for it in node.operands[1:])
@@ -161,19 +219,14 @@ def map_at(region: Region, option: str) -> Place | None:
 
 
 def _turns(node: Node, name: str, other: str) -> bool:
-    """Whether a product gives two axes in another order than the operand has that brings both."""
-    if node.operation.rpartition(".")[2] != "einsum":
-        return False
-    after = names_of(node.shape)
-    both = [it for it in map(_axis_names, node.inputs) if name in it and other in it]
-    if name not in after or other not in after or not both:
-        return False
-    is_first = after.index(name) < after.index(other)
-    return all((it.index(name) < it.index(other)) != is_first for it in both)
+    """Whether a product says in which order it gives two axes."""
+    is_einsum = node.operation.rpartition(".")[2] == "einsum"
+    return is_einsum and {name, other} <= set(names_of(node.shape))
 
 
-def _axis_names(node: Node) -> tuple[str, ...]:
-    return names_of(node.shape)
+def _has_fewer(node: Node, source: Node) -> bool:
+    count, before = rank(node.shape), rank(source.shape)
+    return count is None or before is None or count < before
 
 
 def _gives_another_rank(node: Node, source: Node, operation: str) -> bool:

@@ -67,6 +67,10 @@ class AxisAnalysis:
     # The `vmap` or `scan` that takes an axis away, by the share of each value that its body gets.
     entered: dict[Value, Step] = field(default_factory=dict[Value, Step])
     declared: dict[str, Axis] = field(default_factory=dict[str, Axis])
+    # What is asked of another program than the one that was written: see `otherwise`.
+    renamed: dict[Value, dict[str, str]] = field(default_factory=dict[Value, dict[str, str]])
+    taken: dict[Value, int] = field(default_factory=dict[Value, int])
+    given: Sequence[Sequence[str | None]] = ()
 
     # --- for rules and sections
 
@@ -89,7 +93,16 @@ class AxisAnalysis:
         """Axes of a value, made up if it has none yet (a constant, for instance)."""
         if value not in self.axes:
             self.axes[value] = unknown(value)
-        return self.axes[value]
+        names = self.renamed.get(value)
+        return self.axes[value] if names is None else self._renamed(self.axes[value], names)
+
+    def _renamed(self, axes: Axes, names: dict[str, str]) -> Axes:
+        return tuple(self._instead(it, names.get(it.label)) for it in axes)
+
+    def _instead(self, axis: Axis, name: str | None) -> Axis:
+        if name is None:
+            return axis
+        return self.named(name) if name else Axis(lost=True)
 
     def named(self, name: str) -> Axis:
         """The axis of a declared name: one for the whole program."""
@@ -181,9 +194,21 @@ class AxisAnalysis:
 
     def run(self, inputs: Sequence[Sequence[str | None]]) -> None:
         """Follow the program, whose inputs have axes with these names."""
+        self.given = inputs
         for value, names in zip(self.program.body.inputs, inputs, strict=True):
             self.axes[value] = tuple(self.named(name) if name else Axis() for name in names)
         self.body(self.program.body)
+
+    def otherwise(
+        self, renamed: dict[Value, dict[str, str]], taken: dict[Value, int]
+    ) -> AxisAnalysis:
+        """The same program, had some values other axes, and had a map or a scan gone along others.
+
+        An axis that would have no name at all fits everywhere.
+        """
+        other = AxisAnalysis(self.program, renamed=renamed, taken=taken)
+        other.run(self.given)
+        return other
 
     def body(self, body: Body) -> None:
         """Follow the steps of a body."""
@@ -253,14 +278,15 @@ def _loop(analysis: AxisAnalysis, step: Step) -> None:
 def _scanned(analysis: AxisAnalysis, step: Step, loop: Loop) -> None:
     over = Axis()
     for scanned, part in zip(loop.scanned, loop.slices, strict=True):
-        first = loop.scanned[0]
-        over = analysis.of(first)[0]
+        first, along = loop.scanned[0], analysis.taken.get(loop.slices[0], 0)
+        over, axis = analysis.of(first)[along], analysis.taken.get(part, 0)
         if scanned is not first:
-            analysis.join(step, "scanned", (first, 0), (scanned, 0))
-        analysis.axes[part] = analysis.of(scanned)[1:]
+            analysis.join(step, "scanned", (first, along), (scanned, axis))
+        axes = analysis.of(scanned)
+        analysis.axes[part] = (*axes[:axis], *axes[axis + 1 :])
         analysis.entered[part] = step
         for index in range(len(part.shape)):
-            analysis.follow(part, index, scanned, index + 1)
+            analysis.follow(part, index, scanned, index + (index >= axis))
     analysis.over[step] = over
 
 
@@ -296,8 +322,8 @@ def _cond(analysis: AxisAnalysis, step: Step) -> None:
 def _map(analysis: AxisAnalysis, step: Step) -> None:
     mapping: Mapping = step.detail
     over = Axis()
-    for position, (outer, inner, axis) in enumerate(mapping.mapped):
-        axes = analysis.of(outer)
+    for position, (outer, inner, written) in enumerate(mapping.mapped):
+        axes, axis = analysis.of(outer), analysis.taken.get(inner, written)
         if position == 0:
             over = axes[axis]
         elif mapping.size != 1:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
 from ...placing import MAPS, TAKES, TURNS, Move, the_one_of, to_blame
 from ..program import Step, Value
@@ -11,6 +13,8 @@ from .axis import Clash, Dimension
 
 _MOVES = frozenset(("transpose", "expand_dims", "broadcast_in_dim", "reshape"))
 _MOST = 1000
+# Each means following all axes of the program again.
+_TRIED = 8
 
 
 @dataclass(frozen=True)
@@ -32,9 +36,11 @@ def placed_by(analysis: AxisAnalysis, clash: Clash) -> Step | None:
     for dimension in (clash.first, clash.second):
         if (repeating := _repeated_by(analysis, dimension)) is not None:
             return repeating
+    if (whole := _given_whole_by(analysis, clash, meeting)) is not None:
+        return whole
     moves = (
-        _last_move(analysis, clash.first, clash.second_name, clash.second),
-        _last_move(analysis, clash.second, clash.first_name, clash.first),
+        _move_to_mend(analysis, clash, clash.first, clash.second),
+        _move_to_mend(analysis, clash, clash.second, clash.first),
     )
     blamed = the_one_of(to_blame((it for it in moves if it is not None), meeting.place))
     return None if blamed is None else blamed.step
@@ -54,41 +60,175 @@ def _repeated_by(analysis: AxisAnalysis, dimension: Dimension) -> Step | None:
     return None
 
 
-def _is_made_from(analysis: AxisAnalysis, step: Step, other: Dimension) -> bool:
-    at = (other.value, other.index)
-    while at in analysis.came_from and at[0] not in step.inputs and _is_implied(at[0].producer):
+def _given_whole_by(analysis: AxisAnalysis, clash: Clash, meeting: Step) -> Step | None:
+    """The map that leaves an argument whole which would fit, did each lane get its own part."""
+    for step in meeting.ancestors():
+        name = analysis.over[step].label if step.kind == "map" else ""
+        if name not in (clash.first_name, clash.second_name):
+            continue
+        for value in step.detail.broadcast[:_TRIED]:
+            if name not in analysis.names(value):
+                continue
+            instead = analysis.otherwise({value: {name: ""}}, {})
+            mended = [it for it in analysis.clashes if not _is_among(it, instead.clashes)]
+            is_cause = any(_fits_in_lanes(analysis, it, value, name) for it in mended)
+            if is_cause and not _is_among(clash, instead.clashes):
+                return step
+    return None
+
+
+def _is_among(clash: Clash, clashes: list[Clash]) -> bool:
+    return (clash.step, clash.where) in _meetings(clashes)
+
+
+def _fits_in_lanes(analysis: AxisAnalysis, clash: Clash, value: Value, name: str) -> bool:
+    """Whether a clash is of an argument of a map, and would be none without the mapped axis."""
+    for own, beside in ((clash.first, clash.second), (clash.second, clash.first)):
+        if any(it is value for it, _ in _way(analysis, own)):
+            return _fits(analysis, own, beside, without=name)
+    return False
+
+
+def _way(analysis: AxisAnalysis, dimension: Dimension) -> Iterator[tuple[Value, int]]:
+    """The dimensions that one continues, itself first."""
+    at = (dimension.value, dimension.index)
+    for _ in range(_MOST):
+        yield at
+        if at not in analysis.came_from:
+            return
         at = analysis.came_from[at]
-    return at[0] in step.inputs
 
 
-def _last_move(
-    analysis: AxisAnalysis, dimension: Dimension, other: str, beside: Dimension
+def _fits(
+    analysis: AxisAnalysis, own: Dimension, beside: Dimension, without: str | None = None
+) -> bool:
+    """Whether an array as it was written lines up with another, by the names of their axes."""
+    value = _as_written(analysis, own)
+    names = [it for it in analysis.names(value) if it is None or it != without]
+    pairs = zip(reversed(names), reversed(analysis.names(beside.value)), strict=False)
+    return all(one == other or None in (one, other) for one, other in pairs)
+
+
+def _as_written(analysis: AxisAnalysis, dimension: Dimension) -> Value:
+    """The array before broadcasting."""
+    return next(value for value, _ in _way(analysis, dimension) if not _is_implied(value.producer))
+
+
+def _is_made_from(analysis: AxisAnalysis, step: Step, other: Dimension) -> bool:
+    at, known = (other.value, other.index), _of_call(step)
+    while at in analysis.came_from and at[0] not in known and _is_implied(at[0].producer):
+        at = analysis.came_from[at]
+    return at[0] in known
+
+
+def _move_to_mend(
+    analysis: AxisAnalysis, clash: Clash, own: Dimension, beside: Dimension
 ) -> _Move | None:
-    """The last step that decided where an axis lies, in place of one with another name."""
+    """The step on the way of an axis that would mend most, of such the last one."""
+    is_first = own is clash.first
+    names = (clash.first_name, clash.second_name)
+    name, other = names if is_first else names[::-1]
+    best, most, is_widened = None, 0, False
+    for move in islice(_moves_of(analysis, own, other, beside), _TRIED):
+        count = _mended(analysis, clash, move, name, other)
+        if not count and move.widens and not is_widened:
+            # What is given axes can be given them elsewhere.
+            count = int(name in analysis.names(beside.value))
+        is_widened = is_widened or move.widens
+        if count > most:
+            best, most = move, count
+    return best
+
+
+def _mended(analysis: AxisAnalysis, clash: Clash, move: _Move, name: str, other: str) -> int:
+    """How many clashes there would not be, had a step left another axis in place of one.
+
+    None, if something that fits would not fit any more.
+    """
+    step = move.step
+    if move.entered:
+        taken = _taken_instead(analysis, step, name, other)
+        if not taken:
+            return 0
+        instead = analysis.otherwise({}, taken)
+    else:
+        if not _knows(analysis, step, name, other):
+            return 0
+        exchanged = {name: other, other: name}
+        instead = analysis.otherwise(dict.fromkeys(step.outputs, exchanged), {})
+    before, after = (_meetings(it.clashes) for it in (analysis, instead))
+    is_mended = (clash.step, clash.where) not in after and after <= before
+    return len(before - after) if is_mended else 0
+
+
+def _meetings(clashes: list[Clash]) -> set[tuple[Step | None, str]]:
+    return {(it.step, it.where) for it in clashes}
+
+
+def _taken_instead(analysis: AxisAnalysis, step: Step, name: str, other: str) -> dict[Value, int]:
+    """What a map or a scan takes one axis of, where it might have taken another."""
+    if step.kind == "map":
+        entered = step.detail.mapped
+    else:
+        entered = [(*both, 0) for both in zip(step.detail.scanned, step.detail.slices, strict=True)]
+    found: dict[Value, int] = {}
+    for outer, inner, axis in entered:
+        names = analysis.names(outer)
+        if names[axis] == other and name in names:
+            found[inner] = names.index(name)
+    return found
+
+
+def _knows(analysis: AxisAnalysis, step: Step, name: str, other: str) -> bool:
+    """Whether a step has both axes at hand, of which it put one in the other's place.
+
+    A map has those of all its arguments. What one call does may be several steps.
+    """
+    known = {it for value in _of_call(step) for it in analysis.names(value)}
+    return step.kind == "map" or {name, other} <= known
+
+
+def _of_call(step: Step) -> list[Value]:
+    """What the call works on that a step is a part of, and all that it makes up to there."""
+    found = list(step.outputs)
+    for value in found:
+        made_by = value.producer
+        is_part = made_by is step or (made_by is not None and made_by.call_site == step.call_site)
+        if made_by is not None and is_part and len(found) < _MOST:
+            found.extend(it for it in made_by.inputs if it not in found)
+    return found
+
+
+def _moves_of(
+    analysis: AxisAnalysis, dimension: Dimension, other: str, beside: Dimension
+) -> Iterator[_Move]:
+    """The steps that decided where an axis lies, in place of another, the last one first."""
     at = (dimension.value, dimension.index)
     has_both = other in analysis.names(dimension.value)
     repeated = False
     for _ in range(_MOST):
         if at not in analysis.came_from or _is_stacked(analysis, *at, other):
-            return None
+            return
         before = analysis.came_from[at]
         if at[0] in analysis.entered:
             step = analysis.entered[at[0]]
             is_gone = analysis.over[step].label == other and not has_both
             if is_gone and step.place is not None:
-                return _Move(step.place, _weight(step), entered=True, step=step)
+                yield _Move(step.place, _weight(step), entered=True, step=step)
         elif (step := at[0].producer) is not None and _moves(analysis, at, before, other):
             if step.place is None:
-                return None
+                return
             results = step.detail.results if step.kind == "map" else ()
             elsewhere = any(out is at[0] and _is_elsewhere(step, axis) for out, _, axis in results)
             # What lacks axes is aligned where they meet, unless it is a statistic of the other.
             is_statistic = dimension.value.dtype != bool and _is_made_from(analysis, step, beside)
-            return _Move(
+            widens = step.primitive in _MOVES and len(at[0].shape) > len(before[0].shape)
+            yield _Move(
                 step.place,
                 _weight(step),
                 elsewhere=elsewhere,
-                widens=step.primitive in _MOVES and len(at[0].shape) > len(before[0].shape),
+                widens=widens,
+                needless=widens and _fits(analysis, Dimension(*before), beside),
                 lacks=repeated and not is_statistic,
                 step=step,
             )
@@ -96,7 +236,6 @@ def _last_move(
             len(at[0].shape) > len(before[0].shape) and _is_implied(at[0].producer)
         )
         at = before
-    return None
 
 
 def _weight(step: Step) -> int:
@@ -131,8 +270,10 @@ def _moves(
         )
     if step.primitive in _MOVES:
         return not _is_implied(step)
-    taken = set(analysis.names(before[0])) - set(analysis.names(value))
-    return _takes(step) and len(value.shape) < len(before[0].shape) and other in taken
+    if not _takes(step) or len(value.shape) >= len(before[0].shape):
+        return False
+    known = {it for source in _of_call(step) for it in analysis.names(source)}
+    return other in known - set(analysis.names(value))
 
 
 def _is_elsewhere(step: Step, index: int | None) -> bool:

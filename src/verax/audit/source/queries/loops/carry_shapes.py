@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from typing import TYPE_CHECKING
 
-from ...events import Loop
-from ...graph import sources
+from ...events import Fact, Loop
+from ...graph import Node, sources
 from ...shapes import Shape
 from ...shapes.dims import differ
-from ...shapes.shape import Partial, outer_product
+from ...shapes.shape import Partial, rank
 from ...values import Data
+from ..nodes import users_of
+
+if TYPE_CHECKING:
+    from ...facts import SourceFacts
 
 _JOINS = frozenset(
     (
@@ -17,24 +21,46 @@ _JOINS = frozenset(
     ).split()
 )
 
+_MOST = 64
+
 
 def reshapes(before: Data, after: Data) -> bool:
     """Whether a body takes an axis from its own carry, or puts the carry into one more.
 
-    Only the body can then be wrong: of broadcasts, that is so of one that makes a table of pairs.
+    A broadcast can do neither: only the body can then be wrong.
     """
     if not after.node.depends_on(before.node):
         return False
     fewer = len(after.node.shape) < len(before.node.shape)
     name = after.node.operation.rpartition(".")[2]
-    is_put_into_one = name in ("stack", "outer") and before.node in after.node.inputs
-    return fewer or is_put_into_one or _is_table_of_pairs(after)
+    return fewer or (name in ("stack", "outer") and before.node in after.node.inputs)
 
 
-def _is_table_of_pairs(value: Data) -> bool:
-    """Whether something comes of `(n,)` that meets `(n, 1)`."""
-    shapes = [it.node.shape for it in value.node.operands if isinstance(it, Data)]
-    return any(outer_product(one, other) for one, other in combinations(shapes, 2))
+def is_paired(facts: SourceFacts, before: Data, after: Data) -> bool:
+    """Whether a body meets its carry with a column, so that each is repeated along the other.
+
+    A start that is a column would do as well, unless the body also meets the carry with a vector.
+    """
+    made = {it.data["result"].node for it in facts.events(Fact) if it.kind == "outer product"}
+    around = set(after.node.ancestors()) if made else set[Node]()
+    paired = [it for it in made & around if it.depends_on(before.node)]
+    return bool(paired) and _meets_vector(facts, before.node, made)
+
+
+def _meets_vector(facts: SourceFacts, carry: Node, paired: set[Node]) -> bool:
+    """Whether a vector, or what is made of it that would be a column if it were, meets another."""
+    pending, users = [carry], users_of(facts)
+    for node in pending:
+        for user in users.get(node, ()):
+            others = [it for it in user.inputs if it is not node and rank(it.shape) != 0]
+            is_mapped = user.operation == "@" and user.inputs[-1] is node
+            if user in paired or user in pending or len(pending) > _MOST:
+                continue
+            if not others or (is_mapped and rank(others[0].shape) == 2):
+                pending.append(user)
+            elif any(rank(it.shape) == 1 for it in others):
+                return True
+    return False
 
 
 def has_other_size(loop: Loop, before: Data, after: Data) -> bool:

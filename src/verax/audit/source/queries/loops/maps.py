@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ....finding import Place
 from ...axes import names_of
+from ...classes import is_static_field
 from ...events import Applied, Fact
 from ...frame import Frame, Region
 from ...library.collectives import names_of_mesh
@@ -39,6 +40,11 @@ def pairs_of(value: Value, axis: Value | None) -> Iterator[tuple[Data, object]]:
     if isinstance(axis, Mapping) and isinstance(value, Mapping):
         for key, item in value.items.items():
             yield from pairs_of(item, axis.items.get(key))
+        return
+    if isinstance(axis, Instance) and isinstance(value, Instance) and axis.cls is value.cls:
+        for name, part in value.attributes.items():
+            if not is_static_field(value.cls, name):
+                yield from pairs_of(part, axis.attributes.get(name))
         return
     number = axis.value if isinstance(axis, Constant) else ...
     for leaf in leaves(value):
