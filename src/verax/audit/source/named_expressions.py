@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 # What is in them need not run, or not once, or in a scope of its own.
 _DELAYED = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Await)
@@ -35,7 +36,7 @@ class _Apart(ast.NodeTransformer):
                 at = (it.lineno, it.col_offset)
                 self._reads[it.id] = min(at, self._reads.get(it.id, at))
 
-    def visit(self, node: ast.AST) -> ast.AST:
+    def visit(self, node: ast.AST) -> Any:
         """Go into what certainly runs."""
         return node if isinstance(node, _DELAYED) else super().visit(node)
 
