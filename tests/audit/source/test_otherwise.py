@@ -12,12 +12,12 @@ from verax.audit.rules._rule import Rule
 from verax.audit.rules.registry import all_rules, find
 from verax.audit.source.analyse import audit_text
 
-from .otherwise import inert, places, spelling, steps
+from .otherwise import control, idioms, inert, packing, places, spelling, steps
 from .otherwise.rewriting import NotRewrittenError, Rewriting, Rewritten, rewrite
 
 REWRITINGS: dict[str, Rewriting] = {
     name: function
-    for module in (spelling, steps, places, inert)
+    for module in (spelling, idioms, steps, places, packing, control, inert)
     for name, function in vars(module).items()
     if getattr(function, "__module__", "") == module.__name__ and name[0].islower()
     if not isinstance(function, type)
@@ -30,20 +30,22 @@ UNSEEN = {
     "behind_barriers": "DF122",
     "by_imported_names": "DF117",
     "by_keywords": "DF121",
-    "checkpointed_helpers": "DF119 GR019",
-    "choices_flipped": "DF110 DF123 GR301 EN006",
     "decorators_called": "JT108",
     "entry_delegates": "PT203",
-    "in_helpers": "DF117 DF121 DF122 DF128 AX016 VM009 GR014 GR019 EN016",
+    "in_helpers": "DF117 DF121 DF122 AX016 VM009 GR014",
     "in_named_scopes": "PT101",
-    "inlined": "DF119 DF121 DF128 VM003 EN004 EN019 EN023",
-    "jitted_helpers": "DF119 GR019 EN020",
-    "nested_in_entry": "EN020",
+    "in_two_halves": "DF121 DF126 JT106 GR015 EN023",
+    "inlined": "DF119 DF121 VM003 EN004 EN019 EN023",
+    "literals_in_a_class": "SC301 VM003 EN011 EN015",
+    "named_where_used": "JT106",
     "one_call_a_line": "DF117",
+    "parameters_in_dicts": "DF121 GR019",
+    "parameters_in_records": "DF121 GR019",
     "partial_helpers": "DF121",
     "through_identity": "DF122",
     "through_records": "DF122",
     "through_tuples": "DF122",
+    "wrapped_by_decorators": "DF117 DF121",
 }
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import parts
 from .attributes import attribute, unwrapped_method
 from .binding import bind
+from .choosing import in_one_form
 from .classes import all_fields, construct, is_named_tuple, leave_open
 from .declared import compare_arguments, compare_returns, learn_returns
 from .events import Call
@@ -307,16 +308,17 @@ def _external(
     args: list[Value],
     keywords: dict[str, Value],
 ) -> Value:
-    handler = registry.function(callee.name)
+    name, args, keywords = in_one_form(machine, site, callee.name, args, keywords)
+    handler = registry.function(name)
     if handler is not None:
-        result = handler(machine, site, callee.name, args, keywords)
+        result = handler(machine, site, name, args, keywords)
     else:
-        consumed_outside(machine, site, callee.name, args, keywords)
+        consumed_outside(machine, site, name, args, keywords)
         operands = (*args, *keywords.values())
-        result = machine.opaque("call", site, operands, type=callee.name)
+        result = machine.opaque("call", site, operands, type=name)
         keep_size(result, args, keywords)
-        learn(result, callee.name, operands)
-    machine.note(Call(site.syntax, site.frame, callee.name, args, keywords, result))
+        learn(result, name, operands)
+    machine.note(Call(site.syntax, site.frame, name, args, keywords, result))
     return result
 
 

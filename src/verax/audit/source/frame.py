@@ -122,6 +122,16 @@ class Frame:
             yield frame
             frame = frame.caller
 
+    @property
+    def called_in(self) -> Frame | None:
+        """The run whose code has this call: a transformation runs in a frame of its own."""
+        frame = self.caller
+        while frame is not None and frame.function is None and frame.caller is not None:
+            if frame.caller.environment is not frame.environment:
+                break
+            frame = frame.caller
+        return frame
+
     def calls_to(self, syntax: ast.AST) -> Iterator[tuple[Frame, ast.AST]]:
         """This frame and those that called it, each with where in it a piece of syntax is run."""
         frame: Frame | None = self

@@ -10,6 +10,8 @@ knows that this need not be all.
 
 `with jax.named_scope("layer"):` only gives a name to what is computed in it, which then stands in
 the block around it.
+
+`g((y := f(x)))` becomes `y = f(x)` and `g(y)`.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ import ast
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+
+from .named_expressions import named_apart
 
 
 class Declaration(ast.Assign):
@@ -63,10 +67,13 @@ def normalise(tree: ast.Module) -> ast.Module:
     """Rewrite a tree, in place, to the forms that everything else expects."""
     pending: list[tuple[ast.AST, bool, ast.AST | None]] = [(tree, False, None)]
     apart: dict[ast.AST, list[_Apart]] = {}
+    has_named = any(isinstance(it, ast.NamedExpr) for it in ast.walk(tree))
     while pending:
         node, in_class, function = pending.pop()
         for block in _blocks(node):
             _open_scopes(block)
+            if has_named:
+                named_apart(block)
             if not in_class:
                 block[:] = [_plain(it) for it in block]
             if function is not None and len(block) > 1:

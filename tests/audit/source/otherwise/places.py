@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import ast
 
-from .scopes import DELAYED, audited, blocks, bound_names, functions, place, read_names, unused_name
+from .scopes import (
+    DELAYED,
+    audited,
+    blocks,
+    bound_names,
+    functions,
+    movable,
+    place,
+    read_names,
+    unused_name,
+)
 
 _WORK = (ast.Call, ast.BinOp, ast.Compare)
 
@@ -63,27 +73,9 @@ def _function(name: str, where: ast.AST) -> ast.FunctionDef:
     return made
 
 
-def _movable(tree: ast.Module) -> list[ast.FunctionDef]:
-    """Functions that may be defined elsewhere: nothing of the module needs them while it is run."""
-    needed: set[str] = set()
-    for it in tree.body:
-        if isinstance(it, ast.FunctionDef):
-            for part in (*it.decorator_list, *it.args.defaults, *it.args.kw_defaults):
-                needed |= set(read_names(part)) if part else set()
-        elif isinstance(it, ast.ClassDef):
-            needed |= set(read_names(it))
-        else:
-            needed |= set(read_names(it))
-    return [
-        it for it in functions(tree)
-        if not it.decorator_list and it.name not in needed and not it.args.defaults
-        and not it.args.kw_defaults
-    ]  # fmt: skip
-
-
 def as_methods(tree: ast.Module) -> ast.Module:
     """Functions are methods of an object."""
-    moved = _movable(tree)
+    moved = movable(tree)
     names = {it.name for it in moved}
     if not moved:
         return tree
@@ -113,7 +105,7 @@ def as_methods(tree: ast.Module) -> ast.Module:
 
 def from_factories(tree: ast.Module) -> ast.Module:
     """Functions are made by functions."""
-    for it in _movable(tree):
+    for it in movable(tree):
         maker = ast.parse(f"def make_{it.name}():\n    return {it.name}").body[0]
         made = ast.parse(f"{it.name} = make_{it.name}()").body[0]
         assert isinstance(maker, ast.FunctionDef)
@@ -216,7 +208,7 @@ def lambdas_as_functions(tree: ast.Module) -> ast.Module:
 
 
 def _decorated(tree: ast.Module, decorator: str) -> ast.Module:
-    for it in _movable(tree):
+    for it in movable(tree):
         it.decorator_list = [ast.parse(decorator, mode="eval").body]
         ast.copy_location(it.decorator_list[0], it)
     return tree
@@ -234,7 +226,7 @@ def checkpointed_helpers(tree: ast.Module) -> ast.Module:
 
 def partial_helpers(tree: ast.Module) -> ast.Module:
     """Functions are bound once more before they are called."""
-    for it in _movable(tree):
+    for it in movable(tree):
         inner = it.name
         it.name = f"{inner}_unbound"
         bound = ast.parse(f"{inner} = functools.partial({it.name})").body[0]
@@ -258,7 +250,7 @@ def nested_in_entry(tree: ast.Module) -> ast.Module:
     for it in tree.body:
         if not isinstance(it, ast.FunctionDef) or it.name == "inputs":
             outside |= set(read_names(it))
-    moved = [it for it in _movable(tree) if it.name not in outside]
+    moved = [it for it in movable(tree) if it.name not in outside]
     kept = [it for it in functions(tree) if it not in moved]
     used_by_kept = {name for it in kept for name in read_names(it)}
     moved = [it for it in moved if it.name not in used_by_kept]

@@ -89,3 +89,58 @@ def place(new: ast.AST, old: ast.AST) -> None:
     for it in ast.walk(new):
         if isinstance(it, ast.expr | ast.stmt | ast.arg) and not hasattr(it, "lineno"):
             ast.copy_location(it, old)
+
+
+def parsed(text: str, where: ast.AST | None = None) -> list[ast.stmt]:
+    """New statements, which come from where another node was, or from nowhere."""
+    made = ast.parse(text).body
+    for statement in made:
+        for it in ast.walk(statement):
+            if isinstance(it, ast.expr | ast.stmt | ast.arg):
+                it.lineno = getattr(where, "lineno", 0)
+    return made
+
+
+def first_definition(tree: ast.Module) -> int:
+    """Where the first function or class of a module stands."""
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    return next(n for n, it in enumerate(tree.body) if isinstance(it, kinds))
+
+
+def with_import(tree: ast.Module, text: str, needed_by: str) -> ast.Module:
+    """A program with an import, if it has come to need it."""
+    if needed_by in ast.unparse(tree):
+        tree.body.insert(first_definition(tree), parsed(text)[0])
+    return tree
+
+
+def movable(tree: ast.Module) -> list[ast.FunctionDef]:
+    """Functions that may be defined elsewhere: nothing of the module needs them while it is run."""
+    needed: set[str] = set()
+    for it in tree.body:
+        if isinstance(it, ast.FunctionDef):
+            for part in (*it.decorator_list, *it.args.defaults, *it.args.kw_defaults):
+                needed |= set(read_names(part)) if part else set()
+        elif isinstance(it, ast.ClassDef):
+            needed |= set(read_names(it))
+        else:
+            needed |= set(read_names(it))
+    return [
+        it for it in functions(tree)
+        if not it.decorator_list and it.name not in needed and not it.args.defaults
+        and not it.args.kw_defaults
+    ]  # fmt: skip
+
+
+def numpy_call(name: str, arguments: list[ast.expr], node: ast.expr) -> ast.expr:
+    function = ast.Attribute(ast.Name("jnp", ast.Load()), name, ast.Load())
+    return ast.copy_location(ast.Call(function, arguments, []), node)
+
+
+class InFunctions(ast.NodeTransformer):
+    """Changes expressions in the functions that are audited, and nowhere else."""
+
+    def visit_Module(self, node: ast.Module) -> ast.Module:
+        for it in audited(node):
+            self.generic_visit(it)
+        return node

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from .scopes import audited, functions, plain_parameters, unused_name
+from .scopes import InFunctions, functions, numpy_call, plain_parameters, unused_name
 
 _MODULES = {"jnp": "jax.numpy", "lax": "jax.lax", "random": "jax.random", "jr": "jax.random"}
 _METHODS = frozenset(
@@ -77,34 +77,20 @@ def _is_static(node: ast.expr) -> bool:
     return bool(named & _STATIC) or not any(isinstance(it, ast.Name) for it in ast.walk(node))
 
 
-def _numpy(name: str, arguments: list[ast.expr], node: ast.expr) -> ast.expr:
-    function = ast.Attribute(ast.Name("jnp", ast.Load()), name, ast.Load())
-    return ast.copy_location(ast.Call(function, arguments, []), node)
-
-
-class _InFunctions(ast.NodeTransformer):
-    """Changes expressions in the functions that are audited, and nowhere else."""
-
-    def visit_Module(self, node: ast.Module) -> ast.Module:
-        for it in audited(node):
-            self.generic_visit(it)
-        return node
-
-
-class _Operators(_InFunctions):
+class _Operators(InFunctions):
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         self.generic_visit(node)
         name = _BINARY.get(type(node.op))
         if name is None or _is_static(node.left) or _is_static(node.right):
             return node
-        return _numpy(name, [node.left, node.right], node)
+        return numpy_call(name, [node.left, node.right], node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         self.generic_visit(node)
         name = _COMPARED.get(type(node.ops[0])) if len(node.ops) == 1 else None
         if name is None or _is_static(node.left):
             return node
-        return _numpy(name, [node.left, node.comparators[0]], node)
+        return numpy_call(name, [node.left, node.comparators[0]], node)
 
 
 def operators_as_functions(tree: ast.Module) -> ast.Module:
@@ -112,7 +98,7 @@ def operators_as_functions(tree: ast.Module) -> ast.Module:
     return _Operators().visit(tree)
 
 
-class _Methods(_InFunctions):
+class _Methods(InFunctions):
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
         called = node.func
@@ -130,7 +116,7 @@ def functions_as_methods(tree: ast.Module) -> ast.Module:
     return _Methods().visit(tree)
 
 
-class _Functions(_InFunctions):
+class _Functions(InFunctions):
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
         called = node.func
@@ -140,7 +126,7 @@ class _Functions(_InFunctions):
                 given = node.args
                 if called.attr in ("reshape", "transpose") and len(given) > 1:
                     given = [ast.copy_location(ast.Tuple(given, ast.Load()), node)]
-                call = _numpy(called.attr, [called.value, *given], node)
+                call = numpy_call(called.attr, [called.value, *given], node)
                 assert isinstance(call, ast.Call)
                 call.keywords = node.keywords
                 return call
@@ -148,7 +134,7 @@ class _Functions(_InFunctions):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         self.generic_visit(node)
-        return _numpy("transpose", [node.value], node) if node.attr == "T" else node
+        return numpy_call("transpose", [node.value], node) if node.attr == "T" else node
 
 
 def methods_as_functions(tree: ast.Module) -> ast.Module:
@@ -156,7 +142,7 @@ def methods_as_functions(tree: ast.Module) -> ast.Module:
     return _Functions().visit(tree)
 
 
-class _Swapped(_InFunctions):
+class _Swapped(InFunctions):
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         self.generic_visit(node)
         sequences = (ast.Tuple, ast.List, ast.Constant, ast.JoinedStr)
@@ -170,12 +156,12 @@ def operands_swapped(tree: ast.Module) -> ast.Module:
     return _Swapped().visit(tree)
 
 
-class _Flipped(_InFunctions):
+class _Flipped(InFunctions):
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
         if ast.unparse(node.func) == "jnp.where" and len(node.args) == 3 and not node.keywords:
             condition, yes, no = node.args
-            node.args = [_numpy("logical_not", [condition], condition), no, yes]
+            node.args = [numpy_call("logical_not", [condition], condition), no, yes]
         return node
 
 
@@ -188,7 +174,7 @@ def by_keywords(tree: ast.Module) -> ast.Module:
     """Functions of the module are called with the names of their parameters."""
     known = {it.name: names for it in functions(tree) if (names := plain_parameters(it))}
 
-    class Named(_InFunctions):
+    class Named(InFunctions):
         def visit_Call(self, node: ast.Call) -> ast.expr:
             self.generic_visit(node)
             names = known.get(node.func.id) if isinstance(node.func, ast.Name) else None
@@ -205,7 +191,7 @@ def by_keywords(tree: ast.Module) -> ast.Module:
 def sums_in_place(tree: ast.Module) -> ast.Module:
     """`x += y` in place of `x = x + y`."""
 
-    class InPlace(_InFunctions):
+    class InPlace(InFunctions):
         def visit_Assign(self, node: ast.Assign) -> ast.stmt:
             value, target = node.value, node.targets[0]
             if isinstance(value, ast.BinOp) and isinstance(target, ast.Name):
@@ -222,7 +208,7 @@ def annotated(tree: ast.Module) -> ast.Module:
     """Variables are declared as arrays."""
     name = unused_name(tree, "Value")
 
-    class Declared(_InFunctions):
+    class Declared(InFunctions):
         def visit_Assign(self, node: ast.Assign) -> ast.stmt:
             target = node.targets[0]
             if isinstance(target, ast.Name) and len(node.targets) == 1:

@@ -27,6 +27,23 @@ WRONG = {
             errors = (batch["x"] @ params - batch["y"]) ** 2
             return average(errors, batch["valid"].astype(jnp.float32))
         """,
+    "a mask that a helper applies, or that comes after the draw": """
+        def allowed(scores, legal):
+            return jnp.where(~legal, -1e9, scores)
+
+        class Policy:
+            def draw(self, key, scores):
+                return jax.random.categorical(key, scores)  # DF128
+
+            def act(self, key, w, x, legal):
+                scores = x @ w
+                chances = jax.nn.log_softmax(allowed(scores, legal))
+                return self.draw(key, scores), chances
+
+        def act(key, scores, legal):
+            drawn = jax.random.categorical(key, scores)  # DF128
+            return drawn, jax.nn.log_softmax(jnp.select([legal], [scores], -1e9))
+        """,
     "a choice, and a method": """
         def loss(errors, is_pad):
             return jnp.where(~is_pad, errors, 0.0).mean()  # DF109
@@ -79,6 +96,17 @@ WRONG = {
 }
 
 RIGHT = {
+    "draws without replacement, and from what is masked only if there is a mask": """
+        def two(key, scores):
+            first = jax.random.categorical(jax.random.fold_in(key, 0), scores)
+            left = jnp.where(jnp.arange(5) == first, -jnp.inf, scores)
+            return first, jax.nn.log_softmax(left)
+
+        def act(key, scores, legal):
+            if legal is None:
+                return jax.random.categorical(key, scores), None
+            return None, jax.nn.log_softmax(jnp.where(legal, scores, -1e9))
+        """,
     "a draw from what is masked, and one before there is a mask": """
         def act(key, w, x, legal):
             scores = x @ w

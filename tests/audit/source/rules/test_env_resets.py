@@ -171,6 +171,27 @@ PROGRAMS = {
             reward = paid(moved, action)
             return moved, reward, jnp.abs(moved["x"]) > 1.0
         """,
+    "rewards in a record of what comes after a reset": """
+        class Turn(NamedTuple):
+            x: jax.Array
+            reward: jax.Array
+            done: jax.Array
+
+        def late(key, x, action):
+            x = x + action
+            done = jnp.abs(x).max() > 2.0
+            x = jnp.select([done], [jax.random.uniform(key, (2,))], x)
+            return Turn(x, -jnp.sum(x**2), done)  # EN023
+
+        def started(key):
+            return Turn(jax.random.uniform(key, (2,)), jnp.zeros(()), jnp.zeros((), bool))
+
+        def set_back_as_well(key, x, action):
+            x = x + action
+            done = jnp.abs(x).max() > 2.0
+            new = Turn(x, -jnp.sum(x**2), done)
+            return jax.tree.map(lambda a, b: jnp.where(done, a, b), started(key), new)
+        """,
     "a start that is not called a reset": """
         class Ball(NamedTuple):
             height: jax.Array

@@ -112,6 +112,23 @@ WRONG = {
 
         gradient = jax.grad(loss)
         """,
+    "one of two views is stopped, each term in a function of its own": """
+        @jax.jit
+        def distance(prediction, view):
+            return -jnp.mean(jnp.sum(prediction * view, axis=-1))
+
+        def forward(params, one, two):
+            return distance(one @ params["head"], lax.stop_gradient(two))
+
+        def backward(params, one, two):
+            return distance(two @ params["head"], one)  # GR019
+
+        def loss(params, x, y):
+            one, two = x @ params["body"], y @ params["body"]
+            return forward(params, one, two) + backward(params, one, two)
+
+        gradient = jax.grad(loss)
+        """,
     "one of two views is stopped": """
         class Learner:
             def __init__(self, net):

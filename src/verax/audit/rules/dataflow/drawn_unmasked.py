@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
-from ...source.queries.nodes import users_of
+from ...source.queries.exclusion import exclude_each_other
+from ...source.queries.nodes import calls_around, users_of
 from ...source.queries.numbers.logarithms import masks
-from ...source.values import Data
+from ...source.values import Data, nodes_of
 from .._rule import Rule
 
 if TYPE_CHECKING:
+    from ...source.events import Call
     from ...source.facts import SourceFacts
     from ...source.graph import Node
 
@@ -19,14 +21,13 @@ _DRAWS = {"jax.random.categorical": 1, "distrax.Categorical": 0}
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
-    """Draws from scores of which the same function has a masked version."""
-    for call in facts.calls(_DRAWS):
-        at = _DRAWS[call.name]
-        given = call.args[at] if len(call.args) > at else call.keywords.get("logits")
-        if not isinstance(given, Data):
-            continue
+    """Draws from scores of which there is a masked version at hand."""
+    draws = [(call, given) for call in facts.calls(_DRAWS) for given in _scores(call)]
+    # Who draws from both means both.
+    drawn = {given.node for _, given in draws}
+    for call, given in draws:
         for masked in users_of(facts).get(given.node, ()):
-            if masked.frame is call.frame and _line(masked) < call.place.line and masks(masked):
+            if masks(masked) and masked not in drawn and _is_beside(call, masked):
                 yield RULE.finding(
                     call.place,
                     current=f"a choice is drawn from `{facts.name_of(given)}` as they are, while "
@@ -37,6 +38,28 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                     engine=Engine.SOURCE,
                 )
                 break
+
+
+def _scores(call: Call) -> Iterator[Data]:
+    """What a choice is drawn from."""
+    at = _DRAWS[call.name]
+    given = call.args[at] if len(call.args) > at else call.keywords.get("logits")
+    if isinstance(given, Data):
+        yield given
+
+
+def _is_beside(call: Call, masked: Node) -> bool:
+    """Whether one call of a function both draws and masks, in whatever it calls for that.
+
+    What is masked by what was drawn is for the next draw, from what is left.
+    """
+    around = dict(calls_around(masked))
+    for frame, syntax in call.frame.calls_to(call.syntax):
+        other = around.get(frame)
+        if other is not None:
+            is_after = not set(nodes_of(call.result)).isdisjoint(masked.ancestors())
+            return not is_after and not exclude_each_other(frame, syntax, other)
+    return False
 
 
 def _line(node: Node) -> int:

@@ -116,7 +116,13 @@ def _carry_outside(loop: Loop) -> Value | None:
 
 
 def _is_returned(facts: SourceFacts, node: Node) -> bool:
-    return any(node in nodes_of(value) for frame in facts.frames for _, value in frame.returns)
+    """Whether it leaves the program: what a helper returns is used, or not, by who calls it."""
+    return any(
+        node in nodes_of(value)
+        for frame in facts.frames
+        if frame.called_in is None or frame.called_in.function is None
+        for _, value in frame.returns
+    )
 
 
 RULE = Rule(

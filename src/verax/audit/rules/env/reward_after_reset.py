@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.graph import sources
 from ...source.queries.episodes.resets import resets
+from ...source.queries.names import named_parts, names_of
 from ...source.queries.nodes import position_in
-from ...source.values import Data, Sequence
 from ...words import is_reward
 from .._rule import Rule
 
@@ -24,12 +23,15 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Steps that return a reward made from the state that a reset may have put in its place."""
     told: set[Node] = set()
     chosen = [it for it in resets(facts) if not it.is_reversed]
+    results = {it.result for it in chosen}
     for reset in chosen:
         # A flag of the step before resets what this step starts from, which is then paid for.
         if not any(reset.judged.depends_on(it.kept) for it in chosen if it.judged is reset.judged):
             continue
-        for name, reward in _rewards(reset):
-            if reward in told or reset.result not in sources([reward], _is_of_this_step):
+        for name, reward in _rewards(facts, reset):
+            # A reward that is itself set back is the start's, as the state beside it is.
+            is_made = reward not in told and reward not in results
+            if not is_made or reset.result not in sources([reward], _is_of_this_step):
                 continue
             told.add(reward)
             syntax = position_in(reset.frame, reward)
@@ -46,15 +48,15 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             )
 
 
-def _rewards(reset: Reset) -> Iterator[tuple[str, Node]]:
-    """What a function returns by the name of a reward, beside the state."""
-    for syntax, value in reset.frame.returns:
-        returned = syntax.value if isinstance(syntax, ast.Return) else None
-        if not isinstance(returned, ast.Tuple) or not isinstance(value, Sequence):
-            continue
-        for name, part in zip(returned.elts, value.items or (), strict=False):
-            if isinstance(name, ast.Name) and is_reward(name.id) and isinstance(part, Data):
-                yield name.id, part.node
+def _rewards(facts: SourceFacts, reset: Reset) -> Iterator[tuple[str, Node]]:
+    """What a function returns by the name of a reward, be it that of a field or of a helper."""
+    for _, value in reset.frame.returns:
+        for field, node in named_parts(value):
+            makers = [it for it in (reset.frame, node.frame) if it is not None]
+            names = {name for it in makers for name in names_of(facts, node, it)}
+            found = next((it for it in (field, *sorted(names)) if is_reward(it)), None)
+            if found is not None:
+                yield found, node
 
 
 def _is_of_this_step(node: Node) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import cast
 
 from ..frame import Frame
 from ..remember import remembered, walked
@@ -13,7 +14,8 @@ def exclude_each_other(frame: Frame, one: ast.AST, other: ast.AST) -> bool:
     """Whether conditions with opposite tests stand around two places.
 
     `if train: … draw …` and, later, `if not train: … draw …` never run both, and neither do
-    `draw(key) if train else None` and `None if train else draw(key)`.
+    `draw(key) if train else None` and `None if train else draw(key)`, nor does what comes after
+    `if train: return …` run together with what is in there.
     """
     function = frame.function or frame.module.syntax
     if any(_chooses(sides, one, other) for sides in _selections(function)):
@@ -75,7 +77,28 @@ def _conditions(function: ast.AST, wanted: ast.AST) -> list[tuple[ast.expr, bool
                     ways = branch if isinstance(branch, list) else [branch]
                     if any(holds(it, wanted) for it in ways):
                         found += [(it, truth) for it in _parts(node.test, truth)]
+        for node, after in _left_early(function):
+            if any(holds(it, wanted) for it in after):
+                found.append((node.test, False))
     return found
+
+
+@remembered
+def _left_early(function: ast.AST) -> list[tuple[ast.If, list[ast.stmt]]]:
+    """Conditions under which a block is left, with what comes after them in it."""
+    holders = (function, *statements_in(function))
+    blocks = [getattr(it, name, None) for it in holders for name in _BLOCKS]
+    return [
+        (it, block[number + 1 :])
+        for block in blocks
+        if isinstance(block, list)  # A lambda's body is none.
+        for number, it in enumerate(cast("list[ast.stmt]", block))
+        if isinstance(it, ast.If) and isinstance(it.body[-1], _LEAVING)
+    ]
+
+
+_BLOCKS = ("body", "orelse", "finalbody")
+_LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
 @remembered

@@ -6,6 +6,7 @@ What such a function does is done for whoever calls it, and what comes of it is 
 from __future__ import annotations
 
 import ast
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from ..frame import Frame
@@ -46,12 +47,24 @@ def forwarded(frame: Frame) -> ast.Call | None:
 
 def makers(facts: SourceFacts, frame: Frame, call: ast.Call) -> list[Frame]:
     """The runs in which what a call of a frame's gives is put together."""
-    found = [it for it in frames_by_call(facts).get(call, ()) if it.caller is frame]
+    found = [it for it in frames_by_call(facts).get(call, ()) if _gives_to(it, frame)]
     for _ in range(_STEPS):
         inner = forwarded(found[0]) if len(found) == 1 else None
         below = frames_by_call(facts).get(inner, ()) if inner is not None else ()
-        deeper = [it for it in below if it.caller is found[0]]
+        deeper = [it for it in below if _gives_to(it, found[0])]
         if not deeper:
             break
         found = deeper
     return found
+
+
+# They give what their function gives, part by part.
+_KEEPING = frozenset(("jit", "checkpoint", "vmap", "pmap", "shard_map"))
+
+
+def _gives_to(run: Frame, frame: Frame) -> bool:
+    """Whether what a run gives is what the code of a frame gets, with its parts in their order."""
+    if run.called_in is not frame:
+        return False
+    regions = run.region.chain() if run.region is not None else ()
+    return all(it.kind in _KEEPING for it in takewhile(lambda it: it is not frame.region, regions))

@@ -33,12 +33,13 @@ def written_at(frame: Frame, syntax: ast.AST, value: Value, part: Node) -> ast.A
 def handed_number_at(value: Value | None, user: Frame | None) -> Place | None:
     """Where numbers are written that a function was handed; `None` for those of its own.
 
-    A constant with a name, at the top of a file, is right elsewhere: it is chosen where it is used.
+    A constant with a name, of a file or a class, is right elsewhere: it is chosen where it is used.
     """
     for number in _constants(value):
         if number.value is not None and number.origin is not None:
             frame, syntax = number.origin
-            is_named = frame.function is None and any(
+            is_outside = frame.function is None or isinstance(frame.function, ast.ClassDef)
+            is_named = is_outside and any(
                 it is value or it is number for it in frame.environment.values()
             )
             is_own = frame is user or is_named or _is_default(user, syntax)

@@ -54,8 +54,11 @@ class Rows:
 
 
 def together(facts: SourceFacts) -> Iterator[tuple[Frame, ast.stmt, list[Rows]]]:
-    """The arrays in every tuple, record or dict that functions of the file put together."""
-    for frame in facts.own_frames:
+    """The arrays in every tuple, record or dict that functions of the file put together.
+
+    Who puts them together comes before those that it gives them to.
+    """
+    for frame in sorted(facts.own_frames, key=lambda it: -it.depth):
         for statement, value in frame.steps:
             if isinstance(value, (Sequence, Mapping, Instance)):
                 names = {node: name for name, node in named_parts(value)}

@@ -18,7 +18,7 @@ from ...classes import all_fields
 from ...frame import Frame
 from ...graph import Node
 from ...remember import remembered
-from ...values import Class, Data, Instance, Sequence, Value
+from ...values import Class, Constant, Data, Instance, Sequence, Value
 from ..names import named_parts, names_of
 from ..nodes import nodes_by
 
@@ -91,13 +91,15 @@ def is_discounted(facts: SourceFacts, node: Node, frame: Frame) -> bool:
     """Whether a value is multiplied by a number just below one, or by what is called so."""
     if node.operation != "*" or not isinstance(node.syntax, ast.expr):
         return False
+    numbers = [it.value for it in factors(node) if isinstance(it, Constant)]
     words: set[str] = set()
     for it in ast.walk(node.syntax):
         if isinstance(it, ast.Constant):
-            if isinstance(it.value, float) and 0.5 < it.value < 1.0:
-                return True
+            numbers.append(it.value)
         elif isinstance(it, (ast.Name, ast.Attribute)):
             words.update(words_of(it.id if isinstance(it, ast.Name) else it.attr))
+    if any(isinstance(it, float) and 0.5 < it < 1.0 for it in numbers):
+        return True
     for it in node.inputs:
         words.update(word for name in names_of(facts, it, frame) for word in words_of(name))
     return not words.isdisjoint(_DISCOUNTS)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ....finding import Place
-from ...frame import Frame
+from ...frame import Frame, Region
 from ...graph import Node
 from ...values import Data
 from .flatness import STOP
@@ -17,6 +17,8 @@ from .flows import Flow, flows
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
+
+_DERIVATIVES = frozenset("grad value_and_grad vjp jvp linearize jacfwd jacrev hessian".split())
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +44,7 @@ def unstopped(facts: SourceFacts) -> Iterator[tuple[Flow, Unstopped]]:
         for call, other in pairs:
             if known.issuperset(_given(call).values()):
                 for argument in _stopped_only_in(flow, _given(call), _given(other)):
-                    yield flow, Unstopped(_place(call), _place(other), argument)
+                    yield flow, Unstopped(*_places(call, other), argument)
 
 
 def _stopped_only_in(flow: Flow, one: dict[str, Node], other: dict[str, Node]) -> Iterator[Node]:
@@ -55,23 +57,43 @@ def _stopped_only_in(flow: Flow, one: dict[str, Node], other: dict[str, Node]) -
 
 
 def _siblings(facts: SourceFacts) -> Iterator[list[Frame]]:
-    """The calls of one function of the project in one run of another."""
+    """The calls of one function of the project for one derivative, through whatever functions."""
     for function, frames in facts.record.runs.items():
         if isinstance(function, ast.Lambda) or len(frames) < 2:
             continue
-        by_caller: dict[Frame, list[Frame]] = defaultdict(list)
+        by_derivative: dict[Region, list[Frame]] = defaultdict(list)
         for frame in frames:
-            caller = frame.caller
-            if caller is not None and caller.function is not None and frame.called_at is not None:
-                by_caller[caller].append(frame)
-        yield from (it for it in by_caller.values() if len(it) > 1)
+            region = _derivative(frame)
+            if region is not None and _is_called_in(frame, region):
+                by_derivative[region].append(frame)
+        yield from (it for it in by_derivative.values() if len(it) > 1)
 
 
-def _place(frame: Frame) -> Place:
-    """Where a function is called."""
+def _derivative(frame: Frame) -> Region | None:
+    """The innermost derivative that is taken of what a function does."""
+    around = frame.region.chain() if frame.region is not None else ()
+    return next((it for it in around if it.kind in _DERIVATIVES), None)
+
+
+def _is_called_in(frame: Frame, derivative: Region) -> bool:
+    """Whether a function is called by one that is differentiated, and is not that one itself."""
+    caller = frame.called_in
+    return caller is not None and _derivative(caller) is derivative
+
+
+def _places(call: Frame, other: Frame) -> tuple[Place, Place]:
+    """Where the two are called: by different lines, be it to go through one line afterwards."""
+    first, second = _calls_of(call), _calls_of(other)
+    for (frame, syntax), (beside, at) in zip(first, second, strict=False):
+        if syntax is not at:
+            return frame.place(syntax), beside.place(at)
+    return first[0][0].place(first[0][1]), second[0][0].place(second[0][1])
+
+
+def _calls_of(frame: Frame) -> list[tuple[Frame, ast.AST]]:
     assert frame.caller is not None
     assert frame.called_at is not None
-    return frame.caller.place(frame.called_at)
+    return list(frame.caller.calls_to(frame.called_at))
 
 
 def _given(frame: Frame) -> dict[str, Node]:

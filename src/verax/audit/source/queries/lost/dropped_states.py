@@ -197,9 +197,7 @@ def _of_functions(
         # What comes first is the result that one asks for.
         if not _is_dropped(name_syntax) or name_syntax is target.elts[0]:
             continue
-        for argument in (*call.args, *(it.value for it in call.keywords)):
-            if not isinstance(argument, ast.Name):
-                continue
+        for argument in _names_given(call):
             old = frame.environment.get(argument.id)
             used = _used_later(frame, statement, argument.id)
             if old is not None and used is not None and is_version_of(new, old):
@@ -207,6 +205,12 @@ def _of_functions(
                 place = frame.place(statement)
                 return DroppedState(place, text_of(statement), what, frame.place(used))
     return None
+
+
+def _names_given(call: ast.Call) -> list[ast.Name]:
+    """The names that a call is given, also those that are packed into a record or a dict for it."""
+    arguments = (*call.args, *(it.value for it in call.keywords))
+    return [node for it in arguments for node in walked(it) if isinstance(node, ast.Name)]
 
 
 def _trained(facts: SourceFacts) -> dict[ast.AST, list[Frame]]:

@@ -7,7 +7,7 @@ by what it compares: `arange(n) < lengths`. What is drawn at random is no such m
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -76,10 +76,9 @@ def masked_after_softmax(facts: SourceFacts) -> Iterator[tuple[Node, Masked]]:
 def _filled_as_logits(facts: SourceFacts) -> Iterator[Masked]:
     """What gets a number far below zero where a mask leaves it out, as logits do."""
     for node in nodes_by(facts, ("jax.numpy.where",)):
-        if len(node.operands) == 3:
-            found = _chosen(facts, node) if is_far_below(node.operands[2]) else None
-            if found is not None:
-                yield found
+        found = _filled(facts, node, is_far_below)
+        if found is not None:
+            yield found
 
 
 def centred_with_padding(facts: SourceFacts) -> Iterator[tuple[Node, Masked]]:
@@ -116,15 +115,24 @@ def _all_masked(facts: SourceFacts) -> list[Masked]:
 def _masked(facts: SourceFacts, node: Node) -> Masked | None:
     operands = node.operands
     if node.operation == "*" and len(operands) == 2:
-        return _chosen(facts, node) or _chosen(facts, node, *reversed(operands))
-    if node.operation == "jax.numpy.where" and len(operands) == 3 and _is_zero(operands[2]):
-        return _chosen(facts, node)
+        one, other = operands
+        return _chosen(facts, node, one, other) or _chosen(facts, node, other, one)
+    return _filled(facts, node, _is_zero) if node.operation == "jax.numpy.where" else None
+
+
+def _filled(facts: SourceFacts, node: Node, fills: Callable[[Value], bool]) -> Masked | None:
+    """What a choice by a mask leaves of values, on whichever side it has something else."""
+    if len(node.operands) != 3:
+        return None
+    mask, one, other = node.operands
+    for values, filling in ((one, other), (other, one)):
+        if fills(filling):
+            return _chosen(facts, node, mask, values)
     return None
 
 
-def _chosen(facts: SourceFacts, node: Node, *given: Value) -> Masked | None:
-    """What an operation makes of a mask and values, its first two operands if not given."""
-    mask, values = given or node.operands[:2]
+def _chosen(facts: SourceFacts, node: Node, mask: Value, values: Value) -> Masked | None:
+    """What an operation makes of a mask and values."""
     name = mask_name(facts, mask.node) if isinstance(mask, Data) else ""
     if not isinstance(mask, Data) or not isinstance(values, Data) or not name:
         return None
