@@ -386,6 +386,27 @@ PROGRAMS = {
             first = lax.scan(improve, Plan(jnp.zeros(2), key), None, length=3)
             return first, lax.scan(advance, Plan(jnp.zeros(2), other), None, length=3)
     """,
+    "a helper gives the next key back, which has a name and is not handed on": """
+        import typing
+
+        class Walk(typing.NamedTuple):
+            place: jax.Array
+            root: jax.Array
+
+        def take(walk):
+            root, sub = jax.random.split(walk.root)
+            return root, sub
+
+        def turn(walk, _):
+            root, sub = take(walk)
+            noise = jax.random.normal(sub, walk.place.shape)
+            place = walk.place + 0.1 * noise
+            pushed = jnp.tanh(place)
+            return walk._replace(place=pushed), pushed  # RK002
+
+        def run(key):
+            return lax.scan(turn, Walk(jnp.zeros(2), key), None, length=3)
+    """,
     "nobody makes a next key: the body hands the old one on": """
         def draw(key):
             return jax.random.normal(key, (3,))

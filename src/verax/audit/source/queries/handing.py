@@ -200,7 +200,7 @@ def handed_back_at(use: KeyUse, key: Node, body: Frame | None) -> Place | None:
 def advanced_at(facts: SourceFacts, use: KeyUse, body: Frame | None) -> Place | None:
     """Where a body calls a function that uses a key and gives its next one back, which is dropped.
 
-    Who would use that one has nothing else to mend.
+    Who would use that one has nothing else to mend; but who gives it a name forgets it later.
     """
     key, used = use.key.node, {it.key.node for it in facts.events(KeyUse)}
     found: Place | None = None
@@ -211,7 +211,17 @@ def advanced_at(facts: SourceFacts, use: KeyUse, body: Frame | None) -> Place | 
             break
         if frame.caller is not None and isinstance(frame.called_at, ast.Call):
             found = frame.caller.place(frame.called_at)
-    return found
+    return None if body is None or _has_name_for_next(body, key, used) else found
+
+
+def _has_name_for_next(body: Frame, key: Node, used: set[Node]) -> bool:
+    """Whether a function has a key under a name that is made from another, and does not use it."""
+    return any(
+        it.is_key and it not in used and it.depends_on(key)
+        for name, value in body.environment.items()
+        if not name.startswith("_")
+        for it in nodes_of(value)
+    )
 
 
 def given_back_at(before: KeyUse, use: KeyUse) -> Place | None:
