@@ -424,3 +424,25 @@ def test_a_record_of_which_only_the_class_is_known_is_no_leaf():
     assert found("JT206", program) == []
     changed = program.replace("lambda: kernel @ x", "lambda: (kernel @ x, x)")
     assert found("JT206", changed) == [11, 18]
+
+
+def test_a_record_of_numbers_beside_a_tree_of_which_nothing_is_known():
+    program = """
+    class Pose(NamedTuple):
+        angle: jax.Array
+        shift: jax.Array
+
+    def miss(pose, image):
+        return jnp.sum((pose.shift * image - pose.angle) ** 2)
+
+    @jax.jit
+    def fit(pose, image):
+        rates = Pose(angle=0.02, shift=1.0)
+
+        def step(pose, _):
+            slope = jax.grad(miss)(pose, image)
+            return jax.tree.map(lambda p, r, g: p - r * g, pose, rates, slope), None
+
+        return lax.scan(step, pose, None, length=3)
+    """
+    assert found("JT204", program) == []

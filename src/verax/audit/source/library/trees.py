@@ -132,7 +132,10 @@ def _part(machine: Interpreter, site: Site, value: Value, key: object) -> Value:
 
 def _leaf(machine: Interpreter, site: Site, value: Value, first: Value) -> Value:
     """What a function gets of a tree that is walked by the structure of another one."""
-    if isinstance(first, Data) and not first.is_array and isinstance(value, (Sequence, Mapping)):
+    is_tree = isinstance(value, (Sequence, Mapping)) or (
+        isinstance(value, Instance) and fields_are_leaves(value.cls)
+    )
+    if isinstance(first, Data) and not first.is_array and is_tree:
         value = _any_leaf(machine, site, value)
     if isinstance(value, Constant):
         return Constant(value.value, value.origin)  # To know it apart from what is in the tree.
@@ -146,9 +149,11 @@ def _element(machine: Interpreter, site: Site, value: Value) -> Value:
 
 
 def _any_leaf(machine: Interpreter, site: Site, tree: Value) -> Value:
+    """What stands for all leaves of a tree: for those of which nothing varies, some number."""
     found = leaves(tree)
     if not found:
-        return tree
+        is_number = isinstance(tree, (Sequence, Mapping, Instance))
+        return machine.opaque("leaf", site, (), traced=False) if is_number else tree
     joined: Value = found[0]
     for leaf in found[1:]:
         joined = join(joined, leaf)
