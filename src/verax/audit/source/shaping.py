@@ -308,8 +308,9 @@ def _as_argument(parameter: str, it: Described, value: Value) -> Described:
 
 def _may_be_shape(value: Value) -> bool:
     """Whether this may be several sizes: `x.shape`, `x.shape[1:]`."""
-    is_part = isinstance(value, Data) and value.node.operation in ("item", "static")
-    return is_part and value.node.shape != ()
+    if not isinstance(value, Data):
+        return False
+    return value.node.operation in ("item", "static") and value.node.shape != ()
 
 
 def _sized(it: Described, value: Value) -> Described:

@@ -64,8 +64,8 @@ def _chosen_between(node: Node) -> list[Value]:
     if node.operation != "at.set":
         return list(node.operands[1:3])
     place, *values = node.operands
-    is_pair = isinstance(place, Sequence) and place.items is not None
-    return [*(place.items[:1] if is_pair else [place]), *values]
+    array = place.items[:1] if isinstance(place, Sequence) and place.items else [place]
+    return [*array, *values]
 
 
 def _is_filled(node: Node) -> bool:
