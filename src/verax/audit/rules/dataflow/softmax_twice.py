@@ -140,7 +140,11 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         if not isinstance(given, Data):
             continue
         before = _made_by(kind, given.node)
-        if before is None or _other_axis(call, before):
+        if (
+            before is None
+            or _other_axis(call, before)
+            or _weighs_the_best(call, given.node, before)
+        ):
             continue
 
         def is_right(run: Frame, kind: str = kind) -> bool:
@@ -283,6 +287,13 @@ def _made_by(kind: str, node: Node) -> Node | None:
 
 def _is_still_one(node: Node) -> bool:
     return is_tempered(node) or is_arranged(node)
+
+
+def _weighs_the_best(call: Call, given: Node, before: Node) -> bool:
+    """Whether the best of some probabilities are made weights, as experts are mixed."""
+    is_softmax_again = call.name.startswith("jax.nn.")
+    picked = (it for it in given.ancestors() if it.operation == "jax.lax.top_k")
+    return is_softmax_again and any(it.depends_on(before) for it in picked)
 
 
 def _other_axis(call: Call, before: Node) -> bool:
