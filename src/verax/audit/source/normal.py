@@ -63,11 +63,13 @@ _HOLDERS = (
 )
 
 
-def normalise(tree: ast.Module) -> ast.Module:
-    """Rewrite a tree, in place, to the forms that everything else expects."""
+def normalise(tree: ast.Module, has_named: bool) -> ast.Module:
+    """Rewrite a tree, in place, to the forms that everything else expects.
+
+    Few programs name values on the way (`:=`); in others nobody has to look for that.
+    """
     pending: list[tuple[ast.AST, bool, ast.AST | None]] = [(tree, False, None)]
     apart: dict[ast.AST, list[_Apart]] = {}
-    has_named = any(isinstance(it, ast.NamedExpr) for it in ast.walk(tree))
     while pending:
         node, in_class, function = pending.pop()
         for block in _blocks(node):
