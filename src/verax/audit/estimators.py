@@ -108,7 +108,7 @@ class Estimators(ABC, Generic[_Term]):
                 # In `y - (x + stop_gradient(q - x))`, both `q` and the gradient have a minus.
                 against = [other for other in it.parts if other.value * part.slope <= 0]
                 if any(other.value and self._is_cut(other.term, part.term) for other in against):
-                    yield it.whole, part.term, part.slope == 0
+                    yield self._innermost(it.whole, part.term), part.term, part.slope == 0
 
     def against(self) -> Iterator[tuple[_Term, _Term]]:
         """Sums that have a term with one sign and its gradient with the other, and that term.
@@ -157,6 +157,16 @@ class Estimators(ABC, Generic[_Term]):
         # The gradient is that of the one, which is rounded in part, the value that of the other.
         within = self._made_on_the_way(hard.term, soft.term)
         return any(self._is_cut(it, soft.term) for it in within)
+
+    def _innermost(self, whole: _Term, gone: _Term) -> _Term:
+        """The smallest sum in a larger one of whose value a term is gone: that is to be mended."""
+        for _, term in self._addends(self._plain(whole)):
+            parts: dict[int, Part[_Term]] = {}
+            is_known = self._take_apart(term, parts, set()) is not None
+            part = parts.get(self._number(gone))
+            if is_known and part is not None and not part.value:
+                return self._innermost(self._plain(term), gone)
+        return whole
 
     def _sums(self) -> Iterator[Sum[_Term]]:
         """All sums in which a term cancels, or that have it more often in value or in gradient."""

@@ -1,6 +1,7 @@
 """Straight-through estimators, however their sums are written."""
 
 from .claims import check_found, check_silent, each_of
+from .reading import found
 
 WRONG = {
     "sums of what is negated": """
@@ -247,3 +248,21 @@ def test_it_is_found(program: str):
 @each_of(RIGHT)
 def test_it_is_left_alone(program: str):
     check_silent(program, "grad")
+
+
+def test_a_term_that_is_gone_is_told_where_it_goes_and_not_in_a_larger_sum():
+    program = """
+    def hard(p):
+        on = (p > 0.5).astype(p.dtype)
+        return p + lax.stop_gradient(on) - p
+
+    def loss(w, x, before):
+        on = hard(jax.nn.sigmoid(x @ w))
+        return jnp.sum((on - before) ** 2)
+
+    def step(w, x, before):
+        return w - 0.1 * jax.grad(loss)(w, x, before)
+    """
+    assert found("GR013", program) == [3]
+    right = program.replace("p + lax.stop_gradient(on) - p", "p + lax.stop_gradient(on - p)")
+    assert found("GR013", right) == []
