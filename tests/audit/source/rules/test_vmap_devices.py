@@ -569,3 +569,26 @@ def test_the_state_of_an_optimiser_is_copied_for_each_device(
         return step(copies, {given}, grads)
     """
     assert found("VM203", program) == lines
+
+
+def test_what_a_function_leaves_beside_what_it_unites_is_told_there():
+    program = """
+    class Book(NamedTuple):
+        counts: jax.Array
+        totals: jax.Array
+
+    def united(counts, totals):
+        return lax.psum(counts, "shard"), totals
+
+    def renewed(book, counts, totals):
+        return Book(0.9 * book.counts + counts, 0.9 * book.totals + totals)
+
+    @functools.partial(jax.pmap, axis_name="shard", in_axes=(None, 0))
+    def update(book, x):
+        counts, totals = united((x > 0.5).sum(axis=0), x.sum(axis=0))
+        return renewed(book, counts, totals)
+
+    update(Book(jnp.ones(3), jnp.zeros(3)), jnp.ones((1, 5, 3)))
+    """
+    assert found("VM004", program) == [6]
+    assert found("VM004", program.replace(", totals\n", ', lax.psum(totals, "shard")\n')) == []

@@ -11,10 +11,11 @@ from ...events import Applied, Fact
 from ...frame import Region
 from ...graph import Node
 from ...library.shards import replicated
-from ...values import Class, Constant, Data, Instance, Sequence, Value, leaves
+from ...values import Class, Constant, Data, Instance, Sequence, Value, leaves, nodes_of
 from ..loops.maps import applied_maps
 from ..nodes import nodes_by, position_in
 from ..numbers.meaning import first_behind
+from ..written import written_at
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
@@ -91,14 +92,28 @@ def own_statistics(facts: SourceFacts) -> Iterator[OwnUpdate]:
             is_shared = all(region not in it.node.varies for it, _ in pairs)
             if len(leaves(old)) != len(leaves(new)) or not is_shared:
                 continue
-            if all(united_before(it.node, frozenset((region,))) is None for _, it in pairs):
-                continue
-            for before, after in pairs:
+            united = [united_before(it.node, frozenset((region,))) for _, it in pairs]
+            collectives = [it for it in united if it is not None]
+            for before, after in pairs if collectives else ():
                 node = after.node
                 is_own = region in node.varies and _differs(node, region) and not node.is_key
                 if is_own and node.place is not None and node.depends_on(before.node):
-                    yield OwnUpdate(node.place, facts.name_of(before), region, None)
+                    place = _left_beside(collectives, node, region) or node.place
+                    yield OwnUpdate(place, facts.name_of(before), region, None)
                     break
+
+
+def _left_beside(collectives: list[Node], own: Node, region: Region) -> Place | None:
+    """Where a function returns what each replica has for itself, beside what it has united."""
+    made_from = set(own.ancestors())
+    for collective in collectives:
+        frame = collective.frame
+        for syntax, value in frame.returns if frame is not None else ():
+            nodes = nodes_of(value)
+            left = [it for it in nodes if it in made_from and region in it.varies]
+            if frame is not None and collective in nodes and left:
+                return frame.place(written_at(frame, syntax, value, left[0]))
+    return None
 
 
 def _renewed_records(event: Applied) -> Iterator[tuple[Value, Value]]:
