@@ -372,6 +372,27 @@ def test_an_argument_that_a_map_leaves_whole():
     assert_claims("axis", dedent(right))
 
 
+def test_what_a_mapped_function_closes_over_whole():
+    program = """
+    AXES = {"place": "env joint", "drag": "env", "push": "env joint"}
+
+    def inputs():
+        return jnp.ones((4, 4)), jnp.ones(4), jnp.ones((4, 4))
+
+    def slowed(place, drag, push):
+        force = push - drag * place
+        moved = place + 0.1 * force
+        return moved * push
+
+    def entry(place, drag, push):
+        def one(place, push):
+            return slowed(place, drag, push)
+
+        return jax.vmap(one)(place, push)  # AX001
+    """
+    assert_claims("axis", dedent(program))
+
+
 def test_a_scan_along_the_wrong_axis():
     program = """
     def entry(costs, prices, tolls):

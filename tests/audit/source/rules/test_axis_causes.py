@@ -548,3 +548,27 @@ def test_two_arguments_of_a_call_in_the_wrong_order():
     # One clash alone is mended by either argument.
     alone = program.replace("dear * right", "dear + right.sum()")
     assert found("AX001", dedent(alone) + ROLLOUT) == [2]
+
+
+def test_what_a_mapped_function_closes_over_whole():
+    program = """
+    AXES = {"history": "user step", "length": "user"}
+
+    def inputs():
+        return jnp.ones((4, 4)), jnp.ones(4)
+
+    def pooled(history, length):
+        real = jnp.arange(history.shape[0]) < length
+        kept = history * real
+        return kept.sum()
+
+    def entry(history, length):
+        def one(history):
+            return pooled(history, length)
+
+        return jax.vmap(one)(history)
+    """
+    assert found("AX001", dedent(program)) == [13]
+    given = program.replace("one(history):", "one(history, length):")
+    given = given.replace("(one)(history)", "(one)(history, length)")
+    assert found("AX001", dedent(given)) == []

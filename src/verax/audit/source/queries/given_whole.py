@@ -74,9 +74,10 @@ def summed_whole(facts: SourceFacts) -> Iterator[GivenWhole]:
 def whole_in_clash_at(
     facts: SourceFacts, clash: Fact, own: Node, name: str, beside: Node
 ) -> Place | None:
-    """Where `in_axes` leaves an argument whole that would fit, did each lane get its own part.
+    """Where a map leaves an array whole that would fit, did each lane get its own part.
 
-    The array has the axis that the map goes along, which meets another one in the lanes.
+    The array has the axis that the map goes along, which meets another one in the lanes. It is an
+    argument, or what the mapped function closes over.
     """
     around = clash.frame.region
     for region in around.chain() if around is not None else ():
@@ -86,11 +87,11 @@ def whole_in_clash_at(
         if node is None or _is_mapped(node, region) or not _fits_without(own, name, beside):
             continue
         for event in applied_maps(facts):
-            if event.region is not region:
-                continue
-            for leaf in shared_arguments(event):
-                if leaf.node is node:
-                    return axes_to_mend(event, leaf)
+            if event.region is region:
+                shared = [leaf for leaf in shared_arguments(event) if leaf.node is node]
+                return (
+                    axes_to_mend(event, shared[0]) if shared else closed_over_at(facts, event, node)
+                )
     return None
 
 

@@ -61,14 +61,13 @@ def _repeated_by(analysis: AxisAnalysis, dimension: Dimension) -> Step | None:
 
 
 def _given_whole_by(analysis: AxisAnalysis, clash: Clash, meeting: Step) -> Step | None:
-    """The map that leaves an argument whole which would fit, did each lane get its own part."""
+    """The map that leaves an array whole which would fit, did each lane get its own part."""
     for step in meeting.ancestors():
         name = analysis.over[step].label if step.kind == "map" else ""
         if name not in (clash.first_name, clash.second_name):
             continue
-        for value in step.detail.broadcast[:_TRIED]:
-            if name not in analysis.names(value):
-                continue
+        given = (*step.detail.broadcast, *step.detail.closed_over)
+        for value in islice((it for it in given if name in analysis.names(it)), _TRIED):
             instead = analysis.otherwise({value: {name: ""}}, {})
             mended = [it for it in analysis.clashes if not _is_among(it, instead.clashes)]
             is_cause = any(_fits_in_lanes(analysis, it, value, name) for it in mended)
