@@ -95,6 +95,28 @@ def test_fields_that_come_along_need_not_be_read():
     assert found("SC003", whole) == []
 
 
+FIELDS = """
+    class Batch(NamedTuple):
+        x: jax.Array
+        goal: jax.Array
+
+    def run(s, batch):
+        def step(s, row):
+            return 0.9 * s + row.x - batch.goal[0], s
+
+        return lax.scan(step, s + batch.goal[0], batch)
+
+    run(jnp.zeros(2), Batch(jnp.ones((5, 2)), jnp.ones((5, 2))))
+"""
+
+
+def test_a_row_is_read_of_a_field_whose_slice_comes_in_a_record():
+    assert found("SC003", FIELDS) == [7]
+    assert found("SC003", FIELDS.replace("- batch.goal[0]", "- row.goal")) == []
+    before = FIELDS.replace("    def step", "    goal = batch.goal[0]\n\n        def step")
+    assert found("SC003", before.replace("- batch.goal[0]", "- goal")) == []
+
+
 BESIDE = """
     def encode(batch, w, u):
         frames = jnp.log(batch["frames"])

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from ....finding import Place
 from ...events import Loop
 from ...graph import Node, sources
+from ...remember import each
 from ...shapes import Size
 from ...shapes.semantics import ELEMENTWISE
-from ...values import Constant, nodes_of
+from ...values import Constant, Data, nodes_of
 from .bodies import behind, body_frame, named_at, paired_leaves
 from .called import names_in
 from .counters import bounds, sizes_of
@@ -44,15 +45,11 @@ def fixed_rows(facts: SourceFacts, loop: Loop) -> Iterator[FixedRow]:
     if body is None or loop.returned is None:
         return
     used = behind(loop.returned)
-    wholes = {
-        array
-        for whole, part in paired_leaves(loop.xs, loop.slices)
-        if part.node not in used and _has_name(body, part.node)
-        for array in sources([whole.node], _is_row_by_row)
-        if array is whole.node or _is_as_large(array, whole.node)
-    }
+    unread = [it for it in paired_leaves(loop.xs, loop.slices) if it[1].node not in used]
+    wholes = _wholes([it for it, part in unread if _has_name(body, part.node)])
+    fields = _wholes([it for it, part in unread if _is_field(body, part.node)])
     counted = list(_limits(facts, loop, body))
-    if not wholes and not counted:
+    if not wholes and not fields and not counted:
         return
     inside = {it for node in used if node.is_made_in(loop.region) for it in (node, *node.inputs)}
     for node in used & inside:
@@ -60,12 +57,25 @@ def fixed_rows(facts: SourceFacts, loop: Loop) -> Iterator[FixedRow]:
         array = node.inputs[0] if node.inputs else None
         if axis is None or array is None:
             continue
-        if (owner(array) in wholes and not axis) or any(_counts(it, array, axis) for it in counted):
+        is_first = not axis and (
+            owner(array) in wholes or (owner(array) in fields and _is_taken_in(body, node))
+        )
+        if is_first or any(_counts(it, array, axis) for it in counted):
             is_own = node.frame is body
             place = None if is_own else named_at(body, node) or named_at(body, array)
             place = place or node.place
             if place is not None:
                 yield FixedRow(place, array)
+
+
+def _wholes(scanned: list[Data]) -> set[Node]:
+    """What a loop goes through, and what that was made from row by row."""
+    return {
+        array
+        for whole in scanned
+        for array in sources([whole.node], _is_row_by_row)
+        if array is whole.node or _is_as_large(array, whole.node)
+    }
 
 
 def _is_row_by_row(node: Node) -> bool:
@@ -82,8 +92,26 @@ def _is_as_large(array: Node, whole: Node) -> bool:
 
 def _has_name(body: Frame, part: Node) -> bool:
     """Whether a body calls something by a name that does not say that it is not needed."""
-    names = names_in(body, {part}).get(part, set())
+    return _are_meant(names_in(body, {part}).get(part, set()))
+
+
+def _is_field(body: Frame, part: Node) -> bool:
+    """Whether a body has something in a record that it is given."""
+    return _are_meant({name for name, value in body.given.items() if part in nodes_of(value)})
+
+
+def _are_meant(names: set[str]) -> bool:
     return bool(names) and not any(it.startswith("_") for it in names)
+
+
+def _is_taken_in(body: Frame, row: Node) -> bool:
+    """Whether a body itself takes an element, be it that somebody has taken the same before.
+
+    What was taken outside, of a record of which the body needs other fields, was taken on purpose.
+    """
+    taken = ast.unparse(row.syntax) if isinstance(row.syntax, ast.Subscript) else None
+    subscripts = each(body.function, ast.Subscript) if body.function is not None else ()
+    return any(ast.unparse(it) == taken for it in subscripts)
 
 
 def _limits(facts: SourceFacts, loop: Loop, body: Frame) -> Iterator[Size]:
