@@ -11,14 +11,18 @@ import pytest
 from verax.audit.source.shapes.semantics import TABLE
 
 # Functions that newer releases of JAX have than the oldest one supported.
-NEWER = {
-    f"jax.scipy.special.{name}"
-    for name in "boxcox boxcox1p dawsn erfcinv erfcx loggamma owens_t".split()
-} | {
-    f"jax.scipy.stats.{module}.{name}"
-    for module in "gumbel_l gumbel_r pareto".split()
-    for name in "pdf logpdf cdf logcdf sf logsf".split()
-}
+NEWER = (
+    {
+        f"jax.scipy.special.{name}"
+        for name in "boxcox boxcox1p dawsn erfcinv erfcx loggamma owens_t".split()
+    }
+    | {
+        f"jax.scipy.stats.{module}.{name}"
+        for module in "gumbel_l gumbel_r pareto".split()
+        for name in "pdf logpdf cdf logcdf sf logsf".split()
+    }
+    | {"jax.lax.tile"}
+)
 
 # Attributes, which have no parameters.
 ATTRIBUTES = {"ndarray.T", "ndarray.mT", "ndarray.real", "ndarray.imag"}
