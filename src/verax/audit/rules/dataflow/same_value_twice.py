@@ -77,7 +77,7 @@ def _written_twice(choices: list[Node]) -> Iterator[Finding]:
 
 def _in_place_of_another(facts: SourceFacts) -> Iterator[Finding]:
     """Uses of one thing for two, where another that came with it is unread."""
-    found = list(doubled(facts))
+    found = doubled(facts)
     # That an input is lost with it is told at the same place.
     told = {it.name for it in dropped_values(facts)} if found else ()
     for it in found:

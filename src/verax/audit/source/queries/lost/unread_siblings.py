@@ -15,7 +15,7 @@ from ....finding import Place
 from ...frame import Frame
 from ...graph import Node
 from ...parameters import FunctionSyntax, NamedFunction, positional
-from ...remember import walked
+from ...remember import remembered, walked
 from ...values import Class, Data, Function, Value
 from ..reads import reads_of
 from ..syntax import statements_in
@@ -34,8 +34,13 @@ class Doubled:
     unread: str
 
 
-def doubled(facts: SourceFacts) -> Iterator[Doubled]:
+@remembered
+def doubled(facts: SourceFacts) -> list[Doubled]:
     """All such names of functions of the file; one a line."""
+    return list(_each_doubled(facts))
+
+
+def _each_doubled(facts: SourceFacts) -> Iterator[Doubled]:
     told: set[Place] = set()
     for function, runs in facts.functions():
         groups, names = _unpacked(function), [it.arg for it in positional(function)]
