@@ -8,6 +8,16 @@ from .claims import assert_claims
 from .derived import with_inputs
 
 WRONG = {
+    "wrong_for_what_it_is_called_with": """
+        @jax.custom_jvp
+        def f(x): return jnp.log(jax.scipy.special.i0e(x)) + x
+        @f.defjvp
+        def rule(primals, tangents):
+            (x,), (t,) = primals, tangents
+            return f(x), jax.scipy.special.i1e(x) / jax.scipy.special.i0e(2 * x) * t  # GR017
+
+        def entry(w, x): return jax.grad(lambda w: jnp.sum(f(jnp.exp(w * x))))(w)
+    """,
     "an_adjoint_of_a_fixed_point_that_all_derivatives_go_through": """
         def settled(fn, start): return lax.fori_loop(0, 60, lambda _, z: fn(z), start)
 
@@ -226,6 +236,17 @@ WRONG = {
 
 # Each is of a function `f`.
 RIGHT = {
+    "right_for_what_it_is_called_with": """
+        @jax.custom_jvp
+        def log_bessel(x): return jnp.log(jax.scipy.special.i0e(x)) + x
+        @log_bessel.defjvp
+        def rule(primals, tangents):
+            (x,), (t,) = primals, tangents
+            slope = jax.scipy.special.i1e(x) / jax.scipy.special.i0e(x)
+            return log_bessel(x), slope * t
+
+        def f(x): return log_bessel(jnp.exp(x))
+    """,
     "a_forward_rule_that_computes_the_same_otherwise": """
         @jax.custom_vjp
         def f(x): return jnp.log(jnp.sum(jnp.exp(x)))
