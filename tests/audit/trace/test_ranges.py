@@ -95,6 +95,7 @@ INTEGER_UNARY = [
     jnp.abs, jnp.negative, jnp.square, lambda i: i + 1, lambda i: i * 3, lambda i: i % 5,
     lambda i: i // 3, jnp.cumsum, lambda i: jnp.clip(i, 0, 7), lambda i: jnp.full_like(i, i.sum()),
     lambda i: i >> 1, lambda i: i << 2, lambda i: i & 6, lambda i: i | 1, lambda i: i ^ 3,
+    lambda i: i >> (i & 3), lambda i: i >> 7, lambda i: i & -4,
     lambda i: jnp.where(i < 0, i + SIZE, i), lambda i: jnp.sort(i),
     lambda i: lax.fori_loop(0, 7, lambda k, j: jnp.maximum(j, k), i), lax.population_count,
 ]  # fmt: skip
@@ -213,6 +214,8 @@ X = jnp.ones(8)
         (lambda x: jnp.where(x < jnp.clip(jnp.log(x), 0, 1), 0.0, x), -math.inf, math.inf),
         (jax.nn.log_softmax, -math.inf, 0),
         (jnp.argmax, 0, 7),
+        (lambda x: x.astype(jnp.int16) & 1, 0, 1),
+        (lambda x: x.astype(jnp.int16) >> 15, -1, 0),
         (lambda x: jax.nn.one_hot(jnp.argmax(x), 8), 0, 1),
         (lambda x: x > 0, 0, 1),
         (lambda x: jnp.arange(8), 0, 7),

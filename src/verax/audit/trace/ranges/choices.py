@@ -55,11 +55,14 @@ def _truth_values(ranges: Ranges, step: Step) -> Interval | None:
             return found.with_points((Point(0, step), Point(1, step)))
         return found
     operands = ranges.of(step)
-    if not kind_of(dtype).is_integer or any(it.low < 0 for it in operands) or len(operands) < 2:
+    if not kind_of(dtype).is_integer or len(operands) < 2:
+        return None
+    masks = [it.high for it in operands if it.low >= 0]
+    if step.primitive == "and" and masks:  # No bit is set that is not set in both.
+        return fitted(0, min(masks), dtype, integral=True)
+    if len(masks) < len(operands):
         return None
     a, b = operands
-    if step.primitive == "and":
-        return fitted(0, min(a.high, b.high), dtype, integral=True)
     filled = (1 << max(int(a.high).bit_length(), int(b.high).bit_length())) - 1
     low = max(a.low, b.low) if step.primitive == "or" else 0
     return fitted(low, min(filled, a.high + b.high), dtype, integral=True)
@@ -81,9 +84,11 @@ def _logic(name: str, operands: list[Interval]) -> int | None:
 def _shift_right(ranges: Ranges, step: Step) -> Interval | None:
     a, b = ranges.of(step)
     kind = kind_of(step.outputs[0].dtype)
-    if a.low < 0 or b.low < 0 or b.high >= int(kind.high).bit_length():
+    bits = int(kind.high - kind.low).bit_length()
+    if b.low < 0 or b.high >= bits or (a.low < 0 and step.primitive == "shift_right_logical"):
         return None
-    return Interval(int(a.low) >> int(b.high), int(a.high) >> int(b.low), integral=True)
+    shifted = [int(it) >> int(by) for it in (a.low, a.high) for by in (b.low, b.high)]
+    return Interval(min(shifted), max(shifted), integral=True)
 
 
 def _shift_left(ranges: Ranges, step: Step) -> Interval | None:
