@@ -34,9 +34,46 @@ def operation_of(function: str, count: int) -> str:
     )
 
 
+# Where functions on arrays are found, by what stands before their names; methods of arrays, too.
+MODULES = ("jax.numpy", "jax.lax", "jax.nn", "ndarray")
+
+
+def _named(names: str, *owners: str) -> frozenset[str]:
+    """Full names of functions that all owners have, or that would mean the same if they did."""
+    return frozenset(f"{owner}.{name}" for owner in owners for name in names.split())
+
+
+def _of_arrays(names: str) -> frozenset[str]:
+    """Functions of `jax.numpy` that are methods of arrays as well."""
+    return _named(names, "jax.numpy", "ndarray")
+
+
+def bare(operations: frozenset[str]) -> frozenset[str]:
+    """The last parts of full names, for those who see no more than these."""
+    return frozenset(it.rpartition(".")[2] for it in operations)
+
+
 COMPARISONS = frozenset(("<", "<=", ">", ">=", "==", "!="))
 # Between two values, element by element.
 SELECTIONS = frozenset(("jax.numpy.where", "jax.lax.select"))
 # Of flags, which may be numbers.
 OR = frozenset(("|", "jax.numpy.logical_or", "jax.numpy.bitwise_or", "jax.numpy.maximum"))
 AND = frozenset(("*", "&", "jax.numpy.logical_and", "jax.numpy.bitwise_and", "jax.numpy.minimum"))
+
+# They give numbers another type. `jnp.array` is `jnp.asarray` by the time that somebody asks.
+INTEGER_CASTS = _named("int8 int16 int32 int64 uint8 uint16 uint32 uint64", "jax.numpy")
+FLOAT_CASTS = _named("bfloat16 float16 float32 float64", "jax.numpy")
+CASTS_TO_GIVEN = frozenset(
+    "ndarray.astype jax.numpy.astype jax.numpy.asarray jax.lax.convert_element_type".split()
+)
+CASTS = CASTS_TO_GIVEN | INTEGER_CASTS | FLOAT_CASTS | {"jax.numpy.bool_"}
+# They give numbers other axes, and leave them in their order.
+RESHAPES = _named("reshape squeeze expand_dims", *MODULES) | _of_arrays("ravel flatten")
+# They change how an array is laid out or stored, and nothing of what it says.
+VIEWS = CASTS | RESHAPES
+# They repeat numbers along axes that these did not have.
+BROADCASTS = frozenset("jax.numpy.broadcast_to jax.lax.broadcast jax.lax.broadcast_in_dim".split())
+# They give numbers another order of axes, ...
+TRANSPOSES = _named("transpose swapaxes moveaxis T mT", *MODULES)
+# ... or another order along one.
+REVERSALS = _named("flip flipud fliplr", "jax.numpy") | {"jax.lax.rev"}

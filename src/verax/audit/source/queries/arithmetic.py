@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from ..graph import Node
+from ..operations import VIEWS
 from ..values import Constant, Data, External, Value
 
 _RANGES = frozenset(("jax.numpy.arange", "jax.lax.iota", "jax.lax.broadcasted_iota"))
 _UNITS = frozenset(("jax.numpy.eye", "jax.numpy.identity", "numpy.eye", "numpy.identity"))
-# They change how an array is laid out or stored, and nothing of what it says.
-_VIEWS = frozenset(
-    "ndarray.astype ndarray.reshape jax.numpy.asarray jax.numpy.float32 jax.numpy.expand_dims "
-    "jax.lax.convert_element_type".split()
-)
 
 
 def difference_of(node: Node) -> tuple[Node, Node] | None:
@@ -43,7 +39,7 @@ def is_one_hot(node: Node) -> bool:
 
 
 def _seen_through(node: Node) -> Node:
-    while node.inputs and (node.operation in _VIEWS or _is_widened(node)):
+    while node.inputs and (node.operation in VIEWS or _is_widened(node)):
         node = node.inputs[0]
     return node
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ...finding import Place
 from ..events import Fact
 from ..graph import Node
+from ..operations import VIEWS
 from ..remember import remembered
 from ..values import nodes_of
 
@@ -90,10 +91,7 @@ _FLAGS = frozenset(
     "jax.numpy.isclose jax.numpy.logical_xor".split()
 )
 # They leave a flag a flag, or turn it round.
-_AS_FLAGS = frozenset(
-    "- ~x stack lane slice primal item ndarray.astype ndarray.reshape jax.numpy.astype "
-    "jax.numpy.asarray jax.numpy.float32 jax.lax.stop_gradient jax.numpy.expand_dims".split()
-)
+_AS_FLAGS = VIEWS | {"-", "~x", "stack", "lane", "slice", "primal", "item", "jax.lax.stop_gradient"}
 
 
 def is_flag(node: Node) -> bool:

@@ -10,6 +10,7 @@ from ....words import is_episode_end
 from ...events import Loop
 from ...frame import Frame
 from ...graph import Node
+from ...operations import REVERSALS, TRANSPOSES, VIEWS
 from ...values import Constant, Value, leaves
 from ..loops.bodies import behind, made_from, paired_leaves
 from ..loops.direction import runs_backwards
@@ -21,12 +22,7 @@ if TYPE_CHECKING:
 _SUMS = frozenset("+ -".split())
 _PRODUCTS = frozenset("* jax.numpy.where".split())
 # Numbers stay what they are, in another order, shape or type.
-_MOVED = frozenset(
-    "item lane primal jax.lax.stop_gradient jax.lax.rev jax.numpy.asarray jax.numpy.float32 "
-    "ndarray.astype ndarray.reshape ndarray.T ndarray.transpose ndarray.swapaxes "
-    "jax.numpy.flip jax.numpy.flipud jax.numpy.reshape jax.numpy.transpose jax.numpy.moveaxis "
-    "jax.numpy.swapaxes".split()
-)
+_MOVED = VIEWS | TRANSPOSES | REVERSALS | {"item", "lane", "primal", "jax.lax.stop_gradient"}
 # What turns flags into flags or into factors.
 _AS_FACTORS = _MOVED | frozenset("- ~x * jax.numpy.where | jax.numpy.logical_or".split())
 # Rows that were put in leave the others as they are.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ....words import is_episode_end
 from ...events import Event, Fact
 from ...graph import Node
+from ...operations import BROADCASTS, CASTS, VIEWS
 from ...shapes.shape import rank
 from ...values import Constant, Data, Value
 from ..names import names_of
@@ -72,13 +73,7 @@ _MOST = frozenset(
     f"{owner}.{it}" for owner in _NAMES for it in ("sum", "max", "amax", "count_nonzero")
 )
 _LEAST = frozenset(f"{owner}.{it}" for owner in _NAMES for it in ("min", "amin", "prod"))
-_CASTS = frozenset(
-    "ndarray.astype jax.numpy.asarray jax.numpy.bool_ jax.numpy.float32 jax.numpy.int32".split()
-)
-_SAME = _CASTS | frozenset(
-    "lane primal jax.numpy.broadcast_to jax.lax.broadcast jax.numpy.reshape ndarray.reshape "
-    "jax.numpy.expand_dims jax.numpy.squeeze ndarray.squeeze".split()
-)
+_SAME = VIEWS | BROADCASTS | {"lane", "primal"}
 _ACROSS = frozenset(("jax.lax.pmax", "jax.lax.psum", "jax.lax.pmean"))
 _ACROSS_ALL = frozenset(("jax.lax.pmin",))
 _FULL = frozenset(("jax.numpy.full_like", "jax.numpy.full"))
@@ -98,9 +93,9 @@ def joined_flags(facts: SourceFacts, choice: Node) -> Joined | None:
         flags = _first_of(flag)
         return None if flags is None else Joined(flag, flags, False, is_turned, True)
     if (flag.operation in _ACROSS or flag.operation in _ACROSS_ALL) and is_flag(flag.inputs[0]):
-        flags = _without(_CASTS, flag.inputs[0])
+        flags = _without(CASTS, flag.inputs[0])
         return Joined(flag, flags, flag.operation in _ACROSS_ALL, is_turned, is_across=True)
-    flags = _without(_CASTS, flag.inputs[0])
+    flags = _without(CASTS, flag.inputs[0])
     if flags.shape == () or not _takes_all(flag, flags):
         return None
     is_all = flag.operation in _ALL or (flag.operation in _LEAST and _are_flags(facts, flags))
@@ -143,7 +138,7 @@ def _first_of(element: Node) -> Node | None:
     """The flags of which one element is taken, by a number."""
     if element.label != "0":
         return None
-    flags = _without(_CASTS, element.inputs[0])
+    flags = _without(CASTS, element.inputs[0])
     # One of several results of a function is no element of an array.
     has_rows = isinstance(flags.shape, tuple) and len(flags.shape) == 1
     return flags if has_rows and is_flag(flags) else None

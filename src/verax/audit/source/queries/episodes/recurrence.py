@@ -11,6 +11,7 @@ from ...frame import Frame, Region
 from ...graph import Node
 from ...library.cells import CELLS
 from ...library.layers import is_linear
+from ...operations import CASTS
 from ...values import NONE, Constant, Data, Value, leaves, nodes_of
 from ..loops.bodies import behind, paired_leaves
 from ..names import named_parts, names_of
@@ -23,9 +24,7 @@ if TYPE_CHECKING:
 
 # They let a value through whatever they are joined with.
 _SUMS = frozenset("+ - jax.numpy.concatenate jax.numpy.stack".split())
-_PLAIN = _SUMS | {
-    *("join", "item", "field", "element", "ndarray.astype", "jax.numpy.asarray", "stack", "lane"),
-}
+_PLAIN = _SUMS | CASTS | {"join", "item", "field", "element", "stack", "lane"}
 _STATISTICS = frozenset("mean var std count counts stats statistics ema avg rms total".split())
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import ast
 
 from ...graph import Node
+from ...operations import CASTS_TO_GIVEN, INTEGER_CASTS
 from ...shapes.dtypes import is_float
 from ...values import Data
 
-_CASTS = frozenset(
-    "ndarray.astype jax.numpy.astype jax.numpy.asarray jax.lax.convert_element_type "
-    "jax.numpy.int32 jax.numpy.uint8 jax.numpy.int8 jax.numpy.int16 jax.numpy.uint32".split()
-)
+_CASTS = CASTS_TO_GIVEN | INTEGER_CASTS
 _WHOLE = ("floor", "round", "ceil", "trunc", "rint", "fix")
 _SELECTIONS = frozenset(
     "jax.numpy.where jax.numpy.clip jax.numpy.maximum jax.numpy.minimum jax.lax.select".split()

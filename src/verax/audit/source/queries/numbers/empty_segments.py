@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from ...graph import Node, sources
+from ...operations import BROADCASTS, VIEWS, bare
 from ...shapes.shape import rank
 from ...values import Constant, Data
 from ..indices import index_parts, is_new_axis, is_whole
@@ -14,7 +15,7 @@ from ..nodes import nodes_by, users_of
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_SHAPED = frozenset("reshape expand_dims astype broadcast_to squeeze".split())
+_SHAPED = bare(VIEWS | BROADCASTS)
 _ONES = frozenset(f"jax.numpy.{it}" for it in ("ones", "ones_like"))
 _RANGE = "jax.numpy.arange"
 _SUMS = frozenset(("jax.numpy.sum", "ndarray.sum"))

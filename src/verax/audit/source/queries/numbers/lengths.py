@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...graph import Node
+from ...operations import TRANSPOSES
 from ...shapes.shape import rank
 from ...values import Constant, Data
 from ..arrays import calls_of
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 _PRODUCTS = frozenset(("@", "jax.numpy.dot", "jax.numpy.einsum"))
 # They leave the lengths of rows what they are.
-_KEEPING = frozenset(("ndarray.T", "field", "jax.numpy.transpose", "jax.numpy.swapaxes"))
+_KEEPING = TRANSPOSES | {"field"}
 
 
 @dataclass(frozen=True, eq=False)

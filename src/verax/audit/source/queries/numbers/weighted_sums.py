@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...graph import Node
 from ...library.layers import is_linear
+from ...operations import CASTS, SELECTIONS
 from ...shapes.shape import rank, size_of
 from ...values import Constant, Data, Value
 from ..arrays import argument, calls_of
@@ -21,14 +22,8 @@ if TYPE_CHECKING:
 _MATMULS = frozenset(("@", "jax.numpy.dot"))
 _PRODUCTS = _MATMULS | {"jax.numpy.einsum"}
 # They keep the axes that they are given.
-_KEEPING = frozenset(
-    (
-        "ndarray.astype",
-        "jax.numpy.asarray",
-        *(f"{it}.Dropout" for it in ("flax.linen", "equinox.nn")),
-    )
-)
-_ELEMENTWISE = frozenset(("*", "/", "+", "-", "jax.numpy.where", "ndarray.astype"))
+_KEEPING = CASTS | {"flax.linen.Dropout", "equinox.nn.Dropout"}
+_ELEMENTWISE = CASTS | SELECTIONS | {"*", "/", "+", "-"}
 
 
 @dataclass(frozen=True, eq=False)
