@@ -74,6 +74,27 @@ VIEWS = CASTS | RESHAPES
 # They repeat numbers along axes that these did not have.
 BROADCASTS = frozenset("jax.numpy.broadcast_to jax.lax.broadcast jax.lax.broadcast_in_dim".split())
 # They give numbers another order of axes, ...
-TRANSPOSES = _named("transpose swapaxes moveaxis T mT", *MODULES)
+TRANSPOSES = _named("transpose swapaxes moveaxis rollaxis T mT", *MODULES)
 # ... or another order along one.
 REVERSALS = _named("flip flipud fliplr", "jax.numpy") | {"jax.lax.rev"}
+
+SUMS = _of_arrays("sum")
+# Of everything, with the same weight for each.
+MEANS = _of_arrays("mean")
+# Means also of what is there, or with weights.
+AVERAGES = MEANS | _named("average nanmean", "jax.numpy")
+# Names of what makes one number of several, of their kind and along the axis that it is told next.
+STATISTICS = frozenset(
+    "sum mean max min prod std var median average ptp logsumexp amax amin nansum nanmean nanmax "
+    "nanmin nanprod nanstd nanvar nanmedian".split()
+)
+# Names of all that makes one number, a flag or a position of several.
+REDUCTIONS = STATISTICS | frozenset(
+    "any all norm count_nonzero argmax argmin nanargmax nanargmin quantile percentile nanquantile "
+    "nanpercentile".split()
+)
+# Products of two matrices, or of a vector with one, over the last axis and the last but one.
+MATMULS = _of_arrays("dot matmul") | {"@", "jax.lax.dot"}
+# Products that are summed over one axis or several, whichever those are.
+CONTRACTIONS = MATMULS | _named("einsum tensordot inner vdot vecdot", "jax.numpy")
+CONTRACTIONS |= {"jax.lax.dot_general"}

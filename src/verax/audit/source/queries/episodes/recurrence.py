@@ -11,7 +11,7 @@ from ...frame import Frame, Region
 from ...graph import Node
 from ...library.cells import CELLS
 from ...library.layers import is_linear
-from ...operations import CASTS
+from ...operations import CASTS, CONTRACTIONS
 from ...values import NONE, Constant, Data, Value, leaves, nodes_of
 from ..loops.bodies import behind, paired_leaves
 from ..names import named_parts, names_of
@@ -211,11 +211,6 @@ def has_rows_for(node: Node, flags: set[Node], beside: Iterable[Node] = ()) -> b
     return node.shape != () or not any(it.shape for it in beside)
 
 
-MATRIX_PRODUCTS = frozenset(
-    "@ jax.numpy.dot jax.numpy.einsum jax.numpy.tensordot jax.lax.dot jax.lax.dot_general".split()
-)
-
-
 def is_remembered(loop: Loop, before: Data, after: Data, flags: set[Node], told: set[Node]) -> bool:
     """Whether a part of a carry is what a network remembers, of something else that is reset.
 
@@ -251,7 +246,7 @@ def has_weights(loop: Loop, nodes: set[Node]) -> bool:
         node.operation in CELLS
         or is_linear(node.operation)
         or (
-            node.operation in MATRIX_PRODUCTS
+            node.operation in CONTRACTIONS
             and any(loop.region not in it.varies for it in node.inputs)
         )
         for node in nodes
@@ -263,7 +258,7 @@ def is_learned(loop: Loop, node: Node) -> bool:
     """Whether a part of a carry is what multiplies the inputs of a turn: weights, not a state."""
     slices = {leaf.node for leaf in leaves(loop.slices)} if loop.slices is not None else set[Node]()
     return any(
-        it.operation in MATRIX_PRODUCTS
+        it.operation in CONTRACTIONS
         and any(_is_part_of(source, {node}) for source in it.inputs)
         and any(_is_part_of(source, slices) for source in it.inputs)
         for it in behind(loop.returned)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from ....words import is_reward
 from ...graph import Node
+from ...operations import CONTRACTIONS
 from ..loops.bodies import made_from
 from ..names import names_of
 from ..nodes import nodes_by
 from .ends import named_ends
 from .errors import has_masked_term
-from .recurrence import MATRIX_PRODUCTS
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
@@ -22,7 +22,7 @@ _POWERS = frozenset(("**",))
 
 def sums_past_ends(facts: SourceFacts) -> Iterator[Node]:
     """Products that add up rewards or errors of later episodes, where flags are known."""
-    for node in nodes_by(facts, MATRIX_PRODUCTS):
+    for node in nodes_by(facts, CONTRACTIONS):
         if len(node.inputs) != 2 or node.frame is None:
             continue
         ends = {it for _, it in named_ends(node.frame)}

@@ -17,7 +17,7 @@ from ....words import is_episode_end, is_observation, is_reward, words_of
 from ...classes import all_fields
 from ...frame import Frame
 from ...graph import Node
-from ...operations import VIEWS
+from ...operations import CONTRACTIONS, SUMS, VIEWS
 from ...remember import remembered
 from ...values import Class, Constant, Data, Instance, Sequence, Value
 from ..names import named_parts, names_of
@@ -74,7 +74,7 @@ def _is_reward(facts: SourceFacts, node: Node, frame: Frame) -> bool:
     return any(is_reward(name) for name in names_of(facts, node, frame))
 
 
-_TOTALS = frozenset(("jax.numpy.sum", "ndarray.sum", "jax.numpy.einsum"))
+_TOTALS = SUMS | CONTRACTIONS
 
 
 def is_sum_of_masked_rewards(facts: SourceFacts, node: Node, frame: Frame) -> bool:

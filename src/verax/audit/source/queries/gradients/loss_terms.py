@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from ...graph import Node
+from ...operations import CONTRACTIONS
 from ...values import Constant, Data
 from ..arithmetic import is_one_hot
 from ..arrays import argument, origin
@@ -24,7 +25,6 @@ _LINEAR = frozenset(
     "float32 broadcast_to atleast_1d T mT real".split()
 )
 _CHOICES = frozenset("maximum minimum clip clamp where select select_n max min".split())
-_PRODUCTS = frozenset("dot vdot inner matmul tensordot".split())
 # They put terms side by side.
 _STACKS = frozenset("array asarray stack hstack concatenate".split())
 _MODULES = ("jax.numpy", "ndarray", "jax.lax")
@@ -250,11 +250,10 @@ def squared(node: Node) -> Node | None:
 
 def multiplied(node: Node) -> tuple[Node, Node] | None:
     """The two arrays that a node multiplies, be it element by element or in a sum of products."""
-    module, _, name = node.operation.rpartition(".")
     operands = node.operands
-    if module in _MODULES and name == "einsum":
+    if node.operation == "jax.numpy.einsum":
         operands = operands[1:]
-    elif node.operation not in ("*", "@") and (module not in _MODULES or name not in _PRODUCTS):
+    elif node.operation != "*" and node.operation not in CONTRACTIONS:
         return None
     if len(operands) != 2:
         return None

@@ -12,6 +12,7 @@ from ....words import is_batch, is_feature, is_sequence, words_of
 from ...axes import names_of
 from ...frame import Frame, Region
 from ...graph import Node
+from ...operations import CONTRACTIONS
 from ...remember import walked
 from ...shapes import Dim
 from ...shapes.dims import same
@@ -199,10 +200,7 @@ def _is_row_of_pairs(lane: Node) -> bool:
     """Whether a lane is a row of a table of each with each, as of similarities."""
     whole = lane.inputs[0]
     is_square = isinstance(whole.shape, tuple) and len(set(whole.shape)) < len(whole.shape)
-    return is_square and first_behind(whole, lambda it: it.operation in _PRODUCTS) is not None
-
-
-_PRODUCTS = frozenset(("@", "jax.numpy.dot", "jax.numpy.einsum"))
+    return is_square and first_behind(whole, lambda it: it.operation in CONTRACTIONS) is not None
 
 
 @dataclass(frozen=True, eq=False)

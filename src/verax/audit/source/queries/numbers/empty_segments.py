@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from ...graph import Node, sources
-from ...operations import BROADCASTS, VIEWS, bare
+from ...operations import BROADCASTS, SUMS, VIEWS, bare
 from ...shapes.shape import rank
 from ...values import Constant, Data
 from ..indices import index_parts, is_new_axis, is_whole
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 _SHAPED = bare(VIEWS | BROADCASTS)
 _ONES = frozenset(f"jax.numpy.{it}" for it in ("ones", "ones_like"))
 _RANGE = "jax.numpy.arange"
-_SUMS = frozenset(("jax.numpy.sum", "ndarray.sum"))
 _COUNTS = frozenset(("jax.numpy.bincount",))
 _GATHERS = frozenset(("item", "element", "jax.numpy.take", "ndarray.take"))
 # Segments by how long each is, of which none is there without an element.
@@ -109,7 +108,7 @@ def _is_count(node: Node) -> bool:
 
 def _is_sum_of_classes(node: Node) -> bool:
     """`jax.nn.one_hot(labels, number).sum(axis=0)`, where the labels are data."""
-    first = node.operands[0] if node.operation in _SUMS and node.operands else None
+    first = node.operands[0] if node.operation in SUMS and node.operands else None
     along = node.operands[1] if len(node.operands) > 1 else None
     axis = along.value if isinstance(along, Constant) else None
     if not isinstance(first, Data) or type(axis) is not int:

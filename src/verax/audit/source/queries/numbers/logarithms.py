@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...graph import Node
+from ...operations import SUMS
 from ...values import Constant, Data, External, Value
 from ..nodes import names_axis, nodes_by, users_of
 from .ends import ends_of
@@ -155,7 +156,7 @@ def _is_share(node: Node) -> bool:
     """Whether a value is a sum of counts, or their share of all."""
     if node.operation == "/":
         return bool(node.operands) and isinstance(node.operands[0], Data)
-    return node.operation in ("jax.numpy.sum", "ndarray.sum") and names_axis(node) is True
+    return node.operation in SUMS and names_axis(node) is True
 
 
 def _is_source(node: Node) -> bool:

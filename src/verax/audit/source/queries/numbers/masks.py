@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ....words import words_of
 from ...graph import Node, sources
+from ...operations import MEANS
 from ...remember import remembered
 from ...shapes.shape import rank
 from ...text import text_of
@@ -32,7 +33,6 @@ _SAME = frozenset(
     "astype reshape expand_dims broadcast_to float32 asarray array squeeze stop_gradient".split()
 )
 _MODULES = ("jax.numpy", "jax.lax", "ndarray", "jax.nn")
-_MEANS = frozenset(("jax.numpy.mean", "ndarray.mean"))
 _POSITIONS = frozenset(("jax.numpy.arange", "numpy.arange", "jax.lax.iota"))
 _ELEMENTWISE = frozenset(("+", "-", "*", "/", "**", "-x", "item", "stack"))
 
@@ -52,7 +52,7 @@ def averaged_with_padding(facts: SourceFacts) -> Iterator[tuple[Node, Masked]]:
     for masked in _all_masked(facts):
         users = users_of(facts)
         for mean in users.get(masked.node, ()):
-            if mean.operation not in _MEANS or _is_counted(mean, masked, users):
+            if mean.operation not in MEANS or _is_counted(mean, masked, users):
                 continue
             # Along which axis something was masked elsewhere is not known.
             if names_axis(mean) is False or mean.frame is masked.node.frame:
@@ -88,7 +88,7 @@ def centred_with_padding(facts: SourceFacts) -> Iterator[tuple[Node, Masked]]:
             if node.operation != "-" or len(node.inputs) != 2:
                 continue
             of, mean = node.inputs
-            is_of_all = mean.operation in _MEANS and names_axis(mean) is False
+            is_of_all = mean.operation in MEANS and names_axis(mean) is False
             is_it = is_of_all and mean.inputs[:1] == (of,) and not _knows(mean, masked)
             if is_it and not _has_more_axes(masked.mask, of):
                 yield mean, masked

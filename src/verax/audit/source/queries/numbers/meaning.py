@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ....words import words_of
 from ...graph import Node
+from ...operations import MEANS, SUMS
 from ...values import Constant, Data, External, Sequence, Value
 from ..arithmetic import is_far_below
 from ..sameness import Sameness
@@ -95,7 +96,7 @@ def is_arranged(node: Node) -> bool:
 
 def is_tempered(node: Node) -> bool:
     """Whether a value is averaged over others of its kind, or multiplied by a number."""
-    if node.operation in ("jax.numpy.mean", "ndarray.mean"):
+    if node.operation in MEANS:
         return True
     is_scaled = node.operation in ("*", "/") and len(node.inputs) == 1
     return is_scaled and isinstance(node.operands[0], Data)
@@ -115,7 +116,7 @@ def is_softmax(node: Node) -> bool:
     if node.operation != "/" or len(node.inputs) != 2:
         return False
     of, total = node.inputs
-    is_sum = total.operation in ("jax.numpy.sum", "ndarray.sum")
+    is_sum = total.operation in SUMS
     return of.operation == "jax.numpy.exp" and is_sum and total.inputs[0] is of
 
 

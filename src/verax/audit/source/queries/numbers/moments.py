@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...graph import Node
+from ...operations import AVERAGES, bare
 from ...values import Constant, Data, Value
 from ..arrays import calls_of
 from ..sameness import Sameness
@@ -18,7 +19,7 @@ from ..sameness import Sameness
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_MEANS = frozenset(("mean", "average", "pmean", "nanmean"))
+_MEANS = bare(AVERAGES) | {"pmean"}
 _SQUARES = frozenset(("jax.numpy.square", "jax.lax.square"))
 
 
