@@ -56,9 +56,19 @@ def bare(operations: frozenset[str]) -> frozenset[str]:
 COMPARISONS = frozenset(("<", "<=", ">", ">=", "==", "!="))
 # Between two values, element by element.
 SELECTIONS = frozenset(("jax.numpy.where", "jax.lax.select"))
+# The smaller or the larger of two values, element by element.
+MINIMA = _named("minimum fmin", "jax.numpy") | {"jax.lax.min"}
+MAXIMA = _named("maximum fmax", "jax.numpy") | {"jax.lax.max"}
+CLIPS = _of_arrays("clip") | {"jax.lax.clamp"}
+# They keep a value within bounds.
+BOUNDS = MINIMA | MAXIMA | CLIPS
 # Of flags, which may be numbers.
-OR = frozenset(("|", "jax.numpy.logical_or", "jax.numpy.bitwise_or", "jax.numpy.maximum"))
-AND = frozenset(("*", "&", "jax.numpy.logical_and", "jax.numpy.bitwise_and", "jax.numpy.minimum"))
+OR = MAXIMA | {"|", "jax.numpy.logical_or", "jax.numpy.bitwise_or"}
+AND = MINIMA | {"*", "&", "jax.numpy.logical_and", "jax.numpy.bitwise_and"}
+# Names of what leaves out, or asks for, what is not finite.
+GUARDS = frozenset(
+    "where select select_n nan_to_num isfinite isnan isinf isneginf isposinf nanmean nansum".split()
+)
 
 # They give numbers another type. `jnp.array` is `jnp.asarray` by the time that somebody asks.
 INTEGER_CASTS = _named("int8 int16 int32 int64 uint8 uint16 uint32 uint64", "jax.numpy")
@@ -83,6 +93,7 @@ SUMS = _of_arrays("sum")
 MEANS = _of_arrays("mean")
 # Means also of what is there, or with weights.
 AVERAGES = MEANS | _named("average nanmean", "jax.numpy")
+DEVIATIONS = _of_arrays("std var")
 # Names of what makes one number of several, of their kind and along the axis that it is told next.
 STATISTICS = frozenset(
     "sum mean max min prod std var median average ptp logsumexp amax amin nansum nanmean nanmax "
@@ -98,3 +109,17 @@ MATMULS = _of_arrays("dot matmul") | {"@", "jax.lax.dot"}
 # Products that are summed over one axis or several, whichever those are.
 CONTRACTIONS = MATMULS | _named("einsum tensordot inner vdot vecdot", "jax.numpy")
 CONTRACTIONS |= {"jax.lax.dot_general"}
+
+# They make an array of one number, of a shape that they are told or that another array has.
+ZEROS = _named("zeros zeros_like", "jax.numpy", "numpy")
+ONES = _named("ones ones_like", "jax.numpy", "numpy")
+FULLS = _named("full full_like", "jax.numpy", "jax.lax", "numpy")
+FILLED = ZEROS | ONES | FULLS | _named("empty empty_like", "jax.numpy", "numpy")
+# Those that take nothing of an array but its shape and type.
+LIKES = frozenset(it for it in FILLED if it.endswith("_like"))
+# Numbers from zero on, one after the other.
+RANGES = _named("arange", "jax.numpy", "numpy") | _named("iota broadcasted_iota", "jax.lax")
+# They put arrays side by side, or one behind the other.
+JOINS = _named(
+    "concatenate concat stack hstack vstack dstack column_stack", "jax.numpy", "numpy"
+) | {"jax.lax.concatenate"}

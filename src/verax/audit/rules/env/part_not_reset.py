@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
+from ...source.operations import FILLED
 from ...source.queries.episodes.clocks import held_at, running_on
 from ...source.queries.episodes.resets import is_zero
 from ...source.queries.episodes.updates import class_of, own_parts, records_in, updates
@@ -112,14 +113,13 @@ def _is_computed(node: Node) -> bool:
     """Whether a value, or what it is taken out of, is made there: `Memory(*cell(x, memory))`."""
     while node.operation in _TAKEN and node.inputs:
         node = node.inputs[0]
-    return node.operation not in _GIVEN | _EMPTY | _LEFT
+    return node.operation not in _GIVEN | FILLED | _LEFT
 
 
 _TAKEN = frozenset(("field", "item"))
 _GIVEN = frozenset(("parameter", "field", "item", "carry", "slice", "lane", "argument", "turn"))
 # What comes out of a loop may be what went in.
 _LEFT = frozenset(("last", "stack", "join", "primal"))
-_EMPTY = frozenset(f"jax.numpy.{name}" for name in ("zeros", "zeros_like", "ones", "full"))
 
 
 def _start_at_zero(update: Update) -> bool:

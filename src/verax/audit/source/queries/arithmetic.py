@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from ..graph import Node
-from ..operations import VIEWS
+from ..operations import CASTS, FULLS, RANGES, VIEWS, bare
 from ..values import Constant, Data, External, Value
 
-_RANGES = frozenset(("jax.numpy.arange", "jax.lax.iota", "jax.lax.broadcasted_iota"))
 _UNITS = frozenset(("jax.numpy.eye", "jax.numpy.identity", "numpy.eye", "numpy.identity"))
 
 
@@ -33,7 +32,7 @@ def is_one_hot(node: Node) -> bool:
     if node.operation.rpartition(".")[2] == "one_hot":
         return True
     if node.operation == "==":
-        return any(_seen_through(it).operation in _RANGES for it in node.inputs)
+        return any(_seen_through(it).operation in RANGES for it in node.inputs)
     is_row = node.operation == "item" or node.operation.rpartition(".")[2] == "take"
     return is_row and bool(node.inputs) and _seen_through(node.inputs[0]).operation in _UNITS
 
@@ -51,7 +50,7 @@ def _is_widened(node: Node) -> bool:
 
 # Logits get a number below this where they are to be left out.
 _FAR_BELOW = -1e3
-_HOLDING = frozenset("full full_like array asarray float32".split())
+_HOLDING = bare(FULLS | CASTS)
 
 
 def is_far_below(value: Value) -> bool:

@@ -10,7 +10,7 @@ from ....words import is_episode_end
 from ...events import Loop
 from ...frame import Frame
 from ...graph import Node
-from ...operations import REVERSALS, TRANSPOSES, VIEWS
+from ...operations import BROADCASTS, FULLS, ONES, REVERSALS, TRANSPOSES, VIEWS
 from ...values import Constant, Value, leaves
 from ..loops.bodies import behind, made_from, paired_leaves
 from ..loops.direction import runs_backwards
@@ -94,9 +94,7 @@ def factors_of(node: Node, depth: int = _DEPTH) -> Iterator[Node]:
 
 
 # They repeat a number, whatever they take their shape from.
-_FILLING = frozenset(
-    f"jax.numpy.{name}" for name in "full full_like ones ones_like broadcast_to".split()
-)
+_FILLING = ONES | FULLS | BROADCASTS
 
 
 def _is_filled(node: Node, depth: int = _DEPTH) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ....words import is_episode_end
 from ...events import Event, Fact
 from ...graph import Node
-from ...operations import BROADCASTS, CASTS, VIEWS
+from ...operations import BROADCASTS, CASTS, FULLS, VIEWS
 from ...shapes.shape import rank
 from ...values import Constant, Data, Value
 from ..names import names_of
@@ -76,7 +76,6 @@ _LEAST = frozenset(f"{owner}.{it}" for owner in _NAMES for it in ("min", "amin",
 _SAME = VIEWS | BROADCASTS | {"lane", "primal"}
 _ACROSS = frozenset(("jax.lax.pmax", "jax.lax.psum", "jax.lax.pmean"))
 _ACROSS_ALL = frozenset(("jax.lax.pmin",))
-_FULL = frozenset(("jax.numpy.full_like", "jax.numpy.full"))
 # A number of flags, but not more than one.
 _CLIPS = frozenset(("jax.numpy.clip", "ndarray.clip"))
 # What asks whether a number of flags is at least one, or none, and with which number.
@@ -119,7 +118,7 @@ def _turned(node: Node) -> tuple[Node, bool]:
         before = node
         node, is_negated = without_negation(_without(_SAME, node))
         is_turned = is_turned is not is_negated
-        if node.operation in _FULL and node.inputs:
+        if node.operation in FULLS and node.inputs:
             node = node.inputs[-1]
         elif node.operation in _CLIPS and len(node.inputs) == 1:
             node = node.inputs[0]

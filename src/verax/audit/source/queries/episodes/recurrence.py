@@ -11,7 +11,7 @@ from ...frame import Frame, Region
 from ...graph import Node
 from ...library.cells import CELLS
 from ...library.layers import is_linear
-from ...operations import CASTS, CONTRACTIONS
+from ...operations import CASTS, CONTRACTIONS, JOINS
 from ...values import NONE, Constant, Data, Value, leaves, nodes_of
 from ..loops.bodies import behind, paired_leaves
 from ..names import named_parts, names_of
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ...facts import SourceFacts
 
 # They let a value through whatever they are joined with.
-_SUMS = frozenset("+ - jax.numpy.concatenate jax.numpy.stack".split())
+_SUMS = JOINS | {"+", "-"}
 _PLAIN = _SUMS | CASTS | {"join", "item", "field", "element", "stack", "lane"}
 _STATISTICS = frozenset("mean var std count counts stats statistics ema avg rms total".split())
 

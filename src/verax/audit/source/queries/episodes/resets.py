@@ -11,6 +11,7 @@ from ....words import is_reward, may_be_episode_boundary, may_be_episode_end, wo
 from ...events import Fact
 from ...frame import Frame
 from ...graph import Node
+from ...operations import ZEROS
 from ...remember import remembered
 from ...values import Constant, Data, Sequence, Value
 from ..loops.bodies import made_from, paired_leaves
@@ -125,10 +126,9 @@ def is_zero(value: Value) -> bool:
     """Whether a value is the number zero, or nothing but zeros."""
     if isinstance(value, Constant):
         return value.value == 0
-    return isinstance(value, Data) and value.node.operation in _ZEROS
+    return isinstance(value, Data) and value.node.operation in ZEROS
 
 
-_ZEROS = frozenset(("jax.numpy.zeros", "jax.numpy.zeros_like"))
 _TAKEN = frozenset(("parameter", "field", "item", "carry", "argument", "turn", "lane"))
 
 

@@ -17,7 +17,7 @@ from ....words import is_episode_end, is_observation, is_reward, words_of
 from ...classes import all_fields
 from ...frame import Frame
 from ...graph import Node
-from ...operations import CONTRACTIONS, SUMS, VIEWS
+from ...operations import CONTRACTIONS, FULLS, ONES, SUMS, VIEWS
 from ...remember import remembered
 from ...values import Class, Constant, Data, Instance, Sequence, Value
 from ..names import named_parts, names_of
@@ -267,7 +267,7 @@ def _records_with(
                 yield value, known
 
 
-_FILLED = frozenset(f"jax.numpy.{name}" for name in ("full", "full_like", "ones", "ones_like"))
+_FILLED = ONES | FULLS
 
 
 def is_filled(node: Node, frame: Frame) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...graph import Node
+from ...operations import ZEROS
 from ...values import Constant, Data, Value
 from ..indices import index_parts, is_new_axis, is_whole
 from .flows import Flow
@@ -34,7 +35,6 @@ _KEEP_ZERO = frozenset(
 )
 
 
-_ZEROS = frozenset(("jax.numpy.zeros", "jax.numpy.zeros_like"))
 _TURNS = frozenset(("carry", "turn", "primal", "lane"))
 
 
@@ -128,7 +128,7 @@ def _start(node: Node) -> Node | None:
     while node.operation in _TURNS and node.inputs:
         way.append(node.operation)
         node = node.inputs[0]
-    if node.operation not in _ZEROS or "primal" not in way:
+    if node.operation not in ZEROS or "primal" not in way:
         return None
     around = way[way.index("primal") :]
     return node if "carry" in around or "turn" in around else None

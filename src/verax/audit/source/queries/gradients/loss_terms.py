@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from ...graph import Node
-from ...operations import CONTRACTIONS
+from ...operations import CONTRACTIONS, JOINS, bare
 from ...values import Constant, Data
 from ..arithmetic import is_one_hot
 from ..arrays import argument, origin
@@ -26,7 +26,7 @@ _LINEAR = frozenset(
 )
 _CHOICES = frozenset("maximum minimum clip clamp where select select_n max min".split())
 # They put terms side by side.
-_STACKS = frozenset("array asarray stack hstack concatenate".split())
+_STACKS = bare(JOINS) | {"asarray"}
 _MODULES = ("jax.numpy", "ndarray", "jax.lax")
 # The same for a difference and for its opposite, and the smaller the nearer this is to zero.
 _EVENS = frozenset(

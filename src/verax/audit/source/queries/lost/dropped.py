@@ -17,6 +17,7 @@ from ....words import words_of
 from ...frame import Frame
 from ...graph import Node, sources
 from ...looping import assigned_names
+from ...operations import JOINS, bare
 from ...parameters import NamedFunction, positional
 from ...remember import walked
 from ...values import Data, Sequence, Value, nodes_of
@@ -29,7 +30,7 @@ from .elementwise import ARRAYS, is_made_anew, versions_of
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_MERGING = frozenset(("concatenate", "stack", "hstack", "vstack", "dstack", "column_stack"))
+_MERGING = bare(JOINS)
 
 
 @dataclass(frozen=True)

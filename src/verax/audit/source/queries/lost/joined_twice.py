@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...frame import Frame
-from ...operations import CONTRACTIONS, bare
+from ...operations import CONTRACTIONS, JOINS, bare
 from ...parameters import NamedFunction
 from ...remember import walked
 from ...values import Data, Value
@@ -24,7 +24,7 @@ from .dropped import live_in
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-MERGES = frozenset(("concatenate", "stack", "hstack", "vstack", "column_stack", "dstack"))
+MERGES = bare(JOINS)
 
 
 # Of a thing and itself these give nothing new, or what is seldom asked for.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from ...graph import Node, sources
-from ...operations import BROADCASTS, SUMS, VIEWS, bare
+from ...operations import BROADCASTS, ONES, SUMS, VIEWS, bare
 from ...shapes.shape import rank
 from ...values import Constant, Data
 from ..indices import index_parts, is_new_axis, is_whole
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ...facts import SourceFacts
 
 _SHAPED = bare(VIEWS | BROADCASTS)
-_ONES = frozenset(f"jax.numpy.{it}" for it in ("ones", "ones_like"))
 _RANGE = "jax.numpy.arange"
 _COUNTS = frozenset(("jax.numpy.bincount",))
 _GATHERS = frozenset(("item", "element", "jax.numpy.take", "ndarray.take"))
@@ -103,7 +102,7 @@ def _is_count(node: Node) -> bool:
     summed = node.operands[0]
     if isinstance(summed, Constant):
         return summed.value == 1
-    return isinstance(summed, Data) and summed.node.operation in _ONES
+    return isinstance(summed, Data) and summed.node.operation in ONES
 
 
 def _is_sum_of_classes(node: Node) -> bool:

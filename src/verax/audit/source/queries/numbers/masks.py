@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ....words import words_of
 from ...graph import Node, sources
-from ...operations import MEANS
+from ...operations import MEANS, RANGES
 from ...remember import remembered
 from ...shapes.shape import rank
 from ...text import text_of
@@ -33,7 +33,6 @@ _SAME = frozenset(
     "astype reshape expand_dims broadcast_to float32 asarray array squeeze stop_gradient".split()
 )
 _MODULES = ("jax.numpy", "jax.lax", "ndarray", "jax.nn")
-_POSITIONS = frozenset(("jax.numpy.arange", "numpy.arange", "jax.lax.iota"))
 _ELEMENTWISE = frozenset(("+", "-", "*", "/", "**", "-x", "item", "stack"))
 
 
@@ -187,7 +186,7 @@ def mask_name(facts: SourceFacts, node: Node) -> str:
 
 def _name(facts: SourceFacts, node: Node) -> str:
     if node.operation in ("<", ">", "<=", ">=") and any(
-        without_view(it).operation in _POSITIONS for it in node.inputs
+        without_view(it).operation in RANGES for it in node.inputs
     ):
         return text_of(node.syntax) if node.syntax is not None else "the mask"
     name = _names(facts).get(node, "") or (

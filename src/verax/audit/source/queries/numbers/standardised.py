@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...graph import Node
+from ...operations import DEVIATIONS, bare
 from ...shapes.shape import least_rank
 from ..nodes import names_axis
 
-_DEVIATIONS = frozenset(("std", "var"))
+_DEVIATIONS = bare(DEVIATIONS)
 # What these give has the same elements, or some of them.
 _SELECTING = frozenset(
     "item where reshape ravel flatten astype asarray array stop_gradient transpose swapaxes "
