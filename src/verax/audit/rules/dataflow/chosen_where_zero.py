@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity
-from ...source.operations import CASTS
+from ...source.operations import CASTS, SELECTIONS
 from ...source.queries.episodes.negation import without_shape
 from ...source.values import Constant, Data
 from .._rule import Rule
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Choices by a flag of which one side is zero wherever it is taken."""
-    for call in facts.calls(("jax.numpy.where", "jax.lax.select")):
+    for call in facts.calls(SELECTIONS):
         if len(call.args) != 3 or call.frame.module is not facts.module:
             continue
         flag, *sides = call.args

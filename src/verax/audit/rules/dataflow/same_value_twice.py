@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Place, Severity
-from ...source.operations import FILLED, RANGES, SELECTIONS, bare
+from ...source.operations import FILLED, MAXIMA, MINIMA, RANGES, SELECTIONS, bare
 from ...source.queries.lost.dropped import dropped_values
 from ...source.queries.lost.unread_siblings import doubled
 from ...source.queries.nodes import nodes_apart, nodes_by
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...source.graph import Node
 
-_CHOICES = frozenset(f"jax.numpy.{it}" for it in ("minimum", "maximum", "fmin", "fmax"))
+_CHOICES = MINIMA | MAXIMA
 # What is outside of the project, and known to give the same for the same.
 _PURE = ("jax.", "numpy.")
 _PURE_METHODS = frozenset(("apply", "apply_fn"))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
-from ...source.operations import FILLED
+from ...source.operations import FILLED, SELECTIONS
 from ...source.queries.episodes.clocks import held_at, running_on
 from ...source.queries.episodes.resets import is_zero
 from ...source.queries.episodes.updates import class_of, own_parts, records_in, updates
@@ -128,7 +128,7 @@ def _start_at_zero(update: Update) -> bool:
 
 
 def _is_masked(node: Node) -> bool:
-    is_choice = node.operation in ("jax.numpy.where", "jax.lax.select")
+    is_choice = node.operation in SELECTIONS
     return node.operation == "*" or (is_choice and any(map(is_zero, node.operands[1:])))
 
 

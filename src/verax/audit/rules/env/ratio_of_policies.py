@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
+from ...source.operations import BOUNDS
 from ...source.queries.names import names_of
 from ...source.queries.sameness import Sameness
 from ...source.values import Data
@@ -15,10 +16,6 @@ from .._rule import Rule
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...source.graph import Node
-
-_BOUNDS = (
-    *("jax.numpy.clip", "jax.numpy.minimum", "jax.numpy.maximum", "jax.lax.clamp", "jax.lax.min"),
-)
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
@@ -53,7 +50,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _bounded(facts: SourceFacts) -> Iterator[tuple[Node, Place]]:
     """All exponentials of differences that are kept within bounds."""
-    for call in facts.calls((*_BOUNDS, "ndarray.clip")):
+    for call in facts.calls(BOUNDS):
         for value in call.args:
             node = value.node if isinstance(value, Data) else None
             while node is not None and node.operation == "*" and node.inputs:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
 from ...source.events import Fact
-from ...source.operations import REDUCTIONS
+from ...source.operations import MAXIMA, MINIMA, REDUCTIONS
 from ...source.values import Data
 from .._rule import Rule
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...source.values import Value
 
-_ADDS = frozenset(("+", "jax.numpy.maximum", "jax.numpy.minimum"))
+_ADDS = MINIMA | MAXIMA | {"+"}
 _REDUCES = REDUCTIONS | {"vdot", "size"}
 
 

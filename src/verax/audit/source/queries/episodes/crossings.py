@@ -18,6 +18,7 @@ from ....words import (
 from ...events import Fact, Loop
 from ...frame import Frame, Region
 from ...graph import Node
+from ...operations import SELECTIONS
 from ...remember import each
 from ...values import Data, Sequence, Value, leaves, nodes_of
 from ..loops.bodies import behind, body_frame, paired_leaves, returned_at
@@ -184,7 +185,7 @@ def _beside_masked(
     return None
 
 
-_MASKS = frozenset(("*", "jax.numpy.where", "jax.lax.select"))
+_MASKS = SELECTIONS | {"*"}
 
 
 def _kept_at(

@@ -10,7 +10,7 @@ from ....words import is_episode_end
 from ...events import Loop
 from ...frame import Frame
 from ...graph import Node
-from ...operations import BROADCASTS, FULLS, ONES, REVERSALS, TRANSPOSES, VIEWS
+from ...operations import AND, BROADCASTS, FULLS, ONES, OR, REVERSALS, SELECTIONS, TRANSPOSES, VIEWS
 from ...values import Constant, Value, leaves
 from ..loops.bodies import behind, made_from, paired_leaves
 from ..loops.direction import runs_backwards
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from ...facts import SourceFacts
 
 _SUMS = frozenset("+ -".split())
-_PRODUCTS = frozenset("* jax.numpy.where".split())
+_PRODUCTS = SELECTIONS | {"*"}
 # Numbers stay what they are, in another order, shape or type.
 _MOVED = VIEWS | TRANSPOSES | REVERSALS | {"item", "lane", "primal", "jax.lax.stop_gradient"}
 # What turns flags into flags or into factors.
-_AS_FACTORS = _MOVED | frozenset("- ~x * jax.numpy.where | jax.numpy.logical_or".split())
+_AS_FACTORS = _MOVED | SELECTIONS | OR | AND | {"-", "~x"}
 # Rows that were put in leave the others as they are.
 _PUTTING = frozenset(("at.add", "at.set"))
 _DEPTH = 12

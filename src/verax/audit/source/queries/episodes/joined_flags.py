@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ....words import is_episode_end
 from ...events import Event, Fact
 from ...graph import Node
-from ...operations import BROADCASTS, CASTS, FULLS, VIEWS
+from ...operations import BROADCASTS, CASTS, CLIPS, FULLS, SELECTIONS, VIEWS
 from ...shapes.shape import rank
 from ...values import Constant, Data, Value
 from ..names import names_of
@@ -52,7 +52,7 @@ def choices(facts: SourceFacts) -> Iterator[Choice]:
         by, results = fact.data["predicate"].node, fact.data["results"]
         if len(results) == 2:
             yield Choice(fact, by, *(results if fact.kind == "cond" else results[::-1]))
-    for call in facts.calls(("jax.numpy.where", "jax.lax.select")):
+    for call in facts.calls(SELECTIONS):
         if len(call.args) == 3 and isinstance(call.args[0], Data):
             yield Choice(call, call.args[0].node, call.args[1], call.args[2])
     for node in nodes_by(facts, ("*",)):
@@ -77,7 +77,6 @@ _SAME = VIEWS | BROADCASTS | {"lane", "primal"}
 _ACROSS = frozenset(("jax.lax.pmax", "jax.lax.psum", "jax.lax.pmean"))
 _ACROSS_ALL = frozenset(("jax.lax.pmin",))
 # A number of flags, but not more than one.
-_CLIPS = frozenset(("jax.numpy.clip", "ndarray.clip"))
 # What asks whether a number of flags is at least one, or none, and with which number.
 _SOME = {">": 0, "!=": 0, ">=": 1, "jax.numpy.minimum": 1}
 _NONE = {"==": 0, "<=": 0, "<": 1}
@@ -120,7 +119,7 @@ def _turned(node: Node) -> tuple[Node, bool]:
         is_turned = is_turned is not is_negated
         if node.operation in FULLS and node.inputs:
             node = node.inputs[-1]
-        elif node.operation in _CLIPS and len(node.inputs) == 1:
+        elif node.operation in CLIPS and len(node.inputs) == 1:
             node = node.inputs[0]
         elif len(node.inputs) == 1 and len(node.operands) == 2:
             number = getattr(node.operands[1], "value", None)

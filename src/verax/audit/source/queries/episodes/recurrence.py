@@ -11,7 +11,7 @@ from ...frame import Frame, Region
 from ...graph import Node
 from ...library.cells import CELLS
 from ...library.layers import is_linear
-from ...operations import CASTS, CONTRACTIONS, JOINS
+from ...operations import CASTS, CONTRACTIONS, JOINS, SELECTIONS
 from ...values import NONE, Constant, Data, Value, leaves, nodes_of
 from ..loops.bodies import behind, paired_leaves
 from ..names import named_parts, names_of
@@ -227,7 +227,7 @@ def is_remembered(loop: Loop, before: Data, after: Data, flags: set[Node], told:
     return False
 
 
-_CHOICES = frozenset(("jax.numpy.where", "jax.lax.select", "cond", "stack"))
+_CHOICES = SELECTIONS | {"cond", "stack"}
 
 
 def is_memory(loop: Loop, after: Node) -> bool:

@@ -11,7 +11,7 @@ from ....words import is_reward, may_be_episode_boundary, may_be_episode_end, wo
 from ...events import Fact
 from ...frame import Frame
 from ...graph import Node
-from ...operations import ZEROS
+from ...operations import SELECTIONS, ZEROS
 from ...remember import remembered
 from ...values import Constant, Data, Sequence, Value
 from ..loops.bodies import made_from, paired_leaves
@@ -114,7 +114,7 @@ def wipes(facts: SourceFacts) -> dict[Frame, set[Node]]:
 
 def _wiped(facts: SourceFacts) -> Iterator[tuple[Frame, Node, Node]]:
     """Choices of zeros by a flag: where, the flag, and what is kept else."""
-    for call in facts.calls(("jax.numpy.where", "jax.lax.select")):
+    for call in facts.calls(SELECTIONS):
         match call.args:
             case [Data() as flag, zero, Data() as kept] if is_zero(zero):
                 yield call.frame, flag.node, kept.node
@@ -138,7 +138,7 @@ Side = tuple[Data, Data, Node]
 
 def _choices(facts: SourceFacts) -> Iterator[tuple[Frame, Data, list[Side]]]:
     """Every choice: where, its flag, and the parts of the two things that it is between."""
-    for call in facts.calls(("jax.numpy.where", "jax.lax.select")):
+    for call in facts.calls(SELECTIONS):
         match [*call.args, call.result]:
             case [Data() as flag, Data() as first, Data() as second, Data() as result]:
                 yield call.frame, flag, [(first, second, result.node)]

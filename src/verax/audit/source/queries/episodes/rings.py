@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...frame import Frame
 from ...graph import Node
+from ...operations import CLIPS, MINIMA
 from ...remember import remembered
 from ...values import Constant, Data, Value, nodes_of
 from .updates import own_parts, records_in
@@ -21,7 +22,7 @@ _WRITES = frozenset(
     "jax.lax.dynamic_update_index_in_dim".split()
 )
 _ROUND = frozenset(("%", "jax.numpy.mod", "jax.numpy.remainder", "jax.lax.rem"))
-_LEAST = frozenset(("jax.numpy.minimum", "jax.lax.min", "jax.numpy.clip", "ndarray.clip"))
+_LEAST = MINIMA | CLIPS
 
 
 @dataclass(frozen=True, eq=False)

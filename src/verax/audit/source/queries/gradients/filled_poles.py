@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...graph import Node
+from ...operations import SELECTIONS
 from ...values import Constant, Data, Value
 from ..arrays import origin
 from .flows import Flow
 
-_CHOICES = frozenset(("jax.numpy.where", "jax.lax.select"))
 _RECIPROCALS = frozenset(("jax.numpy.reciprocal", "jax.lax.reciprocal", "jax.lax.rsqrt"))
 _POWERS = frozenset(("**", "jax.numpy.power", "jax.lax.integer_pow"))
 
@@ -67,7 +67,7 @@ def _filled(value: Value) -> Node | None:
     while node is not None and node.operation in _POWERS and node.operands:
         base = node.operands[0]
         node = origin(base.node) if isinstance(base, Data) else None
-    if node is None or node.operation not in _CHOICES or len(node.operands) != 3:
+    if node is None or node.operation not in SELECTIONS or len(node.operands) != 3:
         return None
     return node if any(_is_zero(it) for it in node.operands[1:]) else None
 

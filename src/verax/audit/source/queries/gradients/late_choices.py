@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...graph import Node
-from ...operations import COMPARISONS
+from ...operations import COMPARISONS, SELECTIONS
 from ...values import Constant, Data, Value
 from .flows import Flow
 
@@ -29,7 +29,7 @@ class LateChoice:
 def late_choices(flow: Flow) -> Iterator[LateChoice]:
     """All such choices on the way of a gradient."""
     for node in flow.order:
-        if node.operation not in ("jax.numpy.where", "jax.lax.select") or len(node.operands) != 3:
+        if node.operation not in SELECTIONS or len(node.operands) != 3:
             continue
         if node not in flow.trained_through or flow.context.is_custom(node):
             continue

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from ...graph import Node
-from ...operations import CONTRACTIONS, JOINS, bare
+from ...operations import BOUNDS, CONTRACTIONS, JOINS, SELECTIONS, bare
 from ...values import Constant, Data
 from ..arithmetic import is_one_hot
 from ..arrays import argument, origin
@@ -24,7 +24,7 @@ _LINEAR = frozenset(
     "reshape ravel flatten squeeze expand_dims transpose swapaxes moveaxis astype asarray "
     "float32 broadcast_to atleast_1d T mT real".split()
 )
-_CHOICES = frozenset("maximum minimum clip clamp where select select_n max min".split())
+_CHOICES = bare(SELECTIONS | BOUNDS) | {"select_n"}
 # They put terms side by side.
 _STACKS = bare(JOINS) | {"asarray"}
 _MODULES = ("jax.numpy", "ndarray", "jax.lax")

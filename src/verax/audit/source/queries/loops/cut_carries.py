@@ -5,15 +5,13 @@ from __future__ import annotations
 import ast
 
 from ...graph import Node
-from ...operations import CASTS_TO_GIVEN, INTEGER_CASTS
+from ...operations import BOUNDS, CASTS_TO_GIVEN, INTEGER_CASTS, SELECTIONS
 from ...shapes.dtypes import is_float
 from ...values import Data
 
 _CASTS = CASTS_TO_GIVEN | INTEGER_CASTS
 _WHOLE = ("floor", "round", "ceil", "trunc", "rint", "fix")
-_SELECTIONS = frozenset(
-    "jax.numpy.where jax.numpy.clip jax.numpy.maximum jax.numpy.minimum jax.lax.select".split()
-)
+_SELECTIONS = SELECTIONS | BOUNDS
 # They give fractions even of whole numbers.
 _FRACTIONS = frozenset(
     "mean average std var median sqrt exp log log1p tanh sigmoid softmax norm".split()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...graph import Node
+from ...operations import MAXIMA, MINIMA
 from ...values import Data
 
 ARRAYS = ("jax.numpy", "jax.nn", "jax.lax", "ndarray")
@@ -14,7 +15,7 @@ _UNARY = frozenset(
 )
 # Of these the first operand is changed by the second.
 _FIRST = frozenset(("-", "/", "**"))
-_EITHER = frozenset(("+", "*", "jax.numpy.maximum", "jax.numpy.minimum"))
+_EITHER = MINIMA | MAXIMA | {"+", "*"}
 
 
 def versions_of(node: Node) -> Iterator[tuple[Node, bool]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from ...graph import Node, sources
-from ...operations import BROADCASTS, ONES, SUMS, VIEWS, bare
+from ...operations import BROADCASTS, GUARDS, ONES, SUMS, VIEWS, bare
 from ...shapes.shape import rank
 from ...values import Constant, Data
 from ..indices import index_parts, is_new_axis, is_whole
@@ -21,8 +21,6 @@ _COUNTS = frozenset(("jax.numpy.bincount",))
 _GATHERS = frozenset(("item", "element", "jax.numpy.take", "ndarray.take"))
 # Segments by how long each is, of which none is there without an element.
 _BY_SIZES = frozenset(("jax.numpy.repeat", "ndarray.repeat"))
-# They leave out what is not finite.
-_CHOICES = frozenset("where select nan_to_num isfinite isnan nanmean nansum".split())
 
 
 def by_empty_segments(facts: SourceFacts) -> Iterator[tuple[Node, Node]]:
@@ -40,7 +38,7 @@ def by_empty_segments(facts: SourceFacts) -> Iterator[tuple[Node, Node]]:
             continue
         users = users if users is not None else users_of(facts)
         own = users.get(node, ())
-        if any(it.operation.rpartition(".")[2] in _CHOICES for it in own):
+        if any(it.operation.rpartition(".")[2] in GUARDS for it in own):
             continue
         if not own or ids is None or not all(_is_read_at(it, node, ids) for it in own):
             yield node, count

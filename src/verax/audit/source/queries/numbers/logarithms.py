@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...graph import Node
-from ...operations import SUMS
+from ...operations import GUARDS, SUMS
 from ...values import Constant, Data, External, Value
 from ..nodes import names_axis, nodes_by, users_of
 from .ends import ends_of
@@ -20,8 +20,6 @@ _LOGARITHMS = frozenset(f"jax.numpy.{it}" for it in ("log", "log2", "log10"))
 _MODULES = ("jax.numpy", "jax.nn", "jax.lax", "jax.scipy.special")
 # Beyond, the exponential of a difference is zero in float32.
 _MASKED = -100.0
-# They leave out what is not finite.
-_CHOICES = frozenset("where select select_n nan_to_num nansum nanmean isfinite isnan isinf".split())
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +202,7 @@ def _is_left_out(node: Node, users: dict[Node, list[Node]]) -> bool:
     pending, seen = [node], {node}
     while pending and len(seen) < 40:
         for user in users.get(pending.pop(), ()):
-            if user.operation.rpartition(".")[2] in _CHOICES:
+            if user.operation.rpartition(".")[2] in GUARDS:
                 return True
             if user not in seen and user.operation.rpartition(".")[2] not in ("sum", "mean"):
                 seen.add(user)

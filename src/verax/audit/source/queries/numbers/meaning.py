@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ....words import words_of
 from ...graph import Node
-from ...operations import MEANS, SUMS
+from ...operations import MEANS, SELECTIONS, SUMS
 from ...values import Constant, Data, External, Sequence, Value
 from ..arithmetic import is_far_below
 from ..sameness import Sameness
@@ -22,7 +22,7 @@ _SAME_MEANING = frozenset(
 )
 _BOUNDARIES = frozenset("stack lane turn carry slice last primal item element".split())
 _MODULES = ("jax.numpy", "jax.lax", "ndarray", "jax.nn")
-_CHOICES = ("jax.numpy.where", "jax.lax.select", "at.set")
+_CHOICES = SELECTIONS | {"at.set"}
 _FAR = 100
 _TO_RADIANS = ("jax.numpy.deg2rad", "jax.numpy.radians")
 _RADIAN = math.pi / 180

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...graph import Node
-from ...operations import SUMS
+from ...operations import CLIPS, MAXIMA, SUMS
 from ...shapes.dims import same
 from ...shapes.shape import rank
 from ...values import Constant, Data
@@ -17,7 +17,7 @@ from .masks import without_view
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_BOUNDS = frozenset(("jax.numpy.maximum", "jax.numpy.clip", "ndarray.clip"))
+_BOUNDS = MAXIMA | CLIPS
 
 
 @dataclass(frozen=True, eq=False)

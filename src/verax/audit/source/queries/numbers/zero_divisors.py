@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...graph import Node
-from ...operations import ZEROS
+from ...operations import GUARDS, ZEROS
 from ...values import Constant, Data, Value
 from ..gradients.infinite_slopes import zero_behind
 from ..nodes import nodes_by, users_of
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _LENGTHS = frozenset("jax.numpy.sqrt jax.numpy.linalg.norm jax.lax.sqrt".split())
 _TURNS = frozenset(("carry", "turn", "lane"))
 # They leave out what is not finite.
-_CHOICES = frozenset("where select nan_to_num isfinite isnan nanmean nansum fill_diagonal".split())
+_CHOICES = GUARDS | {"fill_diagonal"}
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from ...events import Call, Fact
 from ...facts import SourceFacts
 from ...graph import Node, sources
 from ...library.flattening import leaves_in_order
-from ...operations import CASTS
+from ...operations import CASTS, CLIPS, SELECTIONS
 from ...remember import remembered
 from ...shapes.dims import Dim, add, differ, product, sub
 from ...shaping import described
@@ -19,9 +19,11 @@ from ..names import named_parts
 from .placing import Path, is_name_of, paths_of
 
 # They leave each number of a vector where it is.
-_KEEPS_PLACES = CASTS | frozenset(
-    "turn carry primal join last copy element + - * / -x jax.lax.stop_gradient "
-    "jax.numpy.where jax.numpy.clip".split()
+_KEEPS_PLACES = (
+    CASTS
+    | SELECTIONS
+    | CLIPS
+    | frozenset("turn carry primal join last copy element + - * / -x jax.lax.stop_gradient".split())
 )
 _LARGEST = 64
 
