@@ -54,8 +54,18 @@ def bare(operations: frozenset[str]) -> frozenset[str]:
 
 
 COMPARISONS = frozenset(("<", "<=", ">", ">=", "==", "!="))
+# Element by element, and each of one kind with what it is given.
+ARITHMETIC = frozenset("+ - * / // % ** -x +x".split())
 # Between two values, element by element.
 SELECTIONS = frozenset(("jax.numpy.where", "jax.lax.select"))
+# Flags, by what makes them of numbers or of other flags.
+FLAGS = (
+    COMPARISONS
+    | _of_arrays("any all")
+    | _named("logical_or logical_and logical_xor logical_not", "jax.numpy")
+    | _named("isclose allclose array_equal isin isnan isinf isfinite signbit", "jax.numpy")
+    | {"|", "&", "~x", "jax.lax.is_finite"}
+)
 # The smaller or the larger of two values, element by element.
 MINIMA = _named("minimum fmin", "jax.numpy") | {"jax.lax.min"}
 MAXIMA = _named("maximum fmax", "jax.numpy") | {"jax.lax.max"}
@@ -123,3 +133,21 @@ RANGES = _named("arange", "jax.numpy", "numpy") | _named("iota broadcasted_iota"
 JOINS = _named(
     "concatenate concat stack hstack vstack dstack column_stack", "jax.numpy", "numpy"
 ) | {"jax.lax.concatenate"}
+
+# Functions of each element.
+ABSOLUTES = _named("abs absolute fabs", "jax.numpy", "ndarray") | {"jax.lax.abs", "builtins.abs"}
+SQUARES = _named("square", "jax.numpy", "jax.lax")
+ROOTS = _named("sqrt", "jax.numpy", "jax.lax")
+LOGARITHMS = _named("log log2 log10", "jax.numpy") | {"jax.lax.log"}
+POWERS = _named("power pow float_power", "jax.numpy") | {"**", "jax.lax.integer_pow"}
+# One over something, or over its root.
+RECIPROCALS = _named("reciprocal rsqrt", "jax.lax") | {"jax.numpy.reciprocal"}
+# Lengths of vectors.
+NORMS = _named("norm vector_norm", "jax.numpy.linalg")
+INFINITY = _named("inf", "jax.numpy", "numpy", "math")
+# They make one value of those that lanes or devices have, for all of them.
+COLLECTIVES = _named("psum pmean pmax pmin all_gather", "jax.lax")
+# Parts of an array are replaced, or changed: by the nodes that they make, and as they are called.
+_WRITES = "set add subtract mul multiply div divide power min max apply"
+WRITTEN = _named(_WRITES, "at")
+WRITES = _named(_WRITES, "ndarray.at[]")

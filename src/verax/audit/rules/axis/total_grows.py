@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.events import Fact
-from ...source.operations import STATISTICS
+from ...source.operations import ARITHMETIC, STATISTICS
 from ...source.queries.arrays import array_in_words
 from ...source.queries.loops.bodies import paired_leaves, shown_shape
 from ...source.queries.numbers.mixtures import statistics_over_other_axes
@@ -75,9 +75,6 @@ def _grown(before: Node, after: Node) -> Node | None:
     return None
 
 
-_ELEMENTWISE = frozenset("+ - * / ** -x".split())
-
-
 def _kept_axis(total: Node, start: Node) -> Node | None:
     """The reduction that has left the axis which the running value does not have."""
     pending = [it for it in total.inputs if it is not start]
@@ -88,7 +85,7 @@ def _kept_axis(total: Node, start: Node) -> Node | None:
         if is_as_long and node.operation.rpartition(".")[2] in STATISTICS:
             return node
         new = [it for it in node.inputs if it not in seen]
-        pending += new if node.operation in _ELEMENTWISE else []
+        pending += new if node.operation in ARITHMETIC else []
         seen.update(new)
     return None
 

@@ -12,7 +12,7 @@ from ..events import Applied, Call, Fact
 from ..frame import Frame, Region
 from ..graph import Node
 from ..library.options import axes_of
-from ..operations import STATISTICS
+from ..operations import ABSOLUTES, SQUARES, STATISTICS
 from ..remember import walked
 from ..shapes.names import name_of
 from ..values import Data, Function, Instance, Mapping, Sequence, Value, leaves
@@ -124,7 +124,7 @@ def _picks(node: Node, region: Region, over: str) -> bool:
     return is_shared and names_of(index.shape) == (over,) and over not in names_of(own.shape)
 
 
-_MEASURES = frozenset("** abs builtins.abs jax.numpy.abs jax.numpy.square jax.lax.square".split())
+_MEASURES = ABSOLUTES | SQUARES | {"**", "abs"}
 
 
 def _follows(node: Node, region: Region) -> bool:

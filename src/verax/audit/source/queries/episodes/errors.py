@@ -10,7 +10,18 @@ from ....words import is_episode_end
 from ...events import Loop
 from ...frame import Frame
 from ...graph import Node
-from ...operations import AND, BROADCASTS, FULLS, ONES, OR, REVERSALS, SELECTIONS, TRANSPOSES, VIEWS
+from ...operations import (
+    AND,
+    BROADCASTS,
+    FULLS,
+    ONES,
+    OR,
+    REVERSALS,
+    SELECTIONS,
+    TRANSPOSES,
+    VIEWS,
+    WRITTEN,
+)
 from ...values import Constant, Value, leaves
 from ..loops.bodies import behind, made_from, paired_leaves
 from ..loops.direction import runs_backwards
@@ -26,7 +37,6 @@ _MOVED = VIEWS | TRANSPOSES | REVERSALS | {"item", "lane", "primal", "jax.lax.st
 # What turns flags into flags or into factors.
 _AS_FACTORS = _MOVED | SELECTIONS | OR | AND | {"-", "~x"}
 # Rows that were put in leave the others as they are.
-_PUTTING = frozenset(("at.add", "at.set"))
 _DEPTH = 12
 
 
@@ -120,7 +130,7 @@ def has_masked_term(facts: SourceFacts, frame: Frame, node: Node, depth: int = _
     """Whether something is a sum of which flags mask one term, and not another."""
     if not depth:
         return False
-    if node.operation in _PUTTING | _MOVED and node.inputs:
+    if node.operation in WRITTEN | _MOVED and node.inputs:
         return has_masked_term(facts, frame, node.inputs[0], depth - 1)
     if node.operation in _SUMS:
         terms = list(_terms(node))

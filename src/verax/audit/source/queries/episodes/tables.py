@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ....words import is_reward
 from ...graph import Node
-from ...operations import CONTRACTIONS
+from ...operations import CONTRACTIONS, POWERS
 from ..loops.bodies import made_from
 from ..names import names_of
 from ..nodes import nodes_by
@@ -16,8 +16,6 @@ from .errors import has_masked_term
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
-
-_POWERS = frozenset(("**",))
 
 
 def sums_past_ends(facts: SourceFacts) -> Iterator[Node]:
@@ -40,7 +38,7 @@ def sums_past_ends(facts: SourceFacts) -> Iterator[Node]:
 
 def _is_power_of_distance(node: Node) -> bool:
     """Whether something is raised to how far two steps are apart: `gamma ** (j - i)`."""
-    if node.operation not in _POWERS:
+    if node.operation not in POWERS:
         return False
     return any(
         it.operation == "-"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...graph import Node
+from ...operations import INFINITY
 from ...values import Constant, Data, External, Value
 from .flatness import STOPPED
 from .flows import Flow
@@ -14,7 +15,6 @@ _LOSSES = frozenset(("grad", "value_and_grad"))
 # What is this large stands for what must not be, and says nothing of where to go instead.
 _FORBIDDING = 1e6
 _NEGLIGIBLE = 1e-6
-_INFINITE = frozenset(("jax.numpy.inf", "numpy.inf", "math.inf"))
 
 
 def flat_terms(flow: Flow) -> Iterator[tuple[Node, str]]:
@@ -72,6 +72,6 @@ def _is_negligible(value: Value) -> bool:
 
 def _is_forbidding(value: Value) -> bool:
     if isinstance(value, External):
-        return value.name in _INFINITE
+        return value.name in INFINITY
     number = value.value if isinstance(value, Constant) else None
     return isinstance(number, (int, float)) and abs(number) >= _FORBIDDING

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ...graph import Node
-from ...operations import BOUNDS, CASTS_TO_GIVEN, INTEGER_CASTS, SELECTIONS
+from ...operations import BOUNDS, CASTS_TO_GIVEN, INTEGER_CASTS, SELECTIONS, WRITTEN
 from ...shapes.dtypes import is_float
 from ...values import Data
 
@@ -16,8 +16,6 @@ _SELECTIONS = SELECTIONS | BOUNDS
 _FRACTIONS = frozenset(
     "mean average std var median sqrt exp log log1p tanh sigmoid softmax norm".split()
 )
-# They write what they are given into an array, as what that holds.
-_WRITES = frozenset(("at.set", "at.add"))
 
 
 def cut_at(node: Node, carry: Node) -> Node | None:
@@ -31,7 +29,7 @@ def cut_at(node: Node, carry: Node) -> Node | None:
     if node.operation in ("+", "-") and carry in node.inputs:
         added = [it for it in node.inputs if it is not carry]
         return next((it for it in added if _is_cut(it, carry)), None)
-    if node.operation in _WRITES and node.inputs[:1] == (carry,):
+    if node.operation in WRITTEN and node.inputs[:1] == (carry,):
         given = node.operands[-1]
         value = given.node if isinstance(given, Data) else None
         is_put = value is not None and is_float(value.dtype)

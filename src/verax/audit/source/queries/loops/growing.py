@@ -10,7 +10,7 @@ from ...events import Call, Event, Fact, Mutation
 from ...facts import SourceFacts
 from ...frame import Frame
 from ...graph import Node
-from ...operations import CASTS, JOINS
+from ...operations import ARITHMETIC, CASTS, JOINS
 from ...text import text_of
 from ...values import Data, Instance, Mapping, Sequence, Value, leaves
 from ..syntax import holds
@@ -30,7 +30,7 @@ _SIZES = {
 }
 _MADE = frozenset((*_SIZES, "jax.lax.slice_in_dim"))
 # The result has the shape of its operands.
-_KEEPS = (CASTS - _JOINS) | frozenset("+ - * / // % ** turn jax.numpy.roll".split())
+_KEEPS = (CASTS - _JOINS) | ARITHMETIC | {"turn", "jax.numpy.roll"}
 _DEPTH = 8
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...graph import Node
-from ...operations import CONTRACTIONS, SUMS
+from ...operations import CONTRACTIONS, NORMS, ROOTS, SUMS
 from ...values import Constant, Data
 from ..arrays import calls_of
 from .meaning import first_behind
@@ -18,8 +18,6 @@ from .meaning import first_behind
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_NORMS = frozenset(("jax.numpy.linalg.norm", "jax.numpy.linalg.vector_norm"))
-_ROOTS = frozenset(("jax.numpy.sqrt", "jax.lax.sqrt"))
 _ENDS = SUMS | CONTRACTIONS | {"/"}
 # What is larger keeps the quotient below one.
 _TINY = 1e-6
@@ -89,9 +87,9 @@ def _is_unit(node: Node) -> bool:
 def _is_length(node: Node) -> bool:
     """Whether it is the length of a vector, be it by hand and with a tiny number."""
     node = _without_tiny(node)
-    if node.operation in _NORMS:
+    if node.operation in NORMS:
         return True
-    inside = node.inputs[0] if node.operation in _ROOTS and node.inputs else None
+    inside = node.inputs[0] if node.operation in ROOTS and node.inputs else None
     return inside is not None and _without_tiny(inside).operation in (*SUMS, *CONTRACTIONS)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...graph import Node
-from ...operations import GUARDS, SUMS
+from ...operations import GUARDS, LOGARITHMS, SUMS
 from ...values import Constant, Data, External, Value
 from ..nodes import names_axis, nodes_by, users_of
 from .ends import ends_of
@@ -16,7 +16,6 @@ from .meaning import first_behind
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_LOGARITHMS = frozenset(f"jax.numpy.{it}" for it in ("log", "log2", "log10"))
 _MODULES = ("jax.numpy", "jax.nn", "jax.lax", "jax.scipy.special")
 # Beyond, the exponential of a difference is zero in float32.
 _MASKED = -100.0
@@ -75,7 +74,7 @@ def of_saturated(facts: SourceFacts) -> Iterator[Logarithm]:
 
 
 def _logarithms(facts: SourceFacts) -> Iterator[tuple[Node, Node]]:
-    for node in nodes_by(facts, _LOGARITHMS):
+    for node in nodes_by(facts, LOGARITHMS):
         first = node.operands[0] if node.operands else None
         if isinstance(first, Data):
             yield node, first.node

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ....words import words_of
 from ...graph import Node, sources
-from ...operations import MEANS, RANGES
+from ...operations import ARITHMETIC, MEANS, RANGES
 from ...remember import remembered
 from ...shapes.shape import rank
 from ...text import text_of
@@ -33,7 +33,7 @@ _SAME = frozenset(
     "astype reshape expand_dims broadcast_to float32 asarray array squeeze stop_gradient".split()
 )
 _MODULES = ("jax.numpy", "jax.lax", "ndarray", "jax.nn")
-_ELEMENTWISE = frozenset(("+", "-", "*", "/", "**", "-x", "item", "stack"))
+_ELEMENTWISE = ARITHMETIC | {"item", "stack"}
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...graph import Node
-from ...operations import AVERAGES, bare
+from ...operations import AVERAGES, SQUARES, bare
 from ...values import Constant, Data, Value
 from ..arrays import calls_of
 from ..sameness import Sameness
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ...facts import SourceFacts
 
 _MEANS = bare(AVERAGES) | {"pmean"}
-_SQUARES = frozenset(("jax.numpy.square", "jax.lax.square"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +128,7 @@ def _are_same(one: Value, other: Value, same: Sameness) -> bool:
 
 def _root(node: Node) -> Node | None:
     """What a value is the square of."""
-    if node.operation in _SQUARES and node.inputs:
+    if node.operation in SQUARES and node.inputs:
         return node.inputs[0]
     if node.operation not in ("**", "*") or len(node.operands) != 2:
         return None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...graph import Node
 from ...library.layers import is_linear
-from ...operations import CASTS, MATMULS, SELECTIONS
+from ...operations import ARITHMETIC, CASTS, MATMULS, SELECTIONS
 from ...shapes.shape import rank, size_of
 from ...values import Constant, Data, Value
 from ..arrays import argument, calls_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _PRODUCTS = MATMULS | {"jax.numpy.einsum"}
 # They keep the axes that they are given.
 _KEEPING = CASTS | {"flax.linen.Dropout", "equinox.nn.Dropout"}
-_ELEMENTWISE = CASTS | SELECTIONS | {"*", "/", "+", "-"}
+_ELEMENTWISE = CASTS | SELECTIONS | ARITHMETIC
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...graph import Node
-from ...operations import GUARDS, ZEROS
+from ...operations import GUARDS, NORMS, RECIPROCALS, ROOTS, ZEROS
 from ...values import Constant, Data, Value
 from ..gradients.infinite_slopes import zero_behind
 from ..nodes import nodes_by, users_of
@@ -16,7 +16,7 @@ from .empty_segments import without_views
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_LENGTHS = frozenset("jax.numpy.sqrt jax.numpy.linalg.norm jax.lax.sqrt".split())
+_LENGTHS = ROOTS | NORMS
 _TURNS = frozenset(("carry", "turn", "lane"))
 # They leave out what is not finite.
 _CHOICES = GUARDS | {"fill_diagonal"}
@@ -45,7 +45,7 @@ def by_zero(facts: SourceFacts) -> Iterator[ByZero]:
 
 
 # With an operand that must not be zero.
-_DIVISIONS = frozenset("/ ** jax.numpy.reciprocal jax.lax.reciprocal jax.lax.rsqrt".split())
+_DIVISIONS = RECIPROCALS | {"/", "**"}
 
 
 def _divisor(node: Node) -> Value | None:

@@ -10,7 +10,7 @@ from ...events import Call, Fact
 from ...facts import SourceFacts
 from ...graph import Node, sources
 from ...library.flattening import leaves_in_order
-from ...operations import CASTS, CLIPS, SELECTIONS
+from ...operations import ARITHMETIC, CASTS, CLIPS, SELECTIONS
 from ...remember import remembered
 from ...shapes.dims import Dim, add, differ, product, sub
 from ...shaping import described
@@ -23,7 +23,8 @@ _KEEPS_PLACES = (
     CASTS
     | SELECTIONS
     | CLIPS
-    | frozenset("turn carry primal join last copy element + - * / -x jax.lax.stop_gradient".split())
+    | ARITHMETIC
+    | frozenset("turn carry primal join last copy element jax.lax.stop_gradient".split())
 )
 _LARGEST = 64
 

@@ -10,6 +10,7 @@ from ....finding import Place
 from ...events import Applied, Call, Event, Fact
 from ...graph import Node, sources
 from ...library.options import argument_numbers
+from ...operations import ARITHMETIC
 from ...values import Data, Mapping, Value, nodes_of
 from ..gradients.flatness import is_integer
 from ..gradients.flows import flows
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from ...facts import SourceFacts
 
 _KINDS = frozenset(("grad", "value_and_grad"))
-_OF_ARRAYS = frozenset(("@", "+", "-", "*", "/", "**"))
+_OF_ARRAYS = ARITHMETIC | {"@"}
 
 
 @dataclass(frozen=True, eq=False)
