@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
-from ...source.operations import INFINITY
+from ...source.operations import BROADCASTS, INFINITY, RESHAPES, TRANSPOSES, bare
 from ...source.queries.nodes import nodes_by
 from ...source.queries.numbers.masks import mask_name
 from ...source.values import Constant, Data, External
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...source.values import Value
 
 # The same zeros and ones, elsewhere.
-_KEEPING = frozenset("item expand_dims squeeze reshape transpose broadcast_to swapaxes".split())
+_KEEPING = bare(RESHAPES | TRANSPOSES | BROADCASTS) | {"item"}
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:

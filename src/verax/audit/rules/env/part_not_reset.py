@@ -113,13 +113,13 @@ def _is_computed(node: Node) -> bool:
     """Whether a value, or what it is taken out of, is made there: `Memory(*cell(x, memory))`."""
     while node.operation in _TAKEN and node.inputs:
         node = node.inputs[0]
-    return node.operation not in _GIVEN | FILLED | _LEFT
+    return node.operation not in _NOT_COMPUTED
 
 
 _TAKEN = frozenset(("field", "item"))
 _GIVEN = frozenset(("parameter", "field", "item", "carry", "slice", "lane", "argument", "turn"))
 # What comes out of a loop may be what went in.
-_LEFT = frozenset(("last", "stack", "join", "primal"))
+_NOT_COMPUTED = _GIVEN | FILLED | {"last", "stack", "join", "primal"}
 
 
 def _start_at_zero(update: Update) -> bool:

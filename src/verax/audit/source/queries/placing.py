@@ -14,7 +14,7 @@ from ..events import Fact
 from ..frame import Region
 from ..graph import Node
 from ..library.options import constants
-from ..operations import REDUCTIONS
+from ..operations import REDUCTIONS, TRANSPOSES, bare
 from ..shapes.names import name_of
 from ..shapes.shape import rank
 from ..values import Constant, Data, Transformed, nodes_of
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..facts import SourceFacts
 
 _TAKING = REDUCTIONS | {"item"}
-_MOVES = frozenset("T mT transpose swapaxes moveaxis rollaxis rearrange".split())
+_MOVES = bare(TRANSPOSES) | {"rearrange"}
 _RESHAPES = frozenset(("reshape", "expand_dims"))
 _MOST = 200
 

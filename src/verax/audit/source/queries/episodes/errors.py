@@ -37,6 +37,7 @@ _MOVED = VIEWS | TRANSPOSES | REVERSALS | {"item", "lane", "primal", "jax.lax.st
 # What turns flags into flags or into factors.
 _AS_FACTORS = _MOVED | SELECTIONS | OR | AND | {"-", "~x"}
 # Rows that were put in leave the others as they are.
+_PLACED = _MOVED | WRITTEN
 _DEPTH = 12
 
 
@@ -130,7 +131,7 @@ def has_masked_term(facts: SourceFacts, frame: Frame, node: Node, depth: int = _
     """Whether something is a sum of which flags mask one term, and not another."""
     if not depth:
         return False
-    if node.operation in WRITTEN | _MOVED and node.inputs:
+    if node.operation in _PLACED and node.inputs:
         return has_masked_term(facts, frame, node.inputs[0], depth - 1)
     if node.operation in _SUMS:
         terms = list(_terms(node))

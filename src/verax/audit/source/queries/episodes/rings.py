@@ -23,6 +23,7 @@ _WRITES = frozenset(
 )
 _ROUND = frozenset(("%", "jax.numpy.mod", "jax.numpy.remainder", "jax.lax.rem"))
 _LEAST = MINIMA | CLIPS
+_LIMITS = _ROUND | _LEAST
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +56,7 @@ class Ring:
 
 def _step(node: Node | None) -> Value | None:
     """What is added to a number before it starts anew, or is kept below a limit."""
-    if node is None or node.operation not in _ROUND | _LEAST:
+    if node is None or node.operation not in _LIMITS:
         return None
     total = next((it for it in node.inputs if it.operation == "+"), None)
     if total is None or len(total.operands) != 2:

@@ -11,12 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...graph import Node
-from ...operations import ZEROS
+from ...operations import MODULES, SUMS, TRANSPOSES, VIEWS, ZEROS, bare
 from ...values import Constant, Data, Value
 from ..indices import index_parts, is_new_axis, is_whole
 from .flows import Flow
 
-_MODULES = ("jax.numpy", "jax.lax", "jax.nn", "ndarray")
 # Where the derivative of a function is infinite.
 _SINGULAR = {
     "sqrt": (0,),
@@ -29,9 +28,8 @@ _SINGULAR = {
     "asin": (-1, 1),
 }
 # Zero where what they are given is zero.
-_KEEP_ZERO = frozenset(
-    "sum square abs absolute multiply dot vdot reshape ravel squeeze expand_dims transpose astype "
-    "asarray swapaxes moveaxis vecdot".split()
+_KEEP_ZERO = bare(VIEWS | TRANSPOSES | SUMS) | frozenset(
+    "square abs absolute multiply dot vdot vecdot".split()
 )
 
 
@@ -76,7 +74,7 @@ def _singular(node: Node) -> tuple[Node, tuple[int, ...]] | None:
     if not isinstance(first, Data):
         return None
     module, _, name = node.operation.rpartition(".")
-    if name in _SINGULAR and module in (*_MODULES, "jax.numpy.linalg"):
+    if name in _SINGULAR and module in (*MODULES, "jax.numpy.linalg"):
         return first.node, _SINGULAR[name]
     if node.operation == "**" and len(operands) == 2:
         power = operands[1].value if isinstance(operands[1], Constant) else None
@@ -88,7 +86,7 @@ def _singular(node: Node) -> tuple[Node, tuple[int, ...]] | None:
 def _cut_at(node: Node, numbers: tuple[int, ...]) -> int | None:
     """The number of some at which a value is cut off, so that it is often just that."""
     module, _, name = node.operation.rpartition(".")
-    if module not in _MODULES:
+    if module not in MODULES:
         return None
     if name == "relu":
         return 0 if 0 in numbers else None
@@ -139,7 +137,7 @@ def _zero_with(node: Node) -> list[Node]:
     operation, operands = node.operation, node.operands
     module, _, name = operation.rpartition(".")
     data = [it.node for it in operands if isinstance(it, Data)]
-    if operation == "*" or (module in _MODULES and name in _KEEP_ZERO):
+    if operation == "*" or (module in MODULES and name in _KEEP_ZERO):
         return data
     if name == "einsum" and is_sum_of_squares(node):
         return data[:1]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...graph import Node
-from ...operations import GUARDS, LOGARITHMS, SUMS
+from ...operations import GUARDS, LOGARITHMS, MODULES, SUMS
 from ...values import Constant, Data, External, Value
 from ..nodes import names_axis, nodes_by, users_of
 from .ends import ends_of
@@ -16,7 +16,7 @@ from .meaning import first_behind
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_MODULES = ("jax.numpy", "jax.nn", "jax.lax", "jax.scipy.special")
+_MODULES = (*MODULES, "jax.scipy.special")
 # Beyond, the exponential of a difference is zero in float32.
 _MASKED = -100.0
 
@@ -158,7 +158,7 @@ def _is_share(node: Node) -> bool:
 
 def _is_source(node: Node) -> bool:
     module, _, name = node.operation.rpartition(".")
-    if module not in (*_MODULES, "ndarray"):
+    if module not in _MODULES:
         return False
     if name == "where":
         return any(_number(it) == 0 for it in node.operands[1:])

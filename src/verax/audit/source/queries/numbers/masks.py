@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ....words import words_of
 from ...graph import Node, sources
-from ...operations import ARITHMETIC, MEANS, RANGES
+from ...operations import ARITHMETIC, BROADCASTS, MEANS, MODULES, RANGES, VIEWS, bare
 from ...remember import remembered
 from ...shapes.shape import rank
 from ...text import text_of
@@ -29,10 +29,7 @@ if TYPE_CHECKING:
 _WORDS = frozenset("mask masks valid pad padding legal available".split())
 # They are made by chance, or choose which position may look at which.
 _OTHER_MASKS = frozenset("dropout drop causal random noise bernoulli keep tri".split())
-_SAME = frozenset(
-    "astype reshape expand_dims broadcast_to float32 asarray array squeeze stop_gradient".split()
-)
-_MODULES = ("jax.numpy", "jax.lax", "ndarray", "jax.nn")
+_SAME = bare(VIEWS | BROADCASTS) | {"stop_gradient"}
 _ELEMENTWISE = ARITHMETIC | {"item", "stack"}
 
 
@@ -162,7 +159,7 @@ def without_view(node: Node) -> Node:
     """A mask without changes of its shape and type."""
     for _ in range(12):
         module, _, name = node.operation.rpartition(".")
-        is_view = _adds_axis(node) or _is_cut(node) or (module in _MODULES and name in _SAME)
+        is_view = _adds_axis(node) or _is_cut(node) or (module in MODULES and name in _SAME)
         if not node.inputs or not (is_view or node.operation == "~x"):
             return node
         node = node.inputs[0]

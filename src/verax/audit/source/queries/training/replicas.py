@@ -11,7 +11,7 @@ from ...events import Applied, Fact
 from ...frame import Region
 from ...graph import Node
 from ...library.shards import replicated
-from ...operations import COLLECTIVES
+from ...operations import COLLECTIVES, VIEWS, bare
 from ...values import Class, Constant, Data, Instance, Sequence, Value, leaves, nodes_of
 from ..loops.maps import applied_maps
 from ..nodes import nodes_by, position_in
@@ -285,7 +285,7 @@ def united_before(node: Node, over: frozenset[Region]) -> Node | None:
 
 
 _SUMS = frozenset(("sum", "count_nonzero", "nansum"))
-_KEPT = frozenset("maximum clip + astype asarray float32 squeeze reshape max where".split())
+_KEPT = bare(VIEWS) | {"+", "maximum", "clip", "max", "where"}
 
 
 def own_quotient(node: Node, over: frozenset[Region]) -> Node | None:
