@@ -53,6 +53,13 @@ def bare(operations: frozenset[str]) -> frozenset[str]:
     return frozenset(it.rpartition(".")[2] for it in operations)
 
 
+# Ways in which a value is known on the other side of a boundary, in one turn or lane, or after all.
+ACROSS = frozenset("carry turn last join lane slice stack primal".split())
+# Parts of what holds several values.
+PARTS = frozenset(("element", "field", "item"))
+# What a function, a turn or a lane was given, or takes from that.
+GIVEN = frozenset("parameter argument field item carry turn slice lane".split())
+
 COMPARISONS = frozenset(("<", "<=", ">", ">=", "==", "!="))
 # Element by element, and each of one kind with what it is given.
 ARITHMETIC = frozenset("+ - * / // % ** -x +x".split())

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
-from ...source.operations import FILLED, SELECTIONS
+from ...source.operations import ACROSS, FILLED, GIVEN, PARTS, SELECTIONS
 from ...source.queries.episodes.clocks import held_at, running_on
 from ...source.queries.episodes.resets import is_zero
 from ...source.queries.episodes.updates import class_of, own_parts, records_in, updates
@@ -96,7 +96,7 @@ def _is_of_an_episode(facts: SourceFacts, update: Update, part: Part) -> bool:
     It does if this function has made it just before, or if others make such states with another
     one in its place.
     """
-    if part.node.operation not in _GIVEN:
+    if part.node.operation not in GIVEN:
         return True
     cls = class_of(update.state)
     if cls is None or not _start_at_zero(update):
@@ -111,15 +111,13 @@ def _is_of_an_episode(facts: SourceFacts, update: Update, part: Part) -> bool:
 
 def _is_computed(node: Node) -> bool:
     """Whether a value, or what it is taken out of, is made there: `Memory(*cell(x, memory))`."""
-    while node.operation in _TAKEN and node.inputs:
+    while node.operation in PARTS and node.inputs:
         node = node.inputs[0]
     return node.operation not in _NOT_COMPUTED
 
 
-_TAKEN = frozenset(("field", "item"))
-_GIVEN = frozenset(("parameter", "field", "item", "carry", "slice", "lane", "argument", "turn"))
 # What comes out of a loop may be what went in.
-_NOT_COMPUTED = _GIVEN | FILLED | {"last", "stack", "join", "primal"}
+_NOT_COMPUTED = GIVEN | ACROSS | FILLED
 
 
 def _start_at_zero(update: Update) -> bool:

@@ -11,7 +11,7 @@ from ...frame import Frame, Region
 from ...graph import Node
 from ...library.cells import CELLS
 from ...library.layers import is_linear
-from ...operations import CASTS, CONTRACTIONS, JOINS, SELECTIONS
+from ...operations import CASTS, CONTRACTIONS, JOINS, PARTS, SELECTIONS
 from ...values import NONE, Constant, Data, Value, leaves, nodes_of
 from ..loops.bodies import behind, paired_leaves
 from ..names import named_parts, names_of
@@ -81,13 +81,10 @@ def flags_taken(
     }
 
 
-_PARTS = frozenset(("field", "item", "element"))
-
-
 def _is_part(node: Node) -> bool:
     """Whether a value is taken from another, or is what a turn gets of what it goes through."""
     is_turn = node.operation == "turn" and bool(node.inputs)
-    return node.operation in _PARTS or (is_turn and node.inputs[0].operation == "element")
+    return node.operation in PARTS or (is_turn and node.inputs[0].operation == "element")
 
 
 def _is_given(node: Node, slices: Set[Node], region: Region) -> bool:

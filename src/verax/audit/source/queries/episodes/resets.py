@@ -11,7 +11,7 @@ from ....words import is_reward, may_be_episode_boundary, may_be_episode_end, wo
 from ...events import Fact
 from ...frame import Frame
 from ...graph import Node
-from ...operations import SELECTIONS, ZEROS
+from ...operations import GIVEN, SELECTIONS, ZEROS
 from ...remember import remembered
 from ...values import Constant, Data, Sequence, Value
 from ..loops.bodies import made_from, paired_leaves
@@ -107,7 +107,7 @@ def wipes(facts: SourceFacts) -> dict[Frame, set[Node]]:
             isinstance(value, Data) and value.node is judged and may_be_episode_boundary(name)
             for name, value in (frames[0].environment.items() if frames else ())
         )
-        if is_own and without_shape(kept).operation in _TAKEN:
+        if is_own and without_shape(kept).operation in GIVEN:
             found.setdefault(frames[0], set()).add(judged)
     return found
 
@@ -127,9 +127,6 @@ def is_zero(value: Value) -> bool:
     if isinstance(value, Constant):
         return value.value == 0
     return isinstance(value, Data) and value.node.operation in ZEROS
-
-
-_TAKEN = frozenset(("parameter", "field", "item", "carry", "argument", "turn", "lane"))
 
 
 # A part of what is taken if a flag is set, the same part of what is taken if not, and the result.

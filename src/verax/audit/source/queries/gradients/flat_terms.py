@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from ...graph import Node
 from ...operations import INFINITY
 from ...values import Constant, Data, External, Value
+from ..boundaries import GRADIENTS
 from .flatness import STOPPED
 from .flows import Flow
 from .loss_terms import SAME, Term, terms
 
-_LOSSES = frozenset(("grad", "value_and_grad"))
 # What is this large stands for what must not be, and says nothing of where to go instead.
 _FORBIDDING = 1e6
 _NEGLIGIBLE = 1e-6
@@ -19,7 +19,7 @@ _NEGLIGIBLE = 1e-6
 
 def flat_terms(flow: Flow) -> Iterator[tuple[Node, str]]:
     """Where such terms lose their gradient, and why, in losses of which other terms train."""
-    if flow.event.transformed.kind not in _LOSSES or not flow.is_certain:
+    if flow.event.transformed.kind not in GRADIENTS or not flow.is_certain:
         return
     start = [Term(node, 1) for node in flow.results]
     parts = terms(flow, start, into_reductions=False, is_whole=lambda it: _is_whole(flow, it))

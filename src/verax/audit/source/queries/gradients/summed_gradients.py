@@ -11,12 +11,12 @@ from ...events import Applied, Fact
 from ...graph import Node, sources
 from ...operations import AVERAGES
 from ...values import Data, Sequence, Value, leaves, nodes_of
+from ..boundaries import GRADIENTS
 from ..numbers.meaning import first_behind
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_DERIVATIVES = frozenset(("grad", "value_and_grad"))
 _QUOTIENTS = frozenset(("/", "call", "jax.lax.psum", "jax.lax.axis_size", "jax.numpy.reciprocal"))
 # They keep a mean what it is, up to its sign or a fixed weight.
 _SCALES = frozenset(("-x", "*"))
@@ -55,7 +55,7 @@ def _losses(facts: SourceFacts) -> dict[Node, Node]:
     """What each gradient is the gradient of."""
     found: dict[Node, Node] = {}
     for applied in facts.events(Applied):
-        if applied.transformed.kind not in _DERIVATIVES:
+        if applied.transformed.kind not in GRADIENTS:
             continue
         loss = _first(applied.result)
         if isinstance(loss, Data):

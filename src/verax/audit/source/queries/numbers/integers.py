@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ...events import Call
 from ...graph import Node
 from ...library.arguments import argument
-from ...operations import CASTS
+from ...operations import CASTS, GIVEN
 from ...shapes import Dim
 from ...shapes.shape import rank, size_of
 from ...values import Constant, Data, Value
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 _CHOICES = ("jax.numpy.argmax", "jax.numpy.argmin", "ndarray.argmax", "ndarray.argmin")
-_GIVEN = frozenset("parameter argument field item carry slice turn lane counter + call".split())
+_GIVEN = GIVEN | {"counter", "+", "call"}
 _DRAWS = ("jax.random.randint", "jax.random.categorical")
 
 
