@@ -39,7 +39,7 @@ MODULES = ("jax.numpy", "jax.lax", "jax.nn", "ndarray")
 
 
 def _named(names: str, *owners: str) -> frozenset[str]:
-    """Full names of functions that all owners have, or that would mean the same if they did."""
+    """Full names of functions that all owners have. Of two for one thing, the graph knows one."""
     return frozenset(f"{owner}.{name}" for owner in owners for name in names.split())
 
 
@@ -60,12 +60,13 @@ PARTS = frozenset(("element", "field", "item"))
 # What a function, a turn or a lane was given, or takes from that.
 GIVEN = frozenset("parameter argument field item carry turn slice lane".split())
 
+# Flags, of two values.
 COMPARISONS = frozenset(("<", "<=", ">", ">=", "==", "!="))
-# Element by element, and each of one kind with what it is given.
+# What operators compute of numbers, element by element and in their type.
 ARITHMETIC = frozenset("+ - * / // % ** -x +x".split())
 # Between two values, element by element.
 SELECTIONS = frozenset(("jax.numpy.where", "jax.lax.select"))
-# Flags, by what makes them of numbers or of other flags.
+# Flags, of whatever.
 FLAGS = (
     COMPARISONS
     | _of_arrays("any all")
@@ -76,6 +77,7 @@ FLAGS = (
 # The smaller or the larger of two values, element by element.
 MINIMA = _named("minimum fmin", "jax.numpy") | {"jax.lax.min"}
 MAXIMA = _named("maximum fmax", "jax.numpy") | {"jax.lax.max"}
+# Within two bounds, which lax wants on both sides of the value.
 CLIPS = _of_arrays("clip") | {"jax.lax.clamp"}
 # They keep a value within bounds.
 BOUNDS = MINIMA | MAXIMA | CLIPS
@@ -87,29 +89,40 @@ GUARDS = frozenset(
     "where select select_n nan_to_num isfinite isnan isinf isneginf isposinf nanmean nansum".split()
 )
 
-# They give numbers another type. `jnp.array` is `jnp.asarray` by the time that somebody asks.
+# They give numbers another type: the one that they are called, ...
 INTEGER_CASTS = _named("int8 int16 int32 int64 uint8 uint16 uint32 uint64", "jax.numpy")
 FLOAT_CASTS = _named("bfloat16 float16 float32 float64", "jax.numpy")
+# ... or one that they are told.
 CASTS_TO_GIVEN = frozenset(
     "ndarray.astype jax.numpy.astype jax.numpy.asarray jax.lax.convert_element_type".split()
 )
 CASTS = CASTS_TO_GIVEN | INTEGER_CASTS | FLOAT_CASTS | {"jax.numpy.bool_"}
 # They give numbers other axes, and leave them in their order.
-RESHAPES = _named("reshape squeeze expand_dims", *MODULES) | _of_arrays("ravel flatten")
+RESHAPES = (
+    _of_arrays("reshape squeeze ravel")
+    | _named("reshape squeeze expand_dims", "jax.lax")
+    | {"jax.numpy.expand_dims", "ndarray.flatten"}
+)
 # They change how an array is laid out or stored, and nothing of what it says.
 VIEWS = CASTS | RESHAPES
 # They repeat numbers along axes that these did not have.
 BROADCASTS = frozenset("jax.numpy.broadcast_to jax.lax.broadcast jax.lax.broadcast_in_dim".split())
 # They give numbers another order of axes, ...
-TRANSPOSES = _named("transpose swapaxes moveaxis rollaxis T mT", *MODULES)
+TRANSPOSES = (
+    _of_arrays("transpose swapaxes")
+    | _named("moveaxis rollaxis matrix_transpose", "jax.numpy")
+    | {"ndarray.T", "ndarray.mT", "jax.lax.transpose"}
+)
 # ... or another order along one.
 REVERSALS = _named("flip flipud fliplr", "jax.numpy") | {"jax.lax.rev"}
 
+# Of everything, or along an axis.
 SUMS = _of_arrays("sum")
-# Of everything, with the same weight for each.
+# With the same weight for each.
 MEANS = _of_arrays("mean")
 # Means also of what is there, or with weights.
 AVERAGES = MEANS | _named("average nanmean", "jax.numpy")
+# How far numbers are from their mean.
 DEVIATIONS = _of_arrays("std var")
 # Names of what makes one number of several, of their kind and along the axis that it is told next.
 STATISTICS = frozenset(
@@ -122,10 +135,11 @@ REDUCTIONS = STATISTICS | frozenset(
     "nanpercentile".split()
 )
 # Products of two matrices, or of a vector with one, over the last axis and the last but one.
-MATMULS = _of_arrays("dot matmul") | {"@", "jax.lax.dot"}
+MATMULS = _of_arrays("dot") | {"@", "jax.numpy.matmul", "jax.lax.dot"}
 # Products that are summed over one axis or several, whichever those are.
-CONTRACTIONS = MATMULS | _named("einsum tensordot inner vdot vecdot", "jax.numpy")
-CONTRACTIONS |= {"jax.lax.dot_general"}
+CONTRACTIONS = (
+    MATMULS | _named("einsum tensordot inner vdot vecdot", "jax.numpy") | {"jax.lax.dot_general"}
+)
 
 # They make an array of one number, of a shape that they are told or that another array has.
 ZEROS = _named("zeros zeros_like", "jax.numpy", "numpy")
@@ -137,24 +151,25 @@ LIKES = frozenset(it for it in FILLED if it.endswith("_like"))
 # Numbers from zero on, one after the other.
 RANGES = _named("arange", "jax.numpy", "numpy") | _named("iota broadcasted_iota", "jax.lax")
 # They put arrays side by side, or one behind the other.
-JOINS = _named(
-    "concatenate concat stack hstack vstack dstack column_stack", "jax.numpy", "numpy"
-) | {"jax.lax.concatenate"}
+JOINS = _named("concatenate stack hstack vstack dstack column_stack", "jax.numpy", "numpy") | {
+    "jax.lax.concatenate"
+}
 
-# Functions of each element.
-ABSOLUTES = _named("abs absolute fabs", "jax.numpy", "ndarray") | {"jax.lax.abs", "builtins.abs"}
+# Functions of each element, under all names that they have.
+ABSOLUTES = _named("abs fabs", "jax.numpy") | {"jax.lax.abs", "builtins.abs"}
 SQUARES = _named("square", "jax.numpy", "jax.lax")
 ROOTS = _named("sqrt", "jax.numpy", "jax.lax")
 LOGARITHMS = _named("log log2 log10", "jax.numpy") | {"jax.lax.log"}
-POWERS = _named("power pow float_power", "jax.numpy") | {"**", "jax.lax.integer_pow"}
+POWERS = _named("power float_power", "jax.numpy") | {"**", "jax.lax.integer_pow"}
 # One over something, or over its root.
 RECIPROCALS = _named("reciprocal rsqrt", "jax.lax") | {"jax.numpy.reciprocal"}
 # Lengths of vectors.
 NORMS = _named("norm vector_norm", "jax.numpy.linalg")
+# No function, but a number under several names.
 INFINITY = _named("inf", "jax.numpy", "numpy", "math")
 # They make one value of those that lanes or devices have, for all of them.
 COLLECTIVES = _named("psum pmean pmax pmin all_gather", "jax.lax")
 # Parts of an array are replaced, or changed: by the nodes that they make, and as they are called.
-_WRITES = "set add subtract mul multiply div divide power min max apply"
+_WRITES = "set add subtract mul multiply divide power min max apply"
 WRITTEN = _named(_WRITES, "at")
 WRITES = _named(_WRITES, "ndarray.at[]")

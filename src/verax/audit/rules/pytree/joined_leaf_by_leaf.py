@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...source.values import Value
 
-_NAMES = bare(JOINS)
+_NAMES = bare(JOINS) | {"concat"}
 _STACKS = frozenset(("jax.numpy.stack", "numpy.stack"))
 
 

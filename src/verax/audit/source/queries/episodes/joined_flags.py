@@ -69,10 +69,8 @@ _NAMES = ("jax.numpy", "ndarray")
 _ANY = frozenset(f"{owner}.any" for owner in _NAMES)
 _ALL = frozenset(f"{owner}.all" for owner in _NAMES)
 # Of flags, which are numbers then, they tell the same.
-_MOST = frozenset(
-    f"{owner}.{it}" for owner in _NAMES for it in ("sum", "max", "amax", "count_nonzero")
-)
-_LEAST = frozenset(f"{owner}.{it}" for owner in _NAMES for it in ("min", "amin", "prod"))
+_MOST = frozenset(f"{owner}.{it}" for owner in _NAMES for it in ("sum", "max", "count_nonzero"))
+_LEAST = frozenset(f"{owner}.{it}" for owner in _NAMES for it in ("min", "prod"))
 _SAME = VIEWS | BROADCASTS | {"lane", "primal"}
 _ACROSS = frozenset(("jax.lax.pmax", "jax.lax.psum", "jax.lax.pmean"))
 _ACROSS_ALL = frozenset(("jax.lax.pmin",))

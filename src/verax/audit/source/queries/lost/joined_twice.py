@@ -24,7 +24,8 @@ from .dropped import live_in
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-MERGES = bare(JOINS)
+# As they are written, which may be by the other name of one.
+MERGES = bare(JOINS) | {"concat"}
 
 
 # Of a thing and itself these give nothing new, or what is seldom asked for.
