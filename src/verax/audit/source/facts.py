@@ -71,8 +71,8 @@ class SourceFacts:
         return found
 
     def calls(self, names: Iterable[str]) -> Iterator[Call]:
-        """The calls of some functions, by their full names."""
-        for name in names:
+        """The calls of some functions, by their full names, in the order of these."""
+        for name in sorted(names):
             yield from self.calls_by_name.get(name, ())
 
     def name_of(self, value: Value) -> str:

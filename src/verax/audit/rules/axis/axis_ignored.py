@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.operations import REDUCTIONS
 from ...source.parameters import parameters
 from ...source.queries.arrays import is_foreign
 from ...source.queries.reads import is_ignored
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
     from ...source.parameters import NamedFunction
 
 _NAMES = ("axis", "axes", "keepdims")
-_TAKERS = frozenset(
-    "sum mean max min std var prod all any norm softmax log_softmax logsumexp argmax argmin sort "
-    "argsort cumsum cumprod median nanmean nansum concatenate stack flip roll take repeat".split()
+_TAKERS = REDUCTIONS | frozenset(
+    "softmax log_softmax sort argsort cumsum cumprod concatenate stack flip "
+    "roll take repeat".split()
 )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.events import Fact
+from ...source.operations import ARITHMETIC, STATISTICS
 from ...source.queries.arrays import array_in_words
 from ...source.queries.loops.bodies import paired_leaves, shown_shape
 from ...source.queries.numbers.mixtures import statistics_over_other_axes
@@ -74,10 +75,6 @@ def _grown(before: Node, after: Node) -> Node | None:
     return None
 
 
-_REDUCTIONS = frozenset("mean sum var std max min average median".split())
-_ELEMENTWISE = frozenset("+ - * / ** -x".split())
-
-
 def _kept_axis(total: Node, start: Node) -> Node | None:
     """The reduction that has left the axis which the running value does not have."""
     pending = [it for it in total.inputs if it is not start]
@@ -85,10 +82,10 @@ def _kept_axis(total: Node, start: Node) -> Node | None:
     while pending:
         node = pending.pop(0)
         is_as_long = isinstance(node.shape, tuple) and len(node.shape) == len(total.shape)
-        if is_as_long and node.operation.rpartition(".")[2] in _REDUCTIONS:
+        if is_as_long and node.operation.rpartition(".")[2] in STATISTICS:
             return node
         new = [it for it in node.inputs if it not in seen]
-        pending += new if node.operation in _ELEMENTWISE else []
+        pending += new if node.operation in ARITHMETIC else []
         seen.update(new)
     return None
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity
+from ...source.operations import CASTS, SELECTIONS
 from ...source.queries.episodes.negation import without_shape
 from ...source.values import Constant, Data
 from .._rule import Rule
@@ -15,12 +16,10 @@ if TYPE_CHECKING:
     from ...source.graph import Node
     from ...source.values import Value
 
-_CASTS = frozenset("ndarray.astype jax.numpy.asarray jax.numpy.float32 jax.numpy.int32".split())
-
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Choices by a flag of which one side is zero wherever it is taken."""
-    for call in facts.calls(("jax.numpy.where", "jax.lax.select")):
+    for call in facts.calls(SELECTIONS):
         if len(call.args) != 3 or call.frame.module is not facts.module:
             continue
         flag, *sides = call.args
@@ -71,7 +70,7 @@ def _mask(factor: Value) -> tuple[Node, bool] | None:
 def _plain(node: Node) -> Node:
     """A flag without its type, and without axes that it was given."""
     node = without_shape(node)
-    while node.operation in _CASTS and node.inputs:
+    while node.operation in CASTS and node.inputs:
         node = without_shape(node.inputs[0])
     return node
 

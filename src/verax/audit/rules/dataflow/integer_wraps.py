@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Severity
+from ...source.operations import CONTRACTIONS
 from ...source.queries.arrays import arrays_in_words
 from ...source.queries.nodes import all_nodes, is_flag, turned_flag, users_of
 from ...source.queries.numbers.beyond import beyond_range
@@ -113,7 +114,6 @@ _SUMS = frozenset(
 )
 # Less than zero where what they are given is not: `-x`, and what is smaller than the one before.
 _FROM_ZERO = frozenset(("-x", "jax.numpy.diff"))
-_MATMULS = ("@", "jax.numpy.dot", "jax.numpy.einsum", "jax.lax.dot_general", "jax.lax.dot")
 
 
 def _what_wraps(node: Node) -> str:
@@ -141,7 +141,7 @@ def _what_wraps(node: Node) -> str:
         return "difference" if _is_below(node, plain[0]) else ""
     if len(plain) != 2:
         return ""
-    if node.operation in _MATMULS:
+    if node.operation in CONTRACTIONS:
         is_counted = any(map(is_flag, plain))  # Sums of what a mask selects.
         return "product" if node.dtype in ("int8", "uint8") and not is_counted else ""
     if node.dtype not in ("uint8", "uint16"):

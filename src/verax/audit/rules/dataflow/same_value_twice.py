@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Place, Severity
-from ...source.operations import SELECTIONS
+from ...source.operations import FILLED, MAXIMA, MINIMA, RANGES, SELECTIONS, bare
 from ...source.queries.lost.dropped import dropped_values
 from ...source.queries.lost.unread_siblings import doubled
 from ...source.queries.nodes import nodes_apart, nodes_by
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...source.graph import Node
 
-_CHOICES = frozenset(f"jax.numpy.{it}" for it in ("minimum", "maximum", "fmin", "fmax"))
+_CHOICES = MINIMA | MAXIMA
 # What is outside of the project, and known to give the same for the same.
 _PURE = ("jax.", "numpy.")
 _PURE_METHODS = frozenset(("apply", "apply_fn"))
-_TRIVIAL = frozenset(("zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "arange"))
+_TRIVIAL = bare(FILLED | RANGES)
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:

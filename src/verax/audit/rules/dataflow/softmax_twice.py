@@ -103,10 +103,8 @@ _LOGITS = frozenset("logit logits score scores energy energies unnormalized".spl
 # Functions that take logits, and where: each with what it makes of them.
 _TFP = "tensorflow_probability.substrates.jax.distributions"
 _TAKES_LOGITS = {
-    **dict.fromkeys(
-        ("jax.nn.softmax", "jax.nn.log_softmax", "jax.nn.logsumexp"), (0, "x", "softmax")
-    ),
-    "jax.scipy.special.logsumexp": (0, "a", "softmax"),
+    **dict.fromkeys(("jax.nn.softmax", "jax.nn.log_softmax"), (0, "x", "softmax")),
+    "jax.nn.logsumexp": (0, "a", "softmax"),
     "jax.random.categorical": (1, "logits", "softmax"),
     **dict.fromkeys(
         (

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
+from ...source.operations import BROADCASTS, INFINITY, RESHAPES, TRANSPOSES, bare
 from ...source.queries.nodes import nodes_by
 from ...source.queries.numbers.masks import mask_name
 from ...source.values import Constant, Data, External
@@ -17,9 +18,8 @@ if TYPE_CHECKING:
     from ...source.graph import Node
     from ...source.values import Value
 
-_INFINITY = frozenset(f"{it}.inf" for it in ("jax.numpy", "numpy", "math"))
 # The same zeros and ones, elsewhere.
-_KEEPING = frozenset("item expand_dims squeeze reshape transpose broadcast_to swapaxes".split())
+_KEEPING = bare(RESHAPES | TRANSPOSES | BROADCASTS) | {"item"}
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
@@ -55,7 +55,7 @@ def _is_infinite(value: Value) -> bool:
     if isinstance(value, Data) and value.node.operation == "-x" and value.node.operands:
         return _is_infinite(value.node.operands[0])
     if isinstance(value, External):
-        return value.name in _INFINITY
+        return value.name in INFINITY
     number = value.value if isinstance(value, Constant) else None
     return isinstance(number, float) and math.isinf(number)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
+from ...source.operations import ACROSS, FILLED, GIVEN, PARTS, SELECTIONS
 from ...source.queries.episodes.clocks import held_at, running_on
 from ...source.queries.episodes.resets import is_zero
 from ...source.queries.episodes.updates import class_of, own_parts, records_in, updates
@@ -95,7 +96,7 @@ def _is_of_an_episode(facts: SourceFacts, update: Update, part: Part) -> bool:
     It does if this function has made it just before, or if others make such states with another
     one in its place.
     """
-    if part.node.operation not in _GIVEN:
+    if part.node.operation not in GIVEN:
         return True
     cls = class_of(update.state)
     if cls is None or not _start_at_zero(update):
@@ -110,16 +111,13 @@ def _is_of_an_episode(facts: SourceFacts, update: Update, part: Part) -> bool:
 
 def _is_computed(node: Node) -> bool:
     """Whether a value, or what it is taken out of, is made there: `Memory(*cell(x, memory))`."""
-    while node.operation in _TAKEN and node.inputs:
+    while node.operation in PARTS and node.inputs:
         node = node.inputs[0]
-    return node.operation not in _GIVEN | _EMPTY | _LEFT
+    return node.operation not in _NOT_COMPUTED
 
 
-_TAKEN = frozenset(("field", "item"))
-_GIVEN = frozenset(("parameter", "field", "item", "carry", "slice", "lane", "argument", "turn"))
 # What comes out of a loop may be what went in.
-_LEFT = frozenset(("last", "stack", "join", "primal"))
-_EMPTY = frozenset(f"jax.numpy.{name}" for name in ("zeros", "zeros_like", "ones", "full"))
+_NOT_COMPUTED = GIVEN | ACROSS | FILLED
 
 
 def _start_at_zero(update: Update) -> bool:
@@ -128,7 +126,7 @@ def _start_at_zero(update: Update) -> bool:
 
 
 def _is_masked(node: Node) -> bool:
-    is_choice = node.operation in ("jax.numpy.where", "jax.lax.select")
+    is_choice = node.operation in SELECTIONS
     return node.operation == "*" or (is_choice and any(map(is_zero, node.operands[1:])))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
+from ...source.operations import BOUNDS, GIVEN
 from ...source.queries.names import names_of
 from ...source.queries.sameness import Sameness
 from ...source.values import Data
@@ -15,10 +16,6 @@ from .._rule import Rule
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...source.graph import Node
-
-_BOUNDS = (
-    *("jax.numpy.clip", "jax.numpy.minimum", "jax.numpy.maximum", "jax.lax.clamp", "jax.lax.min"),
-)
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
@@ -53,7 +50,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _bounded(facts: SourceFacts) -> Iterator[tuple[Node, Place]]:
     """All exponentials of differences that are kept within bounds."""
-    for call in facts.calls((*_BOUNDS, "ndarray.clip")):
+    for call in facts.calls(BOUNDS):
         for value in call.args:
             node = value.node if isinstance(value, Data) else None
             while node is not None and node.operation == "*" and node.inputs:
@@ -81,7 +78,6 @@ def _moving(node: Node) -> Node:
 
 _LOGARITHMS = frozenset("log logp logprob logprobs lp".split())
 _OLD = frozenset("old behaviour behavior behavioural stored sampled rollout actor mu".split())
-_GIVEN = frozenset(("parameter", "field", "item", "slice", "lane", "argument", "turn"))
 
 
 def _is_stored(facts: SourceFacts, node: Node) -> bool:
@@ -95,7 +91,7 @@ def _is_stored(facts: SourceFacts, node: Node) -> bool:
 
 def _may_be_stored(facts: SourceFacts, node: Node) -> bool:
     """Whether a logarithm is taken from somewhere, by a name that tells what it is."""
-    if node.operation not in _GIVEN:
+    if node.operation not in GIVEN:
         return False
     words = _words(facts, node)
     is_field = node.operation in ("field", "slice") or "'" in node.label
@@ -109,9 +105,9 @@ def _words(facts: SourceFacts, node: Node) -> set[str]:
 
 
 def _is_given(node: Node) -> bool:
-    while node.operation in _GIVEN and node.inputs:
+    while node.operation in GIVEN and node.inputs:
         node = node.inputs[0]
-    return node.operation in _GIVEN
+    return node.operation in GIVEN
 
 
 RULE = Rule(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Place, Severity
 from ...source.graph import sources
+from ...source.operations import SELECTIONS
 from ...source.queries.episodes.negation import without_negation
 from ...source.queries.episodes.recurrence import reaching
 from ...source.queries.episodes.resets import resets
@@ -178,7 +179,7 @@ def _stored_at(facts: SourceFacts, total: Node, choice: Node, flags: Node) -> Pl
 def _replaced(facts: SourceFacts) -> dict[Node, Node]:
     """Results of `where(done, …, …)`, with the flags that chose."""
     found = {it.result: it.judged for it in resets(facts) if not it.is_reversed}
-    for call in facts.calls(("jax.numpy.where", "jax.lax.select")):
+    for call in facts.calls(SELECTIONS):
         if len(call.args) != 3:
             continue
         flags, result = call.args[0], call.result

@@ -8,6 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Severity
+from ...source.operations import REDUCTIONS
 from ...source.queries.episodes.joined_flags import choices, joined_flags
 from ...source.queries.episodes.resets import is_drawn_anew, is_fresh, is_zero, whole_of
 from ...source.queries.handing import handed_in_at, is_key
@@ -191,9 +192,6 @@ def _is_mapped(facts: SourceFacts, event: Event) -> bool:
     return any(it.kind in ("vmap", "pmap") for region in regions for it in region.chain())
 
 
-_REDUCTIONS = frozenset("max min sum mean any all norm amax".split())
-
-
 def _are_of_elements(facts: SourceFacts, event: Event, joined: Joined, kept: SourceValue) -> bool:
     """Whether flags are one for each of several environments, not for the parts of one.
 
@@ -210,7 +208,7 @@ def _are_of_elements(facts: SourceFacts, event: Event, joined: Joined, kept: Sou
         return False  # Where a computation has failed, all of its result is void.
     if _is_of_lanes(flags) and all(_is_of_lanes(leaf.node) for leaf in leaves(kept)):
         return True
-    reduced = [it for it in flags.ancestors() if it.operation.rpartition(".")[2] in _REDUCTIONS]
+    reduced = [it for it in flags.ancestors() if it.operation.rpartition(".")[2] in REDUCTIONS]
     own = _starts(*(leaf.node for leaf in leaves(kept)))
     return any(
         names_axis(it) and all(_is_part_of(one, own) for one in _starts(it)) for it in reduced

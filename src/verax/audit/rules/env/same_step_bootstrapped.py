@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Place, Severity
 from ...source.graph import sources
+from ...source.operations import DEVIATIONS, JOINS, MEANS
 from ...source.queries.episodes.recurrence import reaching
 from ...source.queries.episodes.targets import estimates, factors, observations_beside, targets
 from ...source.queries.names import names_of
@@ -83,11 +84,7 @@ def _of_this_observation(facts: SourceFacts, target: Target) -> Iterator[Finding
 _MEMORY = frozenset(
     "hidden hstate memory carry state states rnn core h c mean std var stats norm scale".split()
 )
-_TOGETHER = frozenset(
-    f"{module}.{name}"
-    for module in ("jax.numpy", "ndarray")
-    for name in "concatenate stack vstack hstack append mean std var".split()
-)
+_TOGETHER = JOINS | MEANS | DEVIATIONS | {"jax.numpy.append"}
 
 
 _LEARNING = ("init", "update", "apply_gradients", "apply_updates")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.operations import CASTS
 from ...source.queries.episodes.rollouts import recorded, slots
 from ...source.queries.episodes.targets import factors, is_end, targets
 from ...source.queries.loops.direction import runs_backwards
@@ -107,7 +108,7 @@ def _flag_in(node: Node) -> Node:
     return node
 
 
-_SAME = frozenset("- ~x ndarray.astype jax.numpy.asarray".split())
+_SAME = CASTS | {"-", "~x"}
 _GIVEN = frozenset(("parameter", "field", "item", "stack", "argument", "jax.numpy.stack"))
 
 

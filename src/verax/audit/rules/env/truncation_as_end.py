@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.operations import ACROSS, AND, CASTS, OR, PARTS, SELECTIONS
 from ...source.queries.episodes.resets import resets
 from ...source.queries.episodes.targets import estimates, factors, observations_beside, targets
 from ...source.queries.episodes.time_limits import CUT, ENDED
@@ -80,10 +81,10 @@ def _words_of_flags(facts: SourceFacts, target: Target, mask: Node) -> set[str]:
     return found
 
 
-_JOINING = frozenset("- | & ~x * jax.numpy.logical_or jax.numpy.maximum jax.numpy.where".split())
-_TAKEN = frozenset("field item slice lane stack last carry primal".split())
+_JOINING = OR | AND | SELECTIONS | {"-", "~x"}
+_TAKEN = ACROSS | PARTS
 # What turns flags into flags and masks, or takes them from somewhere.
-_OF_FLAGS = _TAKEN | _JOINING | {"ndarray.astype", "jax.numpy.float32", "jax.numpy.asarray"}
+_OF_FLAGS = _TAKEN | _JOINING | CASTS
 
 
 RULE = Rule(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Engine, Evidence, Finding, Severity
 from ...source.events import Loop
+from ...source.operations import ARITHMETIC
 from ...source.queries.blame import is_outside, wrongly_called_at
 from ...source.queries.boundaries import LOOPS, crossed, repeated
 from ...source.queries.loops.bodies import behind
@@ -104,7 +105,7 @@ def _is_unseeded_or_from_outside(call: Call) -> bool:
     return bool(crossed(call.frame, generator.node.frame)) or not is_seeded
 
 
-_ARITHMETIC = frozenset("+ - * / // % ** @".split())
+_ARITHMETIC = ARITHMETIC | {"@"}
 _MADE_WHILE_TRACING = frozenset(("itertools.count", "haiku.PRNGSequence"))
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ...finding import Engine, Finding, Severity
 from ...source.events import Mutation
 from ...source.graph import Node
+from ...source.operations import ARITHMETIC
 from ...source.queries.indices import index_parts, is_whole
 from ...source.queries.nodes import users_of
 from ...source.values import Data
@@ -54,8 +55,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 
 # What an operator gives is an array of JAX if one of its operands is.
-_PASS_ON = frozenset(
-    "turn carry lane primal slice argument + - * / // % ** @ item ndarray.T join".split()
+_PASS_ON = ARITHMETIC | frozenset(
+    "@ turn carry lane primal slice argument item ndarray.T join".split()
 )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
 from ...source.events import Fact
+from ...source.operations import MAXIMA, MINIMA, REDUCTIONS
 from ...source.values import Data
 from .._rule import Rule
 
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...source.values import Value
 
-_ADDS = frozenset(("+", "jax.numpy.maximum", "jax.numpy.minimum"))
-_REDUCES = frozenset("sum mean max min prod norm vdot size any all".split())
+_ADDS = MINIMA | MAXIMA | {"+"}
+_REDUCES = REDUCTIONS | {"vdot", "size"}
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
 from ...source.events import Fact
+from ...source.operations import JOINS, bare
 from ...source.remember import walked
 from ...source.values import Data, External, Function, Sequence
 from .._rule import Rule
@@ -16,9 +17,8 @@ if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...source.values import Value
 
-_NAMES = frozenset("stack concatenate vstack hstack dstack column_stack".split())
+_NAMES = bare(JOINS) | {"concat"}
 _STACKS = frozenset(("jax.numpy.stack", "numpy.stack"))
-_JOINS = frozenset(f"{module}.{name}" for module in ("jax.numpy", "numpy") for name in _NAMES)
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
@@ -75,7 +75,7 @@ def _joins_one(function: Value, tree: Value) -> bool:
     name = function.name if isinstance(function, External) else ""
     if name in _STACKS:
         return True
-    if name not in _JOINS or not isinstance(tree, Sequence) or tree.kind != "list":
+    if name not in JOINS or not isinstance(tree, Sequence) or tree.kind != "list":
         return False
     items = tree.items if tree.items is not None else [tree.element]
     return bool(items) and not any(it is None or isinstance(it, Data) for it in items)

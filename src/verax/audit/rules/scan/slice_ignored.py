@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.events import Loop
+from ...source.operations import ARITHMETIC
 from ...source.queries.loops.bodies import (
     behind,
     body_frame,
@@ -164,7 +165,7 @@ def _beside(facts: SourceFacts, loop: Loop) -> Finding | None:
 
 def _takes(node: Node, whole: Node, region: Region) -> bool:
     """Whether something is computed in a loop from an array, and not only from its shape."""
-    if node.operation == "item" or node.operation in _ARITHMETIC:
+    if node.operation == "item" or node.operation in ARITHMETIC:
         return _reads(node, whole, region)
     is_shape = node.operation == "static" or node.operation.endswith("_like")
     is_same = node.operation in ("field", "element", "lane", "primal", "slice", "stack", "turn")
@@ -180,7 +181,7 @@ def _reads(node: Node, whole: Node, region: Region) -> bool:
     """
     if not node.is_made_in(region):
         return False
-    if node.operation in _ARITHMETIC:
+    if node.operation in ARITHMETIC:
         return region in node.varies and whole in node.inputs
     if node.operation != "item" or region in node.varies:
         return False
@@ -188,9 +189,6 @@ def _reads(node: Node, whole: Node, region: Region) -> bool:
     while source is not None and source is not whole and source.operation == "field":
         source = source.inputs[0]
     return source is whole
-
-
-_ARITHMETIC = frozenset("+ - * /".split())
 
 
 RULE = Rule(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
 from ...source.axes import names_of
+from ...source.operations import DEVIATIONS
 from ...source.queries.arrays import shape_in_words
 from ...source.queries.handing import handed_in_at, is_key
 from ...source.queries.loops.divided_lanes import divided_in_lanes
@@ -212,12 +213,9 @@ def _first_components(facts: SourceFacts) -> Iterator[Finding]:
 _CHOICES = frozenset("class classes act action actions out".split())
 
 
-_DEVIATIONS = tuple(f"{of}.{name}" for of in ("jax.numpy", "ndarray") for name in ("std", "var"))
-
-
 def _deviations(facts: SourceFacts) -> Iterator[Finding]:
     """Deviations of the one number that a lane has: of a batch, before it was mapped."""
-    for call in facts.calls(_DEVIATIONS):
+    for call in facts.calls(DEVIATIONS):
         array = call.args[0] if call.args else None
         around = list(call.frame.region.chain()) if call.frame.region is not None else []
         maps = [it for it in around if it.kind in ("vmap", "pmap")]

@@ -15,7 +15,7 @@ from ..shapes.shape import Shape, known
 from ..shaping import array_function, array_method, described, of_update, shape_from
 from ..values import Constant, Data, Sequence, Value, leaves
 from .arguments import product_of_sizes
-from .inert import CASTS, as_array, is_unchanged
+from .inert import TYPE_OF, as_array, is_unchanged
 from .registry import handles, handles_method
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ def _jax(
     if same is not None:
         return same
     result = array_function(machine, site, name, args, keywords)
-    if name in CASTS and args:
-        result.node.dtype = CASTS[name]
+    if name in TYPE_OF and args:
+        result.node.dtype = TYPE_OF[name]
         result.node.shape = described(args[0]).shape
     if args and is_unchanged(name, args[0], result, [*args[1:], *keywords.values()]):
         return args[0]

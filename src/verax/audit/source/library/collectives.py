@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..events import Fact
 from ..graph import NOWHERE, Node
+from ..operations import COLLECTIVES, bare
 from ..shapes import Mismatch, lookup, symbol
 from ..shaping import described
 from ..values import Constant, Data, Sequence, Value, mapped
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from ..machine import Interpreter
 
 # After these, every lane has the same.
-_UNITING = frozenset("psum pmean pmax pmin all_gather".split())
+_UNITING = bare(COLLECTIVES)
 _COLLECTIVES = (
     "psum pmean pmax pmin all_gather psum_scatter ppermute pshuffle pswapaxes all_to_all"
 ).split()

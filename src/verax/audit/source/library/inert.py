@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from ..operations import CASTS
 from ..values import Data, Value, leaves
 from .registry import handles
 
@@ -18,13 +19,10 @@ if TYPE_CHECKING:
 
 _MAKE_ARRAYS = frozenset(("jax.numpy.asarray", "jax.numpy.copy"))
 # `jnp.float32(x)` is an array too.
-CASTS = {
+TYPE_OF = {
     f"jax.numpy.{name}": name.rstrip("_")
     for name in "bool_ int8 int16 int32 uint8 uint16 uint32 bfloat16 float16 float32".split()
 }
-_GIVE_TYPE = frozenset(
-    "ndarray.astype jax.numpy.astype jax.numpy.asarray jax.lax.convert_element_type".split()
-).union(CASTS)
 _GIVE_SHAPE = frozenset(
     "ndarray.reshape jax.numpy.reshape jax.lax.reshape jax.numpy.broadcast_to".split()
 )
@@ -74,7 +72,7 @@ def is_unchanged(name: str, given: Value, result: Data, to: list[Value]) -> bool
         return False
     asked = to[0] if len(to) == 1 else None
     before, after = given.node, result.node
-    if name in _GIVE_TYPE:
+    if name in CASTS:
         # The type of a number of Python's is weak, and that of an array made from it is not.
         is_same = before.dtype is not None and before.dtype == after.dtype
         is_weak = (before.dtype or "").endswith("*")

@@ -19,6 +19,29 @@ _PREFIXES = (
     ("flax.linen.module.", "flax.linen."),
     ("equinox.internal.", "equinox."),
 )
+# What NumPy has two names for, most of them since there is a standard for arrays.
+_ALIASES = {
+    "array": "asarray",
+    "amax": "max",
+    "amin": "min",
+    "absolute": "abs",
+    "around": "round",
+    "conjugate": "conj",
+    "concat": "concatenate",
+    "permute_dims": "transpose",
+    "pow": "power",
+    "acos": "arccos",
+    "acosh": "arccosh",
+    "asin": "arcsin",
+    "asinh": "arcsinh",
+    "atan": "arctan",
+    "atanh": "arctanh",
+    "atan2": "arctan2",
+    "bitwise_invert": "invert",
+    "bitwise_not": "invert",
+    "bitwise_left_shift": "left_shift",
+    "bitwise_right_shift": "right_shift",
+}
 _EXACT = {
     "jax.remat": "jax.checkpoint",
     "jax.tree_map": "jax.tree.map",
@@ -33,11 +56,12 @@ _EXACT = {
     "jax.experimental.pjit.PartitionSpec": "jax.sharding.PartitionSpec",
     "jax.Array": "jax.Array",
     "jax.numpy.ndarray": "jax.Array",
-    "jax.numpy.array": "jax.numpy.asarray",
-    "numpy.array": "numpy.asarray",
-    "jax.numpy.concat": "jax.numpy.concatenate",
-    "jax.numpy.permute_dims": "jax.numpy.transpose",
-    "jax.numpy.acos": "jax.numpy.arccos",
+    **{
+        f"{module}.{alias}": f"{module}.{name}"
+        for module in ("jax.numpy", "numpy")
+        for alias, name in _ALIASES.items()
+    },
+    "jax.scipy.special.logsumexp": "jax.nn.logsumexp",
     **dict.fromkeys(("jax.nn.tanh", "flax.linen.tanh", "flax.nnx.tanh"), "jax.numpy.tanh"),
     "flax.linen.normalize": "jax.nn.standardize",
     **{

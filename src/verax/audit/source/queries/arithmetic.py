@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from ..graph import Node
+from ..operations import CASTS, FULLS, RANGES, VIEWS, bare
 from ..values import Constant, Data, External, Value
 
-_RANGES = frozenset(("jax.numpy.arange", "jax.lax.iota", "jax.lax.broadcasted_iota"))
 _UNITS = frozenset(("jax.numpy.eye", "jax.numpy.identity", "numpy.eye", "numpy.identity"))
-# They change how an array is laid out or stored, and nothing of what it says.
-_VIEWS = frozenset(
-    "ndarray.astype ndarray.reshape jax.numpy.asarray jax.numpy.float32 jax.numpy.expand_dims "
-    "jax.lax.convert_element_type".split()
-)
 
 
 def difference_of(node: Node) -> tuple[Node, Node] | None:
@@ -37,13 +32,13 @@ def is_one_hot(node: Node) -> bool:
     if node.operation.rpartition(".")[2] == "one_hot":
         return True
     if node.operation == "==":
-        return any(_seen_through(it).operation in _RANGES for it in node.inputs)
+        return any(_seen_through(it).operation in RANGES for it in node.inputs)
     is_row = node.operation == "item" or node.operation.rpartition(".")[2] == "take"
     return is_row and bool(node.inputs) and _seen_through(node.inputs[0]).operation in _UNITS
 
 
 def _seen_through(node: Node) -> Node:
-    while node.inputs and (node.operation in _VIEWS or _is_widened(node)):
+    while node.inputs and (node.operation in VIEWS or _is_widened(node)):
         node = node.inputs[0]
     return node
 
@@ -55,7 +50,7 @@ def _is_widened(node: Node) -> bool:
 
 # Logits get a number below this where they are to be left out.
 _FAR_BELOW = -1e3
-_HOLDING = frozenset("full full_like array asarray float32".split())
+_HOLDING = bare(FULLS | CASTS)
 
 
 def is_far_below(value: Value) -> bool:

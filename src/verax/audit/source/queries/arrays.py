@@ -11,6 +11,7 @@ from ...finding import Evidence
 from ..events import Call
 from ..frame import Frame
 from ..graph import Node
+from ..operations import ACROSS
 from ..shapes import Shape
 from ..shapes.shape import show_shape
 from ..values import Constant, Data, External, Sequence, Value, nodes_of
@@ -120,11 +121,8 @@ def axis_argument(call: Call, position: int, default: int | None) -> tuple[int, 
     return tuple(known) if len(known) == len(numbers) else None
 
 
-_FOLLOWED = frozenset(("turn", "carry", "lane", "primal", "slice", "join", "last", "stack"))
-
-
 def origin(node: Node) -> Node:
     """Where a value was made, on the other side of boundaries."""
-    while node.operation in _FOLLOWED and node.inputs:
+    while node.operation in ACROSS and node.inputs:
         node = node.inputs[0]
     return node

@@ -5,15 +5,23 @@ from __future__ import annotations
 from ..events import Applied
 from ..facts import SourceFacts
 from ..frame import Frame, Region
+from ..library.options import DERIVATIVES
 from ..values import Bound, Value, leaves
 
+# They hand a state from turn to turn.
+SEQUENTIAL = frozenset(("scan", "while_loop", "fori_loop"))
 # Python goes through these once, and what it has made of the code runs again and again.
-LOOPS = frozenset("scan while_loop fori_loop map associative_scan".split())
+LOOPS = SEQUENTIAL | {"map", "associative_scan"}
 REPEATED = LOOPS | frozenset(("jit", "pmap", "shard_map"))
+# One gradient for one loss, as training takes it.
+GRADIENTS = frozenset(("grad", "value_and_grad"))
+# Code inside of these is differentiated, in whatever form its slopes come out.
+DIFFERENTIATED = DERIVATIVES | {"vjp", "jvp", "linearize"}
 # Values inside of these are tracers that mean nothing outside.
-TRACING = REPEATED | frozenset(
-    "vmap cond switch checkpoint custom_vjp custom_jvp grad value_and_grad jacrev jacfwd hessian "
-    "vjp jvp linearize".split()
+TRACING = (
+    REPEATED
+    | DIFFERENTIATED
+    | frozenset("vmap cond switch checkpoint custom_vjp custom_jvp".split())
 )
 # In these, Python runs for real, or is run for what it notes down on the way.
 _ON_PURPOSE = frozenset(("callback", "eval_shape", "make_jaxpr"))

@@ -12,6 +12,7 @@ from ..events import Applied, Call, Fact
 from ..frame import Frame, Region
 from ..graph import Node
 from ..library.options import axes_of
+from ..operations import ABSOLUTES, SQUARES, STATISTICS
 from ..remember import walked
 from ..shapes.names import name_of
 from ..values import Data, Function, Instance, Mapping, Sequence, Value, leaves
@@ -39,9 +40,6 @@ class GivenWhole:
     axis: str
 
 
-_REDUCTIONS = ("sum", "mean", "max", "min", "prod")
-
-
 def summed_whole(facts: SourceFacts) -> Iterator[GivenWhole]:
     """Sums inside of a map over the mapped axis of something and over other axes at once.
 
@@ -50,7 +48,7 @@ def summed_whole(facts: SourceFacts) -> Iterator[GivenWhole]:
     the one number that a lane has made, and those that all lanes are to be compared with, and one
     over what a lane picks by the indices of all.
     """
-    for call in calls_of(facts, *_REDUCTIONS):
+    for call in calls_of(facts, *STATISTICS):
         if not isinstance(call.result, Data) or not call.args or call.frame.region is None:
             continue
         after = names_of(call.result.node.shape)
@@ -126,7 +124,7 @@ def _picks(node: Node, region: Region, over: str) -> bool:
     return is_shared and names_of(index.shape) == (over,) and over not in names_of(own.shape)
 
 
-_MEASURES = frozenset("** abs builtins.abs jax.numpy.abs jax.numpy.square jax.lax.square".split())
+_MEASURES = ABSOLUTES | SQUARES | {"**", "abs"}
 
 
 def _follows(node: Node, region: Region) -> bool:

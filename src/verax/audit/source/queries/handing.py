@@ -13,6 +13,7 @@ from ..frame import Frame, Region
 from ..graph import Node
 from ..remember import walked
 from ..values import Constant, Data, Instance, Value, nodes_of
+from .boundaries import SEQUENTIAL
 from .loops.bodies import calls
 from .structures.structure import parts_of
 from .written import expressions_of, written_at
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from ..facts import SourceFacts
 
 _SHARES = frozenset(("lane", "slice", "carry"))
-_TURNS = frozenset(("scan", "fori_loop", "while_loop"))
 
 
 def handed_in_at(
@@ -82,7 +82,7 @@ def _last_within(
         if region is not None and loop is None and not _is_around(frame, region):
             # The body can make a key for its turn, but no lane of a map one for itself.
             is_bound = chain[number - 1][0].function is None
-            return number - 2 if is_bound and region.kind in _TURNS else number - 1
+            return number - 2 if is_bound and region.kind in SEQUENTIAL else number - 1
     return last
 
 

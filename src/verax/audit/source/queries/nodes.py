@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ...finding import Place
 from ..events import Fact
 from ..graph import Node
+from ..operations import FLAGS, VIEWS
 from ..remember import remembered
 from ..values import nodes_of
 
@@ -85,21 +86,14 @@ def names_axis(node: Node) -> bool | None:
     return axis is not None and not (isinstance(axis, ast.Constant) and axis.value is None)
 
 
-_FLAGS = frozenset(
-    "== != < > <= >= | & jax.numpy.any jax.numpy.all jax.numpy.logical_or jax.numpy.logical_and "
-    "jax.numpy.isclose jax.numpy.logical_xor".split()
-)
 # They leave a flag a flag, or turn it round.
-_AS_FLAGS = frozenset(
-    "- ~x stack lane slice primal item ndarray.astype ndarray.reshape jax.numpy.astype "
-    "jax.numpy.asarray jax.numpy.float32 jax.lax.stop_gradient jax.numpy.expand_dims".split()
-)
+_AS_FLAGS = VIEWS | {"-", "~x", "stack", "lane", "slice", "primal", "item", "jax.lax.stop_gradient"}
 
 
 def is_flag(node: Node) -> bool:
     """Whether a value is the outcome of a comparison, also as a number, in lanes or negated."""
     node = turned_flag(node)
-    return node.dtype == "bool" or node.operation in _FLAGS
+    return node.dtype == "bool" or node.operation in FLAGS
 
 
 def turned_flag(node: Node) -> Node:

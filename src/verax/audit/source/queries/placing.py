@@ -14,6 +14,7 @@ from ..events import Fact
 from ..frame import Region
 from ..graph import Node
 from ..library.options import constants
+from ..operations import REDUCTIONS, TRANSPOSES, bare
 from ..shapes.names import name_of
 from ..shapes.shape import rank
 from ..values import Constant, Data, Transformed, nodes_of
@@ -26,12 +27,8 @@ from .written import handed_number_at
 if TYPE_CHECKING:
     from ..facts import SourceFacts
 
-_REDUCTIONS = frozenset(
-    "mean var std sum prod max min median any all argmax argmin logsumexp norm nanmean nansum "
-    "average quantile percentile".split()
-)
-_TAKING = _REDUCTIONS | {"item"}
-_MOVES = frozenset("T mT transpose swapaxes moveaxis rollaxis rearrange".split())
+_TAKING = REDUCTIONS | {"item"}
+_MOVES = bare(TRANSPOSES) | {"rearrange"}
 _RESHAPES = frozenset(("reshape", "expand_dims"))
 _MOST = 200
 

@@ -10,15 +10,14 @@ import ast
 from dataclasses import dataclass, field
 
 from ..graph import Node
+from ..operations import ARITHMETIC, CASTS
 from ..text import text_of
 from .indices import index_parts, is_new_axis, is_whole
 from .syntax import written_number
 
 _JOINS = frozenset(("jax.numpy.concatenate", "jax.numpy.append"))
 # They change every element, and leave it where it is.
-_ELEMENTWISE = frozenset(
-    "- * + / -x ~x ndarray.astype jax.numpy.asarray jax.numpy.float32 jax.lax.stop_gradient".split()
-)
+_ELEMENTWISE = CASTS | ARITHMETIC | {"~x", "jax.lax.stop_gradient"}
 _ROWS = frozenset(
     ("jax.numpy.expand_dims", "jax.numpy.atleast_1d", "jax.numpy.zeros", "jax.numpy.ones")
 )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ..axes import names_of
 from ..events import Fact
 from ..graph import Node
+from ..operations import CONTRACTIONS, bare
 from ..remember import remembered
 from ..shapes.names import name_of
 from ..values import Data, nodes_of
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from ..frame import Frame, Region
 
 _Names = dict[str, str]
-_CONTRACTIONS = frozenset("contraction dot matmul einsum tensordot vdot inner dot_general".split())
+_CONTRACTIONS = bare(CONTRACTIONS) | {"contraction"}
 _MOST = 2000
 
 

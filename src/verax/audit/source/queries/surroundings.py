@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING
 
 from ..events import Call, Fact, Loop
 from ..graph import Node
+from ..operations import ZEROS
 from ..values import Bound, Data, Function, Partial, Sequence, Transformed, Value, nodes_of
 
 if TYPE_CHECKING:
     from ..facts import SourceFacts
 
 _CUSTOM = frozenset(("custom_vjp", "custom_jvp", "custom_gradient"))
-_ZEROS = frozenset(
-    f"{module}.{name}" for module in ("jax.numpy", "numpy") for name in ("zeros", "zeros_like")
-)
 # They may hold values of which the graph knows nothing.
 _CLOSURES = (Function, Partial, Bound, Transformed)
 
@@ -74,4 +72,4 @@ def _is_zero(run: Fact) -> bool:
 
 def is_zeros(value: Value) -> bool:
     """Whether a value is known to be nothing but zeros."""
-    return isinstance(value, Data) and value.node.operation in _ZEROS
+    return isinstance(value, Data) and value.node.operation in ZEROS

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ..graph import Node
+from ..operations import MATMULS, REDUCTIONS, bare
 from ..shapes.shape import rank, size_of
 from .indices import index_parts, is_new_axis
 
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
 _WRITTEN = frozenset("reshape expand_dims atleast_2d atleast_3d broadcast_to at newaxis".split())
 # They give as many axes as they get: of what is taken along an axis, the axis of size one is left.
 _KEPT = frozenset(("take_along_axis", "dynamic_slice_in_dim", "reduce_window"))
-_PRODUCTS = frozenset("@ matmul dot solve cho_solve solve_triangular triangular_solve".split())
-_REDUCTIONS = frozenset("sum mean max min prod var std any all argmax argmin norm".split())
+_PRODUCTS = bare(MATMULS) | frozenset("solve cho_solve solve_triangular triangular_solve".split())
 
 
 def unit_origin(node: Node, axis: int) -> str:
@@ -58,7 +58,7 @@ def _origin(node: Node, axis: int) -> tuple[str, Node]:
             return written, node
         if name in _PRODUCTS:
             written = "kept"  # A vector was made a matrix for this, and for nothing after it.
-        is_kept = name in _REDUCTIONS or name in _KEPT
+        is_kept = name in REDUCTIONS or name in _KEPT
         # What is reduced or taken from comes first; indices say nothing of its other axes.
         before = _with_unit(node, axis, node.inputs[:1] if is_kept else node.inputs)
         if before is None:
@@ -85,7 +85,7 @@ def is_only_averaged(node: Node, users: dict[Node, list[Node]]) -> bool:
     while pending and len(seen) < 64:
         for user in users.get(pending.pop(), ()):
             name = user.operation.rpartition(".")[2]
-            if name in _REDUCTIONS and user.shape == ():
+            if name in REDUCTIONS and user.shape == ():
                 reduced = True
             elif user.shape != node.shape:
                 return False

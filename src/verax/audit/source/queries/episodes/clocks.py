@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from ....finding import Place
 from ...events import Loop
 from ...graph import Node
-from ...operations import OR, SELECTIONS
+from ...operations import OR, SELECTIONS, VIEWS
 from ...values import Constant, Data, Value, nodes_of
 from ..loops.bodies import behind, made_from, paired_leaves
 from ..nodes import of_all_lanes, of_lane
@@ -123,10 +123,7 @@ def _is_set_with(node: Node, flags: set[Node]) -> bool:
     return False
 
 
-_VIEWS = frozenset(
-    "ndarray.astype ndarray.reshape jax.numpy.reshape jax.numpy.asarray jax.numpy.float32 "
-    "jax.numpy.expand_dims item stack lane".split()
-)
+_VIEWS = VIEWS | {"item", "stack", "lane"}
 
 
 def _starts_anew(chosen: Node, ends: set[Node], moving: set[Node], own: Node) -> bool:

@@ -18,8 +18,10 @@ from ....words import (
 from ...events import Fact, Loop
 from ...frame import Frame, Region
 from ...graph import Node
+from ...operations import SELECTIONS
 from ...remember import each
 from ...values import Data, Sequence, Value, leaves, nodes_of
+from ..boundaries import SEQUENTIAL
 from ..loops.bodies import behind, body_frame, paired_leaves, returned_at
 from ..loops.direction import runs_backwards
 from ..names import local_name, named_parts, names_of
@@ -63,7 +65,7 @@ def crossings(facts: SourceFacts) -> Iterator[Crossing]:
     """All such parts, of JAX's loops and of Python's."""
     for loop in facts.events(Loop):
         frame = body_frame(facts, loop)
-        if frame is None or loop.kind not in _LOOPS or trains(loop.carry_out):
+        if frame is None or loop.kind not in SEQUENTIAL or trains(loop.carry_out):
             continue
         ends = set(flags_of(facts, loop, frame))
         # A recursion that goes backwards is handed the flag of the step that comes after.
@@ -82,9 +84,6 @@ def crossings(facts: SourceFacts) -> Iterator[Crossing]:
     for fact in facts.events(Fact):
         if fact.kind == "loop" and fact.frame.module is facts.module:
             yield from _in_python(facts, fact)
-
-
-_LOOPS = frozenset(("scan", "fori_loop", "while_loop"))
 
 
 def _past_flags(
@@ -184,7 +183,7 @@ def _beside_masked(
     return None
 
 
-_MASKS = frozenset(("*", "jax.numpy.where", "jax.lax.select"))
+_MASKS = SELECTIONS | {"*"}
 
 
 def _kept_at(

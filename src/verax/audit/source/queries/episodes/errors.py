@@ -10,6 +10,18 @@ from ....words import is_episode_end
 from ...events import Loop
 from ...frame import Frame
 from ...graph import Node
+from ...operations import (
+    AND,
+    BROADCASTS,
+    FULLS,
+    ONES,
+    OR,
+    REVERSALS,
+    SELECTIONS,
+    TRANSPOSES,
+    VIEWS,
+    WRITTEN,
+)
 from ...values import Constant, Value, leaves
 from ..loops.bodies import behind, made_from, paired_leaves
 from ..loops.direction import runs_backwards
@@ -19,18 +31,13 @@ if TYPE_CHECKING:
     from ...facts import SourceFacts
 
 _SUMS = frozenset("+ -".split())
-_PRODUCTS = frozenset("* jax.numpy.where".split())
+_PRODUCTS = SELECTIONS | {"*"}
 # Numbers stay what they are, in another order, shape or type.
-_MOVED = frozenset(
-    "item lane primal jax.lax.stop_gradient jax.lax.rev jax.numpy.asarray jax.numpy.float32 "
-    "ndarray.astype ndarray.reshape ndarray.T ndarray.transpose ndarray.swapaxes "
-    "jax.numpy.flip jax.numpy.flipud jax.numpy.reshape jax.numpy.transpose jax.numpy.moveaxis "
-    "jax.numpy.swapaxes".split()
-)
+_MOVED = VIEWS | TRANSPOSES | REVERSALS | {"item", "lane", "primal", "jax.lax.stop_gradient"}
 # What turns flags into flags or into factors.
-_AS_FACTORS = _MOVED | frozenset("- ~x * jax.numpy.where | jax.numpy.logical_or".split())
+_AS_FACTORS = _MOVED | SELECTIONS | OR | AND | {"-", "~x"}
 # Rows that were put in leave the others as they are.
-_PUTTING = frozenset(("at.add", "at.set"))
+_PLACED = _MOVED | WRITTEN
 _DEPTH = 12
 
 
@@ -98,9 +105,7 @@ def factors_of(node: Node, depth: int = _DEPTH) -> Iterator[Node]:
 
 
 # They repeat a number, whatever they take their shape from.
-_FILLING = frozenset(
-    f"jax.numpy.{name}" for name in "full full_like ones ones_like broadcast_to".split()
-)
+_FILLING = ONES | FULLS | BROADCASTS
 
 
 def _is_filled(node: Node, depth: int = _DEPTH) -> bool:
@@ -126,7 +131,7 @@ def has_masked_term(facts: SourceFacts, frame: Frame, node: Node, depth: int = _
     """Whether something is a sum of which flags mask one term, and not another."""
     if not depth:
         return False
-    if node.operation in _PUTTING | _MOVED and node.inputs:
+    if node.operation in _PLACED and node.inputs:
         return has_masked_term(facts, frame, node.inputs[0], depth - 1)
     if node.operation in _SUMS:
         terms = list(_terms(node))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ....words import is_episode_end
 from ...events import Event, Fact
 from ...graph import Node
+from ...operations import BROADCASTS, CASTS, CLIPS, FULLS, SELECTIONS, VIEWS
 from ...shapes.shape import rank
 from ...values import Constant, Data, Value
 from ..names import names_of
@@ -51,7 +52,7 @@ def choices(facts: SourceFacts) -> Iterator[Choice]:
         by, results = fact.data["predicate"].node, fact.data["results"]
         if len(results) == 2:
             yield Choice(fact, by, *(results if fact.kind == "cond" else results[::-1]))
-    for call in facts.calls(("jax.numpy.where", "jax.lax.select")):
+    for call in facts.calls(SELECTIONS):
         if len(call.args) == 3 and isinstance(call.args[0], Data):
             yield Choice(call, call.args[0].node, call.args[1], call.args[2])
     for node in nodes_by(facts, ("*",)):
@@ -68,22 +69,12 @@ _NAMES = ("jax.numpy", "ndarray")
 _ANY = frozenset(f"{owner}.any" for owner in _NAMES)
 _ALL = frozenset(f"{owner}.all" for owner in _NAMES)
 # Of flags, which are numbers then, they tell the same.
-_MOST = frozenset(
-    f"{owner}.{it}" for owner in _NAMES for it in ("sum", "max", "amax", "count_nonzero")
-)
-_LEAST = frozenset(f"{owner}.{it}" for owner in _NAMES for it in ("min", "amin", "prod"))
-_CASTS = frozenset(
-    "ndarray.astype jax.numpy.asarray jax.numpy.bool_ jax.numpy.float32 jax.numpy.int32".split()
-)
-_SAME = _CASTS | frozenset(
-    "lane primal jax.numpy.broadcast_to jax.lax.broadcast jax.numpy.reshape ndarray.reshape "
-    "jax.numpy.expand_dims jax.numpy.squeeze ndarray.squeeze".split()
-)
+_MOST = frozenset(f"{owner}.{it}" for owner in _NAMES for it in ("sum", "max", "count_nonzero"))
+_LEAST = frozenset(f"{owner}.{it}" for owner in _NAMES for it in ("min", "prod"))
+_SAME = VIEWS | BROADCASTS | {"lane", "primal"}
 _ACROSS = frozenset(("jax.lax.pmax", "jax.lax.psum", "jax.lax.pmean"))
 _ACROSS_ALL = frozenset(("jax.lax.pmin",))
-_FULL = frozenset(("jax.numpy.full_like", "jax.numpy.full"))
 # A number of flags, but not more than one.
-_CLIPS = frozenset(("jax.numpy.clip", "ndarray.clip"))
 # What asks whether a number of flags is at least one, or none, and with which number.
 _SOME = {">": 0, "!=": 0, ">=": 1, "jax.numpy.minimum": 1}
 _NONE = {"==": 0, "<=": 0, "<": 1}
@@ -98,9 +89,9 @@ def joined_flags(facts: SourceFacts, choice: Node) -> Joined | None:
         flags = _first_of(flag)
         return None if flags is None else Joined(flag, flags, False, is_turned, True)
     if (flag.operation in _ACROSS or flag.operation in _ACROSS_ALL) and is_flag(flag.inputs[0]):
-        flags = _without(_CASTS, flag.inputs[0])
+        flags = _without(CASTS, flag.inputs[0])
         return Joined(flag, flags, flag.operation in _ACROSS_ALL, is_turned, is_across=True)
-    flags = _without(_CASTS, flag.inputs[0])
+    flags = _without(CASTS, flag.inputs[0])
     if flags.shape == () or not _takes_all(flag, flags):
         return None
     is_all = flag.operation in _ALL or (flag.operation in _LEAST and _are_flags(facts, flags))
@@ -124,9 +115,9 @@ def _turned(node: Node) -> tuple[Node, bool]:
         before = node
         node, is_negated = without_negation(_without(_SAME, node))
         is_turned = is_turned is not is_negated
-        if node.operation in _FULL and node.inputs:
+        if node.operation in FULLS and node.inputs:
             node = node.inputs[-1]
-        elif node.operation in _CLIPS and len(node.inputs) == 1:
+        elif node.operation in CLIPS and len(node.inputs) == 1:
             node = node.inputs[0]
         elif len(node.inputs) == 1 and len(node.operands) == 2:
             number = getattr(node.operands[1], "value", None)
@@ -143,7 +134,7 @@ def _first_of(element: Node) -> Node | None:
     """The flags of which one element is taken, by a number."""
     if element.label != "0":
         return None
-    flags = _without(_CASTS, element.inputs[0])
+    flags = _without(CASTS, element.inputs[0])
     # One of several results of a function is no element of an array.
     has_rows = isinstance(flags.shape, tuple) and len(flags.shape) == 1
     return flags if has_rows and is_flag(flags) else None

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from ...graph import Node
+from ...operations import RESHAPES
 from ...values import Constant
-
-_RESHAPES = frozenset(("ndarray.reshape", "jax.numpy.reshape", "jax.numpy.expand_dims"))
 
 
 def without_shape(node: Node) -> Node:
     """Flags without the axes that they were given; one of several results stays what it is."""
     while node.inputs and (
-        node.operation in _RESHAPES or (node.operation == "item" and node.label in ("", "None"))
+        node.operation in RESHAPES or (node.operation == "item" and node.label in ("", "None"))
     ):
         node = node.inputs[0]
     return node

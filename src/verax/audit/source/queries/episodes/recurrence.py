@@ -11,6 +11,7 @@ from ...frame import Frame, Region
 from ...graph import Node
 from ...library.cells import CELLS
 from ...library.layers import is_linear
+from ...operations import CASTS, CONTRACTIONS, JOINS, PARTS, SELECTIONS
 from ...values import NONE, Constant, Data, Value, leaves, nodes_of
 from ..loops.bodies import behind, paired_leaves
 from ..names import named_parts, names_of
@@ -22,10 +23,8 @@ if TYPE_CHECKING:
     from ...facts import SourceFacts
 
 # They let a value through whatever they are joined with.
-_SUMS = frozenset("+ - jax.numpy.concatenate jax.numpy.stack".split())
-_PLAIN = _SUMS | {
-    *("join", "item", "field", "element", "ndarray.astype", "jax.numpy.asarray", "stack", "lane"),
-}
+_SUMS = JOINS | {"+", "-"}
+_PLAIN = _SUMS | CASTS | {"join", "item", "field", "element", "stack", "lane"}
 _STATISTICS = frozenset("mean var std count counts stats statistics ema avg rms total".split())
 
 
@@ -82,13 +81,10 @@ def flags_taken(
     }
 
 
-_PARTS = frozenset(("field", "item", "element"))
-
-
 def _is_part(node: Node) -> bool:
     """Whether a value is taken from another, or is what a turn gets of what it goes through."""
     is_turn = node.operation == "turn" and bool(node.inputs)
-    return node.operation in _PARTS or (is_turn and node.inputs[0].operation == "element")
+    return node.operation in PARTS or (is_turn and node.inputs[0].operation == "element")
 
 
 def _is_given(node: Node, slices: Set[Node], region: Region) -> bool:
@@ -212,11 +208,6 @@ def has_rows_for(node: Node, flags: set[Node], beside: Iterable[Node] = ()) -> b
     return node.shape != () or not any(it.shape for it in beside)
 
 
-MATRIX_PRODUCTS = frozenset(
-    "@ jax.numpy.dot jax.numpy.einsum jax.numpy.tensordot jax.lax.dot jax.lax.dot_general".split()
-)
-
-
 def is_remembered(loop: Loop, before: Data, after: Data, flags: set[Node], told: set[Node]) -> bool:
     """Whether a part of a carry is what a network remembers, of something else that is reset.
 
@@ -233,7 +224,7 @@ def is_remembered(loop: Loop, before: Data, after: Data, flags: set[Node], told:
     return False
 
 
-_CHOICES = frozenset(("jax.numpy.where", "jax.lax.select", "cond", "stack"))
+_CHOICES = SELECTIONS | {"cond", "stack"}
 
 
 def is_memory(loop: Loop, after: Node) -> bool:
@@ -252,7 +243,7 @@ def has_weights(loop: Loop, nodes: set[Node]) -> bool:
         node.operation in CELLS
         or is_linear(node.operation)
         or (
-            node.operation in MATRIX_PRODUCTS
+            node.operation in CONTRACTIONS
             and any(loop.region not in it.varies for it in node.inputs)
         )
         for node in nodes
@@ -264,7 +255,7 @@ def is_learned(loop: Loop, node: Node) -> bool:
     """Whether a part of a carry is what multiplies the inputs of a turn: weights, not a state."""
     slices = {leaf.node for leaf in leaves(loop.slices)} if loop.slices is not None else set[Node]()
     return any(
-        it.operation in MATRIX_PRODUCTS
+        it.operation in CONTRACTIONS
         and any(_is_part_of(source, {node}) for source in it.inputs)
         and any(_is_part_of(source, slices) for source in it.inputs)
         for it in behind(loop.returned)

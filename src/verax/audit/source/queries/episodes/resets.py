@@ -11,6 +11,7 @@ from ....words import is_reward, may_be_episode_boundary, may_be_episode_end, wo
 from ...events import Fact
 from ...frame import Frame
 from ...graph import Node
+from ...operations import GIVEN, SELECTIONS, ZEROS
 from ...remember import remembered
 from ...values import Constant, Data, Sequence, Value
 from ..loops.bodies import made_from, paired_leaves
@@ -106,14 +107,14 @@ def wipes(facts: SourceFacts) -> dict[Frame, set[Node]]:
             isinstance(value, Data) and value.node is judged and may_be_episode_boundary(name)
             for name, value in (frames[0].environment.items() if frames else ())
         )
-        if is_own and without_shape(kept).operation in _TAKEN:
+        if is_own and without_shape(kept).operation in GIVEN:
             found.setdefault(frames[0], set()).add(judged)
     return found
 
 
 def _wiped(facts: SourceFacts) -> Iterator[tuple[Frame, Node, Node]]:
     """Choices of zeros by a flag: where, the flag, and what is kept else."""
-    for call in facts.calls(("jax.numpy.where", "jax.lax.select")):
+    for call in facts.calls(SELECTIONS):
         match call.args:
             case [Data() as flag, zero, Data() as kept] if is_zero(zero):
                 yield call.frame, flag.node, kept.node
@@ -125,11 +126,7 @@ def is_zero(value: Value) -> bool:
     """Whether a value is the number zero, or nothing but zeros."""
     if isinstance(value, Constant):
         return value.value == 0
-    return isinstance(value, Data) and value.node.operation in _ZEROS
-
-
-_ZEROS = frozenset(("jax.numpy.zeros", "jax.numpy.zeros_like"))
-_TAKEN = frozenset(("parameter", "field", "item", "carry", "argument", "turn", "lane"))
+    return isinstance(value, Data) and value.node.operation in ZEROS
 
 
 # A part of what is taken if a flag is set, the same part of what is taken if not, and the result.
@@ -138,7 +135,7 @@ Side = tuple[Data, Data, Node]
 
 def _choices(facts: SourceFacts) -> Iterator[tuple[Frame, Data, list[Side]]]:
     """Every choice: where, its flag, and the parts of the two things that it is between."""
-    for call in facts.calls(("jax.numpy.where", "jax.lax.select")):
+    for call in facts.calls(SELECTIONS):
         match [*call.args, call.result]:
             case [Data() as flag, Data() as first, Data() as second, Data() as result]:
                 yield call.frame, flag, [(first, second, result.node)]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...frame import Frame
 from ...graph import Node
+from ...operations import CLIPS, MINIMA
 from ...remember import remembered
 from ...values import Constant, Data, Value, nodes_of
 from .updates import own_parts, records_in
@@ -21,7 +22,8 @@ _WRITES = frozenset(
     "jax.lax.dynamic_update_index_in_dim".split()
 )
 _ROUND = frozenset(("%", "jax.numpy.mod", "jax.numpy.remainder", "jax.lax.rem"))
-_LEAST = frozenset(("jax.numpy.minimum", "jax.lax.min", "jax.numpy.clip", "ndarray.clip"))
+_LEAST = MINIMA | CLIPS
+_LIMITS = _ROUND | _LEAST
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +56,7 @@ class Ring:
 
 def _step(node: Node | None) -> Value | None:
     """What is added to a number before it starts anew, or is kept below a limit."""
-    if node is None or node.operation not in _ROUND | _LEAST:
+    if node is None or node.operation not in _LIMITS:
         return None
     total = next((it for it in node.inputs if it.operation == "+"), None)
     if total is None or len(total.operands) != 2:

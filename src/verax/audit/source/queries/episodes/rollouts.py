@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ...events import Loop
 from ...graph import Node
+from ...operations import CASTS
 from ...remember import remembered
 from ..loops.bodies import paired_leaves
 from ..nodes import stacked_over
@@ -20,9 +21,7 @@ if TYPE_CHECKING:
     from ...facts import SourceFacts
 
 # What a function or a turn gets of something is that thing, as is a number of another type.
-_SHARES = frozenset(
-    ("slice", "lane", "primal", "element", "ndarray.astype", "jax.numpy.asarray", "jax.numpy.array")
-)
+_SHARES = CASTS | {"slice", "lane", "primal", "element"}
 
 
 @dataclass(frozen=True, eq=False)

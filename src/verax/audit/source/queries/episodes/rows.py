@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ....words import is_episode_end, words_of
 from ...graph import Node
+from ...operations import CASTS
 from ...values import Constant, Data, Instance, Mapping, Sequence, leaves
 from ..names import named_parts
 
@@ -28,8 +29,8 @@ EXCHANGES = frozenset(
 # What a record, a loop, a function or a map hands out as it is.
 _TAKEN_FROM = frozenset("field stack parameter slice lane carry last argument turn".split())
 # One number of each row, whatever it is.
-_KEEPS = frozenset(
-    "- / * ndarray.astype jax.lax.stop_gradient jax.numpy.asarray jax.numpy.squeeze primal".split()
+_KEEPS = CASTS | frozenset(
+    "- / * primal jax.lax.stop_gradient jax.numpy.squeeze ndarray.squeeze".split()
 )
 
 

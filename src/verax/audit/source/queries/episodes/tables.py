@@ -7,22 +7,20 @@ from typing import TYPE_CHECKING
 
 from ....words import is_reward
 from ...graph import Node
+from ...operations import CONTRACTIONS, POWERS
 from ..loops.bodies import made_from
 from ..names import names_of
 from ..nodes import nodes_by
 from .ends import named_ends
 from .errors import has_masked_term
-from .recurrence import MATRIX_PRODUCTS
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_POWERS = frozenset(("**",))
-
 
 def sums_past_ends(facts: SourceFacts) -> Iterator[Node]:
     """Products that add up rewards or errors of later episodes, where flags are known."""
-    for node in nodes_by(facts, MATRIX_PRODUCTS):
+    for node in nodes_by(facts, CONTRACTIONS):
         if len(node.inputs) != 2 or node.frame is None:
             continue
         ends = {it for _, it in named_ends(node.frame)}
@@ -40,7 +38,7 @@ def sums_past_ends(facts: SourceFacts) -> Iterator[Node]:
 
 def _is_power_of_distance(node: Node) -> bool:
     """Whether something is raised to how far two steps are apart: `gamma ** (j - i)`."""
-    if node.operation not in _POWERS:
+    if node.operation not in POWERS:
         return False
     return any(
         it.operation == "-"

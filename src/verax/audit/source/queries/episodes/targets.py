@@ -17,6 +17,7 @@ from ....words import is_episode_end, is_observation, is_reward, words_of
 from ...classes import all_fields
 from ...frame import Frame
 from ...graph import Node
+from ...operations import CONTRACTIONS, FULLS, ONES, SUMS, VIEWS
 from ...remember import remembered
 from ...values import Class, Constant, Data, Instance, Sequence, Value
 from ..names import named_parts, names_of
@@ -34,7 +35,6 @@ _ENDS = frozenset(
 _BESIDE = frozenset("is next batch mb env envs episode step t b traj last".split())
 _PATH = re.compile(r"[\w.\[\]'\"]+")  # `batch.done` and `batch['done']`, and no computation
 _KEY = re.compile(r"""\[['"](\w+)['"]\]$""")
-_CASTS = frozenset(("ndarray.astype", "jax.numpy.asarray", "jax.numpy.float32", "ndarray.reshape"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ def _is_reward(facts: SourceFacts, node: Node, frame: Frame) -> bool:
     return any(is_reward(name) for name in names_of(facts, node, frame))
 
 
-_TOTALS = frozenset(("jax.numpy.sum", "ndarray.sum", "jax.numpy.einsum"))
+_TOTALS = SUMS | CONTRACTIONS
 
 
 def is_sum_of_masked_rewards(facts: SourceFacts, node: Node, frame: Frame) -> bool:
@@ -124,7 +124,7 @@ def _is_product_beside(node: Node, product: Node) -> bool:
 
 def is_end(facts: SourceFacts, node: Node, frame: Frame) -> bool:
     """Whether a value is true where an episode ends, by its name."""
-    while node.operation in _CASTS and node.inputs:
+    while node.operation in VIEWS and node.inputs:
         node = node.inputs[0]
     names = [it for it in names_of(facts, node, frame) if it and _PATH.fullmatch(it)]
     own = [it for it in names if is_episode_end(it) or is_called_an_end(it)]
@@ -267,7 +267,7 @@ def _records_with(
                 yield value, known
 
 
-_FILLED = frozenset(f"jax.numpy.{name}" for name in ("full", "full_like", "ones", "ones_like"))
+_FILLED = ONES | FULLS
 
 
 def is_filled(node: Node, frame: Frame) -> bool:

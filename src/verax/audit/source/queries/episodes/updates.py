@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ....words import words_of
 from ...frame import Frame
 from ...graph import Node
+from ...operations import JOINS, OR
 from ...remember import remembered
 from ...values import Class, Data, Instance, Mapping, Sequence, Value
 from .ends import named_ends
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from ...facts import SourceFacts
 
 # They let through all that they are given, whatever stands beside it.
-_OPEN = frozenset("+ - jax.numpy.concatenate jax.numpy.stack | jax.numpy.logical_or join".split())
+_OPEN = JOINS | OR | {"+", "-", "join"}
 
 
 @dataclass(frozen=True, eq=False)

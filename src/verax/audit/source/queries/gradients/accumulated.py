@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...events import Applied, Call
 from ...graph import Node
+from ...operations import MEANS
 from ...values import nodes_of
 from ..nodes import users_of
 from .flows import loss_of
@@ -20,7 +21,6 @@ _SUMS = frozenset(("+", "builtins.sum"))
 _SAME = frozenset("last join carry turn item copy".split())
 _BEFORE = frozenset("carry turn join".split())
 _SCALES = frozenset(("/", "*"))
-_MEANS = frozenset(("jax.numpy.mean", "ndarray.mean"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ def _mean_of(loss: Node, users: dict[Node, list[Node]]) -> Iterator[Node]:
     for total in _totals(loss, users):
         for user in users.get(total, ()):
             is_divided = user.operation in _SCALES and user.inputs[:1] == (total,)
-            if is_divided or (total.operation == "stack" and user.operation in _MEANS):
+            if is_divided or (total.operation == "stack" and user.operation in MEANS):
                 yield user
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ...events import Applied
 from ...graph import Node
 from ...values import Constant, Data, Instance, Mapping, Sequence, Value, leaves, nodes_of
+from ..boundaries import GRADIENTS
 from ..nodes import users_of
 from .flows import Flow, flows
 from .loss_terms import Term, squared, terms
@@ -16,7 +17,6 @@ from .loss_terms import Term, squared, terms
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_KINDS = frozenset(("grad", "value_and_grad"))
 # Means of losses that are never negative, and zero for the best prediction.
 _LOSSES = frozenset(
     f"optax.{module}{name}"
@@ -44,7 +44,7 @@ class Climb:
 
 def climbs(facts: SourceFacts) -> Iterator[Climb]:
     """Steps up the gradient of an error, with respect to a tree of parameters."""
-    found = [it for it in flows(facts) if it.event.transformed.kind in _KINDS and _is_error(it)]
+    found = [it for it in flows(facts) if it.event.transformed.kind in GRADIENTS and _is_error(it)]
     users = users_of(facts) if found else {}
     again = {node for it in facts.events(Applied) for value in it.args for node in nodes_of(value)}
     for flow in found:

@@ -10,10 +10,10 @@ from typing import Any
 
 from ...events import Fact
 from ...graph import Node
+from ...operations import SUMS
 from ...values import Constant, Data, Value
 from ..nodes import names_axis
 
-_TOTALS = frozenset(("jax.numpy.sum", "ndarray.sum"))
 # NumPy's name, or what makes the result with NumPy from the operands.
 Recipe = str | Callable[..., Any]
 
@@ -62,7 +62,7 @@ ELEMENTWISE: dict[str, Recipe] = {
 def summed(result: Value) -> Value:
     """What is added up to one number, each part of which has the slope of its own element."""
     node = result.node if isinstance(result, Data) else None
-    is_total = node is not None and node.operation in _TOTALS and names_axis(node) is False
+    is_total = node is not None and node.operation in SUMS and names_axis(node) is False
     return node.operands[0] if node is not None and is_total and node.operands else result
 
 

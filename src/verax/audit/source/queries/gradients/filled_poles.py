@@ -10,13 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...graph import Node
+from ...operations import POWERS, RECIPROCALS, SELECTIONS
 from ...values import Constant, Data, Value
 from ..arrays import origin
 from .flows import Flow
-
-_CHOICES = frozenset(("jax.numpy.where", "jax.lax.select"))
-_RECIPROCALS = frozenset(("jax.numpy.reciprocal", "jax.lax.reciprocal", "jax.lax.rsqrt"))
-_POWERS = frozenset(("**", "jax.numpy.power", "jax.lax.integer_pow"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +47,7 @@ def filled_poles(flow: Flow) -> Iterator[FilledPole]:
 def _divides_by_filled(node: Node) -> Node | None:
     """The choice with a zero that an operation is infinite for."""
     operands = node.operands
-    if node.operation in _RECIPROCALS and operands:
+    if node.operation in RECIPROCALS and operands:
         return _filled(operands[0])
     if len(operands) != 2:
         return None
@@ -58,16 +55,16 @@ def _divides_by_filled(node: Node) -> Node | None:
         return _filled(operands[1])
     power = operands[1].value if isinstance(operands[1], Constant) else None
     is_negative = isinstance(power, (int, float)) and power < 0
-    return _filled(operands[0]) if node.operation in _POWERS and is_negative else None
+    return _filled(operands[0]) if node.operation in POWERS and is_negative else None
 
 
 def _filled(value: Value) -> Node | None:
     """The choice between something and zero that a value is, or is a power of."""
     node = origin(value.node) if isinstance(value, Data) else None
-    while node is not None and node.operation in _POWERS and node.operands:
+    while node is not None and node.operation in POWERS and node.operands:
         base = node.operands[0]
         node = origin(base.node) if isinstance(base, Data) else None
-    if node is None or node.operation not in _CHOICES or len(node.operands) != 3:
+    if node is None or node.operation not in SELECTIONS or len(node.operands) != 3:
         return None
     return node if any(_is_zero(it) for it in node.operands[1:]) else None
 
@@ -79,7 +76,7 @@ def _is_zero(value: Value) -> bool:
 def _goes_on(node: Node, poles: dict[Node, Node]) -> tuple[Node | None, Value | None]:
     """The choice behind a product with what is infinite, and the other factor."""
     operands = node.operands
-    if node.operation in _POWERS and operands and isinstance(operands[0], Data):
+    if node.operation in POWERS and operands and isinstance(operands[0], Data):
         return poles.get(operands[0].node), None
     if node.operation != "*" or len(operands) != 2:
         return None, None

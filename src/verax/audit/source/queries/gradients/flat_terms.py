@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...graph import Node
+from ...operations import INFINITY
 from ...values import Constant, Data, External, Value
+from ..boundaries import GRADIENTS
 from .flatness import STOPPED
 from .flows import Flow
 from .loss_terms import SAME, Term, terms
 
-_LOSSES = frozenset(("grad", "value_and_grad"))
 # What is this large stands for what must not be, and says nothing of where to go instead.
 _FORBIDDING = 1e6
 _NEGLIGIBLE = 1e-6
-_INFINITE = frozenset(("jax.numpy.inf", "numpy.inf", "math.inf"))
 
 
 def flat_terms(flow: Flow) -> Iterator[tuple[Node, str]]:
     """Where such terms lose their gradient, and why, in losses of which other terms train."""
-    if flow.event.transformed.kind not in _LOSSES or not flow.is_certain:
+    if flow.event.transformed.kind not in GRADIENTS or not flow.is_certain:
         return
     start = [Term(node, 1) for node in flow.results]
     parts = terms(flow, start, into_reductions=False, is_whole=lambda it: _is_whole(flow, it))
@@ -72,6 +72,6 @@ def _is_negligible(value: Value) -> bool:
 
 def _is_forbidding(value: Value) -> bool:
     if isinstance(value, External):
-        return value.name in _INFINITE
+        return value.name in INFINITY
     number = value.value if isinstance(value, Constant) else None
     return isinstance(number, (int, float)) and abs(number) >= _FORBIDDING

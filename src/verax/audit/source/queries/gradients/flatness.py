@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...events import Call
 from ...graph import Node
+from ...operations import MODULES
 from ...values import Constant, Value, nodes_of
 from ..arrays import argument
 
@@ -45,7 +46,7 @@ _DISCRETE = frozenset(
 )
 _CHOSEN = frozenset(("sample", "mode"))
 _NEAREST = "jax.scipy.ndimage.map_coordinates"
-_MODULES = ("jax.numpy", "jax.lax", "jax.nn", "ndarray", "numpy")
+_MODULES = (*MODULES, "numpy")
 
 
 def flat(node: Node) -> str | None:

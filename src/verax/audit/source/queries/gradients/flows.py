@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from ...events import Applied
 from ...graph import Node
 from ...library.options import DERIVATIVES, argument_numbers
+from ...operations import LIKES
 from ...remember import remembered
 from ...text import text_of
 from ...values import Constant, Data, Instance, Mapping, Sequence, Value, leaves, nodes_of
@@ -29,11 +30,6 @@ if TYPE_CHECKING:
 
 # Made from nothing, they are constants; what is drawn stands for data.
 _CONSTANTS = ("jax.numpy.", "numpy.", "counter")
-_FILLED = frozenset(
-    f"{module}.{name}_like"
-    for module in ("jax.numpy", "numpy")
-    for name in ("zeros", "ones", "empty", "full")
-)
 _DRAWN = ("numpy.random.",)
 _WITH_FLAT_ARGUMENTS = frozenset(("call", "jax.random.choice"))
 # What objects are asked for, of which the call knows the class.
@@ -90,7 +86,7 @@ class Flow:
 
     def sources(self, node: Node) -> tuple[Node, ...]:
         """What a value is made from, also in the turn before of a loop in the function."""
-        if node.operation in _FILLED:
+        if node.operation in LIKES:
             # Of what it is like, it has nothing but the shape.
             return tuple(it for given in node.operands[1:] for it in nodes_of(given))
         back = self.context.turns.get(node)

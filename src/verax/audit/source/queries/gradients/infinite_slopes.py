@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...graph import Node
+from ...operations import MODULES, SUMS, TRANSPOSES, VIEWS, ZEROS, bare
 from ...values import Constant, Data, Value
 from ..indices import index_parts, is_new_axis, is_whole
 from .flows import Flow
 
-_MODULES = ("jax.numpy", "jax.lax", "jax.nn", "ndarray")
 # Where the derivative of a function is infinite.
 _SINGULAR = {
     "sqrt": (0,),
@@ -28,13 +28,11 @@ _SINGULAR = {
     "asin": (-1, 1),
 }
 # Zero where what they are given is zero.
-_KEEP_ZERO = frozenset(
-    "sum square abs absolute multiply dot vdot reshape ravel squeeze expand_dims transpose astype "
-    "asarray swapaxes moveaxis vecdot".split()
+_KEEP_ZERO = bare(VIEWS | TRANSPOSES | SUMS) | frozenset(
+    "square abs absolute multiply dot vdot vecdot".split()
 )
 
 
-_ZEROS = frozenset(("jax.numpy.zeros", "jax.numpy.zeros_like"))
 _TURNS = frozenset(("carry", "turn", "primal", "lane"))
 
 
@@ -76,7 +74,7 @@ def _singular(node: Node) -> tuple[Node, tuple[int, ...]] | None:
     if not isinstance(first, Data):
         return None
     module, _, name = node.operation.rpartition(".")
-    if name in _SINGULAR and module in (*_MODULES, "jax.numpy.linalg"):
+    if name in _SINGULAR and module in (*MODULES, "jax.numpy.linalg"):
         return first.node, _SINGULAR[name]
     if node.operation == "**" and len(operands) == 2:
         power = operands[1].value if isinstance(operands[1], Constant) else None
@@ -88,7 +86,7 @@ def _singular(node: Node) -> tuple[Node, tuple[int, ...]] | None:
 def _cut_at(node: Node, numbers: tuple[int, ...]) -> int | None:
     """The number of some at which a value is cut off, so that it is often just that."""
     module, _, name = node.operation.rpartition(".")
-    if module not in _MODULES:
+    if module not in MODULES:
         return None
     if name == "relu":
         return 0 if 0 in numbers else None
@@ -128,7 +126,7 @@ def _start(node: Node) -> Node | None:
     while node.operation in _TURNS and node.inputs:
         way.append(node.operation)
         node = node.inputs[0]
-    if node.operation not in _ZEROS or "primal" not in way:
+    if node.operation not in ZEROS or "primal" not in way:
         return None
     around = way[way.index("primal") :]
     return node if "carry" in around or "turn" in around else None
@@ -139,7 +137,7 @@ def _zero_with(node: Node) -> list[Node]:
     operation, operands = node.operation, node.operands
     module, _, name = operation.rpartition(".")
     data = [it.node for it in operands if isinstance(it, Data)]
-    if operation == "*" or (module in _MODULES and name in _KEEP_ZERO):
+    if operation == "*" or (module in MODULES and name in _KEEP_ZERO):
         return data
     if name == "einsum" and is_sum_of_squares(node):
         return data[:1]

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...graph import Node
-from ...operations import COMPARISONS
+from ...operations import COMPARISONS, MODULES, SELECTIONS
 from ...values import Constant, Data, Value
 from .flows import Flow
 
 # Their derivative is infinite at zero.
 _SINGULAR = frozenset("log log2 log10 sqrt reciprocal rsqrt cbrt".split())
-_MODULES = ("jax.numpy", "jax.lax")
 # Beyond, zero is far from where the choice is made.
 _SMALL = 1e-2
 
@@ -29,7 +28,7 @@ class LateChoice:
 def late_choices(flow: Flow) -> Iterator[LateChoice]:
     """All such choices on the way of a gradient."""
     for node in flow.order:
-        if node.operation not in ("jax.numpy.where", "jax.lax.select") or len(node.operands) != 3:
+        if node.operation not in SELECTIONS or len(node.operands) != 3:
             continue
         if node not in flow.trained_through or flow.context.is_custom(node):
             continue
@@ -62,7 +61,7 @@ def _singular(flow: Flow, branch: Data, compared: Node) -> Node | None:
     for node in flow.slice([branch.node]):
         module, _, name = node.operation.rpartition(".")
         operand: Value | None = None
-        if module in _MODULES and name in _SINGULAR and node.operands:
+        if module in MODULES and name in _SINGULAR and node.operands:
             operand = node.operands[0]
         elif node.operation == "/" and len(node.operands) == 2:
             operand = node.operands[1]

@@ -16,6 +16,7 @@ from ...binding import positional_names
 from ...classes import innermost_function
 from ...events import Fact
 from ...graph import Node, sources
+from ...operations import FILLED
 from ...remember import walked
 from ...values import Data, Sequence, Transformed, Value, leaves, nodes_of
 from .custom_derivatives import misfitting, return_place
@@ -24,11 +25,7 @@ if TYPE_CHECKING:
     from ...facts import SourceFacts
 
 _SUMS = frozenset(("+", "-", "-x"))
-_CONSTANTS = frozenset(
-    f"{module}.{name}"
-    for module in ("jax.numpy", "numpy")
-    for name in "zeros zeros_like ones ones_like full full_like empty eye array asarray".split()
-)
+_CONSTANTS = FILLED | frozenset("jax.numpy.eye numpy.eye jax.numpy.asarray numpy.asarray".split())
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from ...graph import Node
+from ...operations import (
+    BOUNDS,
+    BROADCASTS,
+    CASTS_TO_GIVEN,
+    CONTRACTIONS,
+    FLOAT_CASTS,
+    JOINS,
+    MODULES,
+    RESHAPES,
+    SELECTIONS,
+    TRANSPOSES,
+    bare,
+)
 from ...values import Constant, Data
 from ..arithmetic import is_one_hot
 from ..arrays import argument, origin
@@ -19,19 +32,17 @@ from .flows import Flow
 
 _REDUCTIONS = frozenset("mean sum nanmean nansum average pmean psum".split())
 # Linear in their first operand, whatever the others are.
-_LINEAR = frozenset(
-    "reshape ravel flatten squeeze expand_dims transpose swapaxes moveaxis astype asarray "
-    "float32 broadcast_to atleast_1d T mT real".split()
-)
-_CHOICES = frozenset("maximum minimum clip clamp where select select_n max min".split())
-_PRODUCTS = frozenset("dot vdot inner matmul tensordot".split())
+_LINEAR = bare(RESHAPES | TRANSPOSES | BROADCASTS | CASTS_TO_GIVEN | FLOAT_CASTS) | {
+    "atleast_1d",
+    "real",
+}
+_CHOICES = bare(SELECTIONS | BOUNDS) | {"select_n"}
 # They put terms side by side.
-_STACKS = frozenset("array asarray stack hstack concatenate".split())
-_MODULES = ("jax.numpy", "ndarray", "jax.lax")
+_STACKS = bare(JOINS) | {"asarray"}
 # The same for a difference and for its opposite, and the smaller the nearer this is to zero.
 _EVENS = frozenset(
     (
-        *(f"{it}.{name}" for it in _MODULES for name in "square abs absolute fabs cosh".split()),
+        *(f"{it}.{name}" for it in MODULES for name in "square abs absolute fabs cosh".split()),
         "jax.numpy.linalg.norm",
         "optax.safe_norm",
         "builtins.abs",
@@ -121,7 +132,7 @@ def _stacked(flow: Flow, node: Node) -> tuple[Node, ...] | None:
         if flow.gets(one) and not flow.gets(other):
             node = origin(one)
     module, _, name = node.operation.rpartition(".")
-    is_stack = module in _MODULES and name in _STACKS and len(node.inputs) > 1
+    is_stack = module in MODULES and name in _STACKS and len(node.inputs) > 1
     return node.inputs if is_stack else None
 
 
@@ -144,7 +155,7 @@ def _parts(flow: Flow, term: Term, into_reductions: bool) -> list[Term] | None:
     if operation == "-x" and node.inputs:
         return [term.part(node.inputs[0], -1)]
     module, _, name = operation.rpartition(".")
-    if module in _MODULES and node.inputs:
+    if module in MODULES and node.inputs:
         reduced = name in _REDUCTIONS and (into_reductions or _is_of_numbers(node.inputs[0]))
         if reduced or name in _LINEAR:
             return [term.part(node.inputs[0])]
@@ -242,7 +253,7 @@ def squared(node: Node) -> Node | None:
     if len(operands) != 2 or not isinstance(operands[0], Data):
         return None
     first, second = operands[0].node, operands[1]
-    if operation == "**" or (module in _MODULES and name in ("power", "pow", "integer_pow")):
+    if operation == "**" or (module in MODULES and name in ("power", "pow", "integer_pow")):
         even = isinstance(second, Constant) and second.value in (2, 4)
         return first if even else None
     return None
@@ -250,11 +261,10 @@ def squared(node: Node) -> Node | None:
 
 def multiplied(node: Node) -> tuple[Node, Node] | None:
     """The two arrays that a node multiplies, be it element by element or in a sum of products."""
-    module, _, name = node.operation.rpartition(".")
     operands = node.operands
-    if module in _MODULES and name == "einsum":
+    if node.operation == "jax.numpy.einsum":
         operands = operands[1:]
-    elif node.operation not in ("*", "@") and (module not in _MODULES or name not in _PRODUCTS):
+    elif node.operation != "*" and node.operation not in CONTRACTIONS:
         return None
     if len(operands) != 2:
         return None

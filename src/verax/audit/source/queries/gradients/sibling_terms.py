@@ -12,13 +12,12 @@ from ....finding import Place
 from ...frame import Frame, Region
 from ...graph import Node
 from ...values import Data
+from ..boundaries import DIFFERENTIATED
 from .flatness import STOP
 from .flows import Flow, flows
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
-
-_DERIVATIVES = frozenset("grad value_and_grad vjp jvp linearize jacfwd jacrev hessian".split())
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +71,7 @@ def _siblings(facts: SourceFacts) -> Iterator[list[Frame]]:
 def _derivative(frame: Frame) -> Region | None:
     """The innermost derivative that is taken of what a function does."""
     around = frame.region.chain() if frame.region is not None else ()
-    return next((it for it in around if it.kind in _DERIVATIVES), None)
+    return next((it for it in around if it.kind in DIFFERENTIATED), None)
 
 
 def _is_called_in(frame: Frame, derivative: Region) -> bool:

@@ -10,6 +10,7 @@ from ....estimators import Estimators, Exchanged
 from ...events import Event
 from ...frame import Frame
 from ...graph import Node
+from ...operations import FLAGS
 from ...values import Data, Instance, Sequence
 from ..blame import given_together_at
 from ..nodes import position_in
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from ....finding import Place
 
 _SIGNS = {"+": (1, 1), "-": (1, -1), "-x": (-1,)}
-_TRUTHS = frozenset(("<", "<=", ">", ">=", "==", "!=", "~x", "&", "|"))
 
 
 class ReadEstimators(Estimators[Node]):
@@ -60,7 +60,7 @@ class ReadEstimators(Estimators[Node]):
 
     def _made_on_the_way(self, hard: Node, soft: Node) -> list[Node]:
         within = self.flow.slice([hard]) - self.flow.slice([soft])
-        return [it for it in within if it.operation not in _TRUTHS and not is_integer(it)]
+        return [it for it in within if it.operation not in FLAGS and not is_integer(it)]
 
 
 def exchanged_at(it: Exchanged[Node]) -> Place | None:

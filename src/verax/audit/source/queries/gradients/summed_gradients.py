@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from ....finding import Place
 from ...events import Applied, Fact
 from ...graph import Node, sources
+from ...operations import AVERAGES
 from ...values import Data, Sequence, Value, leaves, nodes_of
+from ..boundaries import GRADIENTS
 from ..numbers.meaning import first_behind
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_DERIVATIVES = frozenset(("grad", "value_and_grad"))
-_MEANS = frozenset(("jax.numpy.mean", "ndarray.mean", "jax.numpy.average", "jax.numpy.nanmean"))
 _QUOTIENTS = frozenset(("/", "call", "jax.lax.psum", "jax.lax.axis_size", "jax.numpy.reciprocal"))
 # They keep a mean what it is, up to its sign or a fixed weight.
 _SCALES = frozenset(("-x", "*"))
@@ -55,7 +55,7 @@ def _losses(facts: SourceFacts) -> dict[Node, Node]:
     """What each gradient is the gradient of."""
     found: dict[Node, Node] = {}
     for applied in facts.events(Applied):
-        if applied.transformed.kind not in _DERIVATIVES:
+        if applied.transformed.kind not in GRADIENTS:
             continue
         loss = _first(applied.result)
         if isinstance(loss, Data):
@@ -72,7 +72,7 @@ def _first(result: Value) -> Value:
 def _mean_behind(node: Node) -> Node | None:
     """The mean that a loss is, past signs and weights."""
     for _ in range(6):
-        found = first_behind(node, lambda it: it.operation in _MEANS)
+        found = first_behind(node, lambda it: it.operation in AVERAGES)
         if found is not None:
             return found if found.shape == () else None
         if node.operation not in _SCALES or len(node.inputs) != 1:

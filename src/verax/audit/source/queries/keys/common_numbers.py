@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING
 
 from ...frame import Region
 from ...graph import Node
+from ...operations import CONTRACTIONS
 from ..nodes import all_nodes
 from .reuse import uses
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
-
-_PRODUCTS = frozenset(
-    ("@", *(f"jax.numpy.{it}" for it in "dot matmul einsum tensordot vdot inner".split()))
-)
 
 
 def compare_by_same_numbers(facts: SourceFacts, region: Region) -> bool:
@@ -27,7 +24,7 @@ def compare_by_same_numbers(facts: SourceFacts, region: Region) -> bool:
     has_met = False
     for node in all_nodes(facts):
         if node.is_made_in(region) and kinds.is_meeting(node):
-            if node.operation not in _PRODUCTS:
+            if node.operation not in CONTRACTIONS:
                 return False
             has_met = True
     return has_met

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ...events import KeyUse, Mutation
 from ...graph import Node
+from ...operations import LIKES, bare
 from ...remember import remembered
 from ...values import nodes_of
 from ..nodes import all_nodes, users_of
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from ...facts import SourceFacts
 
 # What asks an example for its shape alone, by the last word of its name.
-_BY_SHAPE = frozenset("init zeros_like ones_like empty_like full_like eval_shape static".split())
+_BY_SHAPE = bare(LIKES) | {"init", "eval_shape", "static"}
 
 
 def is_for_shapes(facts: SourceFacts, use: KeyUse) -> bool:

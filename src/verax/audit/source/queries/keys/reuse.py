@@ -11,10 +11,10 @@ from ...classes import base_names
 from ...events import Applied, Event, KeyUse, Mutation
 from ...frame import Region
 from ...graph import Node, sources
-from ...library.options import DERIVATIVES
 from ...remember import remembered, walked
 from ...text import text_of
 from ...values import Sequence, nodes_of
+from ..boundaries import DIFFERENTIATED
 from ..exclusion import exclude_each_other
 from ..handing import handed_in_at, is_key
 from ..loops.bodies import calls, is_within
@@ -31,7 +31,6 @@ _PARTS = frozenset(("item", "element", "field", "jax.random.fold_in", "primal"))
 _TAKEN = _PARTS | {"turn", "slice", "lane"}
 # What a loop inside of a map has made of a key: lanes that begin alike go on alike.
 _LATER = frozenset(("carry", "turn"))
-_DERIVATIVES = DERIVATIVES | {"vjp", "jvp", "linearize"}
 # What a loop or map inside of a loop gets: it begins alike in each turn that gives it the same.
 _BEGUN = frozenset(("slice", "lane", "carry"))
 # Nothing that is computed in there is computed when the program runs.
@@ -351,7 +350,7 @@ def _derivatives(use: KeyUse) -> dict[ast.AST, list[str]]:
             continue
         own = list(frame.region.chain()) if frame.region is not None else []
         found[frame.function] = [
-            it.kind for it in own if it.kind in _DERIVATIVES and it not in around
+            it.kind for it in own if it.kind in DIFFERENTIATED and it not in around
         ]
         if not isinstance(frame.function, ast.Lambda):
             around = set(own)

@@ -10,6 +10,7 @@ from ....finding import Place
 from ...events import Fact, KeyUse, Loop
 from ...frame import Frame, Region
 from ...graph import Node
+from ...operations import SELECTIONS
 from ...remember import walked
 from ...values import Data, Instance, Sequence, Value, nodes_of
 from ..handing import handed_back_at
@@ -179,7 +180,7 @@ def kept_at(facts: SourceFacts, body: Frame | None, after: Node, key: Node) -> P
     return after.place
 
 
-_CHOICES = frozenset(("jax.numpy.where", "jax.lax.select", "cond"))
+_CHOICES = SELECTIONS | {"cond"}
 
 
 def chosen_from(node: Node) -> tuple[Node, ...]:

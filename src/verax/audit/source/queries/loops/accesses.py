@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...events import Call, Event, Fact
 from ...graph import Node
+from ...operations import WRITES
 from ...remember import remembered
 from ...values import Constant, Data, Sequence, Value
 from ..arrays import argument
@@ -15,7 +16,7 @@ from ..arrays import argument
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_AT = tuple(f"ndarray.at[].{name}" for name in "set add multiply min max get".split())
+_AT = WRITES | {"ndarray.at[].get"}
 # Functions that take elements along one axis: where they have the position, and where the axis.
 _ALONG = {
     "jax.lax.dynamic_index_in_dim": ((1, "index"), (2, "axis"), 0),

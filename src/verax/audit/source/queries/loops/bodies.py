@@ -12,6 +12,7 @@ from ...classes import innermost_function
 from ...events import Event, Loop
 from ...frame import Frame, Region
 from ...graph import Node, sources
+from ...operations import LIKES
 from ...remember import remembered, walked
 from ...shapes import Shape
 from ...shapes.shape import show_shape
@@ -166,9 +167,7 @@ def leading_size(node: Node) -> Any:
 
 
 # They take nothing of an array but its shape and type.
-_LIKE = frozenset(
-    f"jax.numpy.{name}_like" for name in ("zeros", "ones", "full", "empty")
-) | frozenset(("static",))
+_LIKE = LIKES | {"static"}
 
 
 def made_from(nodes: Iterable[Node]) -> set[Node]:

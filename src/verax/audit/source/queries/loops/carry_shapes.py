@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...events import Fact, Loop
 from ...graph import Node, sources
+from ...operations import JOINS, bare
 from ...shapes import Shape
 from ...shapes.dims import differ
 from ...shapes.shape import Partial, rank
@@ -15,11 +16,7 @@ from ..nodes import users_of
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_JOINS = frozenset(
-    (
-        "concatenate append stack vstack hstack column_stack dstack pad repeat tile insert delete"
-    ).split()
-)
+_JOINS = bare(JOINS) | frozenset("append pad repeat tile insert delete".split())
 
 _MOST = 64
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...events import Fact, Loop
 from ...graph import Node
+from ...operations import FILLED
 from ...remember import remembered
 from ...values import Data, leaves
 from ..arrays import are_declared, origin
@@ -15,13 +16,6 @@ from .scanned_rows import scans_over_rows
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
-
-# Functions that make an array of the shape that they are told, to begin with.
-_MADE = frozenset(
-    f"jax.numpy.{name}{like}"
-    for name in ("zeros", "ones", "full", "empty")
-    for like in ("", "_like")
-)
 
 
 @remembered
@@ -51,7 +45,7 @@ def _clashes(facts: SourceFacts) -> Iterator[tuple[Node, Fact]]:
         nodes = [it.node for it in fact.data["operands"] if isinstance(it, Data)]
         for node in nodes:
             carry = _carry(node)
-            if carry is None or origin(carry).operation not in _MADE:
+            if carry is None or origin(carry).operation not in FILLED:
                 continue
             if not any(it.depends_on(carry) for it in nodes if it is not node):
                 yield carry, fact

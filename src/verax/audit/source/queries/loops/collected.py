@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from ...graph import Node
+from ...operations import JOINS, bare
 
 _COLLECTING = frozenset("+ - * | & ^ maximum minimum logaddexp logical_or logical_and add".split())
 
-_SHIFTING = frozenset("concatenate append roll hstack vstack".split())
+_SHIFTING = (bare(JOINS) - {"stack"}) | {"append", "roll"}
 
 
 def is_collected(before: Node, after: Node) -> bool:

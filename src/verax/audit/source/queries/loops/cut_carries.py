@@ -5,23 +5,17 @@ from __future__ import annotations
 import ast
 
 from ...graph import Node
+from ...operations import BOUNDS, CASTS_TO_GIVEN, INTEGER_CASTS, SELECTIONS, WRITTEN
 from ...shapes.dtypes import is_float
 from ...values import Data
 
-_CASTS = frozenset(
-    "ndarray.astype jax.numpy.astype jax.numpy.asarray jax.lax.convert_element_type "
-    "jax.numpy.int32 jax.numpy.uint8 jax.numpy.int8 jax.numpy.int16 jax.numpy.uint32".split()
-)
+_CASTS = CASTS_TO_GIVEN | INTEGER_CASTS
 _WHOLE = ("floor", "round", "ceil", "trunc", "rint", "fix")
-_SELECTIONS = frozenset(
-    "jax.numpy.where jax.numpy.clip jax.numpy.maximum jax.numpy.minimum jax.lax.select".split()
-)
+_SELECTIONS = SELECTIONS | BOUNDS
 # They give fractions even of whole numbers.
 _FRACTIONS = frozenset(
     "mean average std var median sqrt exp log log1p tanh sigmoid softmax norm".split()
 )
-# They write what they are given into an array, as what that holds.
-_WRITES = frozenset(("at.set", "at.add"))
 
 
 def cut_at(node: Node, carry: Node) -> Node | None:
@@ -35,7 +29,7 @@ def cut_at(node: Node, carry: Node) -> Node | None:
     if node.operation in ("+", "-") and carry in node.inputs:
         added = [it for it in node.inputs if it is not carry]
         return next((it for it in added if _is_cut(it, carry)), None)
-    if node.operation in _WRITES and node.inputs[:1] == (carry,):
+    if node.operation in WRITTEN and node.inputs[:1] == (carry,):
         given = node.operands[-1]
         value = given.node if isinstance(given, Data) else None
         is_put = value is not None and is_float(value.dtype)

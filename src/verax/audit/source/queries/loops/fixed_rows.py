@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ....finding import Place
 from ...events import Loop
 from ...graph import Node, sources
+from ...operations import ARITHMETIC
 from ...remember import each
 from ...shapes import Size
 from ...shapes.semantics import ELEMENTWISE
@@ -80,10 +81,7 @@ def _wholes(scanned: list[Data]) -> set[Node]:
 
 def _is_row_by_row(node: Node) -> bool:
     """Whether each row of a value is made of the rows with its number: `xs - origin`."""
-    return node.operation in ELEMENTWISE or node.operation in _OPERATORS
-
-
-_OPERATORS = frozenset("+ - * / // % **".split())
+    return node.operation in ELEMENTWISE or node.operation in ARITHMETIC
 
 
 def _is_as_large(array: Node, whole: Node) -> bool:

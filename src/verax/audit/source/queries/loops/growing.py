@@ -10,18 +10,17 @@ from ...events import Call, Event, Fact, Mutation
 from ...facts import SourceFacts
 from ...frame import Frame
 from ...graph import Node
+from ...operations import ARITHMETIC, CASTS, JOINS
 from ...text import text_of
 from ...values import Data, Instance, Mapping, Sequence, Value, leaves
 from ..syntax import holds
 from .bodies import paired_leaves
 from .repetition import counts, loops_around, loops_of
 
-_JOINS = frozenset(
+_JOINS = JOINS | frozenset(
     f"{module}.{name}"
     for module in ("jax.numpy", "numpy")
-    for name in (
-        "stack concatenate asarray array vstack hstack dstack column_stack append insert pad"
-    ).split()
+    for name in ("append", "insert", "pad", "asarray")
 )
 # Which argument says how long the result is.
 _SIZES = {
@@ -31,7 +30,7 @@ _SIZES = {
 }
 _MADE = frozenset((*_SIZES, "jax.lax.slice_in_dim"))
 # The result has the shape of its operands.
-_KEEPS = frozenset("+ - * / // % ** turn ndarray.astype jax.numpy.roll".split())
+_KEEPS = (CASTS - _JOINS) | ARITHMETIC | {"turn", "jax.numpy.roll"}
 _DEPTH = 8
 
 

@@ -12,6 +12,7 @@ from ....words import is_batch, is_feature, is_sequence, words_of
 from ...axes import names_of
 from ...frame import Frame, Region
 from ...graph import Node
+from ...operations import ARITHMETIC, CONTRACTIONS
 from ...remember import walked
 from ...shapes import Dim
 from ...shapes.dims import same
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 _BATCH = {"batch", "minibatch"}
 _SAME = frozenset(("primal", "turn"))
-_ELEMENTWISE = frozenset("+ - * / ** -x".split())
 
 
 @dataclass(frozen=True)
@@ -199,10 +199,7 @@ def _is_row_of_pairs(lane: Node) -> bool:
     """Whether a lane is a row of a table of each with each, as of similarities."""
     whole = lane.inputs[0]
     is_square = isinstance(whole.shape, tuple) and len(set(whole.shape)) < len(whole.shape)
-    return is_square and first_behind(whole, lambda it: it.operation in _PRODUCTS) is not None
-
-
-_PRODUCTS = frozenset(("@", "jax.numpy.dot", "jax.numpy.einsum"))
+    return is_square and first_behind(whole, lambda it: it.operation in CONTRACTIONS) is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,7 +316,7 @@ def lanes_over(region: Region) -> str:
 
 def lanes_of_time(node: Node) -> Region | None:
     """The map over an axis of time, of one lane of which a value is made."""
-    while node.operation in _ELEMENTWISE and node.inputs:
+    while node.operation in ARITHMETIC and node.inputs:
         node = node.inputs[0]
     own = node.varies - node.inputs[0].varies if node.operation == "lane" else ()
     return next((it for it in own if it.kind == "vmap" and is_sequence(lanes_over(it))), None)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ...events import Call
 from ...frame import Frame
 from ...graph import Node
+from ...operations import STATISTICS
 from ...values import Constant, Data
 from ..arrays import argument, calls_of
 from ..lost.dropped_states import named_parts_of
@@ -17,8 +18,6 @@ from .lanes import Lane, lane_of, runs_inside_maps
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
-
-_REDUCTIONS = ("mean", "sum", "std", "var", "max", "min")
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +55,7 @@ def named_reductions(
 def _over_first(facts: SourceFacts) -> dict[Node, Call]:
     """Reductions over axis 0 alone, by their results."""
     found: dict[Node, Call] = {}
-    for call in calls_of(facts, *_REDUCTIONS):
+    for call in calls_of(facts, *STATISTICS):
         axis = argument(call, 1, "axis")
         is_first = isinstance(axis, Constant) and type(axis.value) is int and axis.value == 0
         if is_first and call.args and isinstance(call.result, Data):

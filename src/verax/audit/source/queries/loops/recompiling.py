@@ -12,6 +12,7 @@ from ...events import Applied, Fact
 from ...facts import SourceFacts
 from ...frame import Region
 from ...graph import Node
+from ...operations import ARITHMETIC
 from ...remember import walked
 from ...values import (
     Bound,
@@ -38,7 +39,7 @@ from .repetition import (
 )
 
 _BLOCKS = (ast.If, ast.Try, ast.With)
-_ARITHMETIC = frozenset("+ - * / // % ** turn".split())
+_ARITHMETIC = ARITHMETIC | {"turn"}
 _ARITHMETIC_DEPTH = 6
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ...events import Call
 from ...frame import Frame, Region
 from ...graph import Node
+from ...operations import STATISTICS
 from ...shapes import Dim
 from ...shapes.dims import same
 from ...shapes.names import name_of
@@ -18,8 +19,6 @@ from ..nodes import stacked_over
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
-
-_REDUCTIONS = ("sum", "mean", "max", "min", "prod", "logsumexp")
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +36,7 @@ def called_as_one(facts: SourceFacts) -> Iterator[CalledAsOne]:
 
     A method that knows of several objects leaves their axis alone.
     """
-    for call in calls_of(facts, *_REDUCTIONS):
+    for call in calls_of(facts, *STATISTICS):
         frame = call.frame
         owner = next(iter(frame.given.values()), None)
         cls = class_of(owner) if owner is not None else None

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from ...events import Loop
 from ...graph import Node
+from ...operations import FULLS, INTEGER_CASTS, ONES, ZEROS
 from ...values import Constant, Data, Value
 from .bodies import behind, pairs
 
 # What makes an array of the number that it is given.
-_MAKING = frozenset(f"jax.numpy.{it}" for it in "asarray array int32 uint32 zeros ones".split())
+_MAKING = INTEGER_CASTS | ZEROS | ONES | FULLS | {"jax.numpy.asarray"}
 
 
 def stuck_counters(loop: Loop, stale: list[Data]) -> Iterator[tuple[str, Node, Data]]:

@@ -17,6 +17,7 @@ from ....words import words_of
 from ...frame import Frame
 from ...graph import Node, sources
 from ...looping import assigned_names
+from ...operations import ARITHMETIC, JOINS, MODULES
 from ...parameters import NamedFunction, positional
 from ...remember import walked
 from ...values import Data, Sequence, Value, nodes_of
@@ -24,12 +25,12 @@ from ..names import named_parts
 from ..nodes import position_in
 from ..reads import Reads, reads_of
 from .dropped_states import named_parts_of
-from .elementwise import ARRAYS, is_made_anew, versions_of
+from .elementwise import is_made_anew, versions_of
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_MERGING = frozenset(("concatenate", "stack", "hstack", "vstack", "dstack", "column_stack"))
+_COMPUTED = ARITHMETIC | {"@", "stack"}
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ def _is_computed(value: Value) -> bool:
     if node.dtype is not None and node.dtype.startswith(("bool", "key")):
         return False
     module = node.operation.rpartition(".")[0]
-    return module in ARRAYS or node.operation in ("+", "-", "*", "/", "@", "**", "-x", "stack")
+    return module in MODULES or node.operation in _COMPUTED
 
 
 def _is_of_leaves(node: Node) -> bool:
@@ -310,7 +311,6 @@ def _merge_after(frame: Frame, live: set[Node], statement: ast.stmt) -> Place | 
 
 
 def _is_merge(node: Node) -> bool:
-    module, _, name = node.operation.rpartition(".")
-    if module in ARRAYS and name in _MERGING:
+    if node.operation in JOINS:
         return True
     return node.operation in ("+", "*") and len(node.inputs) >= 2

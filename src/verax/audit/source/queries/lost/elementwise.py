@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...graph import Node
+from ...operations import MAXIMA, MINIMA, MODULES
 from ...values import Data
 
-ARRAYS = ("jax.numpy", "jax.nn", "jax.lax", "ndarray")
 _UNARY = frozenset(
     "clip tanh abs absolute exp log log1p expm1 sqrt square nan_to_num relu sigmoid gelu silu "
     "softplus astype negative reciprocal sin cos floor round".split()
 )
 # Of these the first operand is changed by the second.
 _FIRST = frozenset(("-", "/", "**"))
-_EITHER = frozenset(("+", "*", "jax.numpy.maximum", "jax.numpy.minimum"))
+_EITHER = MINIMA | MAXIMA | {"+", "*"}
 
 
 def versions_of(node: Node) -> Iterator[tuple[Node, bool]]:
@@ -41,7 +41,7 @@ def _main_operands(node: Node) -> list[Node]:
     if operation in _EITHER:
         both = [it.node for it in operands if isinstance(it, Data)]
         return [it for it in both if it.shape != ()] or both
-    if operation in _FIRST or (module in ARRAYS and name in _UNARY):
+    if operation in _FIRST or (module in MODULES and name in _UNARY):
         first = operands[0] if operands else None
         return [first.node] if isinstance(first, Data) else []
     return list(node.inputs) if operation == "-x" else []

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...frame import Frame
+from ...operations import CONTRACTIONS, JOINS, bare
 from ...parameters import NamedFunction
 from ...remember import walked
 from ...values import Data, Value
@@ -23,12 +24,13 @@ from .dropped import live_in
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-MERGES = frozenset(("concatenate", "stack", "hstack", "vstack", "column_stack", "dstack"))
+# As they are written, which may be by the other name of one.
+MERGES = bare(JOINS) | {"concat"}
 
 
 # Of a thing and itself these give nothing new, or what is seldom asked for.
 _PAIRS = (ast.MatMult, ast.Sub, ast.Div)
-_PRODUCTS = frozenset(("einsum", "matmul", "dot", "tensordot", "vdot", "inner", "outer"))
+_PRODUCTS = bare(CONTRACTIONS) | {"outer"}
 
 
 def joined_twice(facts: SourceFacts) -> Iterator[tuple[Frame, ast.expr, str, str]]:

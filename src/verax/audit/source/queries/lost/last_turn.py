@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ....finding import Place
 from ...frame import Frame
+from ...operations import WRITES, bare
 from ...remember import remembered, walked
 from ...text import text_of
 from ...values import Constant, Data, Sequence, Value, nodes_of
@@ -17,7 +18,7 @@ from ..reads import Reads, reads_of
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_WRITES = frozenset("set add subtract multiply mul divide div power min max apply".split())
+_WRITES = bare(WRITES)
 
 
 @dataclass(frozen=True)

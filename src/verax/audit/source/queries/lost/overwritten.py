@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ....finding import Place
 from ...frame import Frame
 from ...graph import Node
+from ...operations import PARTS
 from ...remember import each, remembered
 from ...values import Data, Instance, Value, nodes_of
 from ..reads import reads_of
@@ -24,8 +25,6 @@ from .dropped_states import named_parts_of
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
-
-_PARTS = frozenset(("item", "field", "element"))
 
 
 @dataclass(frozen=True)
@@ -144,7 +143,7 @@ def _operands(frame: Frame, node: Node) -> Iterator[Node]:
         for it in _given(current):
             yield it
             is_elsewhere = it.frame is not frame and it.operation != "parameter"
-            if is_elsewhere or current.operation in _PARTS:
+            if is_elsewhere or current.operation in PARTS:
                 pending.append(it)
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from ....finding import Place
 from ...frame import Frame
 from ...graph import Node
+from ...operations import ACROSS, PARTS
 from ...remember import walked
 from ...values import Data, Instance, Mapping, Sequence, Value
 from ..names import named_parts
@@ -130,4 +131,4 @@ def _line(node: Node) -> int:
     return node.place.line if node.place is not None else 0
 
 
-_HANDING = frozenset("item field static join lane stack carry turn primal slice".split())
+_HANDING = ACROSS | PARTS | {"static"}

@@ -16,6 +16,7 @@ from ....words import words_of
 from ...frame import Frame
 from ...graph import Node
 from ...library.layers import only_computes
+from ...operations import ARITHMETIC
 from ...parameters import NamedFunction
 from ...values import Data, Instance, Sequence, Value, nodes_of
 from ..reads import reads_of
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from ...facts import SourceFacts
 
 _COMPUTING = ("jax.numpy.", "jax.nn.", "jax.lax.", "jax.scipy.", "ndarray.", "optax.")
-_ARITHMETIC = frozenset("+ - * / @ ** // % -x stack .apply .apply_fn".split())
+_ARITHMETIC = ARITHMETIC | {"@", "stack", ".apply", ".apply_fn"}
 # To call it is all that a test or a measurement needs.
 _TRIALS = frozenset("test bench benchmark warm warmup profile timeit compile main demo".split())
 # These libraries write down what is computed, whoever reads it.

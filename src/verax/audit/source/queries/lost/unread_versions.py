@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ...frame import Frame
 from ...graph import Node
 from ...looping import assigned_names
+from ...operations import SELECTIONS
 from ...remember import walked
 from ...values import Data, Value
 from ..reads import Reads, reads_of
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 # What stands for one of its inputs, or for what that has become in a loop.
 _SAME_THING = frozenset("last join carry turn primal lane".split())
-_MIXTURES = frozenset(("jax.numpy.where", "jax.lax.select"))
 _SUMS = frozenset(("+", "-"))
 _APPLIED = frozenset(("optax.apply_updates",))
 # They give the same model in another mode, or with other parts.
@@ -137,6 +137,6 @@ def _earlier(node: Node) -> list[Node]:
     operation = node.operation
     if operation in _SAME_THING or operation in _SUMS:
         return list(node.inputs)
-    if operation in _MIXTURES:
+    if operation in SELECTIONS:
         return [it.node for it in node.operands[1:] if isinstance(it, Data)]
     return list(node.inputs[:1]) if operation in _APPLIED else []

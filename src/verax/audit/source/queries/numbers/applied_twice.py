@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING
 
 from ...frame import Frame
 from ...graph import Node
+from ...operations import ARITHMETIC, MODULES
 from ...values import Constant, Data, Value, nodes_of
 from .meaning import first_behind
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_OPERATORS = frozenset("+ - * / ** -x".split())
 _ELEMENTWISE = frozenset(
     "sign abs absolute log log1p sqrt rsqrt maximum minimum clip where exp expm1 square multiply "
     "divide add subtract arcsinh astype asarray float32".split()
 )
-_MODULES = ("jax.numpy", "jax.lax", "ndarray")
 # What is done twice by these is not done in two steps.
 _COMPRESSING = frozenset("log log1p arcsinh sqrt rsqrt divide".split())
 
@@ -78,7 +77,7 @@ def _compresses(result: Node, of: Node) -> bool:
         if node is of or not node.depends_on(of):
             continue
         module, _, name = node.operation.rpartition(".")
-        if node.operation not in _OPERATORS and not (module in _MODULES and name in _ELEMENTWISE):
+        if node.operation not in ARITHMETIC and not (module in MODULES and name in _ELEMENTWISE):
             return False
         is_found = is_found or name in _COMPRESSING or _is_scaled(node)
         new = [it for it in node.inputs if it not in seen]

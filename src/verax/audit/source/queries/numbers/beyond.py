@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ....finding import Place
 from ...graph import Node
+from ...operations import CASTS
 from ...values import Constant, Data, Value
 from ..nodes import nodes_by
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from ...facts import SourceFacts
 
 _HELD = {"int8": 2**7 - 1, "int16": 2**15 - 1, "int32": 2**31 - 1, "uint32": 2**32 - 1}
-_CASTS = frozenset(("ndarray.astype", "jax.numpy.asarray", "jax.numpy.float32"))
 _MEASURES = ("/", "<", "<=", ">", ">=", "jax.numpy.minimum")
 _MADE = frozenset(("*", "+", "jax.numpy.multiply"))
 
@@ -58,7 +58,7 @@ def _sides(node: Node) -> tuple[Node | None, float]:
 
 
 def _plain(node: Node) -> Node:
-    while node.operation in _CASTS and node.inputs:
+    while node.operation in CASTS and node.inputs:
         node = node.inputs[0]
     return node
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...graph import Node
+from ...operations import CONTRACTIONS, NORMS, ROOTS, SUMS
 from ...values import Constant, Data
 from ..arrays import calls_of
 from .meaning import first_behind
@@ -17,14 +18,7 @@ from .meaning import first_behind
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_SUMS = frozenset(("jax.numpy.sum", "ndarray.sum"))
-_PRODUCTS = frozenset(
-    "@ jax.numpy.dot jax.numpy.vdot jax.numpy.vecdot jax.numpy.inner jax.numpy.matmul "
-    "jax.numpy.einsum ndarray.dot".split()
-)
-_NORMS = frozenset(("jax.numpy.linalg.norm", "jax.numpy.linalg.vector_norm"))
-_ROOTS = frozenset(("jax.numpy.sqrt", "jax.lax.sqrt"))
-_ENDS = _SUMS | _PRODUCTS | {"/"}
+_ENDS = SUMS | CONTRACTIONS | {"/"}
 # What is larger keeps the quotient below one.
 _TINY = 1e-6
 
@@ -72,10 +66,10 @@ def _is_quotient(node: Node) -> bool:
 
 def _multiplied(node: Node) -> tuple[Node, ...]:
     """What is multiplied and summed up: `a` and `b` of `jnp.sum(a * b, -1)`, or of `a @ b`."""
-    if node.operation in _SUMS and node.inputs:
+    if node.operation in SUMS and node.inputs:
         node = node.inputs[0]
         return node.inputs if node.operation == "*" else ()
-    return node.inputs if node.operation in _PRODUCTS else ()
+    return node.inputs if node.operation in CONTRACTIONS else ()
 
 
 def _unit(node: Node) -> bool:
@@ -93,10 +87,10 @@ def _is_unit(node: Node) -> bool:
 def _is_length(node: Node) -> bool:
     """Whether it is the length of a vector, be it by hand and with a tiny number."""
     node = _without_tiny(node)
-    if node.operation in _NORMS:
+    if node.operation in NORMS:
         return True
-    inside = node.inputs[0] if node.operation in _ROOTS and node.inputs else None
-    return inside is not None and _without_tiny(inside).operation in (*_SUMS, *_PRODUCTS)
+    inside = node.inputs[0] if node.operation in ROOTS and node.inputs else None
+    return inside is not None and _without_tiny(inside).operation in (*SUMS, *CONTRACTIONS)
 
 
 def _without_tiny(node: Node) -> Node:

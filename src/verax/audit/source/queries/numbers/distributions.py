@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...graph import Node
+from ...operations import CASTS_TO_GIVEN, FLOAT_CASTS, MODULES, bare
 from ...shapes.shape import rank
 from ...values import Constant, Data, Value
 from ..arrays import argument, calls_of
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 _SOFTMAXES = frozenset(("jax.nn.softmax", "jax.nn.log_softmax"))
 _TOTALS = frozenset(("logsumexp", "sum"))
 # They leave a distribution what it is, or its logarithm, but for a little that is added to it.
-_KEEPING = frozenset("log exp astype asarray clip maximum stop_gradient nan_to_num".split())
-_MODULES = ("jax.numpy", "jax.lax", "jax.nn", "ndarray")
+_KEEPING = bare(CASTS_TO_GIVEN | FLOAT_CASTS) | frozenset(
+    "log exp clip maximum stop_gradient nan_to_num".split()
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +106,7 @@ def _kept(node: Node) -> Node:
     """A value without what leaves it a distribution."""
     for _ in range(12):
         module, _, name = node.operation.rpartition(".")
-        is_kept = (module in _MODULES and name in _KEEPING) or _is_shifted(node)
+        is_kept = (module in MODULES and name in _KEEPING) or _is_shifted(node)
         if not node.inputs or not is_kept:
             return node
         node = node.inputs[0]

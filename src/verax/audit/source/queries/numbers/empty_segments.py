@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from ...graph import Node, sources
+from ...operations import BROADCASTS, GUARDS, ONES, SUMS, VIEWS, bare
 from ...shapes.shape import rank
 from ...values import Constant, Data
 from ..indices import index_parts, is_new_axis, is_whole
@@ -14,16 +15,12 @@ from ..nodes import nodes_by, users_of
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_SHAPED = frozenset("reshape expand_dims astype broadcast_to squeeze".split())
-_ONES = frozenset(f"jax.numpy.{it}" for it in ("ones", "ones_like"))
+_SHAPED = bare(VIEWS | BROADCASTS)
 _RANGE = "jax.numpy.arange"
-_SUMS = frozenset(("jax.numpy.sum", "ndarray.sum"))
 _COUNTS = frozenset(("jax.numpy.bincount",))
 _GATHERS = frozenset(("item", "element", "jax.numpy.take", "ndarray.take"))
 # Segments by how long each is, of which none is there without an element.
 _BY_SIZES = frozenset(("jax.numpy.repeat", "ndarray.repeat"))
-# They leave out what is not finite.
-_CHOICES = frozenset("where select nan_to_num isfinite isnan nanmean nansum".split())
 
 
 def by_empty_segments(facts: SourceFacts) -> Iterator[tuple[Node, Node]]:
@@ -41,7 +38,7 @@ def by_empty_segments(facts: SourceFacts) -> Iterator[tuple[Node, Node]]:
             continue
         users = users if users is not None else users_of(facts)
         own = users.get(node, ())
-        if any(it.operation.rpartition(".")[2] in _CHOICES for it in own):
+        if any(it.operation.rpartition(".")[2] in GUARDS for it in own):
             continue
         if not own or ids is None or not all(_is_read_at(it, node, ids) for it in own):
             yield node, count
@@ -103,12 +100,12 @@ def _is_count(node: Node) -> bool:
     summed = node.operands[0]
     if isinstance(summed, Constant):
         return summed.value == 1
-    return isinstance(summed, Data) and summed.node.operation in _ONES
+    return isinstance(summed, Data) and summed.node.operation in ONES
 
 
 def _is_sum_of_classes(node: Node) -> bool:
     """`jax.nn.one_hot(labels, number).sum(axis=0)`, where the labels are data."""
-    first = node.operands[0] if node.operation in _SUMS and node.operands else None
+    first = node.operands[0] if node.operation in SUMS and node.operands else None
     along = node.operands[1] if len(node.operands) > 1 else None
     axis = along.value if isinstance(along, Constant) else None
     if not isinstance(first, Data) or type(axis) is not int:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...graph import Node
+from ...operations import CLIPS
 from ...values import Constant, Data, Value
 from ..arrays import calls_of
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 # Where they are infinite.
 _POLES = {"arctanh": (-1, 1), "atanh": (-1, 1), "logit": (0, 1), "log1p": (-1,), "ndtri": (0, 1)}
-_CLIPS = frozenset(("jax.numpy.clip", "ndarray.clip", "jax.lax.clamp"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ def at_ends(facts: SourceFacts) -> Iterator[AtEnd]:
 
 def ends_of(node: Node) -> list[float]:
     """The numbers to which others are cut off."""
-    if node.operation not in _CLIPS:
+    if node.operation not in CLIPS:
         return []
     given: list[Value] = [it for it in node.operands if isinstance(it, Constant)]
     numbers = [it.value for it in given if isinstance(it, Constant)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ...events import Call
 from ...graph import Node
 from ...library.arguments import argument
+from ...operations import CASTS, GIVEN
 from ...shapes import Dim
 from ...shapes.shape import rank, size_of
 from ...values import Constant, Data, Value
@@ -15,9 +16,8 @@ if TYPE_CHECKING:
     from ...facts import SourceFacts
 
 
-_CASTS = frozenset(("ndarray.astype", "jax.numpy.asarray", "jax.numpy.int32"))
 _CHOICES = ("jax.numpy.argmax", "jax.numpy.argmin", "ndarray.argmax", "ndarray.argmin")
-_GIVEN = frozenset("parameter argument field item carry slice turn lane counter + call".split())
+_GIVEN = GIVEN | {"counter", "+", "call"}
 _DRAWS = ("jax.random.randint", "jax.random.categorical")
 
 
@@ -36,7 +36,7 @@ class Integers:
         if not isinstance(value, Data):
             return None
         node = value.node
-        while node.operation in _CASTS and len(node.inputs) == 1:
+        while node.operation in CASTS and len(node.inputs) == 1:
             node = node.inputs[0]
         if node.operation == "%" and len(node.operands) == 2:
             # Who computes what is divided may know that some remainders do not occur.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...graph import Node
+from ...operations import CONTRACTIONS, TRANSPOSES
 from ...shapes.shape import rank
 from ...values import Constant, Data
 from ..arrays import calls_of
@@ -15,9 +16,8 @@ from ..nodes import names_axis, nodes_by
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_PRODUCTS = frozenset(("@", "jax.numpy.dot", "jax.numpy.einsum"))
 # They leave the lengths of rows what they are.
-_KEEPING = frozenset(("ndarray.T", "field", "jax.numpy.transpose", "jax.numpy.swapaxes"))
+_KEEPING = TRANSPOSES | {"field"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ def divided_by_one_length(facts: SourceFacts) -> Iterator[Lengths]:
     if not norms:
         return
     told: set[Node] = set()
-    for node in nodes_by(facts, _PRODUCTS):
+    for node in nodes_by(facts, CONTRACTIONS):
         given = [it.node for it in node.operands if isinstance(it, Data)]
         found = [_norm_of(it, norms) for it in given]
         # A matrix times itself, as it is made orthogonal, needs one length only.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...graph import Node
+from ...operations import GUARDS, LOGARITHMS, MODULES, SUMS
 from ...values import Constant, Data, External, Value
 from ..nodes import names_axis, nodes_by, users_of
 from .ends import ends_of
@@ -15,12 +16,9 @@ from .meaning import first_behind
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_LOGARITHMS = frozenset(f"jax.numpy.{it}" for it in ("log", "log2", "log10"))
-_MODULES = ("jax.numpy", "jax.nn", "jax.lax", "jax.scipy.special")
+_MODULES = (*MODULES, "jax.scipy.special")
 # Beyond, the exponential of a difference is zero in float32.
 _MASKED = -100.0
-# They leave out what is not finite.
-_CHOICES = frozenset("where select select_n nan_to_num nansum nanmean isfinite isnan isinf".split())
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +74,7 @@ def of_saturated(facts: SourceFacts) -> Iterator[Logarithm]:
 
 
 def _logarithms(facts: SourceFacts) -> Iterator[tuple[Node, Node]]:
-    for node in nodes_by(facts, _LOGARITHMS):
+    for node in nodes_by(facts, LOGARITHMS):
         first = node.operands[0] if node.operands else None
         if isinstance(first, Data):
             yield node, first.node
@@ -155,12 +153,12 @@ def _is_share(node: Node) -> bool:
     """Whether a value is a sum of counts, or their share of all."""
     if node.operation == "/":
         return bool(node.operands) and isinstance(node.operands[0], Data)
-    return node.operation in ("jax.numpy.sum", "ndarray.sum") and names_axis(node) is True
+    return node.operation in SUMS and names_axis(node) is True
 
 
 def _is_source(node: Node) -> bool:
     module, _, name = node.operation.rpartition(".")
-    if module not in (*_MODULES, "ndarray"):
+    if module not in _MODULES:
         return False
     if name == "where":
         return any(_number(it) == 0 for it in node.operands[1:])
@@ -203,7 +201,7 @@ def _is_left_out(node: Node, users: dict[Node, list[Node]]) -> bool:
     pending, seen = [node], {node}
     while pending and len(seen) < 40:
         for user in users.get(pending.pop(), ()):
-            if user.operation.rpartition(".")[2] in _CHOICES:
+            if user.operation.rpartition(".")[2] in GUARDS:
                 return True
             if user not in seen and user.operation.rpartition(".")[2] not in ("sum", "mean"):
                 seen.add(user)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ....words import words_of
 from ...graph import Node, sources
+from ...operations import ARITHMETIC, BROADCASTS, MEANS, MODULES, RANGES, VIEWS, bare
 from ...remember import remembered
 from ...shapes.shape import rank
 from ...text import text_of
@@ -28,13 +29,8 @@ if TYPE_CHECKING:
 _WORDS = frozenset("mask masks valid pad padding legal available".split())
 # They are made by chance, or choose which position may look at which.
 _OTHER_MASKS = frozenset("dropout drop causal random noise bernoulli keep tri".split())
-_SAME = frozenset(
-    "astype reshape expand_dims broadcast_to float32 asarray array squeeze stop_gradient".split()
-)
-_MODULES = ("jax.numpy", "jax.lax", "ndarray", "jax.nn")
-_MEANS = frozenset(("jax.numpy.mean", "ndarray.mean"))
-_POSITIONS = frozenset(("jax.numpy.arange", "numpy.arange", "jax.lax.iota"))
-_ELEMENTWISE = frozenset(("+", "-", "*", "/", "**", "-x", "item", "stack"))
+_SAME = bare(VIEWS | BROADCASTS) | {"stop_gradient"}
+_ELEMENTWISE = ARITHMETIC | {"item", "stack"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +48,7 @@ def averaged_with_padding(facts: SourceFacts) -> Iterator[tuple[Node, Masked]]:
     for masked in _all_masked(facts):
         users = users_of(facts)
         for mean in users.get(masked.node, ()):
-            if mean.operation not in _MEANS or _is_counted(mean, masked, users):
+            if mean.operation not in MEANS or _is_counted(mean, masked, users):
                 continue
             # Along which axis something was masked elsewhere is not known.
             if names_axis(mean) is False or mean.frame is masked.node.frame:
@@ -88,7 +84,7 @@ def centred_with_padding(facts: SourceFacts) -> Iterator[tuple[Node, Masked]]:
             if node.operation != "-" or len(node.inputs) != 2:
                 continue
             of, mean = node.inputs
-            is_of_all = mean.operation in _MEANS and names_axis(mean) is False
+            is_of_all = mean.operation in MEANS and names_axis(mean) is False
             is_it = is_of_all and mean.inputs[:1] == (of,) and not _knows(mean, masked)
             if is_it and not _has_more_axes(masked.mask, of):
                 yield mean, masked
@@ -163,7 +159,7 @@ def without_view(node: Node) -> Node:
     """A mask without changes of its shape and type."""
     for _ in range(12):
         module, _, name = node.operation.rpartition(".")
-        is_view = _adds_axis(node) or _is_cut(node) or (module in _MODULES and name in _SAME)
+        is_view = _adds_axis(node) or _is_cut(node) or (module in MODULES and name in _SAME)
         if not node.inputs or not (is_view or node.operation == "~x"):
             return node
         node = node.inputs[0]
@@ -187,7 +183,7 @@ def mask_name(facts: SourceFacts, node: Node) -> str:
 
 def _name(facts: SourceFacts, node: Node) -> str:
     if node.operation in ("<", ">", "<=", ">=") and any(
-        without_view(it).operation in _POSITIONS for it in node.inputs
+        without_view(it).operation in RANGES for it in node.inputs
     ):
         return text_of(node.syntax) if node.syntax is not None else "the mask"
     name = _names(facts).get(node, "") or (

@@ -9,19 +9,32 @@ from dataclasses import dataclass
 
 from ....words import words_of
 from ...graph import Node
+from ...operations import (
+    BROADCASTS,
+    CASTS_TO_GIVEN,
+    FLOAT_CASTS,
+    MEANS,
+    MODULES,
+    RESHAPES,
+    REVERSALS,
+    SELECTIONS,
+    SUMS,
+    TRANSPOSES,
+    bare,
+)
 from ...values import Constant, Data, External, Sequence, Value
 from ..arithmetic import is_far_below
 from ..sameness import Sameness
 
 # They hand on what they are given, or a part of it, in another shape or precision.
-_SAME_MEANING = frozenset(
-    "reshape ravel flatten squeeze expand_dims transpose swapaxes moveaxis astype asarray "
-    "broadcast_to stop_gradient clip copy float32 float16 bfloat16 T mT block_until_ready flip rev "
-    "dynamic_slice dynamic_slice_in_dim dynamic_index_in_dim slice_in_dim index_in_dim".split()
+_SAME_MEANING = bare(
+    RESHAPES | TRANSPOSES | REVERSALS | BROADCASTS | CASTS_TO_GIVEN | FLOAT_CASTS
+) | frozenset(
+    "stop_gradient clip copy block_until_ready dynamic_slice dynamic_slice_in_dim "
+    "dynamic_index_in_dim slice_in_dim index_in_dim".split()
 )
 _BOUNDARIES = frozenset("stack lane turn carry slice last primal item element".split())
-_MODULES = ("jax.numpy", "jax.lax", "ndarray", "jax.nn")
-_CHOICES = ("jax.numpy.where", "jax.lax.select", "at.set")
+_CHOICES = SELECTIONS | {"at.set"}
 _FAR = 100
 _TO_RADIANS = ("jax.numpy.deg2rad", "jax.numpy.radians")
 _RADIAN = math.pi / 180
@@ -44,7 +57,7 @@ def first_behind(
         if through_choices and node.operation in _CHOICES:
             return _of_choices(node, accept, also)
         module, _, name = node.operation.rpartition(".")
-        is_same = node.operation in _BOUNDARIES or (module in _MODULES and name in _SAME_MEANING)
+        is_same = node.operation in _BOUNDARIES or (module in MODULES and name in _SAME_MEANING)
         if not node.inputs or not (is_same or (also is not None and also(node))):
             return None
         node = node.inputs[0]
@@ -95,7 +108,7 @@ def is_arranged(node: Node) -> bool:
 
 def is_tempered(node: Node) -> bool:
     """Whether a value is averaged over others of its kind, or multiplied by a number."""
-    if node.operation in ("jax.numpy.mean", "ndarray.mean"):
+    if node.operation in MEANS:
         return True
     is_scaled = node.operation in ("*", "/") and len(node.inputs) == 1
     return is_scaled and isinstance(node.operands[0], Data)
@@ -115,7 +128,7 @@ def is_softmax(node: Node) -> bool:
     if node.operation != "/" or len(node.inputs) != 2:
         return False
     of, total = node.inputs
-    is_sum = total.operation in ("jax.numpy.sum", "ndarray.sum")
+    is_sum = total.operation in SUMS
     return of.operation == "jax.numpy.exp" and is_sum and total.inputs[0] is of
 
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 from ...graph import Node, sources
 from ...library.layers import is_linear
 from ...library.naming import sides
+from ...operations import CONTRACTIONS
 from ...values import Constant, Data
 
 if TYPE_CHECKING:
     from ...events import Call
     from ...facts import SourceFacts
 
-_PRODUCTS = frozenset(("@", "jax.numpy.einsum", "jax.nn.dot_product_attention"))
+_PRODUCTS = CONTRACTIONS | {"jax.nn.dot_product_attention"}
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...graph import Node
 from ...library.layers import keeps_examples
+from ...operations import CONTRACTIONS, REDUCTIONS, bare
 from ...shapes import Shape, Size
 from ...shapes.dims import Dim
 from ...shapes.reshaping import regroup
@@ -12,9 +13,9 @@ from ...shapes.semantics import ELEMENTWISE
 MERGING = frozenset(("reshape", "ravel", "flatten"))
 # They leave elements of the axes that they keep in order.
 _KEEPING = frozenset("field join turn carry last primal copy item".split())
-_PRODUCTS = frozenset("@ matmul dot einsum".split())
-_FUNCTIONS = _PRODUCTS | frozenset(
-    "astype squeeze softmax log_softmax mean sum max min layer_norm".split()
+_PRODUCTS = bare(CONTRACTIONS)
+_FUNCTIONS = (
+    _PRODUCTS | REDUCTIONS | frozenset("astype squeeze softmax log_softmax layer_norm".split())
 )
 _MOST = 200
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...graph import Node
+from ...operations import AVERAGES, SQUARES, bare
 from ...values import Constant, Data, Value
 from ..arrays import calls_of
 from ..sameness import Sameness
@@ -18,8 +19,7 @@ from ..sameness import Sameness
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_MEANS = frozenset(("mean", "average", "pmean", "nanmean"))
-_SQUARES = frozenset(("jax.numpy.square", "jax.lax.square"))
+_MEANS = bare(AVERAGES) | {"pmean"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +128,7 @@ def _are_same(one: Value, other: Value, same: Sameness) -> bool:
 
 def _root(node: Node) -> Node | None:
     """What a value is the square of."""
-    if node.operation in _SQUARES and node.inputs:
+    if node.operation in SQUARES and node.inputs:
         return node.inputs[0]
     if node.operation not in ("**", "*") or len(node.operands) != 2:
         return None

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ...events import Event, Fact
 from ...frame import Frame
+from ...operations import WRITES
 from ...remember import walked
 from ...shapes.dims import Dim, add, at_least
 from ...text import text_of
@@ -26,7 +27,6 @@ from ..syntax import body_of, statement_around
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_WRITES = tuple(f"ndarray.at[].{name}" for name in "set add multiply min max".split())
 _CHOICES = frozenset(("where", "select", "select_n", "cond", "switch", "dynamic_slice"))
 # How far an element is followed to a choice.
 _STEPS = 40
@@ -67,7 +67,7 @@ def _accesses(facts: SourceFacts) -> Iterator[tuple[Event, Data, Value, bool]]:
         # Of keys there are too few then, which is told as such.
         if is_own and not fact.data["base"].node.is_key:
             yield fact, fact.data["base"], fact.data["index"], False
-    for call in facts.calls(_WRITES):
+    for call in facts.calls(WRITES):
         pair = call.args[0] if call.args else None
         if isinstance(pair, Sequence) and pair.items and call.frame.module is facts.module:
             array, index = pair.items

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ....words import words_of
 from ...graph import Node
+from ...operations import MEANS, SUMS
 from ...values import Constant, Data
 from ..nodes import names_axis, nodes_by
 from .meaning import first_behind, written_name
@@ -14,15 +15,13 @@ from .meaning import first_behind, written_name
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_MEANS = frozenset(("jax.numpy.mean", "ndarray.mean"))
-_SUMS = frozenset(("jax.numpy.sum", "ndarray.sum"))
 _COEFFICIENTS = frozenset("beta coef coeff coefficient weight lam lambda alpha scale".split())
-_LINEAR = frozenset(("*", "/", "-x", "stack", "slice", "lane", "primal", *_MEANS, *_SUMS))
+_LINEAR = frozenset(("*", "/", "-x", "stack", "slice", "lane", "primal", *MEANS, *SUMS))
 
 
 def averaged_weights(facts: SourceFacts) -> Iterator[tuple[Node, Node]]:
     """Means over products with weights that sum to one already, each with the weights."""
-    for mean in nodes_by(facts, _MEANS):
+    for mean in nodes_by(facts, MEANS):
         if names_axis(mean) is not False or not mean.inputs:
             continue
         product = mean.inputs[0]
@@ -39,9 +38,7 @@ def _sums_to_one(node: Node) -> bool:
     if node.operation != "/" or len(node.inputs) != 2:
         return False
     weights, total = node.inputs
-    return (
-        total.operation in _SUMS and total.inputs[:1] == (weights,) and names_axis(total) is False
-    )
+    return total.operation in SUMS and total.inputs[:1] == (weights,) and names_axis(total) is False
 
 
 def scaled_twice(facts: SourceFacts) -> Iterator[tuple[Node, Node, str]]:

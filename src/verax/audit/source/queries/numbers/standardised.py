@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...graph import Node
+from ...operations import CASTS, DEVIATIONS, TRANSPOSES, VIEWS, bare
 from ...shapes.shape import least_rank
 from ..nodes import names_axis
 
-_DEVIATIONS = frozenset(("std", "var"))
+_DEVIATIONS = bare(DEVIATIONS)
 # What these give has the same elements, or some of them.
-_SELECTING = frozenset(
-    "item where reshape ravel flatten astype asarray array stop_gradient transpose swapaxes "
-    "moveaxis squeeze expand_dims concatenate stack clip nan_to_num take compress join turn carry "
-    "lane slice primal last field all_gather select dynamic_slice".split()
+_SELECTING = bare(VIEWS | TRANSPOSES) | frozenset(
+    "item where stop_gradient concatenate stack clip nan_to_num take compress "
+    "join turn carry lane slice primal last field all_gather select dynamic_slice".split()
 )
 _ARITHMETIC = frozenset("+ - * / -x".split())
-_KEPT = frozenset("+ sqrt rsqrt maximum clip ** where astype".split())
+_KEPT = bare(CASTS) | frozenset("+ sqrt rsqrt maximum clip ** where".split())
 
 
 def centred_by_all(nodes: list[Node]) -> Iterator[tuple[Node, Node, Node]]:

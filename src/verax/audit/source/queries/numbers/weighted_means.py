@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...graph import Node
+from ...operations import CLIPS, MAXIMA, SUMS
 from ...shapes.dims import same
 from ...shapes.shape import rank
 from ...values import Constant, Data
@@ -16,8 +17,7 @@ from .masks import without_view
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_SUMS = frozenset(("jax.numpy.sum", "ndarray.sum"))
-_BOUNDS = frozenset(("jax.numpy.maximum", "jax.numpy.clip", "ndarray.clip"))
+_BOUNDS = MAXIMA | CLIPS
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ def divided_by_all(facts: SourceFacts) -> Iterator[ByAll]:
     users = users_of(facts) if found else {}
     for it in found:
         # What is added up again is a mean over all.
-        if not any(user.operation in _SUMS for user in users.get(it.quotient, ())):
+        if not any(user.operation in SUMS for user in users.get(it.quotient, ())):
             yield it
 
 
@@ -43,7 +43,7 @@ def _by_all(node: Node) -> Iterator[ByAll]:
     if node.operation != "/" or len(node.inputs) != 2:
         return
     total = _unbounded(node.inputs[1])
-    if total.operation not in _SUMS or names_axis(total) is not False or total.shape != ():
+    if total.operation not in SUMS or names_axis(total) is not False or total.shape != ():
         return
     summed = total.inputs[0]
     if (rank(summed.shape) or 0) < 2:
@@ -67,7 +67,7 @@ def _unbounded(node: Node) -> Node:
 
 def _factors(node: Node) -> list[Node]:
     """The factors of the products that a value is the sum of."""
-    if node.operation in _SUMS and node.inputs:
+    if node.operation in SUMS and node.inputs:
         product = node.inputs[0]
         return list(product.inputs) if product.operation == "*" else []
     if node.operation == "jax.numpy.einsum":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...graph import Node
 from ...library.layers import is_linear
+from ...operations import ARITHMETIC, CASTS, MATMULS, SELECTIONS
 from ...shapes.shape import rank, size_of
 from ...values import Constant, Data, Value
 from ..arrays import argument, calls_of
@@ -18,17 +19,10 @@ from .logarithms import mask_of
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_MATMULS = frozenset(("@", "jax.numpy.dot"))
-_PRODUCTS = _MATMULS | {"jax.numpy.einsum"}
+_PRODUCTS = MATMULS | {"jax.numpy.einsum"}
 # They keep the axes that they are given.
-_KEEPING = frozenset(
-    (
-        "ndarray.astype",
-        "jax.numpy.asarray",
-        *(f"{it}.Dropout" for it in ("flax.linen", "equinox.nn")),
-    )
-)
-_ELEMENTWISE = frozenset(("*", "/", "+", "-", "jax.numpy.where", "ndarray.astype"))
+_KEEPING = CASTS | {"flax.linen.Dropout", "equinox.nn.Dropout"}
+_ELEMENTWISE = CASTS | SELECTIONS | ARITHMETIC
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +77,7 @@ def _from_end(axis: int, softmax: Node, product: Node, position: int) -> int | N
     if axis < 0:
         return axis
     axes = rank(softmax.shape)
-    if axes is None and product.operation not in _MATMULS:
+    if axes is None and product.operation not in MATMULS:
         terms = _terms(product)
         term = terms[position - 1] if 0 < position <= len(terms) else "..."
         axes = None if "..." in term else len(term)
@@ -108,7 +102,7 @@ def _kept(node: Node) -> Node:
 
 def _axes_summed(node: Node, position: int) -> tuple[set[int], set[int]]:
     """The axes of an operand that are summed over alone, and those together with other operands."""
-    if node.operation in _MATMULS:
+    if node.operation in MATMULS:
         return set(), {-1 if position == 0 else -2}
     terms = _terms(node)
     if len(terms) < 2 or not 0 < position <= len(terms):
@@ -150,7 +144,7 @@ def _is_apart(softmax: Node, axis: int, total: Node, position: int) -> bool:
 
 def _goes_through(product: Node, axis: int, position: int) -> bool:
     """Whether an axis of an operand, or of the result at 0, is one of all of them."""
-    if product.operation in _MATMULS:
+    if product.operation in MATMULS:
         return axis < -2
     spec, terms = product.operands[0], _terms(product)
     if not isinstance(spec, Constant) or len(terms) != 2 or "..." in spec.value:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...graph import Node
+from ...operations import GUARDS, NORMS, RECIPROCALS, ROOTS, ZEROS
 from ...values import Constant, Data, Value
 from ..gradients.infinite_slopes import zero_behind
 from ..nodes import nodes_by, users_of
@@ -15,11 +16,10 @@ from .empty_segments import without_views
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_LENGTHS = frozenset("jax.numpy.sqrt jax.numpy.linalg.norm jax.lax.sqrt".split())
-_ZEROS = frozenset(("jax.numpy.zeros", "jax.numpy.zeros_like"))
+_LENGTHS = ROOTS | NORMS
 _TURNS = frozenset(("carry", "turn", "lane"))
 # They leave out what is not finite.
-_CHOICES = frozenset("where select nan_to_num isfinite isnan nanmean nansum fill_diagonal".split())
+_CHOICES = GUARDS | {"fill_diagonal"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ def by_zero(facts: SourceFacts) -> Iterator[ByZero]:
 
 
 # With an operand that must not be zero.
-_DIVISIONS = frozenset("/ ** jax.numpy.reciprocal jax.lax.reciprocal jax.lax.rsqrt".split())
+_DIVISIONS = RECIPROCALS | {"/", "**"}
 
 
 def _divisor(node: Node) -> Value | None:
@@ -68,7 +68,7 @@ def _zero(divisor: Node) -> tuple[str, Node] | None:
     start = divisor
     while start.operation in _TURNS and start.inputs:
         start = start.inputs[0]
-    if start is not divisor and divisor.operation != "lane" and start.operation in _ZEROS:
+    if start is not divisor and divisor.operation != "lane" and start.operation in ZEROS:
         return "the loop starts with zeros", start
     return None
 

@@ -10,6 +10,7 @@ from ...events import Call, Fact
 from ...facts import SourceFacts
 from ...graph import Node, sources
 from ...library.flattening import leaves_in_order
+from ...operations import ARITHMETIC, CASTS, CLIPS, SELECTIONS
 from ...remember import remembered
 from ...shapes.dims import Dim, add, differ, product, sub
 from ...shaping import described
@@ -18,9 +19,12 @@ from ..names import named_parts
 from .placing import Path, is_name_of, paths_of
 
 # They leave each number of a vector where it is.
-_KEEPS_PLACES = frozenset(
-    "turn carry primal join last copy element + - * / -x ndarray.astype jax.numpy.asarray "
-    "jax.lax.stop_gradient jax.numpy.where jax.numpy.clip".split()
+_KEEPS_PLACES = (
+    CASTS
+    | SELECTIONS
+    | CLIPS
+    | ARITHMETIC
+    | frozenset("turn carry primal join last copy element jax.lax.stop_gradient".split())
 )
 _LARGEST = 64
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from ...graph import Node
+from ...operations import CASTS
 from ...values import Data, Instance
 from ..gradients.elementwise import is_elementwise
 
 # They give back what they are given, in another form perhaps.
-_HARMLESS = frozenset(
-    "jax.numpy.asarray jax.numpy.array numpy.asarray numpy.array astype jax.numpy.astype".split()
-)
+_HARMLESS = CASTS | {"numpy.asarray"}
 # Done twice, they give something else than done once.
 _OF_ONE = frozenset(
     f"{module}.{name}"

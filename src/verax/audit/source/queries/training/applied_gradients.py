@@ -10,15 +10,16 @@ from ....finding import Place
 from ...events import Applied, Call, Event, Fact
 from ...graph import Node, sources
 from ...library.options import argument_numbers
+from ...operations import ARITHMETIC
 from ...values import Data, Mapping, Value, nodes_of
+from ..boundaries import GRADIENTS
 from ..gradients.flatness import is_integer
 from ..gradients.flows import flows
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_KINDS = frozenset(("grad", "value_and_grad"))
-_OF_ARRAYS = frozenset(("@", "+", "-", "*", "/", "**"))
+_OF_ARRAYS = ARITHMETIC | {"@"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ def misapplied(facts: SourceFacts) -> Iterator[Misapplied]:
     made: dict[tuple[object, object], Applied] = {
         (it.syntax, it.frame): it
         for it in facts.events(Applied)
-        if it.transformed.kind in _KINDS and not it.transformed.is_filtered
+        if it.transformed.kind in GRADIENTS and not it.transformed.is_filtered
     }
     if not made:
         return

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from ...events import Call
 from ...graph import Node, sources
+from ...operations import ACROSS
 from ...values import Value, nodes_of
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
 _APPLIED = frozenset(("optax.apply_updates", "equinox.apply_updates"))
-_SAME_TREE = frozenset("turn carry lane join last primal slice stack".split())
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ def _bases(nodes: list[Node]) -> frozenset[Node]:
         if node in seen:
             continue
         seen.add(node)
-        if node.operation in _SAME_TREE and node.inputs:
+        if node.operation in ACROSS and node.inputs:
             pending.extend(node.inputs)
         elif node.operation in _APPLIED and node.inputs:
             pending.append(node.inputs[0])

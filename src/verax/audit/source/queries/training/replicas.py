@@ -11,6 +11,7 @@ from ...events import Applied, Fact
 from ...frame import Region
 from ...graph import Node
 from ...library.shards import replicated
+from ...operations import COLLECTIVES, VIEWS, bare
 from ...values import Class, Constant, Data, Instance, Sequence, Value, leaves, nodes_of
 from ..loops.maps import applied_maps
 from ..nodes import nodes_by, position_in
@@ -20,7 +21,6 @@ from ..written import written_at
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
-_UNITING = frozenset(f"jax.lax.{name}" for name in "psum pmean pmax pmin all_gather".split())
 # What happens in there is not known: replicas may be united inside.
 _OPAQUE = frozenset(("call", "object", "with", "yield"))
 _BOUNDARIES = frozenset(("field", "item", "element", "primal", "lane", "turn", "carry", "join"))
@@ -171,7 +171,7 @@ def _differs(result: Node, region: Region) -> bool:
     is_found = False
     while pending:
         node = pending.pop()
-        if node.operation in _OPAQUE or node.operation in _UNITING:
+        if node.operation in _OPAQUE or node.operation in COLLECTIVES:
             return False
         if node.operation in ("join", "gradient") or node.operation.startswith("flax."):
             return False
@@ -247,7 +247,7 @@ def _ways_to_gradients(result: Node, region: Region) -> Iterator[list[Node]]:
         if node.operation == "gradient":
             yield path
             continue
-        if node.operation in _OPAQUE or node.operation in _UNITING or len(path) > 60:
+        if node.operation in _OPAQUE or node.operation in COLLECTIVES or len(path) > 60:
             continue
         for source in node.inputs:
             if source not in seen and region in source.varies:
@@ -274,7 +274,7 @@ def united_before(node: Node, over: frozenset[Region]) -> Node | None:
         # Derivatives of what is the same need not be the same.
         if it.operation in _OPAQUE or it.operation in ("gradient", "join"):
             return None
-        if it.operation in _UNITING and it.inputs and over & it.inputs[0].varies:
+        if it.operation in COLLECTIVES and it.inputs and over & it.inputs[0].varies:
             found = it
             continue
         for source in it.inputs:
@@ -285,7 +285,7 @@ def united_before(node: Node, over: frozenset[Region]) -> Node | None:
 
 
 _SUMS = frozenset(("sum", "count_nonzero", "nansum"))
-_KEPT = frozenset("maximum clip + astype asarray float32 squeeze reshape max where".split())
+_KEPT = bare(VIEWS) | {"+", "maximum", "clip", "max", "where"}
 
 
 def own_quotient(node: Node, over: frozenset[Region]) -> Node | None:
