@@ -48,6 +48,28 @@ def test_a_reduction_in_a_helper_leaves_the_wrong_axis():
     assert_claims("axis", dedent(program) + AXES)
 
 
+def test_who_hands_two_layouts_on_is_told_once():
+    program = """
+    def gap(one, other):
+        apart = one - other
+        return jnp.abs(apart)
+
+    def smoothed(costs):
+        def step(total, row):
+            total = 0.9 * total + row
+            return total, total
+
+        return lax.scan(step, jnp.zeros(costs.shape[0]), costs.T)[1]
+
+    def entry(costs, prices, tolls):
+        smooth = smoothed(costs)
+        apart = gap(smooth, costs)  # AX001
+        squared = smooth**2
+        return (squared + apart) * costs
+    """
+    assert_claims("axis", dedent(program) + AXES)
+
+
 def test_what_has_too_few_axes_is_aligned_where_it_meets():
     program = """
     def entry(costs, prices, tolls):

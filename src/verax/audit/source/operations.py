@@ -116,6 +116,9 @@ TRANSPOSES = (
 # ... or another order along one.
 REVERSALS = _named("flip flipud fliplr", "jax.numpy") | {"jax.lax.rev"}
 
+# They take one element of an axis, or some, as an index in brackets does.
+PICKS = _of_arrays("take") | _named("index_in_dim dynamic_index_in_dim", "jax.lax")
+
 # Of everything, or along an axis.
 SUMS = _of_arrays("sum")
 # With the same weight for each.

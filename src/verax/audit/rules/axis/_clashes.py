@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...finding import Evidence, Finding, Place
 from ...source.events import Fact
 from ...source.queries.arrays import arrays_in_words, made_here
+from ...source.queries.layouts import settled_with
 from ...source.queries.placing import placed_at
 from .._rule import Rule
 from ._paths import path_of
@@ -62,10 +63,12 @@ class Read:
 def clashes_read(facts: SourceFacts) -> Iterator[Read]:
     """Each place where names meet, or where that was decided; one a line of code."""
     said: set[tuple[str, int]] = set()
+    settled: set[Fact] = set()
     for fact in facts.events(Fact):
-        if fact.kind != "clash" or (fact.place.file, fact.place.line) in said:
+        if fact.kind != "clash" or (fact.place.file, fact.place.line) in said or fact in settled:
             continue
         said.add((fact.place.file, fact.place.line))
+        settled |= settled_with(facts, fact)
         where: str = fact.data["where"]
         kind = where if where in _HOW else _KIND_OF.get(where.rpartition(".")[2], "elementwise")
         operands = fact.data["operands"]
@@ -83,23 +86,24 @@ def clashes_at(
     facts: Facts, rule: Rule, kinds: set[str], expected: str, fix: str
 ) -> Iterator[Finding]:
     """A finding for each place where names of these kinds meet, or where that was decided."""
-    from ...trace.axes.placing import placed_by
+    from ...trace.axes.layouts import settled_with
     from ...trace.describe import tensor_of
 
     said: set[Any] = set()
+    settled: set[Any] = set()
     for clash in facts.axes.clashes:
-        if clash.where not in kinds:
+        if clash.where not in kinds or (clash.step, clash.where) in settled:
             continue
         place = (clash.step and clash.step.place) or facts.traced.place
         if place is None or (place.file, place.line) in said:
             continue
         said.add((place.file, place.line))
+        settled |= settled_with(facts.axes, clash)
         one, other = clash.first_name, clash.second_name
         tensors = (tensor_of(facts, it.value) for it in (clash.first, clash.second))
         shapes = " and ".join(dict.fromkeys(map(str, tensors)))
         evidence = _both_paths(facts, clash)
-        step = placed_by(facts.axes, clash) if clash.where in _PLACED else None
-        cause = facts.place(step) if step is not None and facts.is_users(step) else None
+        cause = _caused_at(facts, clash) if clash.where in _PLACED else None
         how = _HOW[clash.where] if cause is None else _meet_later(clash.where, place)
         yield rule.finding(
             cause or place,
@@ -108,6 +112,17 @@ def clashes_at(
             fix=fix.format(one=one, other=other),
             evidence=evidence if cause is None else (*evidence, Evidence(_MEET, place)),
         )
+
+
+def _caused_at(facts: Facts, clash: Clash) -> Place | None:
+    """Where was decided that two axes meet: by what put one there, or by who handed both on."""
+    from ...trace.axes.layouts import handed_at
+    from ...trace.axes.placing import placed_by
+
+    step = placed_by(facts.axes, clash)
+    if step is not None and facts.is_users(step):
+        return facts.place(step)
+    return handed_at(facts.axes, clash)
 
 
 def _both_paths(facts: Facts, clash: Clash) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -14,12 +15,13 @@ from ..events import Fact
 from ..frame import Region
 from ..graph import Node
 from ..library.options import constants
-from ..operations import REDUCTIONS, TRANSPOSES, bare
+from ..operations import PICKS, REDUCTIONS, TRANSPOSES, bare
 from ..shapes.names import name_of
 from ..shapes.shape import rank
 from ..values import Constant, Data, Transformed, nodes_of
 from .given_whole import whole_in_clash_at
 from .indices import index_parts, is_new_axis
+from .layouts import handed_turned_at
 from .nodes import is_flag, stacked_axis, stacked_over
 from .renaming import is_contraction, mended_by, mended_by_swapping, with_axis
 from .written import handed_number_at
@@ -27,7 +29,7 @@ from .written import handed_number_at
 if TYPE_CHECKING:
     from ..facts import SourceFacts
 
-_TAKING = REDUCTIONS | {"item"}
+_TAKING = REDUCTIONS | bare(PICKS) | {"item"}
 _MOVES = bare(TRANSPOSES) | {"rearrange"}
 _RESHAPES = frozenset(("reshape", "expand_dims"))
 _MOST = 200
@@ -69,13 +71,16 @@ def placed_at(facts: SourceFacts, clash: Fact) -> Place | None:
     is_map = found != [] and all(it.weight == MAPS and not it.elsewhere for it in found)
     nested = _nested_at(arrays, one, other) if is_map else None
     blamed = the_one_of(found)
+    if nested is None and blamed is None:
+        return handed_turned_at(clash, first, second)
     return nested or (None if blamed is None else blamed.place)
 
 
 def _swapped_at(facts: SourceFacts, clash: Fact) -> Place | None:
     """Where a call has two arguments in the wrong order: all that clashes in it would fit."""
     for frame in clash.frame.callers():
-        if frame.caller is None or frame.called_at is None:
+        # What a file gives as an example is no call that anybody wrote.
+        if frame.caller is None or not isinstance(frame.called_at, ast.Call):
             continue
         given = [it.node for it in frame.given.values() if isinstance(it, Data)]
         for first, second in combinations(given, 2):
