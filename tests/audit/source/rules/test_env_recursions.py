@@ -4,6 +4,33 @@ from .claims import check_claims, each_of
 from .reading import found
 
 PROGRAMS = {
+    "a turn is handed factors that end, and takes the discount instead": """
+        def corrections(values, following, rewards, done, ratios):
+            discounts = 0.97 * (1.0 - done)
+            errors = ratios * (rewards + discounts * following - values)
+            traces = 0.95 * jnp.minimum(1.0, ratios)
+
+            def back(later, row):
+                error, discount, trace = row
+                later = error + 0.97 * trace * later  # EN002
+                return later, later
+
+            rows = (errors, discounts, traces)
+            return lax.scan(back, jnp.zeros(3), rows, reverse=True)[1] + values
+
+        def right(values, following, rewards, done, ratios):
+            discounts = 0.97 * (1.0 - done)
+            errors = ratios * (rewards + discounts * following - values)
+            traces = 0.95 * jnp.minimum(1.0, ratios)
+
+            def back(later, row):
+                error, discount, trace = row
+                later = error + discount * trace * later
+                return later, later
+
+            rows = (errors, discounts, traces)
+            return lax.scan(back, jnp.zeros(3), rows, reverse=True)[1] + values
+    """,
     "the traces are made beside the loop, from ratios and not from flags": """
         def corrections(values, following, rewards, done, ratios):
             discounts = 0.97 * (1.0 - done)

@@ -224,7 +224,8 @@ def _over_masked_errors(facts: SourceFacts, loop: Loop, frame: Frame) -> Iterato
         path = feedback_path(after.node, before.node, set(), told)
         if path is not None:
             name = local_name(facts, frame, before, after)
-            factor = factor_outside(loop, path)
+            # A turn that is handed factors which know of ends, and takes others, is wrong itself.
+            factor = None if _has_unread_share(facts, loop) else factor_outside(loop, path)
             made_at = factor.place if factor is not None else None
             yield Crossing(made_at or _made_at(path, frame, loop.place), name, loop.place)
 
