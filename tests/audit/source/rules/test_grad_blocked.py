@@ -6,6 +6,19 @@ from .claims import check_found, check_silent, each_of
 from .reading import found
 
 WRONG = {
+    "a function that is right for a metric beside the loss": """
+        def located(maps):
+            best = jnp.argmax(maps, axis=-1)
+            return best.astype(jnp.float32) / maps.shape[-1]
+
+        def loss(w, x, y):
+            maps = x @ w
+            error = jnp.mean((located(maps) - y) ** 2)  # GR010
+            hits = jnp.mean(located(maps) == y)
+            return error, hits
+
+        gradient = jax.grad(loss, has_aux=True)
+        """,
     "draws by distributions over classes": """
         import distrax
         import numpyro.distributions as dist

@@ -133,14 +133,22 @@ def _blocked_at(facts: SourceFacts, node: Node) -> Place | None:
     if told_at is not None:
         return told_at
 
-    def is_of_data(run: Frame) -> bool:
-        # One call is gone through several times, also without its derivative.
-        runs = facts.record.runs.get(run.function, ()) if run.function is not None else ()
-        same = [it for it in runs if it.called_at is run.called_at]
-        given = [node for it in same for value in it.given.values() for node in nodes_of(value)]
-        return bool(given) and not any(flow.uses(it) for flow in flows(facts) for it in given)
+    return wrongly_called_at(
+        facts, Event(node.syntax, node.frame), lambda run: _needs_no_gradient(facts, run)
+    )
 
-    return wrongly_called_at(facts, Event(node.syntax, node.frame), is_of_data)
+
+def _needs_no_gradient(facts: SourceFacts, run: Frame) -> bool:
+    """Whether a call is of data, or only for what is no loss: a metric beside it."""
+    # One call is gone through several times, also without its derivative.
+    runs = facts.record.runs.get(run.function, ()) if run.function is not None else ()
+    same = [it for it in runs if it.called_at is run.called_at]
+    given = [node for it in same for value in it.given.values() for node in nodes_of(value)]
+    made = {node for it in same for _, value in it.returns for node in nodes_of(value)}
+    is_of_data = not any(flow.uses(it) for flow in flows(facts) for it in given)
+    return bool(given) and (
+        is_of_data or (bool(made) and all(made.isdisjoint(it.order) for it in flows(facts)))
+    )
 
 
 def _flat_rule_at(facts: SourceFacts, frame: Frame) -> Place | None:
