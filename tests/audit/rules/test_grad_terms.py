@@ -192,6 +192,15 @@ WRONG = {
 }
 
 RIGHT = {
+    "both_sides_of_a_square_are_trained": """
+        def f(params, x, r, y, done):
+            scale = jnp.exp(-params["v"][0])
+            one, other = jnp.tanh(x @ params["w"]), jnp.tanh(y @ params["w"])
+            near = scale * jnp.sum(one * other, axis=-1)
+            return jnp.mean(jax.nn.softplus(-near)) + 0.1 * jnp.mean((one - other) ** 2)
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
     "step_along_a_slope_that_is_no_multiple": """
         def path(params, t): return jnp.tanh(t @ params["w"]) @ params["v"]
 

@@ -29,16 +29,13 @@ def weightings(flow: Flow) -> Iterator[Weighting]:
     in_terms = {
         term.value for result in flow.results for term in terms(flow, result) if term.value.producer
     }
-    # A square that is no term itself, but part of a formula (of a density, say), fits nothing.
-    fitted = [
-        (
-            error,
-            error.step.outputs[0],
-            [it.value for it in terms(flow, error.value) if flow.gets(it.value)],
-        )
-        for error in errors(flow)
-        if error.step.outputs[0] in in_terms
-    ]
+    fitted: list[tuple[Error, Value, list[Value]]] = []
+    for error in errors(flow):
+        parts = [it.value for it in terms(flow, error.value)]
+        # A square that is no term itself, but part of a formula (of a density, say), fits nothing;
+        # nor does that of what is trained alone. What is stopped stands for data.
+        if error.step.outputs[0] in in_terms and not all(map(flow.gets, parts)):
+            fitted.append((error, error.step.outputs[0], [it for it in parts if flow.gets(it)]))
     lost = 0
     for parameter in flow.without_gradient():
         lost |= parameter.bit
