@@ -148,6 +148,22 @@ def test_trees_that_go_wrong(program):
 
 
 SILENT = {
+    "where a simulation ends, which its cost does not ask for": """
+        def simulate(wanted, state, pushes):
+            def step(state, push):
+                state = state + 0.1 * (wanted - state) + push
+                return state, jnp.sum((state - wanted) ** 2)
+
+            return lax.scan(step, state, pushes)
+
+        def cost(wanted, state):
+            state, errors = simulate(wanted, state, jnp.ones((4, 3)))
+            return errors.mean()
+
+        def entry(x, y):
+            value, slope = jax.value_and_grad(cost)(x, y)
+            return x - 0.1 * slope, value
+    """,
     "pairs by their own class, by tuples that the tree has none of, and layers as they are": """
         from typing import NamedTuple
 

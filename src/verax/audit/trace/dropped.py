@@ -8,7 +8,7 @@ where the new one would fit, or an input reaches no output because of it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -164,7 +164,8 @@ def used_after(facts: Facts, value: Value, node: Node) -> tuple[bool, Step | Non
     """
     order = facts.order
     for step in value.consumers:
-        later = order.start[step] >= node.end and step.kind != "call"
+        # A derivative takes all that its function was given, after that has run.
+        later = order.start[step] >= node.end and step.kind not in ("call", "derivative")
         if later and any(it in facts.live for it in step.outputs) and step.place is not None:
             return True, step
     returned = value in facts.program.body.outputs
@@ -266,12 +267,12 @@ def _dropped_state(facts: Facts, node: Node) -> DroppedState | None:
     unread = next((it for it in names if not it.startswith("_") and _unread(facts, node, it)), "")
     if not ignored and not unread:
         return None
-    taken = {it for it in _taken(facts, node) if is_data(it)}
+    taken = [it for it in _taken(facts, node) if is_data(it)]
     for value in dead:
         old = averaged_from(value) or decayed_from(facts, value)
         if old is None and unread:
             old = next((it for it in taken if _fits(value, it) and _updates(value, it)), None)
-        if old is None or root(old) not in taken | set(map(root, taken)):
+        if old is None or root(old) not in {*taken, *map(root, taken)}:
             continue
         used, step = used_after(facts, root(old), node)
         if used:
@@ -309,14 +310,23 @@ def needed_after(value: Value) -> set[Value]:
 
 def _updates(value: Value, old: Value) -> bool:
     """Whether a value is an old one, changed: made from it by one or two elementwise steps."""
-    step = value.producer
+    made: Value | None = value
     for _ in range(3):
-        if step is None:
+        if made is None or made.producer is None:
             return False
-        if any(root(it) is root(old) for it in step.inputs):
+        became = _became(made.producer, made)
+        if any(root(it) is root(old) for it in became):
             return True
-        step = next((it.producer for it in step.inputs if it.producer and _fits(it, value)), None)
+        made = next((it for it in became if it.producer and _fits(it, value)), None)
     return False
+
+
+def _became(step: Step, value: Value) -> Sequence[Value]:
+    """What a step makes into a value: a loop, of all that it takes, what it starts from."""
+    if step.kind not in ("scan", "while"):
+        return step.inputs
+    pairs = zip(step.detail.initial, step.detail.final, strict=True)
+    return [start for start, end in pairs if end is value]
 
 
 def averaged_from(value: Value) -> Value | None:
