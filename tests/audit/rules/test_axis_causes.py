@@ -70,6 +70,35 @@ def test_who_hands_two_layouts_on_is_told_once():
     assert_claims("axis", dedent(program) + AXES)
 
 
+def test_what_makes_the_same_choice_beside_it_is_changed_with_it():
+    program = """
+    def moments(costs):
+        mean = costs.mean(axis=0)  # AX001
+        spread = jnp.sum(costs**2, axis=0) - mean**2
+        return mean, spread
+
+    def entry(costs, prices, tolls):
+        mean, spread = moments(costs)
+        raised = 1.0 + spread
+        return mean * prices, raised
+    """
+    assert_claims("axis", dedent(program) + AXES)
+
+
+def test_two_maps_that_give_one_layout_are_changed_together():
+    program = """
+    def gaps(costs, tolls):
+        least = jax.vmap(jnp.minimum, in_axes=(1, 0))(costs, tolls)
+        most = jax.vmap(jnp.maximum, in_axes=(1, 0))(costs, tolls)  # AX001
+        return most - least
+
+    def entry(costs, prices, tolls):
+        wide = jnp.sqrt(gaps(costs, tolls))
+        return wide * costs
+    """
+    assert_claims("axis", dedent(program) + AXES)
+
+
 def test_what_has_too_few_axes_is_aligned_where_it_meets():
     program = """
     def entry(costs, prices, tolls):

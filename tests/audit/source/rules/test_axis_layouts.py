@@ -74,3 +74,18 @@ def test_one_element_of_the_wrong_axis_is_told_where_it_is_taken():
     """
     assert found("AX001", dedent(program) + ROLLOUT) == [3]
     assert not found("AX001", dedent(program).replace("axis=0", "axis=1") + ROLLOUT)
+
+
+def test_what_makes_the_same_choice_beside_it_is_changed_with_it():
+    program = """
+    def moments(costs):
+        mean = costs.mean(axis=0)
+        spread = jnp.sum(costs**2, axis=0) - mean**2
+        return mean, spread
+
+    def entry(costs, prices, tolls):
+        mean, spread = moments(costs)
+        raised = 1.0 + spread
+        return mean * prices, raised
+    """
+    assert found("AX001", dedent(program) + ROLLOUT) == [2]

@@ -7,13 +7,13 @@ to be fine still.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ..axes import names_of
 from ..events import Fact
 from ..graph import Node
-from ..operations import CONTRACTIONS, bare
+from ..operations import CONTRACTIONS, REDUCTIONS, bare
 from ..remember import remembered
 from ..shapes.names import name_of
 from ..values import Data, nodes_of
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _Names = dict[str, str]
 _CONTRACTIONS = bare(CONTRACTIONS) | {"contraction"}
 _MOST = 2000
+# As many may have to be changed with one another.
+_TOGETHER = 3
 
 
 def mended_by(facts: SourceFacts, node: Node, name: str, other: str) -> frozenset[Fact]:
@@ -37,8 +39,39 @@ def mended_by(facts: SourceFacts, node: Node, name: str, other: str) -> frozense
     region = _entered(node)
     if region is not None and _maps_more(facts, region, name_of(region.details.get("size"))):
         return frozenset()
-    start = {node: _own(node, {name: other, other: name})}
-    return _mended(facts, start, lambda user: user is not node, region)
+    exchanged = {name: other, other: name}
+    start = {node: _own(node, exchanged)}
+
+    def is_left(user: Node) -> bool:
+        return user not in start
+
+    for _ in range(_TOGETHER):
+        misfits: list[Node] = []
+        mended = _mended(facts, start, is_left, region, misfits)
+        # What makes the same choice for something beside it goes with it.
+        alike = {it for made in misfits for it in _made_alike(node, made, name)} - set(start)
+        if not alike:
+            return mended
+        start.update({it: _own(it, exchanged) for it in alike})
+    return frozenset()
+
+
+def _made_alike(node: Node, made: Node, name: str) -> Iterator[Node]:
+    """The operations of a kind, in one function, that made what does not fit any more."""
+    for it in made.inputs:
+        source: Node | None = it
+        for _ in range(_MOST):
+            if source is None or name not in names_of(source.shape):
+                break
+            if source is not node and source.frame is node.frame and _kind(source) == _kind(node):
+                yield source
+                break
+            source = with_axis(source.inputs, name)
+
+
+def _kind(node: Node) -> str:
+    operation = node.operation.rpartition(".")[2]
+    return "reduction" if operation in REDUCTIONS else operation
 
 
 def mended_by_swapping(
@@ -50,7 +83,7 @@ def mended_by_swapping(
         first: dict(zip(names, others, strict=True)),
         second: dict(zip(others, names, strict=True)),
     }
-    return _mended(facts, start, lambda user: _is_in(user, frame), None)
+    return _mended(facts, start, lambda user: _is_in(user, frame), None, [])
 
 
 def _is_in(node: Node, frame: Frame) -> bool:
@@ -62,7 +95,9 @@ def _mended(
     start: dict[Node, _Names],
     follows: Callable[[Node], bool],
     region: Region | None,
+    misfits: list[Node],
 ) -> frozenset[Fact]:
+    """The clashes that there would not be; none if something would not fit any more: `misfits`."""
     renamed = _followed(facts, start, follows, region)
     users, clashes = users_of(facts), _clashes(facts)
     mended: set[Fact] = set()
@@ -70,8 +105,8 @@ def _mended(
         if made in clashes:
             mended.update(it for it in clashes[made] if _is_mended(it, renamed))
         elif _targets(made.inputs, renamed) is None:
-            return frozenset()
-    return frozenset(mended)
+            misfits.append(made)
+    return frozenset() if misfits else frozenset(mended)
 
 
 @remembered

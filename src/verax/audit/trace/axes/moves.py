@@ -36,7 +36,7 @@ def moves_of(
             step = analysis.entered[at[0]]
             is_gone = analysis.over[step].label == other and not has_both
             if is_gone and step.place is not None:
-                yield StepMove(step.place, _weight(step), entered=True, step=step)
+                yield StepMove(step.place, weight_of(step), entered=True, step=step)
         elif (step := at[0].producer) is not None and _moves(analysis, at, before, other):
             if step.place is None:
                 return
@@ -47,7 +47,7 @@ def moves_of(
             widens = step.primitive in _MOVES and len(at[0].shape) > len(before[0].shape)
             yield StepMove(
                 step.place,
-                _weight(step),
+                weight_of(step),
                 elsewhere=elsewhere,
                 widens=widens,
                 needless=widens and fits(analysis, Dimension(*before), beside),
@@ -60,7 +60,8 @@ def moves_of(
         at = before
 
 
-def _weight(step: Step) -> int:
+def weight_of(step: Step) -> int:
+    """How much a step that moved an axis is to blame."""
     return MAPS if step.kind == "map" else TAKES if _takes(step) else TURNS
 
 

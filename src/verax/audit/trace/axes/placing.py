@@ -8,11 +8,13 @@ from ...placing import the_one_of, to_blame
 from ..program import Step, Value
 from .analysis import AxisAnalysis
 from .axis import Clash, Dimension
-from .moves import StepMove, fits, moves_of, of_call, way_of
+from .moves import StepMove, fits, moves_of, of_call, way_of, weight_of
 
 _MOST = 1000
 # Each means following all axes of the program again.
 _TRIED = 8
+# As many may have to be changed with one another.
+_TOGETHER = 3
 
 
 def placed_by(analysis: AxisAnalysis, clash: Clash) -> Step | None:
@@ -112,11 +114,42 @@ def _mended(analysis: AxisAnalysis, clash: Clash, move: StepMove, name: str, oth
     else:
         if not _knows(analysis, step, name, other):
             return 0
-        exchanged = {name: other, other: name}
-        instead = analysis.otherwise(dict.fromkeys(step.outputs, exchanged), {})
+        instead = _exchanged(analysis, step, name, other)
     before, after = (_meetings(it.clashes) for it in (analysis, instead))
     is_mended = (clash.step, clash.where) not in after and after <= before
     return len(before - after) if is_mended else 0
+
+
+def _exchanged(analysis: AxisAnalysis, step: Step, name: str, other: str) -> AxisAnalysis:
+    """The program, had a step left another axis in place of one.
+
+    What makes the same choice for something beside it, in the same function, goes with it: two
+    statistics of one array are taken along the same axis.
+    """
+    before = _meetings(analysis.clashes)
+    changed = [step]
+    while True:
+        outputs = [value for it in changed for value in it.outputs]
+        instead = analysis.otherwise({it: {name: other, other: name} for it in outputs}, {})
+        new = [it for it in instead.clashes if (it.step, it.where) not in before]
+        beside = _made_alike(analysis, step, new, other) - set(changed)
+        if not beside or len(changed) > _TOGETHER:
+            return instead
+        changed.extend(beside)
+
+
+def _made_alike(analysis: AxisAnalysis, step: Step, clashes: list[Clash], other: str) -> set[Step]:
+    """The steps of a kind, in one function, that made what does not fit any more."""
+    return {
+        move.step
+        for clash in clashes
+        for own, beside in ((clash.first, clash.second), (clash.second, clash.first))
+        for move in islice(moves_of(analysis, own, other, beside), 1)
+        if not move.entered
+        and (move.step.kind, move.weight) == (step.kind, weight_of(step))
+        and step.place is not None
+        and move.place.function == step.place.function
+    }
 
 
 def _meetings(clashes: list[Clash]) -> set[tuple[Step | None, str]]:
