@@ -19,6 +19,8 @@ os.environ["XLA_FLAGS"] = (
 # no other way, and no such flag.
 if tuple(map(int, version("jaxlib").split(".")[:2])) < (0, 11):
     os.environ["XLA_FLAGS"] += " --xla_cpu_use_fusion_emitters=false"
+# Of what is left, a third goes into parts that could be compiled at once, where other tests run.
+os.environ["XLA_FLAGS"] += " --xla_cpu_parallel_codegen_split_count=1"
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import hypothesis
