@@ -1,6 +1,7 @@
 """Trajectories of the molecular dynamics example: sizes do not matter, energy is kept."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -15,6 +16,23 @@ from examples.md.state import State
 
 Runs = Callable[[str], Any]
 both = pytest.mark.parametrize("ensemble", ["nve", "langevin"])
+
+
+# A step that no other test has compiled.
+own_step = make_step.__wrapped__
+
+
+@contextmanager
+def optimised() -> Iterator[None]:
+    """Compile with the optimisations that the suite does without: for thousands of steps.
+
+    They round otherwise, so that such a step is for one test alone.
+    """
+    jax.config.update("jax_disable_most_optimizations", False)
+    try:
+        yield
+    finally:
+        jax.config.update("jax_disable_most_optimizations", True)
 
 
 def bits(state: State) -> dict[str, bytes]:
@@ -66,13 +84,14 @@ def test_nve_keeps_its_energy_over_ten_thousand_steps(from_ample_buffers: Runs):
     run = from_ample_buffers("nve")
     energies = measure(run.settings)
     totals = [float(energies(run.end.state)["total"])]
-    verax.propagate(
-        make_step(run.settings),
-        run.end.state,
-        10_000,
-        every=500,
-        callback=lambda _, state: totals.append(float(energies(state)["total"])),
-    )
+    with optimised():
+        verax.propagate(
+            own_step(run.settings),
+            run.end.state,
+            10_000,
+            every=500,
+            callback=lambda _, state: totals.append(float(energies(state)["total"])),
+        )
     drift = (np.array(totals) - totals[0]) / run.settings.atoms
     assert len(drift) == 21
     assert np.abs(drift).max() < 2e-3  # of epsilon an atom, whose kinetic energy is about 1.5
@@ -84,13 +103,14 @@ def test_the_heat_bath_sets_the_temperature(from_ample_buffers: Runs):
     assert measure(alone.settings)(alone.end.state)["temperature"] < 1.1
     run = from_ample_buffers("langevin")
     energies, seen = measure(run.settings), []
-    verax.propagate(
-        make_step(run.settings),
-        run.end.state,
-        3000,
-        every=20,
-        callback=lambda _, state: seen.append(float(energies(state)["temperature"])),
-    )
+    with optimised():
+        verax.propagate(
+            own_step(run.settings),
+            run.end.state,
+            3000,
+            every=20,
+            callback=lambda _, state: seen.append(float(energies(state)["temperature"])),
+        )
     assert np.mean(seen[50:]) == pytest.approx(run.settings.temperature, rel=0.03)
 
 
