@@ -1,5 +1,6 @@
 """The suite's ground rules: eight CPU devices, strict JAX, repeatable examples."""
 
+import gc
 import os
 import signal
 import sys
@@ -42,6 +43,16 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 hypothesis.settings.register_profile("ci", derandomize=True, deadline=None, max_examples=100)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=2000, print_blob=True)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+# Tracing makes and drops many objects. To look for cycles among them every 700 takes longer.
+gc.set_threshold(20_000, 20, 20)
+
+
+def pytest_collection_finish() -> None:
+    """No test frees the tests, nor what they import: leave both out of every later look."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_report_header() -> str:
