@@ -147,3 +147,52 @@ def test_a_mean_is_named_after_the_batch_however_it_got_there(named):
     assert found("VM003", REDUCED.format(named, "(4, 5, 3)", "member batch feat")) == []
     unnamed = named.replace("batch_mean", "mean") + "; batch_mean = 0.0"
     assert found("VM003", REDUCED.format(unnamed, "(4, 3)", "batch feat")) == []
+
+
+OTHERS = """
+    def density(x, xs, i):
+        n = x.shape[0]
+        near = jnp.exp(-jnp.sum((xs - x) ** 2, axis=-1))
+        return (near.sum() - near[i]) / (n - 1)
+
+    def main():
+        xs = jnp.ones((5, 3))
+        return jax.vmap(density, in_axes=(0, None, 0))(xs, xs, jnp.arange(5)).mean()
+"""
+
+
+def test_a_mean_over_all_others_by_the_length_of_one():
+    assert found("VM003", OTHERS) == [2]
+    assert found("VM003", OTHERS.replace("x.shape[0]", "xs.shape[0]")) == []
+    bounded = OTHERS.replace("x.shape[0]", "jnp.maximum(len(x) - 1, 1)").replace("(n - 1)", "n")
+    assert found("VM003", bounded) == [2]
+    # What is called a dimension is none of the others, and without a "less one" it may be a scale.
+    assert found("VM003", OTHERS.replace("n = x", "dim = x").replace("(n -", "(dim -")) == []
+    assert found("VM003", OTHERS.replace("(n - 1)", "n")) == []
+
+
+def test_a_sum_over_what_a_lane_has_made_of_its_own():
+    program = """
+    def spread(w, x):
+        made = x @ w
+        return jnp.sum((made - x.mean()) ** 2) / (x.shape[0] - 1)
+
+    def main():
+        return jax.vmap(spread, in_axes=(None, 0))(jnp.ones((3, 5)), jnp.ones((5, 3)))
+    """
+    assert found("VM003", program) == []
+
+
+def test_all_others_from_outside_of_the_mapped_function():
+    program = """
+    def main():
+        xs = jnp.ones((5, 3))
+
+        def pushed(x):
+            far = jnp.sum((xs - x) ** 2, axis=-1)
+            return jnp.sum(1 / (1 + far)) / (len(x) - 1)
+
+        return jax.vmap(pushed)(xs)
+    """
+    assert found("VM003", program) == [6]
+    assert found("VM003", program.replace("len(x)", "len(xs)")) == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,7 @@ _HOW = {
     "contraction": "are summed against each other in a product",
     "concatenation": "lie side by side in a concatenation",
     "update": "meet where one array is written into another",
+    "indexed": "meet in an index: the first is looked up by a count of the second",
     "branch": "are what two branches return for the same result",
     "declared": "are the same axis of one array, by its declaration here",
     "mapped": "are mapped together by one vmap",
@@ -83,7 +84,7 @@ def clashes_read(facts: SourceFacts) -> Iterator[Read]:
 
 
 def clashes_at(
-    facts: Facts, rule: Rule, kinds: set[str], expected: str, fix: str
+    facts: Facts, rule: Rule, kinds: Set[str], expected: str, fix: str
 ) -> Iterator[Finding]:
     """A finding for each place where names of these kinds meet, or where that was decided."""
     from ...trace.axes.layouts import settled_with

@@ -13,6 +13,7 @@ from ...source.queries.nodes import users_of
 from ...source.queries.units import is_only_averaged, kept_by_a_call, unit_origin
 from ...source.shapes import Size
 from ...source.shapes.dims import show
+from ...source.shapes.shape import Known, OuterProduct
 from ...source.values import Data
 from .._rule import Rule, Verdict
 
@@ -110,8 +111,12 @@ def _is_accident(facts: Facts, outer: Outer) -> bool:
     unit = outer.first_unit if column is outer.first else outer.second_unit
     axes = facts.axes
     same = axes[column][i] is axes[row][j]
-    kept = unit in ("reduced", "indexed") and (same or _is_averaged(facts, outer.step, {i, j}))
-    return promoted and (unit == "" or kept)
+    # Of several columns, (member, n, 1), a size alone may be like that of the row by chance.
+    is_pile = any(size not in (1, column.shape[i]) for size in column.shape[:i])
+    asked = unit in ("reduced", "indexed") or (unit == "" and is_pile)
+    if not promoted or (unit and not asked):
+        return False
+    return not asked or same or _is_averaged(facts, outer.step, {i, j})
 
 
 def _is_averaged(facts: Facts, step: Step, dimensions: set[int]) -> bool:
@@ -151,10 +156,10 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         if not is_same and outer.shorter_axis != -1:
             continue
         unit = unit_origin(column.node, outer.shorter_axis)
-        if unit == "kept" and not is_same:
-            users = users_of(facts)
-            unit = "" if is_only_averaged(fact.data["result"].node, users) else unit
-        if unit == "written" or (unit == "kept" and not is_same):
+        is_asked = not is_same and (unit == "kept" or _is_pile(column.node.shape, outer))
+        if unit == "written":
+            continue
+        if is_asked and not is_only_averaged(fact.data["result"].node, users_of(facts)):
             continue
         at = (fact.syntax, fact.frame)
         if at in told:  # Of three that meet, two pairs may differ alike.
@@ -175,6 +180,12 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         )
 
 
+def _is_pile(shape: Known, outer: OuterProduct) -> bool:
+    """Whether a column is one of several: a size alone may be like that of the row by chance."""
+    before = shape[: len(shape) + outer.longer_axis]
+    return any(size not in (1, outer.size) for size in before)
+
+
 RULE = Rule(
     code="AX002",
     name="accidental-outer",
@@ -186,6 +197,9 @@ Finds an elementwise operation between `(n, 1)` and `(n,)`. NumPy's rules put th
 front, so the result is an `(n, n)` table of all pairs. Means and sums of it are still scalars, so
 nothing fails: a loss between predictions `(batch, 1)` and targets `(batch,)` compares each
 prediction with every target.
+
+The same holds for several columns, `(member, n, 1)`: there, sizes that are equal as numbers alone
+are reported where the table is averaged and used for nothing else.
 
 An axis that someone wrote (`x[:, None]`, `jnp.expand_dims`) is taken as meant.""",
     wrong="""\

@@ -18,7 +18,7 @@ _FIX = (
     "transpose or index one operand so that {other} lines up with {other}, for instance with "
     "`[:, None]`, `jnp.swapaxes` or another `axis`/`out_axes`"
 )
-_KINDS = {"elementwise", "contraction", "concatenation", "update", "branch", "declared"}
+_KINDS = frozenset("elementwise contraction concatenation update branch declared indexed".split())
 
 
 def check(facts: Facts) -> Iterator[Verdict]:
@@ -66,8 +66,9 @@ RULE = Rule(
     explanation="""\
 Follows every declared axis through the program and reports where an operation pairs two of them:
 adding a `(batch, time)` array to a `(time, feat)` one, contracting time against hidden units,
-joining arrays whose other axes disagree. Where a `vmap`, a reduction or a transposition elsewhere
-put one of them there, that line is reported as well: the fix may belong there.
+joining arrays whose other axes disagree, looking up steps by `jnp.arange(batch)`. Where a `vmap`, a
+reduction or a transposition elsewhere put one of them there, that line is reported as well: the fix
+may belong there.
 
 JAX only compares sizes. Where two axes happen to have the same size, or broadcasting makes them
 fit, such an operation runs and computes something else than what was meant.

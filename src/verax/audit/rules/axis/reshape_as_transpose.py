@@ -12,7 +12,8 @@ from ...source.queries.numbers.shuffled_axes import shuffled_axes
 from ...source.queries.numbers.swapped_sizes import swapped_axes
 from ...source.queries.numbers.undone_splits import undone_splits
 from ...source.shapes.dims import show
-from ...source.shapes.reshaping import advanced_part, moved_axis, reinterpretation
+from ...source.shapes.factors import crossed_axes
+from ...source.shapes.reshaping import moved_axis, reinterpretation
 from ...source.values import Data
 from .._rule import Rule, Verdict
 
@@ -83,7 +84,7 @@ def _in_another_order(facts: SourceFacts) -> Iterator[Finding]:
             yield from _by_own_sizes(facts, call, array)
             continue
         group = reinterpretation(old, new)
-        moved = moved_axis(old, new) or advanced_part(old, new)
+        moved = moved_axis(old, new) or crossed_axes(old, new)
         if (group is None and moved is None) or "order" in call.keywords:
             continue
         mixed = group.old_axes if group is not None else range(len(old))
@@ -133,10 +134,10 @@ memory and only reads it in rows of another length; afterwards a "time step" hol
 sequences.
 
 Parts of axes are followed as well: patches of an image need `x.reshape(rows, k, cols, k, chan)` and
-a transposition, and what was merged as `(env, time)` is taken apart as `(env, time)`. Patches that
-are put together again, `(rows, cols, k, k)`, need one as well before they are `(height, width)`,
-also where the sizes happen to agree. Nor does a reshape give sequences back whose steps were merged
-and shuffled.
+a transposition, also where they are merged at once, `(rows * cols, k * k * chan)`, and what was
+merged as `(env, time)` is taken apart as `(env, time)`. Patches that are put together again,
+`(rows, cols, k, k)`, need one as well before they are `(height, width)`, also where the sizes
+happen to agree. Nor does a reshape give sequences back whose steps were merged and shuffled.
 
 A reshape that merges neighbouring axes or splits one is followed and not reported, also when a
 merged axis is split again into the same parts.""",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
 from ...source.axes import names_of
 from ...source.operations import DEVIATIONS
-from ...source.queries.arrays import shape_in_words
+from ...source.queries.arrays import array_in_words, shape_in_words
 from ...source.queries.handing import handed_in_at, is_key
 from ...source.queries.loops.divided_lanes import divided_in_lanes
 from ...source.queries.loops.lanes import (
@@ -21,6 +21,7 @@ from ...source.queries.loops.lanes import (
     runs_inside_maps,
 )
 from ...source.queries.loops.named_reductions import named_reductions
+from ...source.queries.loops.others_counted import counted_by_a_lane
 from ...source.text import text_of
 from ...source.values import Data
 from ...words import is_feature, words_of
@@ -166,6 +167,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             ),
             engine=Engine.SOURCE,
         )
+    yield from _others_counted(facts, said)
     yield from _deviations(facts)
     yield from _first_components(facts)
     for it in ends_of_another_axis(facts):
@@ -180,6 +182,27 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             expected=f"an end of {first} is picked along {first}, axis 0 here",
             fix=f"`{text_of(it.syntax.value)}[-1]`, or pick it outside of the map",
             evidence=(Evidence("the map", it.region.place),),
+            engine=Engine.SOURCE,
+        )
+
+
+def _others_counted(facts: SourceFacts, said: set[ast.AST]) -> Iterator[Finding]:
+    """Means over all but one, by the length of one."""
+    for it in counted_by_a_lane(facts):
+        if it.at in said:
+            continue
+        said.add(it.at)
+        one, whole = text_of(it.array), array_in_words(facts, Data(it.whole))
+        yield RULE.finding(
+            it.frame.place(it.at),
+            current=f"a sum over the rows of {whole} is divided by the length of `{one}` less one, "
+            f"which is one row here ({shape_in_words(it.lane.array.node.shape)})",
+            expected="a sum over all but one is divided by how many there are, less one",
+            fix="take the length of what the sum goes over",
+            evidence=(
+                Evidence("the sum", it.total.place),
+                Evidence("the map", it.lane.region.place),
+            ),
             engine=Engine.SOURCE,
         )
 
@@ -257,8 +280,9 @@ are those of one (also by `images.reshape(images.shape[0], -1)`), when the first
 of an element is taken from all of them (`x - x[0]`, where `x` has only the axis `dim`), when a
 deviation is taken of the one number that an element has, as of an advantage that is standardised
 inside, and when what is summed over all elements afterwards was divided inside by the length of an
-axis that it is no sum over, or its logarithm lessened by that of the length. Lengths of what is
-called a batch count in helpers, too, where no part of one element can be a batch.""",
+axis that it is no sum over, or its logarithm lessened by that of the length; so is a sum over all
+elements that is divided by the length of one of them, less one. Lengths of what is called a batch
+count in helpers, too, where no part of one element can be a batch.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeGuard
 from ..classes import is_static_field
 from ..frame import Region
 from ..graph import Node
-from ..shapes import Dim, Mismatch, Partial
+from ..shapes import Dim, Mismatch, Partial, Size
 from ..shapes.axes import insert_axis, remove_axis
 from ..shapes.names import name_of
 from ..shapes.shape import partial, size_of
@@ -38,6 +38,9 @@ def mapped_arguments(
     """The arguments as one lane sees them; those of `pmap` that are static as they are."""
     axes = axes_of(transformed, len(args))
     static = static_names(transformed)
+    size = transformed.options.get("axis_size")
+    if isinstance(size, Constant) and isinstance(size.value, (int, Size)):
+        know_size(region, size.value)
     entered = [
         value if at in static else lane(value, axis, site, region, transformed.is_filtered)
         for at, (value, axis) in enumerate(zip(args, axes, strict=True))

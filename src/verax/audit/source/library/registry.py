@@ -91,6 +91,7 @@ def load() -> None:
         "iterators",
         "layers",
         "lifted",
+        "lifted_maps",
         "loops",
         "naming",
         "questions",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from .dims import Derived, Dim, Size, differ, exact_quotient, floordiv, mul, product, same, show
+from .dims import Dim, Size, differ, exact_quotient, floordiv, mul, product, same, show
 from .shape import Known, Mismatch, Shape, known, show_shape
 
 
@@ -69,39 +69,6 @@ def moved_axis(old: Shape, new: Shape) -> tuple[int, int] | None:
         if exact_quotient(second, first) is not None or exact_quotient(first, second) is not None:
             return axis, at
     return None
-
-
-def advanced_part(old: Shape, new: Shape) -> tuple[int, int] | None:
-    """A part of an axis, `w // k`, that a reshape puts before what lies before the whole axis.
-
-    `x.reshape(h // k, w // k, -1)` of an `x` with (h, w) cuts rows into strips, and no patches.
-    """
-    before, after = known(old), known(new)
-    if before is None or after is None:
-        return None
-    for at, dim in enumerate(after):
-        whole = _divided(dim)[0]
-        if whole == dim or before.count(whole) != 1 or after.count(dim) != 1:
-            continue
-        axis = before.index(whole)
-        pairs = [_divided(it) for it in after[:at]]
-        # As many elements remain, so that the divisions leave no rest.
-        first = mul(product(before[:axis]), product(tuple(by for _, by in pairs)))
-        ratio = exact_quotient(first, product(tuple(number for number, _ in pairs)))
-        if ratio is not None and ratio != 1:
-            return axis, at
-    return None
-
-
-def _divided(dim: Dim) -> tuple[Dim, Dim]:
-    """What a size is divided from, and by what: a size of its own is by one."""
-    if isinstance(dim, Size) and len(dim.terms) == 1:
-        monomial, factor = dim.terms[0]
-        name = monomial[0]
-        is_alone = factor == 1 and len(monomial) == 1
-        if is_alone and isinstance(name, Derived) and name.operation == "//":
-            return name.operands
-    return dim, 1
 
 
 def _only_adds_ones(old: Dim, new: Dim) -> bool:

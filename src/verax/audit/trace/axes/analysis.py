@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from ...words import is_separate, is_sequence
 from ..program import Body, Loop, Mapping, Program, Step, Value
 from .axis import Axes, Axis, Clash, Dimension, Meeting, unknown
+from .counting import Counting, miscounted
 
 Rule = Callable[["AxisAnalysis", Step, Sequence[Axes]], Sequence[Axes]]
 
@@ -62,6 +63,7 @@ class AxisAnalysis:
     )
     outers: list[Outer] = field(default_factory=list[Outer])
     reshuffles: list[Reshuffle] = field(default_factory=list[Reshuffle])
+    countings: list[Counting] = field(default_factory=list[Counting])
     # The axis that a `vmap` maps or a `scan` runs over.
     over: dict[Step, Axis] = field(default_factory=dict[Step, Axis])
     # The `vmap` or `scan` that takes an axis away, by the share of each value that its body gets.
@@ -198,6 +200,7 @@ class AxisAnalysis:
         for value, names in zip(self.program.body.inputs, inputs, strict=True):
             self.axes[value] = tuple(self.named(name) if name else Axis() for name in names)
         self.body(self.program.body)
+        self.clashes.extend(miscounted(self))
 
     def otherwise(
         self, renamed: dict[Value, dict[str, str]], taken: dict[Value, int]

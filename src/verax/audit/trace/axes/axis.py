@@ -86,7 +86,7 @@ class Clash:
     """Two axes with different declared names meet.
 
     `where` says how: "elementwise", "contraction", "concatenation", "carry", "mapped", "scanned",
-    "branch", "declared", "update".
+    "branch", "declared", "update", "indexed".
     """
 
     step: Step | None

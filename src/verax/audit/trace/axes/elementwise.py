@@ -50,7 +50,7 @@ def _note_outer(analysis: AxisAnalysis, step: Step, values: Sequence[Value]) -> 
             mine = _only_in(first, second)
             theirs = _only_in(second, first)
             if mine and theirs:
-                i, j = mine[0], theirs[0]
+                i, j = _alike(first, mine, second, theirs)
                 analysis.outers.append(
                     Outer(
                         step,
@@ -62,6 +62,14 @@ def _note_outer(analysis: AxisAnalysis, step: Step, values: Sequence[Value]) -> 
                         analysis.of(second)[i].root().unit,
                     )
                 )
+
+
+def _alike(
+    first: Value, mine: Sequence[int], second: Value, theirs: Sequence[int]
+) -> tuple[int, int]:
+    """Two dimensions of one size, neighbours if there are some; otherwise the first of each."""
+    pairs = [(i, j) for i in mine for j in theirs if first.shape[i] == second.shape[j]]
+    return min(pairs, key=lambda it: abs(it[0] - it[1]), default=(mine[0], theirs[0]))
 
 
 def _only_in(one: Value, other: Value) -> list[int]:

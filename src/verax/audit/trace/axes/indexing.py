@@ -8,6 +8,7 @@ from typing import Any
 from ..program import Step
 from .analysis import AxisAnalysis
 from .axis import Axes, Axis, piece
+from .counting import counting
 
 
 def part(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> list[Axes]:
@@ -42,6 +43,7 @@ def gather(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> list
     source, indices = step.inputs[:2]
     made = step.outputs[0]
     batching = _batching(numbers)
+    analysis.countings.append(counting(step, source, indices, numbers.start_index_map))
     gone = {*numbers.collapsed_slice_dims, *(operand for operand, _ in batching)}
     windows = [index for index in range(len(source.shape)) if index not in gone]
     from_window = dict(zip(numbers.offset_dims, windows, strict=True))
@@ -80,6 +82,8 @@ def scatter(analysis: AxisAnalysis, step: Step, operands: Sequence[Axes]) -> lis
     """The result is the operand; windows of the updates meet its dimensions."""
     numbers = step.params["dimension_numbers"]
     whole, indices, updates = step.inputs[:3]
+    counted = counting(step, whole, indices, numbers.scatter_dims_to_operand_dims)
+    analysis.countings.append(counted)
     gone = {*numbers.inserted_window_dims, *getattr(numbers, "operand_batching_dims", ())}
     windows = [index for index in range(len(whole.shape)) if index not in gone]
     for in_update, in_whole in zip(numbers.update_window_dims, windows, strict=True):

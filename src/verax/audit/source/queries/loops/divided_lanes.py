@@ -52,7 +52,7 @@ def divided_in_lanes(facts: SourceFacts) -> Iterator[Divided]:
         in_logs = node.operation == "-"
         divisor = written.right if isinstance(written, ast.BinOp) else None
         divisor = _in_logarithm(divisor) if in_logs else divisor
-        found = _length(frame, divisor) if divisor is not None else None
+        found = length_written(frame, divisor) if divisor is not None else None
         if found is None:
             continue
         at, array = found
@@ -62,7 +62,7 @@ def divided_in_lanes(facts: SourceFacts) -> Iterator[Divided]:
             continue
         shape = lane.array.node.shape
         is_other = in_logs or (
-            isinstance(shape, tuple) and bool(shape) and _sums_other(above.node, shape[0])
+            isinstance(shape, tuple) and bool(shape) and any(sums_of_other(above.node, shape[0]))
         )
         total = _total(node, lane, users, "logsumexp" if in_logs else "sum") if is_other else None
         if total is not None:
@@ -78,7 +78,7 @@ def _in_logarithm(written: ast.expr | None) -> ast.expr | None:
             return None
 
 
-def _length(frame: Frame, divisor: ast.expr) -> tuple[ast.expr | ast.stmt, ast.expr] | None:
+def length_written(frame: Frame, divisor: ast.expr) -> tuple[ast.expr | ast.stmt, ast.expr] | None:
     """Where a length is taken and of which array, unless its name says what of a lane it counts."""
     array = measured(divisor)
     if array is not None:
@@ -87,21 +87,27 @@ def _length(frame: Frame, divisor: ast.expr) -> tuple[ast.expr | ast.stmt, ast.e
         return None
     if is_feature(divisor.id) or is_sequence(divisor.id):
         return None
+    stored = stored_once(frame, divisor)
+    array = measured(stored.value) if stored is not None else None
+    return (stored, array) if stored is not None and array is not None else None
+
+
+def stored_once(frame: Frame, name: ast.Name) -> ast.Assign | None:
+    """The statement of a run that gives a name its value, if there is but one."""
     stores = [
         it
-        for it in walked(frame.function)
-        if isinstance(it, ast.Assign) and any(_is(target, divisor) for target in it.targets)
+        for it in (walked(frame.function) if frame.function is not None else ())
+        if isinstance(it, ast.Assign) and any(_is(target, name) for target in it.targets)
     ]
-    array = measured(stores[0].value) if len(stores) == 1 else None
-    return (stores[0], array) if array is not None else None
+    return stores[0] if len(stores) == 1 else None
 
 
 def _is(target: ast.expr, name: ast.Name) -> bool:
     return isinstance(target, ast.Name) and target.id == name.id
 
 
-def _sums_other(above: Node, length: Dim) -> bool:
-    """Whether a numerator has sums in it, over axes of which none has a certain length."""
+def sums_of_other(above: Node, length: Dim) -> Iterator[Node]:
+    """The sums in a numerator over axes of which none has a certain length."""
     pending, seen = [above], {above}
     while pending and len(seen) < _MOST_STEPS:
         node = without_scale(pending.pop())
@@ -113,8 +119,7 @@ def _sums_other(above: Node, length: Dim) -> bool:
             shape = node.inputs[0].shape
             known = isinstance(shape, tuple) and shape and names_axis(node) is False
             if known and isinstance(shape, tuple) and all(_is_other(it, length) for it in shape):
-                return True
-    return False
+                yield node
 
 
 def _is_other(one: Dim, other: Dim) -> bool:
