@@ -15,7 +15,7 @@ from .attributes import STATIC_ATTRIBUTES, is_property
 from .binding import default_of, positional_names
 from .classes import all_fields
 from .frame import Frame
-from .remember import remembered, walked
+from .remember import each, remembered, walked
 from .text import text_of
 from .values import (
     Bound,
@@ -199,7 +199,7 @@ def _call_method(value: Value | None) -> Function | None:
 @remembered
 def _called_in(function: ast.AST) -> set[str]:
     """What a function calls, as it is written."""
-    return {text_of(it.func) for it in walked(function) if isinstance(it, ast.Call)}
+    return {text_of(it.func) for it in each(function, ast.Call)}
 
 
 def _part(base: Value | None, read: Read) -> tuple[Value | None, Read, Value | None]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from .frame import Frame
 from .imports import Pending
-from .remember import children, remembered, walked
+from .remember import children, each, remembered, walked
 from .values import Value
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ def _bases(targets: Iterable[ast.expr]) -> Iterator[str]:
 def _given_to_calls(statement: ast.stmt) -> Iterator[str]:
     for it in _within(statement):
         if isinstance(it, ast.Expr) and isinstance(it.value, ast.Call):
-            yield from (node.id for node in walked(it) if isinstance(node, ast.Name))
+            yield from (node.id for node in each(it, ast.Name))
 
 
 def _registered(statement: ast.stmt) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..classes import innermost_function
 from ..parameters import FunctionSyntax
-from ..remember import walked
+from ..remember import each
 from ..values import Data, Value, leaves
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _leave_keys_alone(machine: Interpreter, method: str) -> bool:
 
 def _reads_key(function: FunctionSyntax) -> bool:
     body = function.body if isinstance(function.body, list) else [function.body]
-    names = (it.id for part in body for it in walked(part) if isinstance(it, ast.Name))
+    names = (it.id for part in body for it in each(part, ast.Name))
     return function.args.kwarg is not None or any(
         name in _NAMES or name.endswith(("_key", "_rng")) for name in names
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import cast
 
 from ...parameters import FunctionSyntax, NamedFunction
-from ...remember import children, walked
+from ...remember import children, each, walked
 from ..reads import own_names
 
 # What was used of a variable: all of it, or the parts with certain numbers.
@@ -40,8 +40,8 @@ def names_once(function: NamedFunction, names: Iterable[str]) -> bool:
 
 def _comprehended(function: NamedFunction) -> set[str]:
     """The variables of a function's comprehensions."""
-    targets = [it.target for it in walked(function) if isinstance(it, ast.comprehension)]
-    return {it.id for target in targets for it in walked(target) if isinstance(it, ast.Name)}
+    targets = [it.target for it in each(function, ast.comprehension)]
+    return {it.id for target in targets for it in each(target, ast.Name)}
 
 
 class _Ways:

@@ -13,7 +13,7 @@ from ...events import Event, Loop
 from ...frame import Frame, Region
 from ...graph import Node, sources
 from ...operations import LIKES
-from ...remember import remembered, walked
+from ...remember import each, remembered, walked
 from ...shapes import Shape
 from ...shapes.shape import show_shape
 from ...shaping import size_symbol
@@ -179,7 +179,7 @@ def named_at(frame: Frame | None, node: Node) -> Place | None:
     """Where the code of a function first names something that holds a value from outside."""
     if frame is None or frame.function is None:
         return None
-    names = [it for it in walked(frame.function) if isinstance(it, ast.Name)]
+    names = each(frame.function, ast.Name)
     for name in sorted(names, key=lambda it: (it.lineno, it.col_offset)):
         scope: Frame | None = frame
         while scope is not None and name.id not in scope.environment:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...events import Fact
 from ...frame import Region
-from ...remember import walked
+from ...remember import each
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
@@ -50,5 +50,5 @@ def left_out_axes(facts: SourceFacts) -> Iterator[LeftOut]:
 
 
 def _is_written_once(module: ast.AST, name: str) -> bool:
-    written = [it for it in walked(module) if isinstance(it, ast.Constant) and it.value == name]
+    written = [it for it in each(module, ast.Constant) if it.value == name]
     return len(written) == 1

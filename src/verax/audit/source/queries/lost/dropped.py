@@ -19,7 +19,7 @@ from ...graph import Node, sources
 from ...looping import assigned_names
 from ...operations import ARITHMETIC, JOINS, MODULES
 from ...parameters import NamedFunction, positional
-from ...remember import walked
+from ...remember import each
 from ...values import Data, Sequence, Value, nodes_of
 from ..names import named_parts
 from ..nodes import position_in
@@ -164,7 +164,7 @@ def _replaced(
     """The value that this one is a version of, where it is used afterwards by its name."""
     names = names_in(frame, name)
     # Of several results some are often of no use.
-    together = {it.id for it in walked(statement) if isinstance(it, ast.Name) and _is_bound(it)}
+    together = {it.id for it in each(statement, ast.Name) if _is_bound(it)}
     for source, is_clear in versions_of(value.node):
         if source not in names or not _fits(value.node, source) or names[source] in together:
             continue

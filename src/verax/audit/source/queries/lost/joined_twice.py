@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ...frame import Frame
 from ...operations import CONTRACTIONS, JOINS, bare
 from ...parameters import NamedFunction
-from ...remember import walked
+from ...remember import each, walked
 from ...values import Data, Value
 from ..reads import reads_of
 from ..structures.structure import parts_of
@@ -48,7 +48,7 @@ def _repeated(function: NamedFunction) -> Iterator[tuple[ast.expr, ast.expr, boo
 
     `jnp.concatenate([x.left, x.left])`, `z["one"] @ z["one"].T`.
     """
-    for it in walked(function):
+    for it in each(function, ast.Call, ast.BinOp):
         if isinstance(it, ast.Call) and it.args:
             called = it.func
             name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ....finding import Place
 from ...frame import Frame
 from ...operations import WRITES, bare
-from ...remember import remembered, walked
+from ...remember import each, remembered, walked
 from ...text import text_of
 from ...values import Constant, Data, Sequence, Value, nodes_of
 from ..reads import Reads, reads_of
@@ -81,7 +81,7 @@ def _given_in_loops(function: ast.AST) -> list[tuple[ast.For, ast.Assign, str]]:
                 is_new = target.id not in seen and not _reads(statement.value, target.id)
                 if is_new and _is_for_later(reads, loop, target.id):
                     found.append((loop, statement, target.id))
-            seen.update(it.id for it in walked(statement) if isinstance(it, ast.Name))
+            seen.update(it.id for it in each(statement, ast.Name))
     return found
 
 
@@ -152,12 +152,12 @@ def _base_of_value(facts: SourceFacts, frame: Frame, loop: ast.For, statement: a
 
 
 def _names(syntax: ast.AST) -> set[str]:
-    return {it.id for it in walked(syntax) if isinstance(it, ast.Name)}
+    return {it.id for it in each(syntax, ast.Name)}
 
 
 def _stored(loop: ast.For) -> set[str]:
     """The names that a loop gives values."""
-    every = (it for it in walked(loop) if isinstance(it, ast.Name))
+    every = each(loop, ast.Name)
     return {it.id for it in every if not isinstance(it.ctx, ast.Load)}
 
 

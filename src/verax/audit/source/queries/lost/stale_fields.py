@@ -78,7 +78,7 @@ def _of_records(frame: Frame, function: NamedFunction) -> Iterator[StaleField]:
         sums = [it for it in call.keywords if isinstance(it.value, ast.BinOp)]
         for it in sums:
             read = _fields_read(it.value, called.value.id)
-            names = {one.id for one in walked(it.value) if isinstance(one, ast.Name)}
+            names = {one.id for one in each(it.value, ast.Name)}
             for field, syntax in read.items() if len(read) > 1 and it.arg not in read else ():
                 made = _made_before(function, call, field) if new.get(field) == field else None
                 if made is not None and field not in names:

@@ -17,7 +17,7 @@ from ....finding import Place
 from ...frame import Frame
 from ...graph import Node
 from ...operations import ACROSS, PARTS
-from ...remember import walked
+from ...remember import each
 from ...values import Data, Instance, Mapping, Sequence, Value
 from ..names import named_parts
 from ..nodes import position_in
@@ -54,8 +54,8 @@ def _is_record(value: Value) -> bool:
 
 def _names_in(module: ast.Module) -> Counter[str]:
     """How often each key or field is written."""
-    keys = (it.value for it in walked(module) if isinstance(it, ast.Constant))
-    fields = (it.attr for it in walked(module) if isinstance(it, ast.Attribute))
+    keys = (it.value for it in each(module, ast.Constant))
+    fields = (it.attr for it in each(module, ast.Attribute))
     return Counter((*(it for it in keys if isinstance(it, str)), *fields))
 
 

@@ -15,7 +15,7 @@ from ....finding import Place
 from ...frame import Frame
 from ...graph import Node
 from ...parameters import FunctionSyntax, NamedFunction, positional
-from ...remember import remembered, walked
+from ...remember import each, remembered, walked
 from ...values import Class, Data, Function, Value
 from ..reads import reads_of
 from ..syntax import statements_in
@@ -206,8 +206,8 @@ def _same_calls(
         seen.add(known)
 
 
-def _calls(function: FunctionSyntax) -> Iterator[ast.Call]:
-    return (it for it in walked(function) if isinstance(it, ast.Call))
+def _calls(function: FunctionSyntax) -> list[ast.Call]:
+    return each(function, ast.Call)
 
 
 def _is_own(facts: SourceFacts, frame: Frame, called: ast.expr) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ...events import Event, Fact
 from ...frame import Frame
 from ...operations import WRITES
-from ...remember import walked
+from ...remember import each, walked
 from ...shapes.dims import Dim, add, at_least
 from ...text import text_of
 from ...values import Data, Sequence, Value
@@ -90,12 +90,12 @@ def _is_minded(facts: SourceFacts, event: Event) -> bool:
 
 def _is_compared(frame: Frame, syntax: ast.AST) -> bool:
     """Whether a function around compares what the index is made of."""
-    names = {it.id for it in walked(syntax) if isinstance(it, ast.Name)}
+    names = {it.id for it in each(syntax, ast.Name)}
     around: Frame | None = frame
     while around is not None:
         for node in walked(body_of(around)) if around.function is not None else ():
             if isinstance(node, ast.Compare):
-                compared = {it.id for it in walked(node) if isinstance(it, ast.Name)}
+                compared = {it.id for it in each(node, ast.Name)}
                 if not compared.isdisjoint(names):
                     return True
         around = around.outer

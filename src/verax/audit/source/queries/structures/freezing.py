@@ -6,7 +6,7 @@ import ast
 
 from ...classes import base_names, innermost_function
 from ...events import Mutation
-from ...remember import remembered, walked
+from ...remember import each, remembered, walked
 from ...values import Class, Constant, External, Instance, Partial, Sequence, Value
 from ..syntax import body_of, holds, statements_in
 
@@ -103,7 +103,7 @@ def _is_bound(change: Mutation) -> bool:
 @remembered
 def _is_applied(function: ast.FunctionDef) -> bool:
     marks = {getattr(it, "attr", getattr(it, "id", "")) for it in function.decorator_list}
-    asked = {it.attr for it in walked(function) if isinstance(it, ast.Attribute)}
+    asked = {it.attr for it in each(function, ast.Attribute)}
     return function.name == "__call__" or "compact" in marks or not asked.isdisjoint(_OF_BOUND)
 
 

@@ -9,7 +9,7 @@ from ...events import Fact
 from ...facts import SourceFacts
 from ...graph import Node, sources
 from ...library.flattening import is_none, leaves_in_order
-from ...remember import walked
+from ...remember import each, walked
 from ...values import Data, Mapping, Sequence, Value, sorted_keys
 
 Path = tuple[str, ...]
@@ -68,7 +68,7 @@ def _key_of(element: ast.expr, keys: Iterable[str]) -> str:
         it.slice.value
         for it in walked(element)
         if isinstance(it, ast.Subscript) and isinstance(it.slice, ast.Constant)
-    } | {it.attr for it in walked(element) if isinstance(it, ast.Attribute)}
+    } | {it.attr for it in each(element, ast.Attribute)}
     found = [key for key in keys if key in taken]
     return found[0] if len(found) == 1 else ""
 

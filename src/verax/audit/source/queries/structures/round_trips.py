@@ -13,7 +13,7 @@ from ...frame import Site
 from ...graph import Node
 from ...library.options import constants
 from ...library.trees import taken_apart, tree_functions
-from ...remember import walked
+from ...remember import each, walked
 from ...values import (
     Class,
     Constant,
@@ -130,7 +130,7 @@ def _is_unread(function: Function, auxiliary: Value) -> bool:
     """Whether static data, the names of the children perhaps, is given to who does not read it."""
     names = [it.arg for it in function.syntax.args.args][-2:-1]
     is_given = not isinstance(auxiliary, Constant) or auxiliary.value is not None
-    read = {it.id for it in walked(function.syntax) if isinstance(it, ast.Name)}
+    read = {it.id for it in each(function.syntax, ast.Name)}
     return is_given and bool(names) and read.isdisjoint(names)
 
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 
 from ...frame import Frame
-from ...remember import remembered, walked
+from ...remember import each, remembered, walked
 from ..syntax import body_of
 
 # Up how many callers what is returned is followed.
@@ -42,7 +42,7 @@ def taken_apart(body: ast.AST) -> frozenset[str]:
 @remembered
 def given_to_calls(body: ast.AST) -> frozenset[str]:
     """The names of what a piece of syntax gives to functions as it is."""
-    calls = [node for node in walked(body) if isinstance(node, ast.Call)]
+    calls = each(body, ast.Call)
     return _names(it for call in calls for it in (*call.args, *(k.value for k in call.keywords)))
 
 
@@ -62,7 +62,7 @@ def _wholes(node: ast.AST) -> list[ast.expr]:
 
 def _is_returned(body: ast.AST, names: list[str]) -> bool:
     """Whether a function returns the tuple of some variables."""
-    tuples = [it.value for it in walked(body) if isinstance(it, ast.Return)]
+    tuples = [it.value for it in each(body, ast.Return)]
     return any(
         isinstance(it, ast.Tuple) and [getattr(part, "id", "") for part in it.elts] == names
         for it in tuples
