@@ -17,11 +17,17 @@ _LONGEST = 200
 
 @dataclass(eq=False)
 class Part(Generic[_Term]):
-    """A term of a sum: how often the value has it, and how often the gradient has."""
+    """A term of a sum: how often the value has it, and how often the gradient has.
+
+    Of what is added and taken away nothing is left; `is_passed` and `is_stopped` still say whether
+    it was there with its gradient, and without.
+    """
 
     term: _Term
     value: int = 0
     slope: int = 0
+    is_passed: bool = False
+    is_stopped: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +86,14 @@ class Estimators(ABC, Generic[_Term]):
     def _made_on_the_way(self, hard: _Term, soft: _Term) -> Iterable[_Term]:
         """What one term is made of and another is not, as far as it may be differentiated."""
 
+    @abstractmethod
+    def _is_made_with(self, value: _Term, term: _Term) -> bool:
+        """Whether a value depends on what a term passes a gradient to."""
+
+    @abstractmethod
+    def _is_shared(self, term: _Term) -> bool:
+        """Whether a term is used more than once."""
+
     def exchanged(self) -> Iterator[Exchanged[_Term]]:
         """Those the wrong way round.
 
@@ -107,7 +121,10 @@ class Estimators(ABC, Generic[_Term]):
                     continue
                 # In `y - (x + stop_gradient(q - x))`, both `q` and the gradient have a minus.
                 against = [other for other in it.parts if other.value * part.slope <= 0]
-                if any(other.value and self._is_cut(other.term, part.term) for other in against):
+                is_cut = any(
+                    other.value and self._is_cut(other.term, part.term) for other in against
+                )
+                if is_cut or self._is_spent(it, part):
                     yield self._innermost(it.whole, part.term), part.term, part.slope == 0
 
     def against(self) -> Iterator[tuple[_Term, _Term]]:
@@ -157,6 +174,27 @@ class Estimators(ABC, Generic[_Term]):
         # The gradient is that of the one, which is rounded in part, the value that of the other.
         within = self._made_on_the_way(hard.term, soft.term)
         return any(self._is_cut(it, soft.term) for it in within)
+
+    def _is_spent(self, it: Sum[_Term], gone: Part[_Term]) -> bool:
+        """Whether a term takes its own gradient away, and leaves a constant that is made from it.
+
+        `x + stop_gradient(q) - x`, whatever `q` has for a derivative. A constant by itself is one
+        on purpose, and so may be how far something has moved that is used elsewhere as well.
+        """
+        if not it.has_stop or gone.slope or not gone.is_passed or gone.is_stopped:
+            return False
+        parts: dict[int, Part[_Term]] = {}
+        sums: set[_Term] = set()
+        whole = self._innermost(it.whole, gone.term)
+        if self._take_apart(whole, parts, sums) is None:
+            return False
+        left = [part for part in parts.values() if part.value]
+        return (
+            bool(left)
+            and all(part.is_stopped and not part.is_passed for part in left)
+            and any(self._is_made_with(part.term, gone.term) for part in left)
+            and not any(self._is_shared(term) for term in sums - {whole})
+        )
 
     def _innermost(self, whole: _Term, gone: _Term) -> _Term:
         """The smallest sum in a larger one of whose value a term is gone: that is to be mended."""
@@ -213,5 +251,7 @@ class Estimators(ABC, Generic[_Term]):
             part = parts.setdefault(self._number(term), Part(term))
             part.value += value
             part.slope += slope
+            part.is_passed |= bool(slope)
+            part.is_stopped |= not slope
         inner |= sums
         return None

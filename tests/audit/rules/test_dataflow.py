@@ -195,6 +195,15 @@ TWICE = {
             probs = jnp.exp(jax.nn.log_softmax(x))
             return jax.random.categorical(jax.random.key(0), probs)  # DF102
         """,
+    "drawn from what is left": """
+        def kept(chances, weights):
+            held = jnp.where(chances > 0.1, chances * weights, 0.0)
+            return held / (held.sum(axis=-1, keepdims=True) + 1e-8)
+
+        def entry(x):
+            probs = kept(jax.nn.softmax(x), jnp.exp(x))
+            return jax.random.categorical(jax.random.key(0), probs)  # DF102
+        """,
     "statistics that are constants": """
         MEAN, STD = np.arange(4.0)[None], np.arange(1.0, 5.0)[None]
 
@@ -233,6 +242,34 @@ TWICE = {
         def entry(x):
             image = scale(x)
             return encode(image)  # DF103
+        """,
+    "by another function than the one that hands it on": """
+        def scale(x):
+            return x / 255.0
+
+        def encode(image):
+            return jnp.sin(scale(image))
+
+        def shaken(x):
+            noisy = jnp.clip(x, 0.0, 200.0)
+            return scale(noisy)  # DF103
+
+        def entry(x):
+            return encode(x), encode(shaken(x))
+        """,
+    "by who hands on what another function makes for others": """
+        def scale(x):
+            return x / 255.0
+
+        def encode(image):
+            return jnp.sin(scale(image))
+
+        def shaken(x):
+            noisy = jnp.clip(x, 0.0, 200.0)
+            return scale(noisy)
+
+        def entry(x):
+            return encode(x), shaken(x + 1), encode(shaken(x))  # DF103
         """,
     "by who hands on one of two": """
         def scale(x):
@@ -299,6 +336,16 @@ ONCE = {
     "drawn from logits": """
         def entry(x):
             return jax.random.categorical(jax.random.key(0), jnp.log(jax.nn.softmax(x) + 1e-6))
+        """,
+    "logarithms of what is left, and shares of other things": """
+        def kept(chances):
+            held = jnp.where(chances > 0.1, chances, 0.0)
+            return held / held.sum(axis=-1, keepdims=True)
+
+        def entry(x):
+            key, other = jax.random.split(jax.random.key(0))
+            drawn = jax.random.categorical(key, jnp.log(kept(jax.nn.softmax(x))))
+            return drawn, jax.random.categorical(other, kept(x))
         """,
     "two layer norms": """
         def norm(x):

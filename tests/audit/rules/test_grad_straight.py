@@ -87,9 +87,28 @@ WRONG = {
 
         def entry(w, x): return jax.grad(f, argnums=(0, 1))(w, x)
     """,
+    "takes_itself_away": """
+        def signs(w):
+            return jnp.sign(w) * jnp.mean(jnp.abs(w))
+
+        def passed(x, quantise):
+            return x + stop_gradient(quantise(x)) - x  # GR013
+
+        def f(w, x):
+            return jnp.sum(passed(w, signs) * x)
+
+        def entry(w, x): return jax.grad(f)(w, x)
+    """,
 }
 
 RIGHT = {
+    "moved_and_how_far": """
+        def f(w, x):
+            moved = w + stop_gradient(jnp.sign(w) * jnp.mean(jnp.abs(w)))
+            return jnp.sum(moved * x) + jnp.sum((moved - w) ** 2)
+
+        def entry(w, x): return jax.grad(f)(w, x)
+    """,
     "taken_away": """
         def f(w, x):
             through = w + stop_gradient(jnp.round(w) - w)

@@ -110,6 +110,18 @@ FOUND = {
             (value, _), grads = jax.value_and_grad(loss, has_aux=True)(x, y)  # PT105
             return value, grads, y
         """,
+    "statistics that a loop carries on as they were": """
+        def loss(w, ema):
+            return jnp.sum(w**2), 0.9 * ema + 0.1 * w
+
+        def body(state, row):
+            w, ema = state
+            (value, _), grads = jax.value_and_grad(loss, has_aux=True)(w, ema)  # PT105
+            return (w - row * grads, ema), value
+
+        def entry(x, y):
+            return jax.lax.scan(body, (x[0], y[0]), x)
+        """,
     "a class of its own in a list": """
         class Layer:
             def __init__(self, w):
@@ -237,6 +249,19 @@ SILENT = {
             velocity = 0.9 * x + y
             kept = jnp.where(y > 0, velocity, x)
             return y - 0.1 * velocity, kept, x
+        """,
+    "statistics that a loop renews, beside those that it starts from": """
+        def loss(w, ema):
+            return jnp.sum(w**2), 0.9 * ema + 0.1 * w
+
+        def body(state, row):
+            w, ema, first = state
+            (value, ema), grads = jax.value_and_grad(loss, has_aux=True)(w, ema)
+            (_, away), _ = jax.value_and_grad(loss, has_aux=True)(w, first)
+            return (w - row * grads, ema, first), value + away.sum()
+
+        def entry(x, y):
+            return jax.lax.scan(body, (x[0], y[0], y[1]), x)
         """,
     "a hidden state that is looked at only": """
         def cell(h, x):

@@ -275,7 +275,7 @@ def _dropped_state(facts: Facts, node: Node) -> DroppedState | None:
         if old is None or root(old) not in {*taken, *map(root, taken)}:
             continue
         used, step = used_after(facts, root(old), node)
-        if used:
+        if used or _is_kept(facts, root(old)):
             assert node.place is not None
             return DroppedState(value, root(old), node.place, step, unread or ignored)
     return None
@@ -342,9 +342,25 @@ def averaged_from(value: Value) -> Value | None:
         return None
     for candidate in (one, other):
         source = root(candidate)
-        if source.producer is None:
+        if source.producer is None or _carried(source) is not None:
             return source
     return None
+
+
+def _carried(value: Value) -> tuple[Value, Value] | None:
+    """Of what a turn of a loop is given: what it hands on in its place, and what comes out."""
+    step = value.producer
+    loop = step.detail if step is not None and step.kind in ("scan", "while") else None
+    if loop is None or value not in loop.carry:
+        return None
+    index = loop.carry.index(value)
+    return loop.carried[index], loop.final[index]
+
+
+def _is_kept(facts: Facts, state: Value) -> bool:
+    """Whether a loop hands a state on as it was, to somebody who reads it."""
+    carried = _carried(state)
+    return carried is not None and root(carried[0]) is state and carried[1] in facts.live
 
 
 def decayed_from(facts: Facts, value: Value) -> Value | None:

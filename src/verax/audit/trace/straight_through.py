@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from functools import cached_property
 
 from ..estimators import Estimators
 from .gradients import Flow, is_inexact, plain, steps_of
@@ -50,6 +52,16 @@ class TracedEstimators(Estimators[Value]):
             return False
         links = (link for it in flow.slice([value]) for link in flow.back.get(it, ()))
         return all(link.blocker != "stop_gradient" for link in links)
+
+    def _is_made_with(self, value: Value, term: Value) -> bool:
+        return bool(self.flow.uses(value) & self.flow.gets(term))
+
+    def _is_shared(self, term: Value) -> bool:
+        return self._users[term] > 1
+
+    @cached_property
+    def _users(self) -> Counter[Value]:
+        return Counter(link.source for link in self.flow.links)
 
     def _made_on_the_way(self, hard: Value, soft: Value) -> list[Value]:
         within = self.flow.slice([hard]) - self.flow.slice([soft])

@@ -23,6 +23,28 @@ WRONG = {
             ranked = jnp.sort(jnp.exp(jax.nn.log_softmax(scores)))[:, ::-1]
             return jax.random.categorical(key, ranked[:, :4])  # DF102
         """,
+    "chances that add up to one again": """
+        def kept(chances, least):
+            held = jnp.where(chances > least, chances, 0.0)
+            return held / held.sum()
+
+        def of_legal(chances, legal):
+            allowed = chances * legal
+            return allowed / jnp.maximum(jnp.sum(allowed, axis=-1, keepdims=True), 1e-8)
+
+        def sharpened(chances, heat):
+            powers = chances ** (1.0 / heat)
+            total = powers.sum(axis=-1) + 1e-8
+            return powers / total[:, None]
+
+        def draw(key, scores, legal):
+            chances = kept(jax.nn.softmax(scores), 0.1)
+            return jax.random.categorical(key, of_legal(chances, legal))  # DF102
+
+        def loss(scores, labels):
+            chances = sharpened(jax.nn.softmax(scores), 0.5)
+            return optax.softmax_cross_entropy(chances, labels)  # DF102
+        """,
     "chances in a function that fills logits for others": """
         def without(values, chosen):
             return jnp.where(chosen, jnp.finfo(values.dtype).min, values)
@@ -149,6 +171,21 @@ WRONG = {
 }
 
 RIGHT = {
+    "shares of a sum that are logits still, or whose logarithm is taken": """
+        def kept(values):
+            held = jnp.where(values > 0.1, values, 0.0)
+            return held / held.sum()
+
+        def draw(key, scores):
+            return jax.random.categorical(key, jnp.log(kept(jax.nn.softmax(scores))))
+
+        def scaled(key, scores):
+            return jax.random.categorical(key, kept(scores))
+
+        def mixed(scores, other, labels):
+            weights = jax.nn.softmax(other)
+            return optax.softmax_cross_entropy(weights * scores / weights.sum(), labels)
+        """,
     "logits that are filled, ranked, or cut to the best": """
         def nucleus(scores, mass):
             chances = jax.nn.softmax(scores)

@@ -212,7 +212,50 @@ WRONG = {
         """,
 }
 
+_TWO_PAIRS = """
+        from typing import NamedTuple
+
+        class Pair(NamedTuple):
+            scale: jax.Array
+            shift: jax.Array
+
+        def error(pair, x):
+            return jnp.sum((pair.scale * x + pair.shift) ** 2)
+
+        def adapt(fast, slow, x):
+            grads = jax.grad(error)(fast, x)
+            fast = jax.tree.map(lambda p, g: p - 0.1 * g, fast, grads)
+            slow = jax.tree.map(lambda s, p: 0.9 * s + 0.1 * p, slow, fast)
+            return fast, slow, error(fast, x)
+
+        def fit(x):
+            fast, slow = Pair(jnp.ones(3), x), Pair(jnp.ones(3), x)
+"""
+
+WRONG["one of two records of a class, which is not read, while what went in is"] = (
+    _TWO_PAIRS
+    + """\
+            fitted, slow, value = adapt(fast, slow, x)
+            return fast, slow, value  # DF101
+        """
+)
+
 RIGHT = {
+    "one of two records of a class that come back under their names": (
+        _TWO_PAIRS
+        + """\
+            fast, slow, value = adapt(fast, slow, x)
+            return fast, value
+
+        def moved(fast, slow, gain):
+            return Pair(fast.scale + gain, fast.shift), Pair(fast.scale, slow.shift * gain)
+
+        def shift(gain):
+            fast, slow = Pair(gain, gain), Pair(gain, gain)
+            fast, slow = moved(fast, slow, gain)
+            return fast
+        """
+    ),
     "a record that is made with the new version": """
         def apply(params, stats, x):
             return x @ params, 0.9 * stats + 0.1 * x.mean(axis=0)

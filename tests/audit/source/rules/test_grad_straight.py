@@ -123,9 +123,44 @@ WRONG = {
 
         gradient = jax.grad(lambda w, x: jnp.sum(sample(x @ w) ** 2))
         """,
+    "what is differentiated takes itself away": """
+        def signs(w):
+            return jnp.sign(w) * jnp.mean(jnp.abs(w))
+
+        def passed(x, quantise):
+            return x + stop_gradient(quantise(x)) - x  # GR013
+
+        def bounded(x):
+            moved = jnp.add(x, stop_gradient(jnp.clip(x, -1.0, 1.0)))
+            return -x + moved  # GR013
+
+        def first(w, x):
+            return jnp.sum((x @ passed(w, signs)) ** 2)
+
+        def second(w, x):
+            return jnp.sum(bounded(w) * w * x)
+
+        gradients = jax.grad(first), jax.grad(second)
+        """,
 }
 
 RIGHT = {
+    "how far something has moved, or is from where it was": """
+        def signs(w):
+            return jnp.sign(w) * jnp.mean(jnp.abs(w))
+
+        def first(w, x):
+            moved = w + stop_gradient(signs(w))
+            return jnp.sum((x @ moved) ** 2) + jnp.sum((moved - w) ** 2)
+
+        def second(w, x):
+            return jnp.sum(x @ (stop_gradient(signs(w)) + w - stop_gradient(w)))
+
+        def third(w, x):
+            return jnp.sum(w * stop_gradient(signs(w) + w - w))
+
+        gradients = jax.grad(first), jax.grad(second), jax.grad(third)
+        """,
     "an estimator that is taken away, negated, or a constant": """
         def through(w):
             return w + stop_gradient(jnp.round(w) - w)

@@ -58,6 +58,44 @@ def test_a_layer_of_equinox_is_mapped_without_a_name():
     assert found("VM201", EQUINOX.format(", inference=True", "")) == []
 
 
+DEFAULTS = """
+def centred(x, axis="batch"):
+    return x - lax.pmean(x, axis)
+
+def scaled(x, axis="batch"):
+    return x / lax.pmax(x, axis)
+
+def whole(x, axis="batch"):
+    return centred(x, axis)
+
+def lane(x):
+    y = {0}
+    return scaled(y{1})
+
+def entry(x):
+    return jax.vmap(lane, axis_name="lanes")(x)
+
+def inputs():
+    return (jnp.ones((4, 3)),)
+"""
+
+
+@pytest.mark.parametrize(
+    ("makes", "scales", "lines"),
+    [
+        ("centred(x)", ', axis="lanes"', [11]),
+        ("whole(x)", ', "lanes"', [11]),
+        ('centred(x, "lanes")', "", [12]),
+        ('centred(x, "lanes") + centred(x)', ', "lanes"', [11]),
+        ('centred(x, "lanes")', ', "lanes"', []),
+        # Nobody knows a better name: the signature does not fit what is there.
+        ("centred(x)", ' * lax.axis_index("lanes"), "lane"', [1, 12]),
+    ],
+)
+def test_a_default_names_an_axis_that_other_calls_name_otherwise(makes, scales, lines):
+    assert found("VM201", DEFAULTS.format(makes, scales)) == lines
+
+
 def test_a_spec_names_no_axis_of_its_mesh():
     program = """
     from jax.sharding import NamedSharding, PartitionSpec as P

@@ -16,10 +16,10 @@ from ...source.queries.numbers.meaning import (
     is_log_probability,
     is_logarithm,
     is_probability,
-    is_softmax,
     is_taken,
     is_tempered,
 )
+from ...source.queries.numbers.renormalised import softmax_behind
 from ...source.values import Constant, Data
 from ...source.values import Value as SourceValue
 from .._rule import Rule
@@ -278,9 +278,9 @@ _TAKES_LOGARITHMS = {
 
 
 def _made_by(kind: str, node: Node) -> Node | None:
-    also = _is_still_one if kind == "softmax" else None
-    is_made = is_softmax if kind == "softmax" else lambda it: it.operation == "jax.nn.sigmoid"
-    return first_behind(node, is_made, also, through_choices=True)
+    if kind == "softmax":
+        return softmax_behind(node, _is_still_one)
+    return first_behind(node, lambda it: it.operation == "jax.nn.sigmoid", through_choices=True)
 
 
 def _is_still_one(node: Node) -> bool:

@@ -157,9 +157,10 @@ RULE = Rule(
     explanation="""\
 `x + stop_gradient(q - x)` has the value of `q` and the gradient of `x`. With the two exchanged,
 the program runs without quantisation, and the gradient is that of the quantiser: zero. In
-`stop_gradient(q + x) - x` the value is right, and the gradient has the wrong sign. So it has where
-the whole estimator, and not `q`, is compared with `stop_gradient(x)`. And
-`x + stop_gradient(x - q)` is `2 x - q`.
+`stop_gradient(q + x) - x` the value is right, and the gradient has the wrong sign; in
+`x + stop_gradient(q) - x` nothing is left of it. It has the wrong sign as well where the whole
+estimator, and not `q`, is compared with `stop_gradient(x)`. And `x + stop_gradient(x - q)` is
+`2 x - q`.
 """,
     wrong="""\
 import jax

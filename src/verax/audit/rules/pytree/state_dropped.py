@@ -9,6 +9,7 @@ from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.queries.lost.dropped_states import dropped_states
 from ...source.queries.lost.merged_models import merged_models
 from ...source.queries.lost.outputs_alone import outputs_alone
+from ...source.queries.lost.trained_states import trained_states
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -40,7 +41,9 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Unpacked results of which the new state has no name, while the old one is used on."""
-    for it in (*dropped_states(facts), *outputs_alone(facts), *merged_models(facts)):
+    found = [*dropped_states(facts), *outputs_alone(facts), *merged_models(facts)]
+    known = {it.text for it in found}
+    for it in (*found, *(it for it in trained_states(facts) if it.text not in known)):
         yield RULE.finding(
             it.place,
             current=f"`{it.text}` gives a new version of {it.what}, and it is dropped",

@@ -13,7 +13,7 @@ from ...source.events import Fact, Made
 from ...source.library.collectives import names_of_mesh
 from ...source.library.shards import names_in, specs_in
 from ...source.queries.blame import wrongly_called_at
-from ...source.queries.loops.maps import bound_names, misnamed_maps, named_at
+from ...source.queries.loops.maps import bound_names, misnamed_maps, named_at, unnamed_at
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _unbound(facts: SourceFacts, fact: Fact) -> Iterator[Finding]:
             facts, fact, lambda it, name=name: name in (bound_names(it) or ())
         )
         yield RULE.finding(
-            called if called != fact.place else named_at(fact),
+            called if called != fact.place else unnamed_at(facts, fact) or named_at(fact),
             current=f"`{fact.text}` goes over the axis {name!r}, which nothing around it binds"
             + known,
             expected=_EXPECTED,

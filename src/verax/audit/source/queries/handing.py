@@ -58,15 +58,21 @@ def handed_in_at(
 
 def default_at(frame: Frame, is_it: Callable[[Value], bool]) -> Place | None:
     """Where the signature of a function says what a parameter is that its caller leaves out."""
+    return next(map(frame.place, defaults_of(frame, is_it).values()), None)
+
+
+def defaults_of(frame: Frame, is_it: Callable[[Value], bool]) -> dict[str, ast.expr]:
+    """The parameters of a call that its caller leaves out, each with what the signature says."""
     function = frame.function
     if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-        return None
-    defaults = {it for it in (*function.args.defaults, *function.args.kw_defaults) if it}
-    for value in filter(is_it, frame.given.values()):
+        return {}
+    defaults = [it for it in (*function.args.defaults, *function.args.kw_defaults) if it]
+    found: dict[str, ast.expr] = {}
+    for name, value in frame.given.items():
         written = value.origin[1] if isinstance(value, Constant) and value.origin else None
-        if written in defaults:
-            return frame.place(written)
-    return None
+        if written in defaults and is_it(value):
+            found[name] = written
+    return found
 
 
 def _last_within(

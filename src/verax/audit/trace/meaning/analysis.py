@@ -11,6 +11,9 @@ from .copies import PARTS, before_copy
 from .kinds import Known, Meaning
 from .words import LASTING, WORDS
 
+# They say what was done to a value that means what it meant before.
+_KEEPING = ("clipped", "cast", "renormalised")
+
 
 class Meanings:
     """The meaning of every value that has one."""
@@ -26,13 +29,13 @@ class Meanings:
     def behind(self, value: Value, *kinds: str) -> Meaning | None:
         """The meaning of one of these kinds that a value still has.
 
-        Copies, casts, new shapes and clips keep a meaning.
+        Copies, casts, new shapes and clips keep a meaning, and shares of what adds up to one do.
         """
         while True:
             found = self._known.get(value)
             if found is not None and found.kind in kinds:
                 return found
-            if found is not None and found.kind in ("clipped", "cast"):
+            if found is not None and found.kind in _KEEPING:
                 value = found.of
                 continue
             step = value.producer
@@ -54,7 +57,7 @@ class Meanings:
         if found is None:
             return ""
         text = WORDS[found.kind](self._facts, found)
-        if found.kind in ("clipped", "cast"):
+        if found.kind in _KEEPING:
             before = self.behind(found.of, *LASTING)
             if before is not None:
                 return f"{WORDS[before.kind](self._facts, before)}, then {text}"

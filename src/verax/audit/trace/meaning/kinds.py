@@ -12,10 +12,10 @@ from ..program import Step, Value
 class Meaning:
     """What a value means.
 
-    `kind` is one of "probabilities", "log-probabilities", "logsumexp", "one-hot", "normalised",
-    "standardised", "scaled", "embedded", "sampled", "clipped", "squashed", "cast". `of` is what was
-    given this meaning, `axes` are dimensions of `of`. `by` are the statistics that a
-    normalisation uses (mean, then scale, `None` where there is none), or the table of an
+    `kind` is one of "probabilities", "log-probabilities", "logsumexp", "renormalised", "one-hot",
+    "normalised", "standardised", "scaled", "embedded", "sampled", "clipped", "squashed", "cast".
+    `of` is what was given this meaning, `axes` are dimensions of `of`. `by` are the statistics that
+    a normalisation uses (mean, then scale, `None` where there is none), or the table of an
     embedding. `bounds` are those of a clip, or the constant of a scaling.
     """
 

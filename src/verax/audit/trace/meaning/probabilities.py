@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ..program import Step, Value
-from .copies import made_by, root, uncast
+from .copies import made_by, number_of, root, uncast
 from .kinds import Known, Meaning
+
+_DEEP = 12
 
 
 def softmax(step: Step) -> Meaning | None:
@@ -77,3 +81,49 @@ def exponential_of_log_softmax(step: Step, known: Known) -> Meaning | None:
     if before is None or before.kind != "log-probabilities":
         return None
     return Meaning("probabilities", step, before.of, before.axes)
+
+
+def renormalised(step: Step, known: Known) -> Meaning | None:
+    """Probabilities, of which some were taken out or weighed, over their own sum."""
+    top, bottom = step.inputs
+    total = _total(bottom)
+    if total is None or root(total.inputs[0]) is not root(top):
+        return None
+    for it in _weighed(top):
+        found = known.get(it)
+        if found is not None and found.kind in ("probabilities", "renormalised"):
+            return Meaning("renormalised", step, it)
+    return None
+
+
+def _total(value: Value) -> Step | None:
+    """The sum that a value is, perhaps kept from zero."""
+    for _ in range(_DEEP):
+        step = uncast(value).producer
+        if step is None or step.primitive == "reduce_sum":
+            return step
+        moving = [it for it in step.inputs if number_of(it) is None]
+        if step.primitive not in ("add", "max") or len(moving) != 1:
+            return None
+        value = moving[0]
+    return None
+
+
+def _weighed(value: Value) -> Iterator[Value]:
+    """What a value is chosen from, the product of, or a power of, with what it is itself."""
+    pending = [value]
+    for _ in range(_DEEP):
+        if not pending:
+            return
+        value = root(pending.pop())
+        yield value
+        step = value.producer
+        if step is None:
+            continue
+        if step.primitive == "select_n":
+            chosen = [it for it in step.inputs[1:] if number_of(it) is None]
+            pending += chosen if len(chosen) == 1 else []
+        elif step.primitive == "mul":
+            pending += step.inputs
+        elif step.primitive in ("pow", "integer_pow", "square"):
+            pending += step.inputs[:1]

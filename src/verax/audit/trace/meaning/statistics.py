@@ -9,13 +9,13 @@ import numpy as np
 from ..program import Step, Value
 from .copies import made_by, number_of, root, uncast
 from .kinds import Known, Meaning
-from .probabilities import softmax
+from .probabilities import renormalised, softmax
 
 
 def quotient(step: Step, known: Known) -> Meaning | None:
-    """A softmax, a constant scale, or a division by a deviation."""
+    """A softmax, shares of a sum, a constant scale, or a division by a deviation."""
     top, bottom = step.inputs
-    probabilities = softmax(step)
+    probabilities = softmax(step) or renormalised(step, known)
     if probabilities is not None:
         return probabilities
     constant = number_of(bottom)

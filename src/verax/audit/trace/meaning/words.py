@@ -47,6 +47,7 @@ WORDS: dict[str, Callable[[Facts, Meaning], str]] = {
     "probabilities": _over_axes("softmaxed: probabilities"),
     "log-probabilities": _over_axes("log-probabilities"),
     "logsumexp": _over_axes("logsumexp"),
+    "renormalised": lambda facts, it: "divided by its own sum",
     "standardised": _over_axes("standardised by its own statistics"),
     "one-hot": lambda facts, it: "one-hot",
     "normalised": _normalised_words,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ....estimators import Estimators, Exchanged
@@ -57,6 +59,16 @@ class ReadEstimators(Estimators[Node]):
             return False
         links = ((source, it) for it in flow.slice([value]) for source in flow.sources(it))
         return all(flow.blocker(source, it) != STOPPED for source, it in links)
+
+    def _is_made_with(self, value: Node, term: Node) -> bool:
+        return bool(self.flow.uses(value) & self.flow.gets(term))
+
+    def _is_shared(self, term: Node) -> bool:
+        return self._users[term] > 1
+
+    @cached_property
+    def _users(self) -> Counter[Node]:
+        return Counter(it for node in self.flow.order for it in self.flow.sources(node))
 
     def _made_on_the_way(self, hard: Node, soft: Node) -> list[Node]:
         within = self.flow.slice([hard]) - self.flow.slice([soft])

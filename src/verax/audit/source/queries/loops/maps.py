@@ -15,8 +15,9 @@ from ...library.collectives import names_of_mesh
 from ...library.options import axes_of
 from ...remember import walked
 from ...values import Constant, Data, Instance, Mapping, Sequence, Transformed, Value, leaves
-from ..handing import handed_in_at
+from ..handing import defaults_of, handed_in_at
 from ..structures.structure import parts_of
+from .bodies import calls
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
@@ -136,12 +137,41 @@ def _to_be_named(collective: Fact) -> list[Region]:
     return named if named or bound else around[:1]
 
 
+def unnamed_at(facts: SourceFacts, collective: Fact) -> Place | None:
+    """The call that leaves out the name of an axis, where the default is not to blame for it.
+
+    It is not if the program gives the same parameter a name that is bound, of the function itself
+    or of another one: then it knows that the default will not do.
+    """
+    names = collective.data["axes"]
+    for frame, _ in calls(collective):
+        for parameter in defaults_of(frame, lambda it: _is_one_of(it, names)):
+            if frame.caller is None or frame.called_at is None:
+                return None
+            is_told = any(_is_told(run, parameter) for run in facts.frames)
+            return frame.caller.place(frame.called_at) if is_told else None
+    return None
+
+
+def _is_told(run: Frame, parameter: str) -> bool:
+    """Whether a call is given a name for a parameter that a map around it binds."""
+    given = run.given.get(parameter)
+    if not isinstance(given, Constant) or not isinstance(given.value, str):
+        return False
+    is_default = parameter in defaults_of(run, lambda it: it is given)
+    return not is_default and given.value in (bound_names(run) or ())
+
+
+def _is_one_of(value: Value, names: list[str]) -> bool:
+    return isinstance(value, Constant) and value.value in names
+
+
 def named_at(collective: Fact) -> Place:
     """Where the axis that a collective goes over is named: there, or by who calls or makes it."""
     names = collective.data["axes"]
 
     def is_name(value: Value) -> bool:
-        return isinstance(value, Constant) and value.value in names
+        return _is_one_of(value, names)
 
     handed = handed_in_at(collective, is_name)
     if handed != collective.place:

@@ -7,15 +7,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ....finding import Place
-from ....words import words_of
 from ...classes import fields_are_leaves
-from ...events import Applied, Call, Event
+from ...events import Call, Event
 from ...facts import SourceFacts
 from ...frame import Frame
 from ...graph import Node
 from ...remember import walked
 from ...text import text_of
-from ...values import NONE, Class, Data, Instance, Mapping, Sequence, Value, nodes_of
+from ...values import Class, Data, Instance, Mapping, Sequence, Value, nodes_of
 from ..flow import next_use
 from ..reads import reads_of
 from ..structures.structure import held
@@ -35,7 +34,7 @@ class DroppedState(NamedTuple):
 
 def dropped_states(facts: SourceFacts) -> Iterator[DroppedState]:
     """The statements of a file that drop a new state."""
-    mutated, optimised, trained = mutated_states(facts), renewed_states(facts), _trained(facts)
+    mutated, optimised = mutated_states(facts), renewed_states(facts)
     told: dict[ast.stmt, DroppedState] = {}
     for frame in facts.own_frames:
         for statement, value in frame.steps:
@@ -48,7 +47,6 @@ def dropped_states(facts: SourceFacts) -> Iterator[DroppedState]:
                     or _of_optimiser(frame, statement, target)
                     or _of_helper(frame, statement, value, optimised)
                     or _of_functions(frame, statement, target, value)
-                    or _of_training(frame, statement, value, trained, mutated)
                 )
                 known = told.get(statement)
                 # A run that knows less may only know where it is dropped, and not who goes on.
@@ -82,15 +80,16 @@ def _old_versions(frame: Frame, call: ast.Call, new: Value) -> list[str]:
     ][:1]
 
 
-def _is_dropped(target: ast.expr) -> bool:
+def is_dropped(target: ast.expr) -> bool:
+    """Whether a name says that nobody needs what it gets."""
     return isinstance(target, ast.Name) and target.id.startswith("_")
 
 
-def _is_never_read(frame: Frame, target: ast.expr) -> bool:
+def is_never_read(frame: Frame, target: ast.expr) -> bool:
     """Whether a name is one for nothing, or nothing reads it."""
     if not isinstance(target, ast.Name) or frame.function is None:
         return False
-    return _is_dropped(target) or not reads_of(frame.function).count(target.id)
+    return is_dropped(target) or not reads_of(frame.function).count(target.id)
 
 
 def _is_looked_into(frame: Frame, used: ast.AST) -> bool:
@@ -110,9 +109,7 @@ def _of_optimiser(frame: Frame, statement: ast.Assign, target: ast.Tuple) -> Dro
     if len(target.elts) != 2 or not 2 <= len(call.args) <= 3 or call.keywords:
         return None
     state = call.args[1]
-    if not _is_never_read(frame, target.elts[1]) or not isinstance(
-        state, (ast.Name, ast.Attribute)
-    ):
+    if not is_never_read(frame, target.elts[1]) or not isinstance(state, (ast.Name, ast.Attribute)):
         return None
     text = text_of(state)
     used = next_use(body_of(frame), statement, text)
@@ -131,7 +128,7 @@ def _of_helper(
     for name, part in named_parts_of(statement.targets[0], value):
         for node in nodes_of(part):
             old, caller = optimised.get(node, (None, frame))
-            if old is None or caller is frame or not _is_never_read(frame, name):
+            if old is None or caller is frame or not is_never_read(frame, name):
                 continue
             for syntax, returned in frame.returns:
                 if old in nodes_of(returned):
@@ -147,13 +144,13 @@ def _of_flax(
     """`out, _ = model.apply(variables, …, mutable=["batch_stats"])`, also where a loss did so."""
     for name, part in named_parts_of(statement.targets[0], value):
         found = next((mutated[node] for node in nodes_of(part) if node in mutated), None)
-        if found is None or not _is_never_read(frame, name):
+        if found is None or not is_never_read(frame, name):
             continue
         what, call = found
         # Who is handed it by somebody else may well not need it.
-        if call.frame is frame or not _is_dropped(name):
+        if call.frame is frame or not is_dropped(name):
             text, old = text_of(statement), set(states_given(call))
-            handed_on = None if _is_dropped(name) else _handed_on(frame, old)
+            handed_on = None if is_dropped(name) else _handed_on(frame, old)
             place = frame.place(statement if handed_on is None else handed_on)
             return DroppedState(place, text, f"`{what}`", None)
     return None
@@ -195,11 +192,11 @@ def _of_functions(
     assert isinstance(call, ast.Call)
     for name_syntax, new in zip(target.elts, value.items, strict=True):
         # What comes first is the result that one asks for.
-        if not _is_dropped(name_syntax) or name_syntax is target.elts[0]:
+        if not is_dropped(name_syntax) or name_syntax is target.elts[0]:
             continue
         for argument in _names_given(call):
             old = frame.environment.get(argument.id)
-            used = _used_later(frame, statement, argument.id)
+            used = used_later(frame, statement, argument.id)
             if old is not None and used is not None and is_version_of(new, old):
                 what = f"`{argument.id}`"
                 place = frame.place(statement)
@@ -211,87 +208,6 @@ def _names_given(call: ast.Call) -> list[ast.Name]:
     """The names that a call is given, also those that are packed into a record or a dict for it."""
     arguments = (*call.args, *(it.value for it in call.keywords))
     return [node for it in arguments for node in walked(it) if isinstance(node, ast.Name)]
-
-
-def _trained(facts: SourceFacts) -> dict[ast.AST, list[Frame]]:
-    """The runs of losses, by the calls that take their gradients."""
-    calls = {
-        it.syntax
-        for it in facts.events(Applied)
-        if it.transformed.kind in ("value_and_grad", "grad") and "has_aux" in it.transformed.options
-    }
-    found: dict[ast.AST, list[Frame]] = {}
-    for run in facts.frames if calls else ():
-        if run.called_at in calls:
-            found.setdefault(run.called_at, []).append(run)
-    return found
-
-
-def _of_training(
-    frame: Frame,
-    statement: ast.Assign,
-    value: Value,
-    trained: dict[ast.AST, list[Frame]],
-    mutated: dict[Node, tuple[str, Call]],
-) -> DroppedState | None:
-    """`(loss, _), grads = step(params, state)`: a loss returns `new_state`, `state` is used on."""
-    call = statement.value
-    assert isinstance(call, ast.Call)
-    runs = trained.get(call, ())
-    for name, part in named_parts_of(statement.targets[0], value) if runs else ():
-        if not _is_never_read(frame, name):
-            continue
-        for run in runs:
-            for argument in _renewed(run, call, set(nodes_of(part)), mutated):
-                used = _used_later(frame, statement, argument)
-                if used is not None:
-                    at, text = statement if _is_dropped(name) else used, text_of(statement)
-                    return DroppedState(frame.place(at), text, f"`{argument}`", frame.place(used))
-    return None
-
-
-def _renewed(
-    run: Frame, call: ast.Call, part: set[Node], mutated: dict[Node, tuple[str, Call]]
-) -> Iterator[str]:
-    """The names of arguments of which a function returns a new version.
-
-    By its own names for them, or since it has applied a module to one.
-    """
-    parameters = getattr(getattr(run.function, "args", None), "args", [])
-    arguments = {it.arg: given for it, given in zip(parameters, call.args, strict=False)}
-    arguments |= {it.arg: it.value for it in call.keywords if it.arg is not None}
-    for syntax, value in run.returns:
-        returned = syntax.value if isinstance(syntax, ast.Return) else None
-        for written, given in named_parts_of(returned, value) if returned is not None else ():
-            if part.isdisjoint(nodes_of(given)):
-                continue
-            name = written.id if isinstance(written, ast.Name) else ""
-            applied = [mutated[it][1] for it in _wholes(given) if it in mutated]
-            states = {node for it in applied for node in states_given(it)}
-            for parameter, argument in arguments.items():
-                old = set(nodes_of(run.given.get(parameter, NONE)))
-                is_new = _is_new_name(name, parameter) and old.isdisjoint(nodes_of(given))
-                if (is_new or old & states) and isinstance(argument, ast.Name):
-                    yield argument.id
-
-
-def _wholes(value: Value) -> Iterator[Node]:
-    """What a value is, and what it is a part of."""
-    for node in nodes_of(value):
-        while node.operation in ("item", "field") and node.inputs:
-            yield node
-            node = node.inputs[0]
-        yield node
-
-
-_NEW = frozenset(("new", "next", "updated"))
-
-
-def _is_new_name(name: str, old: str) -> bool:
-    """Whether a name is one for the next version: `new_state` of `state`."""
-    words = words_of(name)
-    without = tuple(it for it in words if it not in _NEW)
-    return without == words_of(old) and (name == old or without != words)
 
 
 def is_version_of(new: Value, old: Value) -> bool:
@@ -312,7 +228,7 @@ def is_version_of(new: Value, old: Value) -> bool:
     )
 
 
-def _used_later(frame: Frame, statement: ast.stmt, name: str) -> ast.AST | None:
+def used_later(frame: Frame, statement: ast.stmt, name: str) -> ast.AST | None:
     """Where a name is read after a statement, before it gets another value."""
     end = statement.end_lineno or statement.lineno
     later = [

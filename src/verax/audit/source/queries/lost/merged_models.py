@@ -32,10 +32,10 @@ def merged_models(facts: SourceFacts) -> Iterator[DroppedState]:
     for call in facts.calls(("flax.nnx.merge",)):
         frame, name = call.frame, _name_given(call)
         is_apart = frame.is_staged or any(it.kind in DERIVATIVES for it in _around(frame))
-        uses = list(_calls_of(body_of(frame), name)) if is_apart and name else []
+        uses = list(calls_of(body_of(frame), name)) if is_apart and name else []
         is_trained = any(_method(it) == "train" for it in uses)
         calls = [it for it in uses if _method(it) != "train"]
-        if not calls or not _is_changed_by_calls(facts, call.result, is_trained):
+        if not calls or not is_changed_by_calls(facts, call.result, is_trained):
             continue
         handed_on = _handed_on(frame, call.syntax)
         if handed_on is not None or len(uses) == _reads(body_of(frame), name):
@@ -80,7 +80,7 @@ def _name_given(call: Call) -> str:
     return target.id if isinstance(target, ast.Name) else ""
 
 
-def _calls_of(body: ast.AST, name: str) -> Iterator[ast.Call]:
+def calls_of(body: ast.AST, name: str) -> Iterator[ast.Call]:
     """The calls of a model and of its methods; all but that which makes it one for evaluation."""
     for node in walked(body):
         if isinstance(node, ast.Call):
@@ -103,9 +103,7 @@ def _reads(body: ast.AST, name: str) -> int:
     )
 
 
-def _is_changed_by_calls(
-    facts: SourceFacts, model: Value, is_trained: bool, depth: int = 0
-) -> bool:
+def is_changed_by_calls(facts: SourceFacts, model: Value, is_trained: bool, depth: int = 0) -> bool:
     """Whether calling a model changes it: it counts, or averages over batches while it trains."""
     if isinstance(model, Data):
         # Somebody may have said that the averages are to be used as they are.
@@ -117,7 +115,7 @@ def _is_changed_by_calls(
     if "flax.nnx.Module" in base_names(model.cls) and _writes_variables(model.cls.syntax):
         return True
     parts = model.attributes.values()
-    return any(_is_changed_by_calls(facts, it, is_trained, depth + 1) for it in parts)
+    return any(is_changed_by_calls(facts, it, is_trained, depth + 1) for it in parts)
 
 
 @remembered

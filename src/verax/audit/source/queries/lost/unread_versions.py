@@ -87,11 +87,13 @@ def _replaced(frame: Frame, statement: ast.Assign, name: str, new: Value) -> Ite
 
 
 def _arguments(statement: ast.Assign) -> list[str]:
-    """The names that a call is given."""
+    """The names that a call is given, and that keep their values."""
     call = statement.value
     assert isinstance(call, ast.Call)
     given = (*call.args, *(it.value for it in call.keywords))
-    return [it.id for it in given if isinstance(it, ast.Name)]
+    # Of several results some are of no use, and one has the name of what went in.
+    anew = assigned_names(statement)
+    return [it.id for it in given if isinstance(it, ast.Name) and it.id not in anew]
 
 
 def _uses_after(reads: Reads, statement: ast.Assign, name: str) -> list[ast.Name]:

@@ -44,7 +44,8 @@ def updating_calls(facts: SourceFacts) -> Iterator[tuple[Call, str]]:
         yield call, names[0]
 
 
-_FLAGS = {
+# What a module is told by, and the value that says it is only asked.
+EVALUATING = {
     **dict.fromkeys(("train", "training", "is_training", "is_train"), False),
     **dict.fromkeys(("use_running_average", "deterministic", "eval_mode"), True),
 }
@@ -60,7 +61,7 @@ def _evaluates(call: Call) -> bool:
         return True
     owner = call.args[0] if call.args else None
     told = {**(owner.attributes if isinstance(owner, Instance) else {}), **call.keywords}
-    given = [(_FLAGS.get(name), value) for name, value in told.items()]
+    given = [(EVALUATING.get(name), value) for name, value in told.items()]
     return any(isinstance(it, Constant) and it.value is flag for flag, it in given)
 
 

@@ -93,7 +93,7 @@ def _of_fields(frame: Frame, function: ast.AST, statement: ast.stmt) -> Iterator
             reads = reads_of(function)
             if reads.after(statement, new) or owner == new:
                 continue
-            kept = _keeps_field(function, statement, owner, new)
+            kept = keeps_field(function, statement, owner, new)
             if kept is not None:
                 made_at = frame.place(statement)
                 yield Unthreaded(frame.place(kept), f"{owner}.{new}", new, "is kept", made_at)
@@ -111,7 +111,7 @@ def _fields_in(expression: ast.expr) -> dict[str, list[str]]:
     return found
 
 
-def _keeps_field(function: ast.AST, statement: ast.stmt, owner: str, field: str) -> ast.expr | None:
+def keeps_field(function: ast.AST, statement: ast.stmt, owner: str, field: str) -> ast.expr | None:
     """Where a record is made after a statement, with its field as it was."""
     end = statement.end_lineno or statement.lineno
     for call in each(function, ast.Call):

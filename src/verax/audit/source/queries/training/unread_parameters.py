@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ...frame import Frame
 from ...graph import sources
 from ...values import Data, Mapping, Value, nodes_of
-from ..flow import next_use
+from ..flow import next_use, sets
 from ..lost.dropped import Dropped
 from ..lost.dropped_states import is_version_of, named_parts_of
 from ..reads import reads_of
@@ -46,7 +46,9 @@ def _of_statement(frame: Frame, statement: ast.Assign, value: Value) -> Iterator
             continue
         if reads_of(frame.function).after(statement, name.id) or not _has_learned(part):
             continue
-        for text, old in _given(frame, call):
+        # Of several results some are of no use, and one has the name of what went in.
+        given = [it for it in _given(frame, call) if not sets(statement, it[0])]
+        for text, old in given:
             used = next_use(body_of(frame), statement, text) if _is_version(part, old) else None
             if used is not None:
                 yield Dropped(name.id, frame.place(statement), text, used_at=frame.place(used))
