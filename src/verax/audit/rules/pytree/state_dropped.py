@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def check(facts: Facts) -> Iterator[Finding]:
     """Lines that drop a moving average, or a named state that nothing reads."""
     from ...trace.describe import name_of
-    from ...trace.dropped import dropped_states
+    from ...trace.dropped_states import dropped_states
 
     for it in dropped_states(facts):
         old = name_of(facts, it.old)
