@@ -12,6 +12,7 @@ from ...facts import SourceFacts
 from ...frame import Frame
 from ...graph import Node
 from ...library.options import argument_numbers
+from ...remember import remembered
 from ...text import text_of
 from ...values import NONE, Value, nodes_of
 from ..flow import next_use
@@ -29,8 +30,13 @@ class _Loss(NamedTuple):
     by: frozenset[int]
 
 
-def trained_states(facts: SourceFacts) -> Iterator[DroppedState]:
+@remembered
+def trained_states(facts: SourceFacts) -> list[DroppedState]:
     """`(loss, _), grads = step(params, state)`: a loss returns `new_state`, `state` is used on."""
+    return list(_trained_states(facts))
+
+
+def _trained_states(facts: SourceFacts) -> Iterator[DroppedState]:
     losses = _losses(facts)
     if not losses:
         return
