@@ -230,6 +230,29 @@ PROGRAMS = {
             out = jax.random.uniform(first) < 1.0 / step
             return jnp.where(out, seen @ params, jax.random.normal(second))
         """,
+    "a part that nothing ever changes, which an example has made": """
+        from typing import NamedTuple
+
+        class World(NamedTuple):
+            place: jax.Array
+            clock: jax.Array
+            wall: jax.Array
+
+        def again(world, starts, done):
+            return world._replace(
+                place=jnp.where(done[:, None], starts, world.place),
+                clock=jnp.where(done, 0, world.clock),
+            )
+
+        def entry(place, starts, wall, clock):
+            world = World(place, clock, wall)
+            world = world._replace(place=world.place + 0.1, clock=world.clock + 1)
+            return again(world, starts, world.clock > 5)
+
+        def inputs():
+            wall = np.random.default_rng(0).normal(size=(4, 2))
+            return jnp.ones((4, 2)), jnp.zeros((4, 2)), jnp.asarray(wall), jnp.arange(4)
+        """,
     "a clock that does not start anew": """
         def throw(key):
             return jax.random.normal(key, (2,))

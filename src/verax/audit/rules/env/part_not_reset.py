@@ -18,6 +18,7 @@ from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
+    from ...source.frame import Frame
     from ...source.graph import Node
     from ...source.queries.episodes.updates import Part, Update
 
@@ -96,7 +97,7 @@ def _is_of_an_episode(facts: SourceFacts, update: Update, part: Part) -> bool:
     It does if this function has made it just before, or if others make such states with another
     one in its place.
     """
-    if part.node.operation not in GIVEN:
+    if part.node.operation not in GIVEN and _is_made_in(part.node, update.frame):
         return True
     cls = class_of(update.state)
     if cls is None or not _start_at_zero(update):
@@ -104,16 +105,21 @@ def _is_of_an_episode(facts: SourceFacts, update: Update, part: Part) -> bool:
     for frame in facts.frames:
         for value in (it for _, returned in frame.returns for it in records_in(returned)):
             made = own_parts(value).get(part.name) if class_of(value) is cls else None
-            if isinstance(made, Data) and _is_computed(made.node):
+            if isinstance(made, Data) and _is_computed(made.node, frame):
                 return True
     return False
 
 
-def _is_computed(node: Node) -> bool:
+def _is_made_in(node: Node, run: Frame) -> bool:
+    """Whether a run of a function makes a value: it may be given one that an example has made."""
+    return node.frame is not None and run in node.frame.callers()
+
+
+def _is_computed(node: Node, run: Frame) -> bool:
     """Whether a value, or what it is taken out of, is made there: `Memory(*cell(x, memory))`."""
     while node.operation in PARTS and node.inputs:
         node = node.inputs[0]
-    return node.operation not in _NOT_COMPUTED
+    return node.operation not in _NOT_COMPUTED and _is_made_in(node, run)
 
 
 # What comes out of a loop may be what went in.
