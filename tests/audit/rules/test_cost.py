@@ -5,6 +5,7 @@ from pathlib import Path
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 from jax import lax
 
@@ -165,14 +166,38 @@ def layer_by_layer(xs):
     return [score(jnp.ones((n, 2)), jnp.ones((m, n)), jnp.ones(m)) for m, n in sizes]
 
 
-@pytest.mark.parametrize("function", [growing, shrinking, jitted_anew, item_by_item])
+def looked_up(xs):
+    rows = [np.arange(n) * 2 for n in (3, 7, 4, 9, 6)]
+    return [total(xs[row]) for row in rows]
+
+
+def looked_up_padded(xs):
+    rows = [np.resize(np.arange(n) * 2, 9) for n in (3, 7, 4, 9, 6)]
+    return [total(xs[row]) for row in rows]
+
+
+def looked_up_elsewhere(xs):
+    tables = [xs * n for n in (3, 7, 4, 9, 6)]
+    return [total(it[np.arange(n)]) for n, it in zip((3, 7, 4, 9, 6), tables, strict=True)]
+
+
+@pytest.mark.parametrize("function", [growing, shrinking, jitted_anew, item_by_item, looked_up])
 def test_a_function_that_is_compiled_at_every_call_is_found(function):
     assert len(found("compiled-again", function, X)) == 1
 
 
 @pytest.mark.parametrize(
     "function",
-    [padded, few_sizes, differing_leaves, in_a_few_lengths, layer_by_layer, jax.jit(growing)],
+    [
+        padded,
+        few_sizes,
+        differing_leaves,
+        in_a_few_lengths,
+        layer_by_layer,
+        looked_up_padded,
+        looked_up_elsewhere,
+        jax.jit(growing),
+    ],
 )
 def test_calls_that_share_a_program_are_left_alone(function):
     assert not found("compiled-again", function, X)

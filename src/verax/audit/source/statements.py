@@ -10,11 +10,11 @@ from .assigning import assign
 from .axes import annotated_shape
 from .binding import function_value
 from .classes import class_statement
-from .events import Conversion, Fact
+from .events import Conversion, Fact, Mutation
 from .expressions import condition
 from .frame import Region, Site
 from .imports import PendingImport, import_from, import_statement
-from .joining import join
+from .joining import element_of, join
 from .library.containers import extend_list
 from .library.questions import OF_ARRAYS
 from .looping import for_statement, while_statement
@@ -29,6 +29,7 @@ from .values import (
     Data,
     Function,
     Instance,
+    Mapping,
     Sequence,
     Value,
     leaves,
@@ -98,6 +99,20 @@ def _delete(machine: Interpreter, frame: Frame, syntax: ast.Delete) -> None:
     for target in syntax.targets:
         if isinstance(target, ast.Name):
             frame.environment.pop(target.id, None)
+        elif isinstance(target, (ast.Subscript, ast.Attribute)):
+            _take_out(machine, frame, target)
+
+
+def _take_out(machine: Interpreter, frame: Frame, target: ast.Subscript | ast.Attribute) -> None:
+    """`del owner[index]` or `del owner.name`; what is left of a list is any of what was there."""
+    owner = machine.evaluate(frame, target.value)
+    if isinstance(target, ast.Subscript):
+        machine.evaluate(frame, target.slice)
+    machine.note(Mutation(target, frame, owner, text_of(target.value), "delete"))
+    if isinstance(owner, Sequence):
+        owner.items, owner.element, owner.length = None, element_of(owner), None
+    elif isinstance(owner, Mapping):
+        owner.is_open = True
 
 
 def _return(machine: Interpreter, frame: Frame, syntax: ast.Return) -> bool:

@@ -92,16 +92,29 @@ def _is_item_by_item(calls: list[Step], changing: list[int]) -> bool:
     """Whether the same parameters meet one item after the other, none as long as another.
 
     Layers of a model, each with arrays of its own, come with no array that they share, and differ
-    in more than one size.
+    in more than one size. What each item looks up in one and the same array is shared as well.
     """
     shapes = [[call.inputs[number].shape for call in calls] for number in changing]
-    shared = [
+    shared: list[set[Value | None]] = [
         {call.inputs[number] for call in calls}
         for number, value in enumerate(calls[0].inputs)
         if value.shape and number not in changing
     ]
+    looked_up = [{_looked_up_in(call.inputs[number]) for call in calls} for number in changing]
+    shared += [tables for tables in looked_up if None not in tables]
     all_differ = len(set(zip(*shapes, strict=True))) == len(calls)
     return all_differ and any(len(it) == 1 for it in shared) and all(map(_moves_once, shapes))
+
+
+_KEPT = ("reshape", "squeeze", "convert_element_type", "broadcast_in_dim", "copy")
+
+
+def _looked_up_in(value: Value) -> Value | None:
+    """The array in which rows are looked up by number, if that is all there is to a value."""
+    step = value.producer
+    while step is not None and step.primitive in _KEPT:
+        step = step.inputs[0].producer
+    return step.inputs[0] if step is not None and step.primitive == "gather" else None
 
 
 def _moves_once(shapes: list[tuple[int, ...]]) -> bool:

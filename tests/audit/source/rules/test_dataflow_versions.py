@@ -1,5 +1,7 @@
 """New versions of records, trees and states that are computed and not handed on."""
 
+import pytest
+
 from .claims import check_found, check_silent, each_of
 from .reading import found
 
@@ -553,3 +555,73 @@ def test_a_source_that_is_used_for_something_else_than_an_unread_value():
     other = program.replace("average(momentum) / face", "average(momentum) / 2.0")
     by_name = other.replace("return energy(gas, gamma)", "return pressure / (gamma - 1.0)")
     assert found("DF101", by_name) == [9, 21]
+
+
+TOTALS = """
+    class Meter(NamedTuple):
+        seen: jax.Array
+        energy: jax.Array
+        last: jax.Array
+        window: jax.Array
+
+    def mean_of(meter):
+        return meter.energy / jnp.maximum(meter.seen, 1.0)
+
+    def added(meter, xs):
+        return jnp.sum(xs**2, axis=0)
+
+    def update(meter, xs):
+        seen, last = meter.seen + xs.shape[0], xs[-1].sum()
+        window = jnp.roll(meter.window, 1).at[0].set(last)
+        energy = {energy}
+        return meter._replace(seen={seen}, energy=energy, last=last, window=window), mean_of(meter)
+"""
+
+
+@pytest.mark.parametrize(
+    ("energy", "seen", "lines"),
+    [
+        ("jnp.sum(xs**2, axis=0)", "seen", [16]),
+        ("(xs - meter.last).sum(0)", "seen", [16]),
+        ("added(meter, xs)", "seen", [16]),
+        ("meter.energy + jnp.sum(xs**2, axis=0)", "seen", []),
+        ("added(meter, xs) + 0.9 * meter.energy", "seen", []),
+        # Both begin anew, or are of what there is in a window.
+        ("jnp.sum(xs**2, axis=0)", "xs.shape[0]", []),
+        ("jnp.sum(window)", "seen", []),
+        ("xs[0]", "seen", []),
+    ],
+)
+def test_a_total_is_replaced_while_its_count_goes_on(energy: str, seen: str, lines: list[int]):
+    program = TOTALS.format(energy=energy, seen=seen)
+    assert found("DF115", program) == lines
+    # Of what is not divided by it, nobody knows that it is a total.
+    assert found("DF115", program.replace("meter.energy / jnp", "1.0 / jnp")) == []
+
+
+def test_a_dict_or_an_annotated_record_replaces_its_total():
+    program = """
+    import flax
+
+    @flax.struct.dataclass
+    class Meter:
+        total: jax.Array
+        count: jax.Array
+
+        @property
+        def mean(self):
+            return self.total / self.count
+
+        def add(self, losses):
+            return self.replace(total=losses.sum(), count=self.count + losses.shape[0])
+
+    def add(state, losses):
+        total = losses.sum()
+        return {"total": total, "count": state["count"] + losses.shape[0]}
+
+    def mean(state):
+        return state["total"] / state["count"]
+    """
+    assert found("DF115", program) == [13, 16]
+    right = program.replace("(total=losses", "(total=self.total + losses")
+    assert found("DF115", right.replace("= losses.sum()", '= state["total"] + losses.sum()')) == []

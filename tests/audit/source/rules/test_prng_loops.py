@@ -361,6 +361,54 @@ PROGRAMS = {
                     x, _ = it()(x, None)
                 return heads(4)(x)
     """,
+    "noise of lanes and turns that share their weights": """
+        import flax.linen as nn
+
+        class Noise(nn.Module):
+            @nn.compact
+            def __call__(self, x):
+                key, _ = jax.random.split(self.make_rng("noise"))
+                return x + jax.random.normal(key, x.shape)
+
+        class Draw(nn.Module):
+            @nn.compact
+            def __call__(self, carry, x):
+                mean = nn.Dense(4)(carry + x)
+                mask = jax.random.bernoulli(self.make_rng("mask"), 0.9, mean.shape)
+                return Noise()(mean), mask * mean
+
+        class Each(nn.Module):
+            @nn.compact
+            def __call__(self, x):
+                return nn.Dense(4)(x)
+
+        class Model(nn.Module):
+            @nn.compact
+            def __call__(self, start, xs):
+                lanes = nn.vmap(
+                    Draw,
+                    variable_axes={"params": None},
+                    split_rngs={"params": False, "mask": False, "noise": False},  # RK003
+                )
+                turns = nn.scan(
+                    Draw,
+                    variable_broadcast="params",
+                    split_rngs={"params": False, "mask": False, "noise": False},  # RK002
+                )
+                apart = nn.vmap(
+                    Draw,
+                    variable_axes={"params": None},
+                    split_rngs={"params": False, "mask": False, "noise": True},
+                )
+                other = nn.vmap(
+                    Each,
+                    variable_axes={"params": None},
+                    split_rngs={"params": False, "noise": False},
+                )
+                for it in (lanes, turns, apart):
+                    start, _ = it()(start, xs)
+                return other()(start)
+    """,
     "a helper gives the next key back, and the body drops it": """
         import typing
 

@@ -524,3 +524,35 @@ def test_a_key_is_followed_into_helpers_late_in_a_long_function():
     start = "def f(key, x):\n    a, b = jax.random.split(key)\n"
     program = f"{helper}{start}{long}{noisy}{noisy}    return x + jax.random.normal(a)\n"
     assert found(program) == [("RK001", 107)]
+
+
+KEEPER = """
+    def one_child(key):
+        return jax.random.split(key, 1)[0]
+
+    class Keeper:
+        def __init__(self, seed):
+            self.key = jax.random.key(seed)
+
+        def deal(self, site, is_needed):
+            if is_needed:
+                {deal}
+            return site
+"""
+
+
+@pytest.mark.parametrize(
+    ("deal", "lines"),
+    [
+        ("site['rng'] = self.key; (self.key,) = jax.random.split(self.key, 1)", [10]),
+        ("site.rng = self.key; self.key = one_child(self.key)", [10]),
+        ("old = self.key; self.key, _ = jax.random.split(old); return old", [10]),
+        ("self.key, site['rng'] = jax.random.split(self.key)", []),
+        # What a run began with, so that it can be had again.
+        ("site['log'] = self.key; self.key, site['rng'] = jax.random.split(self.key)", []),
+        ("site['now'] = one_child(self.key)", []),
+        ("self.key = one_child(self.key); site['rng'] = self.key", []),
+    ],
+)
+def test_a_keeper_gives_away_the_key_that_it_goes_on_from(deal: str, lines: list[int]):
+    assert found(KEEPER.format(deal=deal)) == [("RK001", it) for it in lines]

@@ -531,3 +531,66 @@ def test_what_is_read_by_a_name_is_not_counted():
             return lax.scan(step, 0.0, jnp.arange(4))[0]
     """
     assert found("SC004", program) == []
+
+
+PLAYED = """
+    class Limits(NamedTuple):
+        turns: int = 4
+        gain: float = 0.5
+
+    class Player:
+        def __init__(self, limits):
+            self.limits = limits
+
+        def play(self, start, moves):
+            count = moves.shape[0]
+
+            def turn(state, _):
+                level, t, total = state
+                level = level + self.limits.gain * moves[t]
+                return (level, t + 1, total + level**2), level
+
+            begin = (start, jnp.int32(0), jnp.float32(0.0))
+            turns = self.limits.turns
+            (level, _, total), levels = lax.scan(turn, begin, None, length=turns)
+            return level, share(levels, total, moves, count)
+
+    def share(levels, total, moves, count):
+        return total / count
+
+    player = Player(Limits())
+
+    def entry(start, moves):
+        return jax.vmap(player.play)(start, moves)
+
+    def inputs():
+        return jnp.ones(3), jnp.ones((3, 7))
+"""
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "lines"),
+    [
+        ("", "", [18]),
+        ("total / count", "jnp.sum(levels) / count", [18]),
+        ("total / count", "jnp.divide(levels.max(), moves.shape[0])", [18]),
+        ("None, length=turns", "jnp.arange(turns)", [18]),
+        # Some turns may do, of a table that is long enough.
+        ("total / count", "total", []),
+        ("total / count", "total / 7", []),
+        ("total / count", "jnp.sum((moves - total) ** 2) / count", []),
+        # It runs as often as there are moves, ...
+        ("turns = self.limits.turns", "turns = moves.shape[0]", []),
+        ("turns: int = 4", "turns: int = 7", []),
+        # ... or nobody knows.
+        ("jnp.ones((3, 7))", "unknown()", []),
+        ("Player(Limits())", "Player(Limits(unknown()))", []),
+    ],
+)
+def test_a_share_of_all_is_taken_of_some_turns(was: str, now: str, lines: list[int]):
+    program = PLAYED.replace(was, now) if was else PLAYED
+    if "arange" in now:
+        program = program.replace("turn(state, _)", "turn(state, i)").replace(
+            "moves[t]", "moves[i]"
+        )
+    assert found("SC004", program) == lines

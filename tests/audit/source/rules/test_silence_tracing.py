@@ -1,5 +1,7 @@
 """Right programs that were taken for ones that break while JAX traces them."""
 
+import pytest
+
 from .reading import found
 
 
@@ -525,3 +527,56 @@ def test_what_lacks_an_attribute_of_arrays_is_no_tracer():
     """
     assert found("JT102", program) == []
     assert found("JT102", program.replace("AttributeError", "ValueError")) == [8]
+
+
+TAKEN_OUT = """
+    import contextlib
+
+    STACK = []
+
+    @contextlib.contextmanager
+    def pushed(*values):
+        STACK.extend(values)
+        try:
+            yield
+        finally:
+            {finally_}
+
+    def looked_up(name, value, table):
+        table[name] = value
+        y = jnp.sin(table[name])
+        {afterwards}
+        return y
+
+    TABLE = {{}}
+
+    @jax.jit
+    def step(x):
+        with pushed(x, x + 1):
+            y = sum(it.sum() for it in STACK)
+        return y + looked_up("x", x, TABLE)
+"""
+
+
+@pytest.mark.parametrize("finally_", ["del STACK[-len(values) :]", "STACK.clear()", "STACK.pop()"])
+@pytest.mark.parametrize("afterwards", ["del table[name]", "table.pop(name)", "table.clear()"])
+def test_what_is_put_into_a_container_is_taken_out_again(finally_: str, afterwards: str):
+    program = TAKEN_OUT.format(finally_=finally_, afterwards=afterwards)
+    assert found("JT101", program) == []
+
+
+@pytest.mark.parametrize(
+    ("finally_", "afterwards", "lines"),
+    [
+        ("pass", "pass", [7, 14]),
+        # The oldest is given away, and another key.
+        ("STACK.pop(0)", "table.pop('y')", [7, 14]),
+        ("STACK.pop()", "if y.ndim: table.pop(name)", [14]),
+    ],
+)
+def test_not_all_that_is_put_into_a_container_is_taken_out(
+    finally_: str, afterwards: str, lines: list[int]
+):
+    program = TAKEN_OUT.format(finally_=finally_, afterwards=afterwards)
+    program = program.replace("table[name]", "table['x']") if "'y'" in afterwards else program
+    assert found("JT101", program) == lines

@@ -323,6 +323,11 @@ def test_the_shape_of_what_a_lane_has_made_is_taken_apart():
     """
     assert found("VM003", program) == [4]
     assert found("VM003", program.replace("n_envs", "steps")) == []
+    # The steps that one environment takes, which it has a count of.
+    assert found("VM003", program.replace("n_envs", "num_env_steps")) == []
+    assert found("VM003", program.replace("n_envs", "env_step_count")) == []
+    assert found("VM003", program.replace("n_envs", "num_envs_per_device")) == [4]
+    assert found("VM003", program.replace("n_envs", "local_env_count")) == [4]
 
 
 EMBEDDED = """

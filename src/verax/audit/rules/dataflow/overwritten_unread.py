@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.queries.lost.last_turn import restarts
+from ...source.queries.lost.lost_totals import lost_totals
 from ...source.queries.lost.overwritten import overwritten_values
 from .._rule import Rule
 
@@ -42,6 +43,17 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             engine=Engine.SOURCE,
             confidence=Confidence.LIKELY,
         )
+    for it in lost_totals(facts):
+        yield RULE.finding(
+            it.place,
+            current=f"`{it.total}` becomes the sum of what is new, and what it was is lost, while "
+            f"`{it.count}`, by which it is divided, goes on counting",
+            expected="a total and its count are both added up, or both begin anew",
+            fix=f"Add the old `{it.total}` to this sum.",
+            evidence=(Evidence("divided here", it.divided),),
+            engine=Engine.SOURCE,
+            confidence=Confidence.LIKELY,
+        )
 
 
 RULE = Rule(
@@ -54,7 +66,8 @@ RULE = Rule(
 A name is given a value, and another one before anybody has read the first. Where the second is
 computed from what the first was computed from, a step of a chain has no effect: a layer is
 skipped, an update is undone. So it is with the turns of a loop over layers that all start from the
-input. A gradient that is lost like this trains nothing.
+input. A gradient that is lost like this trains nothing. A running total that is replaced by the
+newest sum, while its count goes on, gives a mean that shrinks with each update.
 """,
     wrong="""\
 import jax.numpy as jnp

@@ -124,9 +124,10 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     for it in unsplit_streams(facts, "flax.linen.scan"):
         yield RULE.finding(
             it.place,
-            current=f"the stream `{it.stream}` is not split: each layer of the scan has weights of "
-            f"its own and gets the same keys, so that {it.outcome}",
-            expected="each layer draws from keys of its own",
+            current=f"the stream `{it.stream}` is not split: each turn of the scan has "
+            f"{'weights' if it.have_own_weights else 'inputs'} of its own and gets the same keys, "
+            f"so that {it.outcome}",
+            expected="each turn draws from keys of its own",
             fix=f'`split_rngs={{"{it.stream}": True}}`',
             engine=Engine.SOURCE,
             confidence=Confidence.LIKELY,

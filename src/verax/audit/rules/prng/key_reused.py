@@ -16,6 +16,7 @@ from ...source.queries.handing import (
     put_twice_at,
 )
 from ...source.queries.keys.equal_splits import take_other_children
+from ...source.queries.keys.given_away import given_away
 from ...source.queries.keys.placeholders import is_for_shapes
 from ...source.queries.keys.reordering import moves_along
 from ...source.queries.keys.reuse import (
@@ -186,6 +187,18 @@ def _reuses(facts: SourceFacts) -> Iterator[Finding]:
             f"use; `{spare}`, which was split off before, is never used",
             expected="each key is consumed once: drawn from, or split",
             fix=f"use `{spare}` here",
+            engine=Engine.SOURCE,
+            confidence=Confidence.LIKELY,
+        )
+    for given in given_away(facts):
+        use, name = given.use, facts.name_of(given.use.key)
+        yield RULE.finding(
+            given.place,
+            current=f"`{name}` is given away here, for others to use, and split as well, into what "
+            "takes its place",
+            expected="each key is consumed once: drawn from, or split",
+            fix=f"split `{name}` in two, keep one child in its place and give away the other",
+            evidence=(Evidence("the split", use.place),),
             engine=Engine.SOURCE,
             confidence=Confidence.LIKELY,
         )

@@ -90,8 +90,9 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     for it in unsplit_streams(facts, "flax.linen.vmap"):
         yield RULE.finding(
             it.place,
-            current=f"the stream `{it.stream}` is not split: each lane has weights of its own and "
-            f"gets the same keys, so that {it.outcome}",
+            current=f"the stream `{it.stream}` is not split: each lane has "
+            f"{'weights' if it.have_own_weights else 'inputs'} of its own and gets the same keys, "
+            f"so that {it.outcome}",
             expected="each lane draws from keys of its own",
             fix=f'`split_rngs={{"{it.stream}": True}}`',
             engine=Engine.SOURCE,

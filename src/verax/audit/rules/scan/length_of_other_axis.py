@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Engine, Evidence, Severity
+from ...finding import Confidence, Engine, Evidence, Place, Severity
 from ...source.events import Fact
 from ...source.queries.loops.accesses import Access, accesses
 from ...source.queries.loops.bodies import shown_shape
 from ...source.queries.loops.counters import Bound, bounds, sizes_of, turn_of
+from ...source.queries.loops.cut_short import cut_short
 from ...source.shapes import Size
 from .._rule import Rule, Verdict
 
@@ -100,6 +101,26 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
                 ),
                 engine=Engine.SOURCE,
             )
+    told: set[Place] = set()
+    for it in cut_short(facts):
+        place = it.bound.length_at(facts)
+        if place in told:
+            continue
+        told.add(place)
+        name = facts.name_of(it.access.array)
+        yield RULE.finding(
+            place,
+            current=f"the loop runs {it.bound.limit} times, its counter indexes axis {it.axis} of "
+            f"{name}, which has {it.size}, and what comes out is divided by that size",
+            expected=f"the loop runs once for each element of axis {it.axis}, of which it is a "
+            "share",
+            fix=f"take the length from the axis that is indexed: `.shape[{it.axis}]`",
+            evidence=(
+                Evidence("indexed here", it.access.event.place),
+                Evidence("divided here", it.quotient.place),
+            ),
+            engine=Engine.SOURCE,
+        )
 
 
 def _keeps(access: Access, bound: Bound, known: dict[Node, Bound]) -> bool:
@@ -140,7 +161,9 @@ its length is the size of another axis of that array (batch): it stops early, or
 end, where JAX clamps the index silently.
 
 Reported when the axis that is indexed has a name, its size differs from the length, and another
-axis of the same array has exactly that size.""",
+axis of the same array has exactly that size. Also when the loop has a fixed length and its results
+are divided by the size of the axis that is indexed, which an example shows to be another number:
+a mean over all steps of a plan of which only some were played.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

@@ -267,11 +267,19 @@ def _reduced_over_first(value: ast.expr) -> ast.expr | None:
 
 def _counts_batch(name: str, axis: str) -> bool:
     """`batch_size`, `num_envs`, `population`: how many independent elements there are."""
-    words = words_of(name)
+    noun = _counted(name)
     own = {"population", axis, f"{axis}s"} - {"", "s"}
-    return any(word in own or (is_batch(word) and len(word) > 1) for word in words) and (
-        bool(_COUNTING & set(words)) or len(words) == 1
-    )
+    return noun in own or (is_batch(noun) and len(noun) > 1)
+
+
+def _counted(name: str) -> str:
+    """What a name counts: the last of several nouns, as `num_env_steps` are steps of one env."""
+    words = words_of(name)
+    words = words[: words.index("per")] if "per" in words else words
+    at = next((it for it, word in enumerate(words) if word in _COUNTING), None)
+    if at is None:
+        return words[0] if len(words) == 1 else ""
+    return words[-1] if at == 0 else words[at - 1]
 
 
 def _is_length_of_batch(name: str, array: ast.expr, lane: Mapped) -> bool:
@@ -282,5 +290,4 @@ def _is_length_of_batch(name: str, array: ast.expr, lane: Mapped) -> bool:
 
 def counts_axis(name: str, axis: str) -> bool:
     """Whether a name counts the elements of an axis: `n_particles` those of `particle`."""
-    words = words_of(name)
-    return _counts_batch(name, axis) and (axis in words or f"{axis}s" in words)
+    return _counted(name) in (axis, f"{axis}s")

@@ -24,6 +24,13 @@ def exclude_each_other(frame: Frame, one: ast.AST, other: ast.AST) -> bool:
     return any(_contradict(a, b) for a in first for b in second)
 
 
+def comes_with(frame: Frame, one: ast.AST, other: ast.AST) -> bool:
+    """Whether a place is reached whenever another one is, as far as conditions decide on it."""
+    function = frame.function or frame.module.syntax
+    known = {(ast.dump(test), truth) for test, truth in _conditions(function, other)}
+    return all((ast.dump(test), truth) in known for test, truth in _conditions(function, one))
+
+
 _CHOICES = ("where", "select", "cond")
 
 

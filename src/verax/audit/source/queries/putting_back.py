@@ -7,6 +7,7 @@ noted before what happens inside of it: what a `finally` stores counts whenever 
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..events import Mutation
@@ -14,9 +15,9 @@ from ..frame import Frame, Region
 from ..graph import Node
 from ..remember import remembered, walked
 from ..text import text_of
-from ..values import Instance, Value, nodes_of
+from ..values import Instance, Sequence, Value, nodes_of
 from .boundaries import holds_tracer
-from .exclusion import exclude_each_other
+from .exclusion import comes_with, exclude_each_other
 from .syntax import body_of
 
 if TYPE_CHECKING:
@@ -26,8 +27,12 @@ _Attribute = tuple[Value, str]
 
 
 def is_put_back(facts: SourceFacts, change: Mutation, region: Region) -> bool:
-    """Whether something that is no tracer takes the place of what was stored."""
-    return _is_replaced(facts, change) or _is_cleaned_up(facts, change, region)
+    """Whether what was stored is taken out again, or something that is no tracer replaces it."""
+    return (
+        _is_replaced(facts, change)
+        or _is_cleaned_up(facts, change, region)
+        or _is_taken_out(facts, change, region)
+    )
 
 
 def _is_replaced(facts: SourceFacts, change: Mutation) -> bool:
@@ -62,7 +67,56 @@ def part_of(change: Mutation) -> str:
     return text_of(syntax.slice) if isinstance(syntax, ast.Subscript) else change.name
 
 
-def _follows(later: Mutation, earlier: Mutation) -> bool:
+def _is_taken_out(facts: SourceFacts, change: Mutation, region: Region) -> bool:
+    """Whether the container that something is put into gives it away, before the region ends."""
+    found = _removals(facts).get(id(change.target), ())
+    at = facts.events(Mutation).index(change) if found else 0
+    for number, removal in found:
+        if _is_within(removal, region) and _may_take(removal, change):
+            is_next = number > at and _follows(removal, change, comes_with)
+            if is_next or _is_at_end(removal):
+                return True
+    return False
+
+
+_TAKING = frozenset("delete pop popitem remove discard clear".split())
+
+
+@remembered
+def _removals(facts: SourceFacts) -> dict[int, list[tuple[int, Mutation]]]:
+    """The changes that take something out of a thing, by the thing, and when they happen."""
+    found: dict[int, list[tuple[int, Mutation]]] = {}
+    for number, change in enumerate(facts.events(Mutation)):
+        if change.how in _TAKING and change.frame.is_staged:
+            found.setdefault(id(change.target), []).append((number, change))
+    return found
+
+
+def _may_take(removal: Mutation, change: Mutation) -> bool:
+    """Whether a removal may be that of what was added: not of another key, or of the oldest."""
+    syntax = removal.syntax
+    if isinstance(syntax, ast.Attribute) or change.how == "attribute":
+        return part_of(removal) == part_of(change)
+    taken = syntax.args[0] if isinstance(syntax, ast.Call) and syntax.args else None
+    if isinstance(syntax, ast.Subscript):
+        taken = syntax.slice
+    if not isinstance(taken, ast.Constant):
+        return True
+    if isinstance(removal.target, Sequence):
+        return removal.how == "remove"
+    added = change.syntax.slice if isinstance(change.syntax, ast.Subscript) else None
+    return not isinstance(added, ast.Constant) or added.value == taken.value
+
+
+def _never_excluded(frame: Frame, one: ast.AST, other: ast.AST) -> bool:
+    return not exclude_each_other(frame, one, other)
+
+
+def _follows(
+    later: Mutation,
+    earlier: Mutation,
+    can: Callable[[Frame, ast.AST, ast.AST], bool] = _never_excluded,
+) -> bool:
     """Whether both of two changes can happen in one call: they are not of two branches."""
     places: dict[Frame, ast.AST] = {}
     syntax: ast.AST | None = earlier.syntax
@@ -73,7 +127,7 @@ def _follows(later: Mutation, earlier: Mutation) -> bool:
     syntax = later.syntax
     for frame in later.frame.callers():
         if frame in places and syntax is not None:
-            return not exclude_each_other(frame, places[frame], syntax)
+            return can(frame, syntax, places[frame])
         syntax = frame.called_at
     return False
 

@@ -26,11 +26,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """The number that a counter stays below, and the loop that counts."""
+    """The number that a counter stays below, and the loop that counts, unless it is Python's."""
 
     limit: Any
     place: Place
     length: tuple[Frame, ast.expr] | None = None
+    loop: Loop | None = None
 
     def length_at(self, facts: SourceFacts) -> Place:
         """Where the program says how often the loop turns."""
@@ -72,7 +73,7 @@ def bounds(facts: SourceFacts) -> dict[Node, Bound]:
     for loop in facts.events(Loop):
         for node, limit in _counters(loop):
             if limit is not None:
-                found[node] = Bound(limit, loop.place, _length(loop, node))
+                found[node] = Bound(limit, loop.place, _length(loop, node), loop)
     for access in accesses(facts):
         for _, index in access.positions:
             for counter in _terms(index):
