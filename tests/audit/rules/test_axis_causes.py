@@ -2,6 +2,8 @@
 
 from textwrap import dedent
 
+import jax
+
 from .claims import assert_claims
 
 AXES = """
@@ -427,3 +429,18 @@ def test_a_scan_along_the_wrong_axis():
         return jax.lax.scan(turn, start, half)  # AX001
     """
     assert_claims("axis", dedent(program) + AXES)
+
+
+def test_a_written_table_of_which_only_the_sum_is_taken():
+    program = """
+    def spread(x):
+        return x[..., None]
+
+    def entry(costs, prices, tolls):
+        rates = jnp.exp(tolls)
+        far = jnp.abs(spread(tolls) - rates).sum() + ((tolls[:, None] * rates) ** 2).sum()
+        terms = 2.0 * (spread(tolls) * rates) - spread(rates)  # AX002
+        return far - terms.mean(), tolls[:, None] * rates
+    """
+    with jax.numpy_rank_promotion("allow"):
+        assert_claims("axis", dedent(program) + AXES)
