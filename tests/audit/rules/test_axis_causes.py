@@ -444,3 +444,28 @@ def test_a_written_table_of_which_only_the_sum_is_taken():
     """
     with jax.numpy_rank_promotion("allow"):
         assert_claims("axis", dedent(program) + AXES)
+
+
+def test_who_merges_axes_the_other_way_round_than_all_others():
+    program = """
+    AXES = {"seen": "chain draw", "paid": "chain draw", "whole": "draw chain feat"}
+
+    def flat(x):
+        return x.reshape(-1)
+
+    def state(whole):
+        lines = whole.reshape(12, -1)  # AX001
+        return jnp.tanh(lines)
+
+    def entry(seen, paid, whole):
+        gains, costs = flat(seen), flat(paid)
+        worth = state(whole).sum(axis=-1)
+        gap = gains - worth
+        return jnp.mean(gap**2) + jnp.mean(costs * worth)
+
+    def inputs():
+        return jnp.ones((3, 4)), jnp.ones((3, 4)), jnp.ones((4, 3, 5))
+    """
+    assert_claims("axis", program)
+    turned = program.replace("whole.reshape", "jnp.swapaxes(whole, 0, 1).reshape")
+    assert_claims("axis", turned.replace("  # AX001", ""))
