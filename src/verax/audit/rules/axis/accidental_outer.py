@@ -13,6 +13,7 @@ from ...source.queries.nodes import users_of
 from ...source.queries.units import (
     falls_apart,
     is_only_averaged,
+    is_written_in,
     kept_by_a_call,
     unit_origin,
 )
@@ -116,7 +117,20 @@ def _is_accident(facts: Facts, outer: Outer) -> bool:
     axes = facts.axes
     same = axes[column][i] is axes[row][j]
     kept = unit in ("reduced", "indexed") and (same or _is_averaged(facts, outer.step, {i, j}))
-    return promoted and (unit == "" or kept or (same and _falls_apart(facts, outer.step, {i, j})))
+    is_far = same and unit not in ("", "reduced", "indexed") and _is_written_afar(facts, outer, j)
+    apart = is_far and _falls_apart(facts, outer.step, {i, j})
+    return promoted and (unit == "" or kept or apart)
+
+
+def _is_written_afar(facts: Facts, outer: Outer, unit: int) -> bool:
+    """Whether another function wrote the axis: who writes it beside the row sees the table."""
+    at = (_column_and_row(outer)[0], unit)
+    while at in facts.axes.came_from:
+        at = facts.axes.came_from[at]
+    maker = at[0].producer
+    if maker is None or not maker.frames or not outer.step.frames:
+        return False
+    return maker.frames[0].function != outer.step.frames[0].function
 
 
 def _is_certain(facts: Facts, outer: Outer) -> bool:
@@ -200,7 +214,10 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             unit = "" if is_only_averaged(fact.data["result"].node, users) else unit
         if unit and not is_same:
             continue
-        if unit == "written" and not falls_apart(fact.data["result"].node, users_of(facts)):
+        if unit == "written" and (
+            is_written_in(column.node, outer.shorter_axis, fact.frame)
+            or not falls_apart(fact.data["result"].node, users_of(facts))
+        ):
             continue
         at = (fact.syntax, fact.frame)
         if at in told:  # Of three that meet, two pairs may differ alike.
@@ -233,9 +250,9 @@ front, so the result is an `(n, n)` table of all pairs. Means and sums of it are
 nothing fails: a loss between predictions `(batch, 1)` and targets `(batch,)` compares each
 prediction with every target.
 
-An axis that someone wrote (`x[:, None]`, `jnp.expand_dims`) is taken as meant, unless all that is
-done with the table is to add it up: `(x[:, None] * y).sum()` is `x.sum() * y.sum()`, for which
-nobody makes one.""",
+An axis that someone wrote (`x[:, None]`, `jnp.expand_dims`) is taken as meant; but not one that
+another function wrote, if all that is done with the table is to add it up: the sum of all
+`x[i] * y[j]` is `x.sum() * y.sum()`, for which nobody makes a table.""",
     wrong="""\
 import jax.numpy as jnp
 

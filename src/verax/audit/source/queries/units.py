@@ -30,6 +30,11 @@ def unit_origin(node: Node, axis: int) -> str:
     return _origin(node, axis)[0]
 
 
+def is_written_in(node: Node, axis: int, frame: Frame) -> bool:
+    """Whether a function itself has put an axis of size one where it is: it sees the table."""
+    return _origin(node, axis)[1].frame is frame
+
+
 def kept_by_a_call(
     node: Node, axis: int, frame: Frame, users: dict[Node, list[Node]]
 ) -> Node | None:
