@@ -2,6 +2,8 @@
 
 from textwrap import dedent
 
+import jax
+
 from .claims import assert_claims
 
 AXES = """
@@ -456,3 +458,43 @@ def test_a_scan_along_the_wrong_axis():
         return jax.lax.scan(turn, start, half)  # AX001
     """
     assert_claims("axis", dedent(program) + AXES)
+
+
+def test_a_written_table_of_which_only_the_sum_is_taken():
+    program = """
+    def spread(x):
+        return x[..., None]
+
+    def entry(costs, prices, tolls):
+        rates = jnp.exp(tolls)
+        far = jnp.abs(spread(tolls) - rates).sum() + ((tolls[:, None] * rates) ** 2).sum()
+        terms = 2.0 * (spread(tolls) * rates) - spread(rates)  # AX002
+        return far - terms.mean(), tolls[:, None] * rates
+    """
+    with jax.numpy_rank_promotion("allow"):
+        assert_claims("axis", dedent(program) + AXES)
+
+
+def test_who_merges_axes_the_other_way_round_than_all_others():
+    program = """
+    AXES = {"seen": "chain draw", "paid": "chain draw", "whole": "draw chain feat"}
+
+    def flat(x):
+        return x.reshape(-1)
+
+    def state(whole):
+        lines = whole.reshape(12, -1)  # AX001
+        return jnp.tanh(lines)
+
+    def entry(seen, paid, whole):
+        gains, costs = flat(seen), flat(paid)
+        worth = state(whole).sum(axis=-1)
+        gap = gains - worth
+        return jnp.mean(gap**2) + jnp.mean(costs * worth)
+
+    def inputs():
+        return jnp.ones((3, 4)), jnp.ones((3, 4)), jnp.ones((4, 3, 5))
+    """
+    assert_claims("axis", program)
+    turned = program.replace("whole.reshape", "jnp.swapaxes(whole, 0, 1).reshape")
+    assert_claims("axis", turned.replace("  # AX001", ""))

@@ -179,6 +179,21 @@ WRONG = {
 
         def entry(*args): return jax.grad(f)(*args)
     """,
+    "classes_drawn_in_a_loop_whose_chances_nobody_asks_for": """
+        def f(params, x, r, y, done):
+            def turn(state, key):
+                logits = state @ params["w"]
+                chosen = jax.nn.one_hot(jax.random.categorical(key, logits), 2)  # GR011
+                state = 0.9 * state + jnp.pad(chosen, ((0, 0), (0, 1)))
+                chances = jax.nn.softmax(logits)
+                return state, (state @ y[0], jnp.sum(chances**2, axis=-1))
+
+            keys = jax.random.split(jax.random.key(0), 4)
+            gains, even = jax.lax.scan(turn, x, keys)[1]
+            return 0.1 * even.mean() - gains.mean()
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
     "both_by_one_helper": """
         def pull(moving, fixed): return jnp.mean((moving - stop_gradient(fixed)) ** 2)
 
@@ -192,6 +207,30 @@ WRONG = {
 }
 
 RIGHT = {
+    "classes_drawn_in_a_loop_beside_their_chances": """
+        def f(params, x, r, y, done):
+            def turn(state, key):
+                logits = state @ params["w"]
+                chosen = jax.nn.one_hot(jax.random.categorical(key, logits), 2)
+                state = 0.9 * state + jnp.pad(chosen, ((0, 0), (0, 1)))
+                score = jnp.sum(chosen * jax.nn.log_softmax(logits), axis=-1)
+                return state, (state @ y[0], score)
+
+            keys = jax.random.split(jax.random.key(0), 4)
+            gains, score = jax.lax.scan(turn, x, keys)[1]
+            return -gains.mean() - jnp.mean(stop_gradient(gains) * score)
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
+    "two_softmaxes_of_the_same_logits": """
+        def f(params, x, r, y, done):
+            logits = x @ params["w"]
+            one = jax.nn.softmax(logits)
+            other = jax.nn.softmax(logits, axis=-1) @ params["v"]
+            return jnp.mean(one**2) + jnp.mean((other - r) ** 2)
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
     "both_sides_of_a_square_are_trained": """
         def f(params, x, r, y, done):
             scale = jnp.exp(-params["v"][0])

@@ -11,6 +11,7 @@ from verax.audit.run import audit_callable
 X = jnp.linspace(0.1, 1.0, 8)
 MASK = X > 0.5
 PIXELS = jnp.zeros((8, 8), jnp.uint8)
+TILES = jnp.ones((4, 4), jnp.int8)
 INDEX = jnp.arange(4)
 KEY = jax.random.key(0)
 
@@ -163,6 +164,9 @@ WRAPPING = [
     (lambda i: jnp.zeros(3, jnp.uint8).at[i].add(1), (jnp.zeros(300, jnp.int32),), None),
     (lambda u: u.astype(jnp.uint16) * u + u[::-1].astype(jnp.uint16) * (255 - u), (PIXELS,), None),
     (lambda u: u[::-1] * u + u.T * (255 - u) // 255, (PIXELS,), None),
+    (lambda t: 2**t, (TILES,), None),
+    (lambda t: jnp.where(t == t[::-1], 2**t, 0), (TILES,), None),
+    (lambda t: jax.vmap(lambda row: jnp.power(jnp.int8(3), row))(t), (TILES,), None),
     (lambda i: i * i, (INDEX,), {"i": (0, 100_000)}),
     (lambda i: i * 60_000, (INDEX,), {"i": (0, 100_000)}),
     (lambda i: (i * 2).astype(jnp.uint8), (INDEX,), {"i": (0, 200)}),
@@ -170,6 +174,11 @@ WRAPPING = [
 ]  # fmt: skip
 
 FITTING = [
+    (lambda t: 2 ** t.astype(jnp.int32), (TILES,), None),
+    (lambda t: 2 ** jnp.clip(t, 0, 6), (TILES,), None),
+    (lambda t: jnp.where(t < 7, 2**t, 0), (TILES,), None),
+    (lambda t: t + 1, (TILES,), None),
+    (lambda t: t.at[0].add(1).at[1].set(0), (TILES,), None),
     (lambda u: u.astype(jnp.int16) - u[::-1].astype(jnp.int16), (PIXELS,), None),
     (lambda u: jnp.maximum(u, u[::-1]) - jnp.minimum(u, u[::-1]), (PIXELS,), None),
     (lambda u: jnp.where(u > u[::-1], u - u[::-1], u[::-1] - u), (PIXELS,), None),

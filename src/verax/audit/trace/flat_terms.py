@@ -10,6 +10,7 @@ import numpy as np
 from .gradients import Flow, Link
 from .loss_terms import terms
 from .program import Value
+from .unscored import is_unscored_draw
 
 if TYPE_CHECKING:
     from .facts import Facts
@@ -33,11 +34,14 @@ def flat_terms(facts: Facts, flow: Flow) -> Iterator[Link]:
         if flow.gets(value) or not used & trained:
             continue
         blockers = flow.blockers(used, [value])
-        is_meant = any(it.blocker == "stop_gradient" or _is_drawn(flow, it) for it in blockers)
-        if not blockers or is_meant or _forbids(flow, value):
+        is_stopped = any(it.blocker == "stop_gradient" for it in blockers)
+        if not blockers or is_stopped or _forbids(flow, value):
             continue
+        if any(_is_drawn(flow, it) for it in blockers):
+            if not all(is_unscored_draw(flow, it) for it in blockers):
+                continue
         # Pieces of one function: a value at a corner, and the way from there to the point.
-        if any(it.target in beside for it in blockers):
+        elif any(it.target in beside for it in blockers):
             continue
         if facts.is_users(blockers[-1].step):
             yield blockers[-1]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .facts import Facts
+from .powers import Power, is_bounded_later, powers
 from .program import Step, Value
 from .ranges.arithmetic import add_bounds, mul_bounds, sub_bounds
 from .ranges.identity import unarranged
@@ -26,6 +27,7 @@ class Overflow:
     step: Step
     number: int
     is_subtraction: bool
+    power: Power | None = None
 
 
 def overflows(facts: Facts) -> Iterator[Overflow]:
@@ -39,6 +41,27 @@ def overflows(facts: Facts) -> Iterator[Overflow]:
         number = _outside(facts, step, kind)
         if number is not None:
             yield Overflow(step, number, step.primitive in ("sub", "neg"))
+
+    for power in powers(facts.steps, facts.ranges.identities.equal):
+        number = _highest(facts, power)
+        kind = kind_of(power.step.outputs[0].dtype)
+        is_small = kind.is_integer and kind.high - kind.low < _SMALL
+        if not is_small or number is None or not _is_far_out(number, kind):
+            continue
+        is_used = power.step.outputs[0] in facts.live and not is_bounded_later(power)
+        if is_used and _is_asked_for(facts, power.step):
+            yield Overflow(power.step, number, False, power)
+
+
+def _highest(facts: Facts, power: Power) -> int | None:
+    base, exponent = facts.ranges[power.base].high, facts.ranges[power.exponent].high
+    if not (math.isfinite(base) and base > 1 and 0 < exponent <= _SMALL):
+        return None
+    return int(base) ** min(int(exponent), int(_LARGEST // math.log2(base)))
+
+
+# As a power of two, which is still a number to print.
+_LARGEST = 1000
 
 
 def _is_asked_for(facts: Facts, step: Step) -> bool:
@@ -54,12 +77,19 @@ def _outside(facts: Facts, step: Step, kind: Kind) -> int | None:
     operands = [facts.ranges[value] for value in step.inputs]
     candidates = [*_at_points(facts, step, operands)]
     if kind.high - kind.low < _SMALL and all(_is_integer(value) for value in step.inputs):
-        # Signed ones seldom hold their last numbers: a step to the next one is no danger.
-        spare = (kind.high - kind.low) // 16 if kind.low < 0 else 0
         bounds = mixed_bounds(facts.ranges, step) or _EXACT[step.primitive](step, operands)
-        candidates += [it for it in bounds if not kind.low - spare <= it <= kind.high + spare]
+        candidates += [it for it in bounds if _is_far_out(it, kind)]
     outside = [it for it in candidates if math.isfinite(it) and not kind.low <= it <= kind.high]
     return int(max(outside, key=abs)) if outside else None
+
+
+def _is_far_out(number: Number, kind: Kind) -> bool:
+    """Whether a number that nobody is known to compute is one that would be missed.
+
+    Signed integers seldom hold their last numbers: a step to the next one is no danger.
+    """
+    spare = (kind.high - kind.low) // 16 if kind.low < 0 else 0
+    return not kind.low - spare <= number <= kind.high + spare
 
 
 def _is_integer(value: Value) -> bool:
@@ -78,11 +108,13 @@ def _at_points(facts: Facts, step: Step, operands: list[Interval]) -> Iterator[N
         shared = facts.ranges.identities.share_data(*step.inputs)
         if shared and not any(it.is_single for it in operands):
             return
-    singles = [
-        [Interval(point.value, point.value) for point in operand.points] for operand in operands
-    ]
-    for chosen in itertools.product(*singles):
-        yield from _EXACT[step.primitive](step, list(chosen))
+    kind = kind_of(step.outputs[0].dtype)
+    for chosen in itertools.product(*(operand.points for operand in operands)):
+        singles = [Interval(point.value, point.value) for point in chosen]
+        is_presumed = any(point.presumed for point in chosen)
+        for number in _EXACT[step.primitive](step, singles):
+            if not is_presumed or _is_far_out(number, kind):
+                yield number
 
 
 def _convert(step: Step, operands: list[Interval]) -> tuple[Number, Number]:

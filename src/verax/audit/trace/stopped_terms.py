@@ -32,6 +32,9 @@ def one_sided(flow: Flow) -> Iterator[OneSided]:
                 source = stopped(side)
                 if source is None or not flow.uses(source) or not flow.gets(trained):
                     continue
+                # A softmax takes its largest logit off, stopped: one value, and no comparison.
+                if plain(trained) in flow.slice([source]):
+                    continue
                 sides = flow.same.number(plain(source)), flow.same.number(plain(trained))
                 earlier = found.setdefault(sides, (number, step))
                 if earlier[0] != number and earlier[1] is not step:

@@ -110,6 +110,21 @@ def test_a_table_that_is_written_is_meant():
     assert found("AX002", program) == []
 
 
+def test_a_table_that_is_only_added_up_is_none_that_anyone_wants():
+    program = """
+    from jaxtyping import Array, Float
+
+    def spread(x):
+        return x[..., None]
+
+    def energy(x: Float[Array, "n"], y: Float[Array, "n"], w: Float[Array, "n n"]):
+        terms = spread(x) * y
+        pairs = w * (x[:, None] * y), (x[:, None] - y) ** 2, jnp.abs(spread(x) - y)
+        return (0.5 - terms).sum(), sum(it.sum() for it in pairs)
+    """
+    assert found("AX002", program) == [7]
+
+
 def test_a_mean_that_is_kept_meets_its_own_axis():
     program = """
     from jaxtyping import Array, Float

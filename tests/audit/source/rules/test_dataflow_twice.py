@@ -92,6 +92,17 @@ WRONG = {
         def entry(w, seen, heard):
             return jnp.sum(alike(both(w, seen, heard)))
         """,
+    "rows of one layer among others, and those of another that nobody reads": """
+        class Layer:
+            def __init__(self, sent, got, mixed):
+                self.sent, self.got, self.mixed = sent, got, mixed
+
+            def messages(self, nodes, bonds, src, dst):
+                leaving = jax.nn.silu(nodes @ self.sent)[src]
+                coming = jax.nn.silu(nodes @ self.got)[dst]
+                joined = jnp.concatenate([leaving, jnp.tanh(bonds), leaving], axis=-1)  # DF108
+                return joined @ self.mixed
+        """,
     "one of two things twice in a list that is joined later": """
         def entry(w, seen, heard, told):
             made = {"seen": jnp.tanh(seen @ w), "heard": jnp.tanh(heard @ w)}
@@ -417,6 +428,12 @@ RIGHT = {
 
         def entry(w, seen, heard):
             return jnp.sum(alike(both(w, seen, heard)))
+        """,
+    "rows that are joined twice, beside others of what is made otherwise": """
+        def messages(sent, nodes, bonds, src, dst):
+            leaving = jax.nn.silu(nodes @ sent)[src]
+            degree = jnp.cumsum(nodes, axis=0)[dst]
+            return jnp.concatenate([leaving, jnp.tanh(bonds), leaving], axis=-1)
         """,
     "taken back once by each of two, and a state that is scaled at each step": """
         def raw(stats, z):

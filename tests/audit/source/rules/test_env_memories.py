@@ -4,6 +4,45 @@ from .claims import check_claims, each_of
 from .reading import found
 
 PROGRAMS = {
+    "a memory that is wiped by the flag of the last step, which a target knows for one": """
+        def first_wiped(w, seen, over):
+            def turn(memory, row):
+                obs, flag = row
+                memory = memory * (1.0 - flag)[:, None]
+                memory = jnp.tanh(memory @ w["memory"] + obs @ w["obs"])
+                return memory, memory @ w["value"]
+
+            return lax.scan(turn, jnp.zeros((4, 8)), (seen, over))[1]
+
+        def then_wiped(w, seen, over):
+            def turn(memory, row):
+                obs, flag = row
+                memory = jnp.tanh(memory @ w["memory"] + obs @ w["obs"])
+                return jnp.where(flag[:, None], 0.0, memory), memory @ w["value"]
+
+            return lax.scan(turn, jnp.zeros((4, 8)), (seen, over))[1]
+
+        def too_early(w, batch):
+            values = first_wiped(w, batch["obs"], batch["done"])  # EN011
+            later = 0.99 * (1.0 - batch["done"][:-1]) * values[1:]
+            return values[:-1] - lax.stop_gradient(batch["reward"][:-1] + later)
+
+        def a_step_later(w, batch):
+            done = batch["done"]
+            values = first_wiped(w, batch["obs"], jnp.concatenate([0 * done[:1], done[:-1]]))
+            later = 0.99 * (1.0 - done[:-1]) * values[1:]
+            return values[:-1] - lax.stop_gradient(batch["reward"][:-1] + later)
+
+        def flags_of_what_is_seen(w, batch):
+            values = first_wiped(w, batch["obs"], batch["done"])
+            later = 0.99 * (1.0 - batch["done"][1:]) * values[1:]
+            return values[:-1] - lax.stop_gradient(batch["reward"][:-1] + later)
+
+        def wiped_behind(w, batch):
+            values = then_wiped(w, batch["obs"], batch["done"])
+            later = 0.99 * (1.0 - batch["done"][:-1]) * values[1:]
+            return values[:-1] - lax.stop_gradient(batch["reward"][:-1] + later)
+        """,
     "rows that were padded, behind which there is no other episode": """
         import haiku as hk
         from typing import NamedTuple

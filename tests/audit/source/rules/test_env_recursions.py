@@ -216,6 +216,51 @@ PROGRAMS = {
             discounts = 0.99 * (1.0 - steps.terminated)
             return stopped(steps.reward, discounts, steps.truncated, values, following)
         """,
+    "a recursion that is handed both masks, and takes one": """
+        def one(reward, terminal, timeout, values, following, gamma):
+            live, uncut = gamma * (1.0 - terminal), 1.0 - timeout.astype(float)
+            errors = reward + live * following - values
+
+            def fold(later, row):
+                error, factor, keep = row
+                later = error + 0.9 * factor * later  # EN002
+                return later, later
+
+            return lax.scan(fold, jnp.zeros(3), (errors, live, uncut), reverse=True)[1]
+
+        def both(reward, terminal, timeout, values, following, gamma):
+            live, uncut = gamma * (1.0 - terminal), 1.0 - timeout.astype(float)
+            errors = reward + live * following - values
+
+            def fold(later, row):
+                error, factor, keep = row
+                later = error + 0.9 * factor * keep * later
+                return later, later
+
+            return lax.scan(fold, jnp.zeros(3), (errors, live, uncut), reverse=True)[1]
+
+        def both_before(reward, terminal, timeout, values, following, gamma):
+            live, uncut = gamma * (1.0 - terminal), 1.0 - timeout.astype(float)
+            errors = reward + live * following - values
+
+            def fold(later, row):
+                error, factor, keep = row
+                later = error + 0.9 * factor * later
+                return later, later
+
+            return lax.scan(fold, jnp.zeros(3), (errors, live * uncut, uncut), reverse=True)[1]
+
+        def on_purpose(reward, done, timeout, values, following, gamma):
+            live = gamma * (1.0 - done)
+            errors = reward + live * following - values
+
+            def fold(later, row):
+                error, factor, _ = row
+                later = error + 0.9 * factor * later
+                return later, later
+
+            return lax.scan(fold, jnp.zeros(3), (errors, live, timeout), reverse=True)[1]
+        """,
     "an estimate after several rewards, which stop at an end": """
         def window(x, n):
             return jnp.stack([x[i : x.shape[0] - n + i + 1] for i in range(n)])

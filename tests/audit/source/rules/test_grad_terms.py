@@ -35,6 +35,25 @@ WRONG = {
         def improve(plan, table):
             return plan - 0.1 * jax.grad(cost)(plan, table)
         """,
+    "classes that are drawn, and whose chances nobody asks for": """
+        import distrax
+
+        def cost(w, x, prices, key):
+            picked = distrax.Categorical(logits=x @ w).sample(seed=key)  # GR011
+            return prices[picked].mean() + 0.1 * jnp.mean((x @ w) ** 2)
+
+        def scored(w, x, prices, key):
+            chances = distrax.Categorical(logits=x @ w)
+            picked = chances.sample(seed=key)
+            found = prices[picked]
+            return found.mean() + jnp.mean(found * chances.log_prob(picked))
+
+        def improve(w, x, prices, key):
+            return w - 0.1 * jax.grad(cost)(w, x, prices, key)
+
+        def improve_scored(w, x, prices, key):
+            return w - 0.1 * jax.grad(scored)(w, x, prices, key)
+        """,
     "a count beside an error, in each lane": """
         def loss(w, x, y):
             prediction = jnp.tanh(x @ w)

@@ -118,9 +118,10 @@ def clashes_at(
 def _caused_at(facts: Facts, clash: Clash) -> Place | None:
     """Where was decided that two axes meet: by what put one there, or by who handed both on."""
     from ...trace.axes.layouts import handed_at
+    from ...trace.axes.orders import merged_by
     from ...trace.axes.placing import placed_by
 
-    step = placed_by(facts.axes, clash)
+    step = merged_by(facts.axes, clash) or placed_by(facts.axes, clash)
     if step is not None and facts.is_users(step):
         return facts.place(step)
     return handed_at(facts.axes, clash)

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
 from ...source.events import Fact
 from ...source.queries.arrays import array_in_words, made_here, plain, shape_in_words
 from ...source.queries.nodes import users_of
-from ...source.queries.units import is_only_averaged, kept_by_a_call, unit_origin
+from ...source.queries.units import (
+    falls_apart,
+    is_only_averaged,
+    is_written_in,
+    kept_by_a_call,
+    unit_origin,
+)
 from ...source.shapes import Size
 from ...source.shapes.dims import show
 from ...source.shapes.shape import Known, OuterProduct
@@ -46,7 +52,7 @@ def check(facts: Facts) -> Iterator[Verdict]:
             expected=f"element i of axis {name} meets element i, which gives {n} values and not "
             f"{n} * {n}",
             fix=_FIX,
-            confidence=Confidence.CERTAIN if one is other else Confidence.LIKELY,
+            confidence=Confidence.CERTAIN if _is_certain(facts, outer) else Confidence.LIKELY,
             evidence=tuple(
                 Evidence(f"{tensor_of(facts, value)} is made here", value.producer.place)
                 for value in (column, flat)
@@ -111,23 +117,76 @@ def _is_accident(facts: Facts, outer: Outer) -> bool:
     unit = outer.first_unit if column is outer.first else outer.second_unit
     axes = facts.axes
     same = axes[column][i] is axes[row][j]
+    if not promoted:
+        return False
+    if unit not in ("", "reduced", "indexed"):
+        is_far = same and _is_written_afar(facts, outer, j)
+        return is_far and _falls_apart(facts, outer.step, {i, j})
     # Of several columns, (member, n, 1), a size alone may be like that of the row by chance.
     is_pile = any(size not in (1, column.shape[i]) for size in column.shape[:i])
-    asked = unit in ("reduced", "indexed") or (unit == "" and is_pile)
-    if not promoted or (unit and not asked):
-        return False
+    asked = unit != "" or is_pile
     return not asked or same or _is_averaged(facts, outer.step, {i, j})
 
 
-def _is_averaged(facts: Facts, step: Step, dimensions: set[int]) -> bool:
+def _is_written_afar(facts: Facts, outer: Outer, unit: int) -> bool:
+    """Whether another function wrote the axis: who writes it beside the row sees the table."""
+    at = (_column_and_row(outer)[0], unit)
+    while at in facts.axes.came_from:
+        at = facts.axes.came_from[at]
+    maker = at[0].producer
+    if maker is None or not maker.frames or not outer.step.frames:
+        return False
+    return maker.frames[0].function != outer.step.frames[0].function
+
+
+def _is_certain(facts: Facts, outer: Outer) -> bool:
+    """Whether one axis meets itself, without anyone having written so."""
+    column, row = _column_and_row(outer)
+    i, j = _dimensions(outer, column)
+    unit = outer.first_unit if column is outer.first else outer.second_unit
+    return facts.axes[column][i] is facts.axes[row][j] and unit in ("", "reduced", "indexed")
+
+
+def _falls_apart(facts: Facts, step: Step, dimensions: set[int]) -> bool:
+    """Whether a table is summed that has no need to be one: the sum is one of sums along each axis.
+
+    Who wants pairs does something with each before they are added up: takes a square, a mask.
+    """
+    return step.primitive in ("mul", "add", "sub", "div") and _is_averaged(
+        facts, step, dimensions, _keeps_sums
+    )
+
+
+def _keeps_sums(value: Value, step: Step) -> bool:
+    """Whether a step lets terms of a sum be added up apart."""
+    if step.primitive in ("mul", "div"):
+        others = step.inputs[1:] if step.inputs[0] is value else step.inputs[:1]
+        return all(it.shape == () for it in others)
+    if step.primitive.startswith("reduce_"):
+        return step.primitive == "reduce_sum"
+    return step.primitive in _LINEAR
+
+
+_LINEAR = frozenset("add sub neg convert_element_type copy".split())
+
+
+def _is_averaged(
+    facts: Facts,
+    step: Step,
+    dimensions: set[int],
+    goes_on: Callable[[Value, Step], bool] = lambda value, step: True,
+) -> bool:
     """Whether the table of all pairs only ever is summed over both of its axes."""
     pending, reduced = list(step.outputs), False
     shape, seen = step.outputs[0].shape, set(step.outputs)
     while pending and len(seen) < 64:
-        for _, user in facts.variation.made_from(pending.pop()):
+        value = pending.pop()
+        for _, user in facts.variation.made_from(value):
+            if user.kind != "operation" or not goes_on(value, user):
+                return False
             if user.primitive.startswith("reduce_") and dimensions <= set(user.params["axes"]):
                 reduced = True
-            elif user.kind != "operation" or user.outputs[0].shape != shape:
+            elif user.outputs[0].shape != shape:
                 return False
             elif user.outputs[0] not in seen:
                 seen.update(user.outputs)
@@ -156,10 +215,15 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         if not is_same and outer.shorter_axis != -1:
             continue
         unit = unit_origin(column.node, outer.shorter_axis)
+        result = fact.data["result"].node
         is_asked = not is_same and (unit == "kept" or _is_pile(column.node.shape, outer))
-        if unit == "written":
+        if is_asked and not is_only_averaged(result, users_of(facts)):
             continue
-        if is_asked and not is_only_averaged(fact.data["result"].node, users_of(facts)):
+        if unit == "written" and (
+            not is_same
+            or is_written_in(column.node, outer.shorter_axis, fact.frame)
+            or not falls_apart(result, users_of(facts))
+        ):
             continue
         at = (fact.syntax, fact.frame)
         if at in told:  # Of three that meet, two pairs may differ alike.
@@ -174,7 +238,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             "every element of the other",
             expected=f"element i meets element i, which gives {n} values and not {n} * {n}",
             fix=_FIX,
-            confidence=Confidence.CERTAIN if is_same else Confidence.LIKELY,
+            confidence=Confidence.CERTAIN if is_same and unit != "written" else Confidence.LIKELY,
             evidence=made_here(facts, [column, row]),
             engine=Engine.SOURCE,
         )
@@ -201,7 +265,9 @@ prediction with every target.
 The same holds for several columns, `(member, n, 1)`: there, sizes that are equal as numbers alone
 are reported where the table is averaged and used for nothing else.
 
-An axis that someone wrote (`x[:, None]`, `jnp.expand_dims`) is taken as meant.""",
+An axis that someone wrote (`x[:, None]`, `jnp.expand_dims`) is taken as meant; but not one that
+another function wrote, if all that is done with the table is to add it up: the sum of all
+`x[i] * y[j]` is `x.sum() * y.sum()`, for which nobody makes a table.""",
     wrong="""\
 import jax.numpy as jnp
 

@@ -30,7 +30,9 @@ def check(facts: Facts) -> Iterator[Verdict]:
         step = overflow.step
         dtype = step.outputs[0].dtype
         kind = kind_of(dtype)
-        what = _WORDS[step.primitive].format(*(phrase(facts, value) for value in step.inputs))
+        pair = (overflow.power.base, overflow.power.exponent) if overflow.power else ()
+        words = _WORDS[step.primitive] if overflow.power is None else "{} ** {}"
+        what = words.format(*(phrase(facts, value) for value in pair or step.inputs))
         held = f"{kind.low} to {shown(kind.high)}"
         beyond = "below" if overflow.number < kind.low else "above"
         yield RULE.finding(

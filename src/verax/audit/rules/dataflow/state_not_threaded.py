@@ -10,7 +10,6 @@ from ...source.queries.lost.dropped_carries import dropped_carries
 from ...source.queries.lost.kept_fields import kept_fields
 from ...source.queries.lost.stale_fields import stale_fields
 from ...source.queries.lost.threading import dropped_once
-from ...source.queries.lost.trained_states import trained_states
 from ...source.queries.lost.versions import unthreaded
 from ...source.queries.training.stale_averages import stale_averages
 from .._rule import Rule
@@ -21,11 +20,8 @@ if TYPE_CHECKING:
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Calls that give a new version of one of their arguments to a name that is never read."""
-    # What the state of a layer becomes in a loss has a rule of its own.
-    told: set[Place] = {it.place for it in trained_states(facts)}
+    told: set[Place] = set()
     for it in unthreaded(facts):
-        if it.place in told:
-            continue
         told.add(it.place)
         yield RULE.finding(
             it.place,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...finding import Confidence, Engine, Evidence, Place, Severity
 from ...source.queries.episodes.crossings import crossings
 from ...source.queries.episodes.tables import sums_past_ends
-from ...source.queries.episodes.time_limits import recursions_past_limits
+from ...source.queries.episodes.time_limits import Limit, recursions_past_limits
 from ...source.queries.episodes.windows import (
     kept_windows,
     windows_carried,
@@ -237,7 +237,7 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
         yield RULE.finding(
             limit.place,
             current="the recursion stops where an episode terminates, and runs on where its time "
-            f"was up: `{limit.cut}` is in the same record, and has no part in the factor",
+            f"was up: `{limit.cut}` is {_known_by(limit)}, and has no part in the factor",
             expected="what is added up stops at all ends of episodes, whatever a target looks at",
             fix=f"multiply the factor by `1 - {limit.cut}`",
             evidence=(Evidence("the loop is here", limit.loop),),
@@ -267,6 +267,10 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
             )
 
 
+def _known_by(limit: Limit) -> str:
+    return "handed to the loop" if limit.is_handed else "in the same record"
+
+
 RULE = Rule(
     code="EN002",
     name="recursion-crosses-episodes",
@@ -286,8 +290,8 @@ before anything else is done with it, and not another of the same type that is m
 hidden and the cell state of an LSTM. So too if a function over rewards has a parameter for the
 flags that nothing in it reads, and where errors stop at the flags but the factors that they are
 added up with, one number for all steps, do not; and where they stop at terminations, and not at
-truncations. Also for a product of rewards with a table of `gamma ** (j - i)` about which no flag
-decides.""",
+truncations, which the record or the loop has as well. Also for a product of rewards with a table
+of `gamma ** (j - i)` about which no flag decides.""",
     wrong="""\
 import jax
 import jax.numpy as jnp

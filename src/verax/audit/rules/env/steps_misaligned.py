@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.operations import CASTS
+from ...source.queries.episodes.early_resets import early_resets
 from ...source.queries.episodes.rollouts import recorded, slots
 from ...source.queries.episodes.targets import factors, is_end, targets
 from ...source.queries.loops.direction import runs_backwards
@@ -40,6 +41,19 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 evidence=(Evidence("the target is here", target.total.place),),
                 engine=Engine.SOURCE,
             )
+
+    for early in early_resets(facts):
+        yield RULE.finding(
+            early.place,
+            current=f"the memory starts anew by `{facts.name_of(Data(early.flag))}` before it "
+            "takes in what was seen at the same step, as if an episode began there; the target "
+            "takes the flag for the end of one",
+            expected="a memory starts anew at the step after the one at which an episode has ended",
+            fix="hand on the flags of the steps before: "
+            "`jnp.concatenate([jnp.zeros_like(done[:1]), done[:-1]])`",
+            evidence=(Evidence("the target is here", early.target.total.place),),
+            engine=Engine.SOURCE,
+        )
 
 
 def _of_other_steps(facts: SourceFacts, target: Target) -> Iterator[tuple[Node, str]]:
@@ -129,7 +143,9 @@ Reported for the sum of a reward and a discounted estimate (by their names), whe
 counters say that the estimate, or a flag in a loop, is taken from an earlier step than the
 reward; also when a loop has recorded the flag with which a turn began beside the reward that it
 ended with, or a recursion hands on the flag that a turn ended with to the reward of the one
-before.""",
+before. Also when a loop wipes its memory by a flag before it takes in what was seen at that step,
+and a target masks the estimate for the step after by the same flag: it cannot be both the first
+step of an episode and the last.""",
     wrong="""\
 import jax.numpy as jnp
 

@@ -120,6 +120,8 @@ weight, and then used again as the loss of what it should train.
 
 So does a term that the parameters reach only through an integer, a comparison or a rounding, such
 as a cost that is looked up in a table: beside other terms nobody notices that it trains nothing.
+The same holds for what comes of a drawn class (`jax.random.categorical`), unless the loss also asks
+for the chance of that class, as the score function does, or passes it straight through.
 """,
     wrong="""\
 import jax

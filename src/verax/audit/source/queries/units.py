@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..graph import Node
-from ..operations import MATMULS, REDUCTIONS, bare
+from ..operations import CASTS, MATMULS, MEANS, REDUCTIONS, SUMS, bare
 from ..shapes.shape import rank, size_of
 from .indices import index_parts, is_new_axis
 
@@ -27,6 +28,11 @@ def unit_origin(node: Node, axis: int) -> str:
     the data.
     """
     return _origin(node, axis)[0]
+
+
+def is_written_in(node: Node, axis: int, frame: Frame) -> bool:
+    """Whether a function itself has put an axis of size one where it is: it sees the table."""
+    return _origin(node, axis)[1].frame is frame
 
 
 def kept_by_a_call(
@@ -78,13 +84,19 @@ def one_by_chance(node: Node) -> int | None:
     return next((at for at in units if not origins[at] and at < last), None)
 
 
-def is_only_averaged(node: Node, users: dict[Node, list[Node]]) -> bool:
+def is_only_averaged(
+    node: Node,
+    users: dict[Node, list[Node]],
+    goes_on: Callable[[Node], bool] = lambda user: True,
+) -> bool:
     """Whether a table of all pairs only ever is summed over all of its axes."""
     seen, reduced = {node}, False
     pending = [node]
     while pending and len(seen) < 64:
         for user in users.get(pending.pop(), ()):
             name = user.operation.rpartition(".")[2]
+            if not goes_on(user):
+                return False
             if name in REDUCTIONS and user.shape == ():
                 reduced = True
             elif user.shape != node.shape:
@@ -93,6 +105,21 @@ def is_only_averaged(node: Node, users: dict[Node, list[Node]]) -> bool:
                 seen.add(user)
                 pending.append(user)
     return reduced and not pending
+
+
+def falls_apart(node: Node, users: dict[Node, list[Node]]) -> bool:
+    """Whether a table is summed that has no need to be one: the sum is one of sums along each axis.
+
+    Who wants pairs does something with each before they are added up: takes a square, a mask.
+    """
+    return node.operation in ("*", "+", "-", "/") and is_only_averaged(node, users, _keeps_sums)
+
+
+def _keeps_sums(user: Node) -> bool:
+    """Whether an operation lets terms of a sum be added up apart."""
+    if user.operation in ("*", "/"):
+        return [it.shape for it in user.inputs].count(()) == len(user.inputs) - 1
+    return user.operation in SUMS | MEANS | CASTS | {"+", "-", "-x"}
 
 
 def _with_unit(node: Node, axis: int, sources: tuple[Node, ...]) -> Node | None:

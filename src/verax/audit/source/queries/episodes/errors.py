@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from ....finding import Place
@@ -161,13 +161,28 @@ def _is_masked(facts: SourceFacts, frame: Frame, term: Node) -> bool:
 
 def is_made_of_ends(facts: SourceFacts, frame: Frame, node: Node) -> bool:
     """Whether something is flags, or factors made of flags: `gamma * (1 - done)`."""
+    return next(_flags_behind(facts, frame, node, is_episode_end), None) is not None
+
+
+def flags_behind(
+    facts: SourceFacts,
+    frame: Frame,
+    node: Node,
+    is_called: Callable[[str], bool] = is_episode_end,
+) -> list[Node]:
+    """The flags of such names that a factor is made of, and of no others; the first ones last."""
+    return list(_flags_behind(facts, frame, node, is_called))
+
+
+def _flags_behind(
+    facts: SourceFacts, frame: Frame, node: Node, is_called: Callable[[str], bool]
+) -> Iterator[Node]:
     for _ in range(_DEPTH):
-        if _is_end(facts, frame, node):
-            return True
+        if any(map(is_called, names_of(facts, node, frame))):
+            yield node
         if node.operation not in _AS_FACTORS or len(node.inputs) != 1:
-            return False
+            return
         node = node.inputs[0]
-    return False
 
 
 def _is_end(facts: SourceFacts, frame: Frame, node: Node) -> bool:

@@ -11,6 +11,7 @@ from ..boundaries import GRADIENTS
 from .flatness import STOPPED
 from .flows import Flow
 from .loss_terms import SAME, Term, terms
+from .unscored import is_draw, is_unscored_draw
 
 # What is this large stands for what must not be, and says nothing of where to go instead.
 _FORBIDDING = 1e6
@@ -33,10 +34,15 @@ def flat_terms(flow: Flow) -> Iterator[tuple[Node, str]]:
         if flow.gets(term.node) or not used & trained:
             continue
         blockers = flow.blockers(used, [term.node])
-        if not blockers or any(map(_is_meant, blockers)) or _is_no_aim(flow, term.node):
+        is_stopped = any(reason == STOPPED for _, reason in blockers)
+        if not blockers or is_stopped or _is_no_aim(flow, term.node):
             continue
+        if any(map(is_draw, blockers)):
+            within = flow.slice([it.node for it in parts], blocked=True)
+            if not all(is_unscored_draw(flow, it, within) for it in blockers):
+                continue
         # Pieces of one function: a value at a corner, and the way from there to the point.
-        if any(node in beside for node, _ in blockers):
+        elif any(node in beside for node, _ in blockers):
             continue
         yield blockers[-1]
 
@@ -46,13 +52,6 @@ def _is_whole(flow: Flow, node: Node) -> bool:
     used = [it for it in node.operands if isinstance(it, Data) and flow.uses(it.node)]
     is_product = node.operation in ("*", "/") and len(used) == 2
     return is_product or (node.operation in SAME and len(flow.sources(node)) > 1)
-
-
-def _is_meant(blocker: tuple[Node, str]) -> bool:
-    """Whether a gradient is stopped in words, or has another way past something drawn."""
-    node, reason = blocker
-    is_drawn = reason.startswith("a draw") or node.operation.startswith("jax.random.")
-    return reason == STOPPED or is_drawn
 
 
 def _is_no_aim(flow: Flow, term: Node) -> bool:

@@ -30,6 +30,9 @@ def one_sided(flow: Flow) -> Iterator[OneSided]:
             source = stopped(side)
             if source is None or not flow.uses(source) or not flow.gets(other):
                 continue
+            # A softmax takes its largest logit off, stopped: one value, and no comparison.
+            if other in flow.slice([source]):
+                continue
             sides = flow.same.number(source), flow.same.number(other)
             earlier = found.setdefault(sides, error.made)
             if earlier is not error.made:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...frame import Frame
+from ...graph import Node
 from ...operations import CONTRACTIONS, JOINS, bare
 from ...parameters import NamedFunction
 from ...remember import each, walked
@@ -106,13 +107,22 @@ def _are_alike(lost: Value | None, own: Value | None) -> bool:
     """Whether two values are computed by the same operation, and one would fit for the other."""
     if not isinstance(lost, Data) or not isinstance(own, Data) or lost.node is own.node:
         return False
-    operation = lost.node.operation
-    # Rows of one array by other numbers are alike, parts of a thing need not be.
-    is_gathered = operation == "item" and lost.node.inputs[:1] == own.node.inputs[:1]
-    if operation != own.node.operation or (operation in _GIVEN and not is_gathered):
-        return False
     shapes = (lost.node.shape, own.node.shape)
-    return None in shapes or shapes[0] == shapes[1]
+    return _are_made_alike(lost.node, own.node) and (None in shapes or shapes[0] == shapes[1])
+
+
+def _are_made_alike(one: Node, other: Node) -> bool:
+    """Whether two values are made by the same operation, or are rows of what is."""
+    operation = one.operation
+    if operation != other.operation:
+        return False
+    if operation != "item":
+        return operation not in _GIVEN
+    # Rows of one array by other numbers are alike, parts of a thing need not be.
+    if one.inputs[:1] == other.inputs[:1]:
+        return True
+    is_gathered = len(one.inputs) == 2 == len(other.inputs)
+    return is_gathered and _are_made_alike(one.inputs[0], other.inputs[0])
 
 
 # Of what comes into being by these nobody knows how it is made.

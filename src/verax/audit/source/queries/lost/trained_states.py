@@ -12,7 +12,6 @@ from ...facts import SourceFacts
 from ...frame import Frame
 from ...graph import Node
 from ...library.options import argument_numbers
-from ...remember import remembered
 from ...text import text_of
 from ...values import NONE, Value, nodes_of
 from ..flow import next_use
@@ -30,13 +29,8 @@ class _Loss(NamedTuple):
     by: frozenset[int]
 
 
-@remembered
-def trained_states(facts: SourceFacts) -> list[DroppedState]:
+def trained_states(facts: SourceFacts) -> Iterator[DroppedState]:
     """`(loss, _), grads = step(params, state)`: a loss returns `new_state`, `state` is used on."""
-    return list(_trained_states(facts))
-
-
-def _trained_states(facts: SourceFacts) -> Iterator[DroppedState]:
     losses = _losses(facts)
     if not losses:
         return
