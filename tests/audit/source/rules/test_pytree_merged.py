@@ -159,13 +159,6 @@ def test_a_state_that_a_loss_returns_is_not_kept(loss: str, result: str):
     assert found("PT105", TRAINED.format(name="_", **fields)) == [35]
 
 
-def test_a_state_with_a_name_is_told_once():
-    kept = "learner._replace(weights=weights)"
-    fields = {"loss": "applied", "name": "averages", "result": kept, "evaluates": False}
-    program = TRAINED.format(**fields)
-    assert found("PT105", program) + found("DF105", program) == [37]
-
-
 @pytest.mark.parametrize("loss", ["merged", "applied"])
 def test_a_state_that_a_loss_returns_is_kept(loss: str):
     kept = "Learner(weights, averages)"

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
+from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.queries.lost.dropped_states import dropped_states
 from ...source.queries.lost.merged_models import merged_models
 from ...source.queries.lost.outputs_alone import outputs_alone
 from ...source.queries.lost.trained_states import trained_states
-from ...source.queries.lost.versions import unthreaded
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -44,10 +43,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Unpacked results of which the new state has no name, while the old one is used on."""
     found = [*dropped_states(facts), *outputs_alone(facts), *merged_models(facts)]
     known = {it.text for it in found}
-    trained = [it for it in trained_states(facts) if it.text not in known]
-    # A new state that has a name, which nothing reads, is told as a value is.
-    named = {it.place for it in unthreaded(facts)} if trained else set[Place]()
-    for it in (*found, *(it for it in trained if it.place not in named)):
+    for it in (*found, *(it for it in trained_states(facts) if it.text not in known)):
         yield RULE.finding(
             it.place,
             current=f"`{it.text}` gives a new version of {it.what}, and it is dropped",
