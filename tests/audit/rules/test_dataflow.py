@@ -243,34 +243,6 @@ TWICE = {
             image = scale(x)
             return encode(image)  # DF103
         """,
-    "by another function than the one that hands it on": """
-        def scale(x):
-            return x / 255.0
-
-        def encode(image):
-            return jnp.sin(scale(image))
-
-        def shaken(x):
-            noisy = jnp.clip(x, 0.0, 200.0)
-            return scale(noisy)  # DF103
-
-        def entry(x):
-            return encode(x), encode(shaken(x))
-        """,
-    "by who hands on what another function makes for others": """
-        def scale(x):
-            return x / 255.0
-
-        def encode(image):
-            return jnp.sin(scale(image))
-
-        def shaken(x):
-            noisy = jnp.clip(x, 0.0, 200.0)
-            return scale(noisy)
-
-        def entry(x):
-            return encode(x), shaken(x + 1), encode(shaken(x))  # DF103
-        """,
     "by who hands on one of two": """
         def scale(x):
             return x / 255.0

@@ -39,22 +39,6 @@ def needed_for(values: list[Value]) -> frozenset[Value]:
     return frozenset(live)
 
 
-def is_only_for(one: Value, other: Value) -> bool:
-    """Whether a value is used for nothing but another one that is made from it."""
-    needed = needed_for([other])
-    pending, seen = [one], {one, other}
-    while pending:
-        for step in pending.pop().consumers:
-            outputs = (
-                step.outputs if step.kind != "call" else []
-            )  # Steps of its body are there too.
-            if any(it not in needed for it in outputs):
-                return False
-            pending += [it for it in outputs if it not in seen]
-            seen.update(outputs)
-    return True
-
-
 def sources(step: Step, value: Value) -> list[Value]:
     """What a value is made from, by the step that makes it.
 

@@ -3,41 +3,6 @@
 from .claims import check_found, check_silent, each_of
 
 WRONG = {
-    "normalised by a function that another one hands the result of on": """
-        def scale(stats, x):
-            return (x - stats["mean"]) / stats["std"]
-
-        def encode(w, stats, image):
-            x = scale(stats, image)
-            return jnp.tanh(x @ w)
-
-        def views(key, stats, image):
-            shaken = image + jax.random.normal(key, image.shape)
-            return scale(stats, shaken)  # DF103
-
-        def entry(w, stats, key, image):
-            return encode(w, stats, image) - encode(w, stats, views(key, stats, image))
-        """,
-    "normalised by a function that others need": """
-        def scale(stats, x):
-            return (x - stats["mean"]) / stats["std"]
-
-        def encode(w, stats, image):
-            x = scale(stats, image)
-            return jnp.tanh(x @ w)
-
-        def views(key, stats, image):
-            shaken = image + jax.random.normal(key, image.shape)
-            return scale(stats, shaken)
-
-        def entry(w, stats, key, image):
-            seen = views(key, stats, image)
-            return encode(w, stats, image) - encode(w, stats, seen), seen @ w  # DF103
-
-        def other(w, stats, key, image):
-            seen = views(key, stats, image)
-            return encode(w, stats, image) + seen @ w
-        """,
     "a number by its name, in a step and in what goes over all steps": """
         from typing import NamedTuple
 

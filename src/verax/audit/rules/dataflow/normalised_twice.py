@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
 from ...source.events import Fact
-from ...source.queries.nodes import all_nodes, calls_around, is_only_for, nodes_apart
+from ...source.queries.nodes import all_nodes, calls_around, nodes_apart
 from ...source.queries.numbers.applied_twice import applied_twice
 from ...source.queries.numbers.meaning import Normalised, normalised, normalised_before
 from ...source.queries.sameness import Sameness
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 def check(facts: Facts) -> Iterator[Finding]:
     """Normalisations and scalings of what has the same one behind it."""
     from ...trace.describe import name_of
-    from ...trace.liveness import is_only_for
     from ...trace.meaning import same_statistics
 
     seen: set[Place] = set()
@@ -38,26 +37,16 @@ def check(facts: Facts) -> Iterator[Finding]:
         for (_, again), before in zip(found, twice, strict=True)
         for frame in (again.step.frames if before is None else ())
     }
-    firsts = {it.step for it in twice if it is not None}
-    alone = [again.step for _, again in found if again.step not in firsts]
-    wanted = {frame for step in alone for frame in step.frames}
-    for (value, again), before in zip(found, twice, strict=True):
+    for (_, again), before in zip(found, twice, strict=True):
         if before is None:
             continue
-        inner, made = _where_they_part(again.step.frames, before.step.frames)
+        inner, _ = _where_they_part(again.step.frames, before.step.frames)
         handed, first = _where_they_part(again.step.frames[::-1], before.step.frames[::-1])
         if again.kind == "scaled":
             how = f"divided by {again.bounds[0]:g}"
         else:
             mean, scale = [name_of(facts, it) for it in again.by if it is not None]
             how = f"normalised by `{mean}` and `{scale}`"
-        is_within = made != first and inner != handed and made not in wanted
-        if is_within and made is not None and is_only_for(before.step.outputs[0], value):
-            # Who hands it on has no raw one: another function has made it, and for nothing else.
-            if made not in seen:
-                seen.add(made)
-                yield _once_too_often(made, handed, f"what is {how} here is {how} again")
-            handed, first = None, made
         for where in _to_blame(handed, None if inner in once else inner):
             if where not in seen:
                 seen.add(where)
@@ -93,24 +82,16 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     told: set[Place] = set()
     once: set[ast.AST] = set()
     twice: list[tuple[Normalised, Normalised]] = []
-    everything: list[Node] = []
     for node in all_nodes(facts):
         again = normalised(node)
-        everything += [node] if again is not None else []
         before = normalised_before(again) if again is not None else None
         if again is not None and before is not None and before.is_by_the_same(again, same):
             twice.append((before, again))
         elif again is not None:
             # A function that nobody calls may get anything.
             once.update(at for frame, at in calls_around(node) if frame.called_at is not None)
-    wanted = _wanted(everything, {before.node for before, _ in twice}) if twice else set()
     for before, again in twice:
         first, place = nodes_apart(facts, before.node, again.node)
-        made = _made_within(facts, before.node, again.node, wanted)
-        if made is not None:
-            told.update((place, made))
-            yield _once_too_often(made, place, _FIRST[again.is_back], engine=Engine.SOURCE)
-            first, place = made, None
         for where in _to_blame(place, _own(before.node, again.node, once)):
             if first not in (place, where):
                 told.add(where)
@@ -129,29 +110,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             yield _twice(where, first, _AGAIN.format(name=later.name.rpartition(".")[2]))
 
 
-def _wanted(everything: list[Node], firsts: set[Node]) -> set[ast.AST]:
-    """Lines that normalise for somebody who does not do so again."""
-    alone = [it for it in everything if it not in firsts]
-    return {at for it in alone for frame, at in calls_around(it) if frame.called_at is not None}
-
-
-def _made_within(
-    facts: SourceFacts, before: Node, again: Node, wanted: set[ast.AST]
-) -> Place | None:
-    """Where a function normalises what another one is handed that does so too, and for this alone.
-
-    Who hands it on neither has a raw one nor normalises it: it is the first to leave it raw.
-    """
-    firsts, seconds = calls_around(before), calls_around(again)
-    for (frame, at), (other, then) in zip(firsts, seconds, strict=False):
-        if frame in (it for it, _ in seconds) or other in (it for it, _ in firsts):
-            return None
-        if at is not then:
-            is_wanted = at in wanted or not is_only_for(facts, before, again)
-            return None if is_wanted else frame.place(at)
-    return None
-
-
 def _own(before: Node, again: Node, once: set[ast.AST]) -> Place | None:
     """Where a value is normalised again by a line of its own, which never gets a raw one."""
     firsts = [at for _, at in calls_around(before)]
@@ -159,20 +117,6 @@ def _own(before: Node, again: Node, once: set[ast.AST]) -> Place | None:
         if at not in firsts[number : number + 1]:
             return None if at in once else frame.place(at)
     return None
-
-
-def _once_too_often(
-    place: Place, handed: Place | None, current: str, engine: Engine = Engine.TRACE
-) -> Finding:
-    """A finding where something is normalised that somebody else will normalise."""
-    return RULE.finding(
-        place,
-        current=current,
-        expected="values are normalised once",
-        fix="Leave the values raw here, or leave out the other one of the two normalisations.",
-        evidence=(Evidence("it is handed on here", handed),),
-        engine=engine,
-    )
 
 
 def _twice(place: Place, first: Place, current: str) -> Finding:
@@ -187,10 +131,6 @@ def _twice(place: Place, first: Place, current: str) -> Finding:
 
 
 _AGAIN = "what `{name}` gets here is what it gave before, for the same parameters"
-_FIRST = {
-    False: "what is normalised here is normalised by the same numbers again",
-    True: "what is taken back to its own range here is taken back to it again",
-}
 _TWICE = {
     False: "what is normalised here has been normalised by the same numbers before",
     True: "what is taken back to its own range here has been taken back to it before",

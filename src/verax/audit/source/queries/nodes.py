@@ -66,21 +66,6 @@ def users_of(facts: SourceFacts) -> dict[Node, list[Node]]:
     return users
 
 
-def is_only_for(facts: SourceFacts, one: Node, other: Node) -> bool:
-    """Whether a value is used for nothing but another one that is made from it."""
-    users, needed = users_of(facts), {other, *other.ancestors()}
-    pending, seen = [one], {one, other}
-    while pending:
-        for it in users.get(pending.pop(), ()):
-            if it in seen or it.operation == "static":
-                continue  # Shapes are the same whatever the numbers are.
-            if it not in needed:
-                return False
-            seen.add(it)
-            pending.append(it)
-    return True
-
-
 def without_scale(node: Node) -> Node:
     """A value without the numbers that multiply it."""
     while node.operation in _SCALED and len(node.inputs) == 1:
