@@ -111,8 +111,9 @@ def _is_of_an_episode(facts: SourceFacts, update: Update, part: Part) -> bool:
 
 
 def _is_made_in(node: Node, run: Frame) -> bool:
-    """Whether a run of a function makes a value: it may be given one that an example has made."""
-    return node.frame is not None and run in node.frame.callers()
+    """Whether a run of a function, or one around it, makes a value, and no example gives it one."""
+    around = {it for it in run.callers() if it.function is not None}
+    return node.frame is not None and not around.isdisjoint(node.frame.callers())
 
 
 def _is_computed(node: Node, run: Frame) -> bool:
