@@ -236,7 +236,7 @@ RIGHT = {
             scale = jnp.exp(-params["v"][0])
             one, other = jnp.tanh(x @ params["w"]), jnp.tanh(y @ params["w"])
             near = scale * jnp.sum(one * other, axis=-1)
-            return jnp.mean(jax.nn.softplus(-near)) + 0.1 * jnp.mean((one - other) ** 2)
+            return jnp.mean(jax.nn.softplus(near) - near) + 0.1 * jnp.mean((one - other) ** 2)
 
         def entry(*args): return jax.grad(f)(*args)
     """,
