@@ -130,10 +130,11 @@ def _is_accident(facts: Facts, outer: Outer) -> bool:
 
 def _is_written_afar(facts: Facts, outer: Outer, unit: int) -> bool:
     """Whether another function wrote the axis: who writes it beside the row sees the table."""
-    at = (_column_and_row(outer)[0], unit)
-    while at in facts.axes.came_from:
-        at = facts.axes.came_from[at]
-    maker = at[0].producer
+    from ...trace.axes.axis import Dimension
+    from ...trace.axes.moves import way_of
+
+    *_, (origin, _) = way_of(facts.axes, Dimension(_column_and_row(outer)[0], unit))
+    maker = origin.producer
     if maker is None or not maker.frames or not outer.step.frames:
         return False
     return maker.frames[0].function != outer.step.frames[0].function

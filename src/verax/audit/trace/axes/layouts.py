@@ -12,8 +12,8 @@ from ...finding import Place
 from ..program import Step, Value
 from .analysis import AxisAnalysis
 from .axis import Clash, Dimension
+from .moves import way_of
 
-_MOST = 1000
 # Where axes meet, and in what.
 Meeting = tuple[Step | None, str]
 
@@ -55,28 +55,19 @@ def _meeting(clash: Clash) -> Meeting:
 
 def _laid_out(analysis: AxisAnalysis, clash: Clash, dimension: Dimension) -> Value | None:
     """The first array that a program makes with both axes where they are by now."""
-    at, found = (dimension.value, dimension.index), None
-    both = {clash.first_name, clash.second_name}
-    for _ in range(_MOST):
-        if at[0].producer is None or not both <= set(analysis.names(at[0])):
+    both, found = {clash.first_name, clash.second_name}, None
+    for value, _ in way_of(analysis, dimension):
+        if value.producer is None or not both <= set(analysis.names(value)):
             break
-        found = at[0]
-        if at not in analysis.came_from:
-            break
-        at = analysis.came_from[at]
+        found = value
     return found
 
 
 def _given(analysis: AxisAnalysis, dimension: Dimension, frames: tuple[Place, ...]) -> Value | None:
     """What a run of a function was given of an array, if it did not make it itself."""
-    at = (dimension.value, dimension.index)
-    for _ in range(_MOST):
-        step = at[0].producer
-        if step is None or not _is_run_in(step, frames):
-            return at[0]
-        if at not in analysis.came_from:
-            return None
-        at = analysis.came_from[at]
+    for value, _ in way_of(analysis, dimension):
+        if value.producer is None or not _is_run_in(value.producer, frames):
+            return value
     return None
 
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from ..program import Step
 from .analysis import AxisAnalysis
 from .axis import Axis, Clash, Dimension
+from .moves import way_of
 
-_MOST = 1000
 # What a merged axis is made of, outermost first: names, as far as they are known, and sizes.
 Order = tuple[tuple[str, int], ...]
 
@@ -38,15 +38,12 @@ def merged_by(analysis: AxisAnalysis, clash: Clash) -> Step | None:
 
 def _merge_of(analysis: AxisAnalysis, dimension: Dimension) -> _Merge | None:
     """The step that merged the axes of a dimension, and their order."""
-    at, found = (dimension.value, dimension.index), None
-    for _ in range(_MOST):
-        axis, step = analysis.of(at[0])[at[1]].root(), at[0].producer
+    found = None
+    for value, index in way_of(analysis, dimension):
+        axis, step = analysis.of(value)[index].root(), value.producer
         if not axis.factors or step is None:
             break
         found = _Merge(_order(axis), step)
-        if at not in analysis.came_from:
-            break
-        at = analysis.came_from[at]
     return found
 
 
