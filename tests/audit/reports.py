@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from verax.audit import Confidence, Engine, Evidence, Finding, Place, Report, Severity, Verified
+from verax.audit.finding import Edit
 from verax.audit.report import Crossing, Flow, FlowStep, FlowValue, Tensor, Transformation
 
 _DOCUMENT = json.loads((Path(__file__).parents[2] / "docs" / "report-schema.json").read_text())
@@ -106,6 +107,7 @@ findings = st.builds(
     texts,
     st.sampled_from(Engine),
     tuples(st.builds(Evidence, texts, perhaps_places)),
+    st.none() | st.builds(Edit, places, texts, texts),
 )
 perhaps_tensors = st.none() | tensors()
 reports = st.builds(

@@ -6,6 +6,7 @@ from dataclasses import replace
 from hypothesis import given
 
 from verax.audit import Place, Report
+from verax.audit.finding import Edit
 from verax.audit.render import to_github, to_sarif
 
 from .reports import reports
@@ -69,6 +70,31 @@ def test_sarif_names_files_by_uri():
     results = json.loads(to_sarif.render(Report("t", issues=findings)))["runs"][0]["results"]
     uris = [it["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for it in results]
     assert uris == ["a%20b/%C3%BC.py", "file:///far%20away/x.py"]
+
+
+def test_sarif_says_what_an_edit_replaces():
+    edit = Edit(Place("train.py", 3, 5), "scan(f,\n  x)", "scan(f, x, reverse=True)")
+    log = json.loads(to_sarif.render(Report("t", issues=(replace(ISSUE, edit=edit),))))
+    (fix,) = log["runs"][0]["results"][0]["fixes"]
+    assert fix == {
+        "description": {"text": ISSUE.fix},
+        "artifactChanges": [
+            {
+                "artifactLocation": {"uri": "train.py"},
+                "replacements": [
+                    {
+                        "deletedRegion": {
+                            "startLine": 3,
+                            "startColumn": 5,
+                            "endLine": 4,
+                            "endColumn": 5,
+                        },
+                        "insertedContent": {"text": "scan(f, x, reverse=True)"},
+                    }
+                ],
+            }
+        ],
+    }
 
 
 def test_sarif_knows_a_finding_again_when_lines_were_added_above():

@@ -68,6 +68,19 @@ class Evidence:
 
 
 @dataclass(frozen=True)
+class Edit:
+    """A change of the source that does what a fix says: at `place`, `old` becomes `new`.
+
+    Only for a fix that is right whatever the program is for. Where its author has to decide, a fix
+    is words.
+    """
+
+    place: Place
+    old: str
+    new: str
+
+
+@dataclass(frozen=True)
 class Finding:
     """A defect, or (in the section of warnings) what could become one.
 
@@ -86,6 +99,7 @@ class Finding:
     fix: str
     engine: Engine
     evidence: tuple[Evidence, ...] = ()
+    edit: Edit | None = None
 
     @property
     def identity(self) -> tuple[str, str, int, int]:

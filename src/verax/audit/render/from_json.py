@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..finding import Confidence, Engine, Evidence, Finding, Place, Severity, Verified
+from ..finding import Confidence, Edit, Engine, Evidence, Finding, Place, Severity, Verified
 from ..report import (
     SCHEMA,
     Crossing,
@@ -72,7 +72,12 @@ def _finding(data: Data) -> Finding:
         fix=data["fix"],
         engine=Engine(data["engine"]),
         evidence=tuple(Evidence(it["text"], _place(it["place"])) for it in data["evidence"]),
+        edit=_edit(data.get("edit")),
     )
+
+
+def _edit(data: Data | None) -> Edit | None:
+    return None if data is None else Edit(_position(data["place"]), data["old"], data["new"])
 
 
 def _verified(data: Data) -> Verified:

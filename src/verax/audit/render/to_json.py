@@ -11,7 +11,7 @@ import math
 from numbers import Integral
 from typing import Any
 
-from ..finding import Evidence, Finding, Place, Verified
+from ..finding import Edit, Evidence, Finding, Place, Verified
 from ..report import (
     SCHEMA,
     Crossing,
@@ -83,7 +83,12 @@ def _finding(finding: Finding) -> Data:
         "fix": finding.fix,
         "engine": finding.engine.value,
         "evidence": [_evidence(step) for step in finding.evidence],
+        **({"edit": _edit(finding.edit)} if finding.edit else {}),
     }
+
+
+def _edit(edit: Edit) -> Data:
+    return {"place": _place(edit.place), "old": edit.old, "new": edit.new}
 
 
 def _evidence(step: Evidence) -> Data:

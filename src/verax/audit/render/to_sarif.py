@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ..finding import Evidence, Finding, Place, Severity
+from ..finding import Edit, Evidence, Finding, Place, Severity
 from ..report import Report
 from ..rules.registry import UnknownRuleError, find
 from ._places import with_short_files
@@ -86,10 +86,29 @@ def _result(finding: Finding, level: str) -> Data:
             "engine": finding.engine.value,
         },
     }
+    if finding.edit is not None:
+        result["fixes"] = [_fix(finding.fix, finding.edit)]
     steps = [_step(step) for step in finding.evidence]
     if steps:
         result["codeFlows"] = [{"threadFlows": [{"locations": steps}]}]
     return result
+
+
+def _fix(text: str, edit: Edit) -> Data:
+    location = _location(edit.place)["physicalLocation"]
+    *above, last = edit.old.split("\n")
+    start = 1 if above else edit.place.column
+    end = {"endLine": edit.place.line + len(above), "endColumn": start + len(last)}
+    change = {
+        "deletedRegion": location["region"] | end,
+        "insertedContent": {"text": edit.new},
+    }
+    return {
+        "description": {"text": text},
+        "artifactChanges": [
+            {"artifactLocation": location["artifactLocation"], "replacements": [change]}
+        ],
+    }
 
 
 def _step(step: Evidence) -> Data:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..finding import Confidence, Engine, Evidence, Finding, Place, Severity, Verified
+from ..finding import Confidence, Edit, Engine, Evidence, Finding, Place, Severity, Verified
 
 FAMILIES = {
     "dataflow": "DF",
@@ -63,6 +63,7 @@ class Rule:
         engine: Engine = Engine.TRACE,
         confidence: Confidence | None = None,
         severity: Severity | None = None,
+        edit: Edit | None = None,
     ) -> Finding:
         """A finding of this rule at one place."""
         return Finding(
@@ -77,6 +78,7 @@ class Rule:
             fix=fix,
             engine=engine,
             evidence=evidence,
+            edit=edit,
         )
 
     def verified(self, claim: str, reason: str, place: Place | None = None) -> Verified:
