@@ -1,8 +1,41 @@
+import ast
+import re
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from verax.audit.finding import Finding
+from verax.audit.rules._rule import Rule
+
+
+@pytest.fixture(scope="session", autouse=True)
+def fixes_are_python() -> Iterator[None]:
+    """No rule quotes code in a fix that Python cannot read, whatever a test asks it for."""
+    finding = Rule.finding
+
+    def checked(rule: Rule, *args: Any, **options: Any) -> Finding:
+        found = finding(rule, *args, **options)
+        for code in re.findall(r"`([^`]+)`", found.fix):
+            assert is_python(code), f"{found.code}: {found.fix}"
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Rule, "finding", checked)
+        yield
+
+
+def is_python(code: str) -> bool:
+    """Whether code is an expression, a statement or an argument of a call."""
+    for text in (code, f"call({code})"):
+        try:
+            ast.parse(text)
+        except SyntaxError:
+            continue
+        return True
+    return False
 
 
 @pytest.fixture(scope="session")

@@ -108,7 +108,7 @@ def entry(x, n):
     ),
     "nonzero": (
         "JT203",
-        ("size=",),
+        ("`size`",),
         X
         + """
 def entry(x):
@@ -157,7 +157,7 @@ def entry(x):
     ),
     "condition": (
         "JT206",
-        (".any()",),
+        ("`jnp.any`",),
         X
         + """
 def entry(x):
@@ -166,7 +166,7 @@ def entry(x):
     ),
     "in place": (
         "JT207",
-        (".at[",),
+        ("`at`",),
         X
         + """
 def entry(x):

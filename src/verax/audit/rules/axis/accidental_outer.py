@@ -196,8 +196,8 @@ def _is_averaged(
 
 
 _FIX = (
-    "drop the axis of size one (`x.squeeze(-1)`, `x[:, 0]`), or give the other operand one too "
-    "(`y[:, None]`); write both (`x[:, None] - y[None, :]`) if the table is meant"
+    "drop the axis of size one with `jnp.squeeze`, or give the other operand one too with "
+    "`jnp.expand_dims`; if every pair is meant, expand both operands explicitly"
 )
 
 

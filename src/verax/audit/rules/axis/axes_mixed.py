@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 _EXPECTED = "{one} meets {one}, and {other} meets {other}"
 _FIX = (
-    "transpose or index one operand so that {other} lines up with {other}, for instance with "
-    "`[:, None]`, `jnp.swapaxes` or another `axis`/`out_axes`"
+    "move or insert an axis of one operand so that {other} lines up with {other}: "
+    "`jnp.swapaxes`, `jnp.expand_dims`, or another `axis` or `out_axes`"
 )
 _KINDS = frozenset("elementwise contraction concatenation update branch declared indexed".split())
 

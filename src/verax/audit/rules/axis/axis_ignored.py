@@ -42,7 +42,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                     current=f"`{function.name}` is given `{name}` and never reads it: this call "
                     "does without",
                     expected=f"`{name}` decides what is computed",
-                    fix=f"hand it on: `{name}={name}`",
+                    fix=f"pass it: `{name}={name}`",
                     evidence=(Evidence(f"`{function.name}` takes it", runs[0].place(function)),),
                     engine=Engine.SOURCE,
                     confidence=Confidence.LIKELY,

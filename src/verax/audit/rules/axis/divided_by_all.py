@@ -27,7 +27,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             current=f"a sum with the weights {weights} that keeps their first axis is divided by "
             "the sum of all of them: each result shrinks with what the others have",
             expected="each sum is divided by the weights that went into it",
-            fix="sum the weights over the same axes: `weights.sum(axis=1, keepdims=True)`",
+            fix="sum the weights over the same axes as the values, with `keepdims=True`",
             evidence=(Evidence("all weights are added up here", total),),
             engine=Engine.SOURCE,
         )

@@ -26,7 +26,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             current=f"all of {array_in_words(facts, Data(it.norm.inputs[0]))} is divided by one "
             "norm, and each of its rows is compared with those of another array",
             expected="each row is divided by its own length",
-            fix="`jnp.linalg.norm(x, axis=-1, keepdims=True)`",
+            fix="give the norm `axis=-1` and `keepdims=True`",
             evidence=(Evidence("they are compared here", product),),
             engine=Engine.SOURCE,
         )

@@ -24,7 +24,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             current=f"axes are {now} as `{names}` that were {then} as `{before}`: the elements of "
             "the result are in another order",
             expected=f"`{before}`, as they were before",
-            fix=f"write `{before}` in the pattern",
+            fix=f"merge them in the order {before} in the pattern",
             evidence=(Evidence(f"{then} here", place),) if place is not None else (),
             engine=Engine.SOURCE,
         )

@@ -105,7 +105,7 @@ _MAPPED = "the map takes {time} away, and a recursion inside of it runs over {ov
 _MAP_EXPECTED = "the map runs over {over}, and the recursion over the steps of each"
 _MAP_FIX = "map over {over} instead, with another `in_axes`"
 _FIX = (
-    "bring {time} to the front before the scan (`jnp.swapaxes(x, 0, 1)`), or map over {over} with "
+    "bring {time} to the front before the scan with `jnp.swapaxes`, or map over {over} with "
     "`jax.vmap` and scan inside"
 )
 

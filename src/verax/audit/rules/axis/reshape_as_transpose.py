@@ -116,8 +116,8 @@ def _by_own_sizes(facts: SourceFacts, call: Call, array: Data) -> Iterator[Findi
 
 
 _FIX = (
-    "split and merge neighbouring axes with `reshape`; move them with `jnp.swapaxes`, "
-    "`jnp.moveaxis` or `.transpose`"
+    "split and merge neighbouring axes with `jnp.reshape`; move them with `jnp.swapaxes`, "
+    "`jnp.moveaxis` or `jnp.transpose`"
 )
 
 RULE = Rule(

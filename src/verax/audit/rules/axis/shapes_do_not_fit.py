@@ -56,13 +56,14 @@ def _explained(text: str) -> tuple[str, str]:
     if "contracting" in text:
         return (
             f"contracts axes of sizes {shapes}".replace("(", "").replace(",)", ""),
-            "Transpose one side, or contract by name: `jnp.einsum('batch feat, feat hid', ...)`.",
+            "Transpose one side with `jnp.swapaxes`, or contract other axes with `jnp.einsum`.",
         )
     if "broadcasting" in text:
         types = text[text.find("=") + 1 :] if "=" in text and "(" not in text else shapes
         return (
             f"cannot broadcast {types} together",
-            "Give the smaller array its missing axis where it belongs (`x[:, None]`, `keepdims`).",
+            "Give the smaller array its missing axis where it belongs: `jnp.expand_dims`, or "
+            "`keepdims=True` where it was reduced.",
         )
     if "concatenat" in text or "same shape" in text:
         return f"joins arrays of the shapes {shapes}" if shapes else "", (

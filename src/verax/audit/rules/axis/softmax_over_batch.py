@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Finding, Severity
 from ...source.axes import names_of
+from ...source.edits import with_argument
 from ...source.queries.arrays import argument, array_in_words, axis_argument, calls_of
 from ...source.queries.numbers.normalisers import is_taken_from_its_own
 from ...source.queries.written import decided_at
@@ -35,7 +36,7 @@ def check(facts: Facts) -> Iterator[Verdict]:
                 current=f"the softmax of {tensor_of(facts, meaning.of)} adds up to one along "
                 f"{over[0]}: the elements of a batch compete with each other",
                 expected=f"it adds up to one along {others[-1]}, for each element of {over[0]}",
-                fix=f"use axis {names.index(others[-1])} (often `axis=-1`)",
+                fix=f"use `axis={names.index(others[-1])}`",
             )
 
 
@@ -57,8 +58,9 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 current=f"the softmax of {array_in_words(facts, array)} adds up to one along "
                 f"{over}: the elements of a batch compete with each other",
                 expected=f"it adds up to one along {others[-1]}, for each element of {over}",
-                fix=f"use axis {names.index(others[-1])} (often `axis=-1`)",
+                fix=f"use `axis={names.index(others[-1])}`",
                 engine=Engine.SOURCE,
+                edit=with_argument(call.frame, call.syntax, "axis", str(names.index(others[-1]))),
             )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Finding, Severity
 from ...source.axes import names_of
+from ...source.edits import with_argument
 from ...source.queries.arrays import argument, array_in_words, axis_argument, calls_of
 from ...source.queries.written import decided_at
 from ...source.values import Data
@@ -51,6 +52,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 expected=_EXPECTED.format(key=names[key], over=names[axes[0]]),
                 fix=_FIX.format(axis=key - len(names)),
                 engine=Engine.SOURCE,
+                edit=with_argument(call.frame, call.syntax, "axis", str(key - len(names))),
             )
 
 

@@ -94,7 +94,7 @@ def _is_bare(call: ast.Call) -> bool:
 
 _BY_CHANCE = "squeeze() of {array} drops axis {axis} as well, which only these inputs make one"
 _STAYS = "axis {axis} stays, also when its size is one"
-_FIX = "name the axis that is meant to go: `squeeze(axis=-1)`"
+_FIX = "name the axis that is meant to go, as in `axis=-1`"
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:

@@ -16,10 +16,7 @@ if TYPE_CHECKING:
     from ...trace.facts import Facts
 
 
-_FIX = (
-    "sum over the other axes only (`jnp.sum(x, axis=-1)`), or add the total after the others are "
-    "averaged"
-)
+_FIX = "sum over the other axes only, with `axis`, or add the total after the others are averaged"
 
 
 def check(facts: Facts) -> Iterator[Verdict]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...finding import Confidence, Edit, Engine, Evidence, Finding, Severity
+from ...source.edits import with_argument
 from ...source.queries.numbers.distributions import misused
 from ...source.queries.numbers.weighted_sums import summed_otherwise
 from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
+    from ...source.graph import Node
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
@@ -40,8 +42,15 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 fix=f"use `axis={it.over}`",
                 evidence=(Evidence("the values are summed here", used),),
                 engine=Engine.SOURCE,
+                edit=_along(it.weights, it.over),
             )
     yield from _distributions(facts)
+
+
+def _along(weights: Node, axis: int) -> Edit | None:
+    if weights.frame is None or weights.syntax is None:
+        return None
+    return with_argument(weights.frame, weights.syntax, "axis", str(axis))
 
 
 _APART = "what is apart everywhere else, as heads are, competes for each pair"

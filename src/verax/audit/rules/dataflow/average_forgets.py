@@ -20,7 +20,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             it.place,
             current=f"the parameters that were just updated weigh {it.weight:g} in this average",
             expected="an average moves slowly: most of the weight is on what it was before",
-            fix="swap the two, or the two weights: `optax.incremental_update(new, old, 0.005)`",
+            fix="swap the two, or the two weights: the new parameters get the small one",
             engine=Engine.SOURCE,
         )
 

@@ -48,7 +48,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                             current=f"`{text_of(it)}` counts epochs, and the schedule steps of "
                             "the optimiser: it is over after the first few of them",
                             expected="a number of updates",
-                            fix=f"`{text_of(it)} * steps_per_epoch`",
+                            fix=f"multiply `{text_of(it)}` by the number of updates in an epoch",
                             engine=Engine.SOURCE,
                         )
 

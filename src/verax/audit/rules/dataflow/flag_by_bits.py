@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Finding, Severity
+from ...finding import Edit, Engine, Finding, Severity
+from ...source.edits import replaced
 from ...source.queries.nodes import is_flag, nodes_by, users_of
 from ...source.values import Data
 from .._rule import Rule
@@ -59,7 +61,14 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 expected=_EXPECTED,
                 fix=_FIX,
                 engine=Engine.SOURCE,
+                edit=_from_one(node),
             )
+
+
+def _from_one(node: Node) -> Edit | None:
+    if not isinstance(node.syntax, ast.UnaryOp) or node.frame is None:
+        return None
+    return replaced(node.frame, node.syntax, "(1 - {})", node.syntax.operand)
 
 
 _MASKING = frozenset(("&", "jax.numpy.bitwise_and"))
@@ -79,7 +88,7 @@ def _current(name: str, dtype: str) -> str:
 
 
 _EXPECTED = "ones where there were zeros, and zeros where there were ones"
-_FIX = "turn the flag round before it becomes a number, or write `1 - x`"
+_FIX = "negate the flag before it becomes a number, or subtract it from one"
 
 
 RULE = Rule(

@@ -53,8 +53,8 @@ def check(facts: Facts) -> Iterator[Verdict]:
             current=f"the index into {array} can be {shown(point.value)}, but axis {access.axis} "
             f"ends at {access.last}: JAX {access.outcome}, without an error",
             expected=f"an index between 0 and {access.last}",
-            fix="mend the range of the index (an offset of one?), or say what is meant with "
-            '`.at[…].get(mode="fill")` or `mode="clip"`',
+            fix="correct the range of the index (an offset of one?), or say what is meant: `mode` "
+            'of the indexed `at` property or of `jnp.take`, as in `mode="fill"` or `mode="clip"`',
             confidence=Confidence.LIKELY,
             evidence=_origin(facts, point),
         )
@@ -120,7 +120,7 @@ def _choices(facts: SourceFacts) -> Iterator[Finding]:
                 current=f"the index `{facts.name_of(index)}` can be {outside}, of {count} that "
                 f"there are: {outcome}, without an error",
                 expected=f"an index between 0 and {count - 1}",
-                fix="mend the range of the index (an offset of one?)",
+                fix="correct the range of the index (an offset of one?)",
                 evidence=(Evidence("it is used here", fact.place),),
                 engine=Engine.SOURCE,
             )

@@ -48,7 +48,7 @@ def _fix(dtype: str, primitive: str) -> str:
     wider = "int16" if dtype in ("uint8", "int8") else "int32" if "16" in dtype else "float32"
     if primitive == "convert_element_type":
         return "convert to a dtype that holds the whole range, or clip before converting"
-    return f"convert the operands to a wider signed dtype before computing, `x.astype(jnp.{wider})`"
+    return f"convert the operands to a wider signed dtype before computing, such as `jnp.{wider}`"
 
 
 _WORDS = {
@@ -98,7 +98,7 @@ def _measured(facts: SourceFacts) -> Iterator[Verdict]:
             current=f"an {it.dtype} is held against {it.number:g} and cannot get there: it wraps "
             f"around above {it.held}",
             expected="the result fits the dtype that it is computed in",
-            fix="compute it in floats, `x.astype(jnp.float32) * n`, or count something larger",
+            fix="compute it in floats, such as `jnp.float32`, or in a wider integer",
             engine=Engine.SOURCE,
             confidence=Confidence.LIKELY,
         )

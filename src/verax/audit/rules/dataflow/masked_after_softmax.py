@@ -22,8 +22,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 current=f"`{masked.name}` leaves some chances out after the softmax has "
                 "normalised them: the others no longer sum to one",
                 expected="what is masked takes no part in the softmax",
-                fix=f"mask the logits, `jax.nn.softmax(jnp.where({masked.name}, x, -1e9))`, or "
-                f"pass `where={masked.name}`",
+                fix=f"mask the logits before the softmax, or pass it `where={masked.name}`",
                 evidence=(Evidence("the softmax is here", softmax.place),),
                 engine=Engine.SOURCE,
             )

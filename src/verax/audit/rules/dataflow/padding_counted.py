@@ -22,8 +22,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 current=f"a mean over all elements, of which `{masked.name}` has set some to zero: "
                 "it shrinks with the share that is masked",
                 expected="a sum over what is there, divided by how much that is",
-                fix=f"`jnp.sum(x * {masked.name}) / jnp.maximum(jnp.sum({masked.name}), 1)`, or "
-                f"`jnp.mean(x, where={masked.name})`",
+                fix=f"pass the mask to the mean, `where={masked.name}`, or divide the sum by how "
+                "many elements are left",
                 evidence=(Evidence("it is masked here", masked.node.place),),
                 engine=Engine.SOURCE,
             )
@@ -34,7 +34,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 current="a mean over all elements is taken from values that are masked by "
                 f"`{masked.name}` only afterwards: what is not there counts in it",
                 expected="statistics over what is there",
-                fix=f"pass the mask to the mean, `jnp.mean(x, where={masked.name})`",
+                fix=f"pass the mask to the mean, `where={masked.name}`",
                 evidence=(Evidence("it is masked here", masked.node.place),),
                 engine=Engine.SOURCE,
             )

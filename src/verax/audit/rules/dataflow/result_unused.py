@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Finding, Severity
+from ...finding import Edit, Engine, Finding, Severity
+from ...source.edits import replaced
 from ...source.queries.lost.dropped_states import dropped_versions
 from ...source.queries.syntax import call_statements, handlers_around, holds, statements_in
 from .._rule import Rule
@@ -46,9 +47,23 @@ def _finding(event: Event, target: str) -> Finding:
         event.place,
         current=f"`{_shown(event)}` returns a new value, and nothing takes it",
         expected="the result is assigned, returned, or passed on",
-        fix=f"Assign it: `{target} = ...`; arrays and states are never changed in place.",
+        fix=f"Assign it to `{target}`; arrays and states are never changed in place.",
         engine=Engine.SOURCE,
+        edit=_assigned(event),
     )
+
+
+def _assigned(event: Event) -> Edit | None:
+    """The edit that assigns an update by index to the name of its array."""
+    match event.syntax:
+        case ast.Call(
+            func=ast.Attribute(
+                value=ast.Subscript(value=ast.Attribute(value=ast.Name() as array, attr="at"))
+            )
+        ):
+            return replaced(event.frame, event.syntax, "{} = {}", array, event.syntax)
+        case _:
+            return None
 
 
 def _may_be_pure(name: str) -> bool:

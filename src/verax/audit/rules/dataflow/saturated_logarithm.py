@@ -77,10 +77,10 @@ def _saturating(facts: Facts, value: Value) -> Step | None:
 
 
 _FIXES = {
-    "sigmoid": "use `jax.nn.log_sigmoid(x)`, and `jax.nn.log_sigmoid(-x)` for the logarithm of "
-    "one minus it",
-    "tanh": "use `2 * (jnp.log(2.0) - x - jax.nn.softplus(-2 * x))`, or add a small number before "
-    "the logarithm",
+    "sigmoid": "use `jax.nn.log_sigmoid` of the logits, and of their negative for the logarithm "
+    "of one minus it",
+    "tanh": "compute the logarithm from the input of the tanh with `jax.nn.softplus`, or add a "
+    "small number before the logarithm",
     "erf": "use `jax.scipy.stats.norm.logcdf`, or add a small number before the logarithm",
 }
 

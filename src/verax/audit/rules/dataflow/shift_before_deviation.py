@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Finding, Severity
+from ...finding import Edit, Engine, Finding, Severity
+from ...source.edits import replaced
 from ...source.values import Constant, Data
 from .._rule import Rule
 
@@ -31,8 +33,9 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 call.place,
                 current=f"{added} is added to the values, which does not change their `{name}`",
                 expected=f"what keeps a division from 0 is added to the `{name}`",
-                fix=f"write `x.{name}() + {added}`",
+                fix=f"add {added} to the `{name}`",
                 engine=Engine.SOURCE,
+                edit=_after(call),
             )
 
 
@@ -46,6 +49,17 @@ def _added(call: Call) -> str:
         if isinstance(number, (int, float)) and 0 < abs(number) <= _SMALL:
             return repr(number)
     return ""
+
+
+def _after(call: Call) -> Edit | None:
+    """The edit that adds the number to the result, where it stands in the call's only argument."""
+    match call.syntax:
+        case ast.Call(func=function, args=[ast.BinOp(left, ast.Add(), ast.Constant() as number)]):
+            if not call.syntax.keywords:
+                return replaced(call.frame, call.syntax, "({}({}) + {})", function, left, number)
+        case _:
+            pass
+    return None
 
 
 RULE = Rule(

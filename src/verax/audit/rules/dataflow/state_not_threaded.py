@@ -27,7 +27,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             it.place,
             current=f"`{it.new}` is never read, and the old `{it.old}` {it.how}",
             expected=f"`{it.new}` takes the place of `{it.old}`",
-            fix=f"assign it to `{it.old}`, or hand `{it.new}` on",
+            fix=f"assign it to `{it.old}`, or use `{it.new}` from here on",
             evidence=(Evidence(f"`{it.new}` is made here", it.made_at),),
             engine=Engine.SOURCE,
         )
@@ -60,7 +60,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             current=f"the scan has moved `{it.name}` on and its last carry is dropped; the "
             f"`{it.name}` that is returned is the one that it started from",
             expected=f"`{it.name}` is the carry that the scan returns",
-            fix=f"assign it: `{it.name}, … = jax.lax.scan(…)`",
+            fix=f"assign the carry that the scan returns to `{it.name}`",
             evidence=(Evidence("the scan", it.loop.place),),
             engine=Engine.SOURCE,
         )
@@ -81,7 +81,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             current=f"the average takes the old `{average.old}`, which line "
             f"{average.updated_at.line} has updated before: it stays a step behind",
             expected="the average is one of the new parameters",
-            fix="give it what `apply_updates` returned",
+            fix="pass what `optax.apply_updates` returned",
             evidence=(Evidence("the new parameters are made here", average.updated_at),),
             engine=Engine.SOURCE,
         )

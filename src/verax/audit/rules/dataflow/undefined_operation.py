@@ -91,19 +91,18 @@ def _evidence(facts: Facts, hazard: Hazard, number: str) -> tuple[Evidence, ...]
 
 
 _FIXES = {
-    "log": "take the logarithm of numbers that were made positive first, "
-    "`jnp.log(jnp.where(p > 0, p, 1.0))`, or compute it directly (`jax.nn.log_softmax`)",
+    "log": "choose positive numbers with `jnp.where` before the logarithm, or compute it directly "
+    "(`jax.nn.log_softmax`)",
     "log1p": "keep the argument above -1 before the logarithm is taken",
-    "sqrt": "clip at zero before the root, `jnp.sqrt(jnp.maximum(x, 0.0))`; for a gradient, above "
-    "zero",
-    "rsqrt": "add a small positive number, `jax.lax.rsqrt(x + 1e-6)`",
-    "division": "replace zeros before dividing, `x / jnp.where(d == 0, 1.0, d)`, or keep the "
-    "divisor away from zero with `jnp.maximum(d, eps)`",
-    "arccos": "clip first, `jnp.arccos(jnp.clip(x, -1.0, 1.0))`",
-    "arcsin": "clip first, `jnp.arcsin(jnp.clip(x, -1.0, 1.0))`",
-    "arccosh": "clip first, `jnp.arccosh(jnp.maximum(x, 1.0))`",
-    "arctanh": "clip first, `jnp.arctanh(jnp.clip(x, -1 + eps, 1 - eps))`",
-    "a broken power": "raise `jnp.maximum(x, 0.0)` or `jnp.abs(x)` to the power instead",
+    "sqrt": "clip at zero before the root with `jnp.maximum`; for a gradient, above zero",
+    "rsqrt": "add a small positive number before the root",
+    "division": "replace zeros with `jnp.where` before dividing, or keep the divisor away from "
+    "zero with `jnp.maximum`",
+    "arccos": "clip to -1..1 with `jnp.clip` first",
+    "arcsin": "clip to -1..1 with `jnp.clip` first",
+    "arccosh": "raise to at least 1 with `jnp.maximum` first",
+    "arctanh": "clip to a little less than -1..1 with `jnp.clip` first",
+    "a broken power": "clip at zero with `jnp.maximum`, or take `jnp.abs`, before the power",
 }
 
 
@@ -116,7 +115,7 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
                 current="a division by how many elements each segment has: one that has none "
                 "gives nan",
                 expected="the operation gets only numbers for which it is defined",
-                fix="divide by at least one, `total / jnp.maximum(count, 1)`",
+                fix="divide by at least one, with `jnp.maximum`",
                 evidence=(Evidence("the elements are counted here", count.place),),
                 engine=Engine.SOURCE,
                 confidence=Confidence.LIKELY,
@@ -141,8 +140,8 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
                 current=f"`{found.name}` of a mean of squares less the square of the mean: where "
                 "the spread is small, rounding makes it negative, and the result nan",
                 expected="the operation gets only numbers for which it is defined",
-                fix="keep it from below, `jnp.maximum(second - mean**2, 0.0)`, or average the "
-                "squares of what is left without the mean",
+                fix="bound it below by zero with `jnp.maximum`, or average the squared "
+                "differences from the mean",
                 evidence=(Evidence("the difference is taken here", found.difference.place),),
                 engine=Engine.SOURCE,
                 confidence=Confidence.LIKELY,
@@ -167,7 +166,7 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
                 found.call.place,
                 current=f"`{found.name}` of what is cut off at {found.end:g}, where it is infinite",
                 expected="the operation gets only numbers for which it is defined",
-                fix="cut it off a little earlier, `jnp.clip(x, -1.0 + eps, 1.0 - eps)`",
+                fix="clip a little earlier, so that the end itself is never reached",
                 evidence=(Evidence("it is cut off here", found.clip.place),),
                 engine=Engine.SOURCE,
                 confidence=Confidence.LIKELY,
@@ -181,8 +180,8 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
                 current=f"the logarithm of `{facts.name_of(Data(it.operand))}`, which can be zero: "
                 f"{it.why}; the result is -inf, and zero times it nan",
                 expected="the operation gets only numbers for which it is defined",
-                fix="choose a safe operand first, `jnp.log(jnp.where(ok, p, 1.0))`, or take "
-                "`jax.nn.log_softmax` of the logits",
+                fix="choose a safe operand with `jnp.where` first, or take `jax.nn.log_softmax` "
+                "of the logits",
                 evidence=(Evidence(it.why, it.origin.place),),
                 engine=Engine.SOURCE,
                 confidence=Confidence.LIKELY,

@@ -30,7 +30,7 @@ def check(facts: Facts) -> Iterator[Verdict]:
                 current=f"{phrase(facts, image)} holds pixels from 0 to 255, and is multiplied by "
                 f"{phrase(facts, other)} without being scaled",
                 expected="inputs of a layer are of the order of one",
-                fix="scale on conversion, `x.astype(jnp.float32) / 255.0`",
+                fix="divide by 255 when converting to `jnp.float32`",
             )
 
 

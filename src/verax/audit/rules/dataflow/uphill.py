@@ -22,7 +22,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             current="every part of this chain keeps the sign of the gradients, and the updates are "
             "added to the parameters: each step makes the loss larger",
             expected="one part turns gradients into steps downhill",
-            fix="end the chain with `optax.scale_by_learning_rate(rate)`, or a negative scale",
+            fix="end the chain with `optax.scale_by_learning_rate`, or a negative scale",
             evidence=(Evidence("the updates are added here", applied.place),),
             engine=Engine.SOURCE,
         )

@@ -123,7 +123,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             current=f"`{lost.name}` of the call before is overwritten here before anything reads "
             f"it, and only the second one is added to `{lost.total}`",
             expected=f"both are added to `{lost.total}`",
-            fix=f"`{lost.total} = {lost.total} + {lost.name}` after each call",
+            fix=f"add `{lost.name}` to `{lost.total}` after each call",
             evidence=(Evidence(f"`{lost.name}` is computed here", lost.place),),
             engine=Engine.SOURCE,
         )

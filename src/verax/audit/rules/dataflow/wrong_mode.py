@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Engine, Finding, Place, Severity
+from ...finding import Confidence, Edit, Engine, Finding, Place, Severity
+from ...source.edits import edited, written
 from ...source.remember import each
 from ...source.text import text_of
 from .._rule import Rule
@@ -44,10 +45,12 @@ def _of_keyword(
     is_turned = isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not)
     turned = _name(value.operand) if isinstance(value, ast.UnaryOp) and is_turned else ""
     if given in opposite or (turned == name and turned):
+        right = f"not {written(frame, value) or given}" if given else turned
         yield _finding(
             place,
             f"`{name}` is given `{text_of(value)}`, which means the opposite",
-            f"`{name}={'not ' if given else ''}{given or turned}`",
+            f"pass `{name}={right}`",
+            edited(frame, {value: right}) if given else None,
         )
     elif isinstance(value, ast.Constant) and value.value is (name in _TRAINS):
         title = getattr(function, "name", "")
@@ -56,17 +59,19 @@ def _of_keyword(
                 place,
                 f"`{title}` calls the model with `{name}={value.value}`: as in training, with "
                 "dropout and the statistics of the batch",
-                f"`{name}={not value.value}`",
+                f"pass `{name}={not value.value}`",
+                edited(frame, {value: str(not value.value)}),
             )
 
 
-def _finding(place: Place, current: str, fix: str) -> Finding:
+def _finding(place: Place, current: str, fix: str, edit: Edit | None) -> Finding:
     return RULE.finding(
         place,
         current=current,
         expected="the model trains in training, and is deterministic in evaluation",
         fix=fix,
         engine=Engine.SOURCE,
+        edit=edit,
     )
 
 

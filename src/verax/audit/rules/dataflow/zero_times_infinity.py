@@ -36,7 +36,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             node.place,
             current="a mask is multiplied by infinity: where it is 0, the product is nan",
             expected="0 times infinity is not a number",
-            fix="choose: `jnp.where(mask, jnp.inf, 0.0)`, or use a large finite number",
+            fix="choose with `jnp.where` instead of multiplying, or use a large finite number",
             engine=Engine.SOURCE,
         )
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Severity
+from ...source.edits import with_argument
 from ...source.events import Loop
 from ...source.queries.episodes.recurrence import trains
 from ...source.queries.loops.bodies import behind, body_frame, paired_leaves
@@ -57,7 +58,7 @@ def check(facts: Facts) -> Iterator[Verdict]:
             "discounted errors of earlier steps",
             expected="advantages and returns add up what comes after a step: the recursion runs "
             "from the last step to the first",
-            fix="`jax.lax.scan(…, reverse=True)`",
+            fix="give the scan `reverse=True`",
         )
 
 
@@ -123,8 +124,9 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
                 "discounted errors of earlier steps",
                 expected="advantages and returns add up what comes after a step: the recursion "
                 "runs from the last step to the first",
-                fix="`jax.lax.scan(…, reverse=True)`",
+                fix="give the scan `reverse=True`",
                 engine=Engine.SOURCE,
+                edit=with_argument(loop.frame, loop.syntax, "reverse", "True"),
             )
 
     yield from _summed_forwards(facts)
@@ -152,7 +154,7 @@ def _summed_forwards(facts: SourceFacts) -> Iterator[Verdict]:
                 f"`{facts.name_of(Data(weights))}` makes earlier steps count more and more",
                 expected="returns add up what comes after a step: the sum runs from the last step "
                 "to the first",
-                fix="`jnp.cumsum(x[::-1])[::-1]`, with the axis of time in the brackets",
+                fix="reverse the axis of time before the sum and after it, with `jnp.flip`",
                 engine=Engine.SOURCE,
             )
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Engine, Finding, Severity
+from ...finding import Confidence, Edit, Engine, Finding, Severity
+from ...source.edits import swapped
 from ...source.queries.episodes.targets import factors, is_discounted, is_end, targets
 from ...source.values import Constant, Data
 from .._rule import Rule
@@ -29,6 +31,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 expected="it is dropped where an episode ends, and kept everywhere else",
                 fix=f"use `1 - {flag}`, or exchange what is chosen",
                 engine=Engine.SOURCE,
+                edit=_exchanged(product),
             )
 
 
@@ -50,6 +53,17 @@ def _keeps(facts: SourceFacts, product: Node, frame: Frame) -> tuple[str, Node]:
             if found[0]:
                 return found
     return "", product
+
+
+def _exchanged(product: Node) -> Edit | None:
+    """The edit of a choice in which the two values change places."""
+    for node in (product, *product.inputs):
+        match node.syntax:
+            case ast.Call(args=[_, kept, dropped], keywords=[]) if _chosen_by(node) and node.frame:
+                return swapped(node.frame, kept, dropped)
+            case _:
+                pass
+    return None
 
 
 def _chosen_by(node: Node) -> Data | None:

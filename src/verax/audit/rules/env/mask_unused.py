@@ -61,7 +61,7 @@ def _unmasked(facts: SourceFacts) -> Iterator[Finding]:
             current=f"the loop goes on until all are through, and `{name}` says which ones are; "
             "what these add after their end counts as well",
             expected="what is added up is left out where an episode is over",
-            fix=f"multiply what is added by `~{name}`",
+            fix=f"add nothing where `{name}` is set",
             evidence=(
                 Evidence("the loop is here", it.loop.place),
                 Evidence("here the flags are used", it.masked.place),

@@ -58,7 +58,7 @@ def _clocks(facts: SourceFacts) -> Iterator[Finding]:
             current=f"`{name}` is counted on where the rest of the state starts anew: once it is "
             "beyond its limit, the rest starts anew in every step",
             expected="where an episode ends, all parts of its state start anew",
-            fix="choose the counter by the same flag as the rest: `jnp.where(done, 0, count)`",
+            fix="reset the counter with `jnp.where` by the same flag as the rest",
             evidence=(
                 Evidence("it is counted here", clock.after.place),
                 Evidence("the rest starts anew here", clock.choice.place),

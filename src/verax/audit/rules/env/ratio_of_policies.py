@@ -35,7 +35,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         elif _is_stored(facts, first) and not _may_be_stored(facts, second):
             current = "the ratio is upside down: what was stored when the action was chosen stands "
             current += "above, and what the policy says now below"
-            fix = "`jnp.exp(new_log_prob - old_log_prob)`"
+            fix = "subtract the stored log-probability from the new one, not the other way round"
         else:
             continue
         yield RULE.finding(

@@ -76,8 +76,8 @@ def check(facts: Facts) -> Iterator[Verdict]:
                 "flags enter the loop, but no factor or choice that depends on them stands "
                 "between its last value and its next",
                 expected="where an episode ends, what is carried starts anew",
-                fix="multiply the carried part by `1 - done`, or choose with "
-                "`jnp.where(done, initial, carried)`",
+                fix="multiply the carried part by one minus the flag, or choose its initial "
+                "value there with `jnp.where`",
                 evidence=tuple(
                     Evidence("the flags are used here", user.place)
                     for end in ends
@@ -95,7 +95,7 @@ def _beside(facts: Facts, it: PartialReset) -> Verdict:
         current=f"flags make {tensor_of(facts, it.reset)} of the carry start anew here, and not "
         f"{tensor_of(facts, it.kept)} beside it, although each turn makes the next from both",
         expected="where an episode ends, what is carried starts anew",
-        fix="treat all parts alike: `jax.tree.map(lambda part: keep * part, memory)`",
+        fix="treat all parts of the carry alike, with `jax.tree.map`",
     )
 
 
@@ -228,8 +228,8 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
             "in the loop, but no factor or choice that depends on them stands between its last "
             "value and its next",
             expected="where an episode ends, what is carried starts anew",
-            fix="multiply the carried part by `1 - done`, or choose with "
-            "`jnp.where(done, initial, carried)`",
+            fix="multiply the carried part by one minus the flag, or choose its initial value "
+            "there with `jnp.where`",
             evidence=(Evidence("the loop is here", loop),),
             engine=Engine.SOURCE,
         )
@@ -250,7 +250,7 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
             current=f"`{name}` keeps what was seen last past the end of an episode: the flags are "
             "known here, and have no part in it",
             expected="where an episode ends, nothing that was seen in it is left",
-            fix="fill it anew there: `jnp.where(done, repeated, shifted)`",
+            fix=f"fill `{name}` anew there, with `jnp.where` by the flags",
             engine=Engine.SOURCE,
         )
     for product in sums_past_ends(facts):
@@ -261,8 +261,7 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
                 current="the product adds up what comes in all later steps, also past the end of "
                 "an episode: the flags are known here, and have no part in its table",
                 expected="a step's sum ends where its episode does",
-                fix="make the table zero between steps of different episodes: "
-                "`table * (episode[:, None] == episode[None, :])`",
+                fix="make the table zero between steps of different episodes",
                 engine=Engine.SOURCE,
             )
 

@@ -66,7 +66,7 @@ def _later(facts: SourceFacts, replay: Replay) -> Finding:
         current="what the loop records here is of the next step: it acts on what comes into the "
         f"turn, while `{_called(replay)}` learns from what goes out of it",
         expected="what an action was chosen for is recorded together with the action",
-        fix="record what comes into the turn",
+        fix="record what comes into the iteration",
         evidence=(
             Evidence("it acts here", replay.acting.place),
             Evidence("it learns here", replay.learning.place),

@@ -54,8 +54,8 @@ def check(facts: Facts) -> Iterator[Verdict]:
                 "comes from an observation that a reset has replaced: at the end of an episode, "
                 "the next one's start",
                 expected="where an episode ends, nothing of the next one enters its target",
-                fix="multiply the bootstrapped value by `1 - done`, or take the observation from "
-                "before the reset",
+                fix="multiply the bootstrapped value by one minus the flag, or take the "
+                "observation from before the reset",
                 evidence=(Evidence("the observation is replaced here", choice.place),),
             )
             break
@@ -135,8 +135,8 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
                     current="the target adds a discounted value that comes from an observation "
                     "which a reset has replaced: at the end of an episode, the next one's start",
                     expected="where an episode ends, nothing of the next one enters its target",
-                    fix="multiply the bootstrapped value by `1 - done`, or take the observation "
-                    "from before the reset",
+                    fix="multiply the bootstrapped value by one minus the flag, or take the "
+                    "observation from before the reset",
                     evidence=(Evidence("the observation is replaced here", choice.place),),
                     engine=Engine.SOURCE,
                 )

@@ -24,7 +24,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 current=f"where `{it.flag}` is set, the old episode goes on, and everywhere else "
                 "a reset takes its place",
                 expected="where an episode has ended, a reset takes its place",
-                fix="exchange what is chosen: `jnp.where(done, fresh, state)`",
+                fix=f"exchange what is chosen, so that the reset is taken where `{it.flag}` is set",
                 engine=Engine.SOURCE,
             )
 

@@ -53,8 +53,8 @@ def check(facts: Facts) -> Iterator[Verdict]:
             current=f"as soon as any flag along axis {name} is set, all of "
             f"{tensor_of(facts, value)} is replaced, also elements whose own flag is not set",
             expected=f"each element of axis {name} is replaced by its own flag",
-            fix="`jnp.where(done[:, None], fresh, state)` with the flag's axes lined up, or "
-            "`jax.vmap` of a function that decides for one element",
+            fix="choose with `jnp.where` and each element's own flag, its axes lined up with the "
+            "state's, or use `jax.vmap` of a function that decides for one element",
             evidence=(Evidence(f"{tensor_of(facts, flags)} becomes one flag", reduction.place),),
         )
 
@@ -177,8 +177,8 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
             current=f"as soon as {which} flag of `{name}` is {state}, everything is replaced, also "
             "elements of which the own flag says otherwise",
             expected="each element is replaced by its own flag",
-            fix="`jnp.where(done[:, None], fresh, state)` with the flag's axes lined up, or "
-            "`jax.vmap` of a function that decides for one element",
+            fix="choose with `jnp.where` and each element's own flag, its axes lined up with the "
+            "state's, or use `jax.vmap` of a function that decides for one element",
             engine=Engine.SOURCE,
         )
 

@@ -37,7 +37,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             place,
             current=current,
             expected="after each write the position moves on, and from the end back to the start",
-            fix=f"`{name}=({name} + count) % capacity`",
+            fix=f"advance `{name}` by what was written, modulo the capacity of the buffer",
             evidence=(Evidence("this is written there", next(iter(ring.written.values())).place),),
             engine=Engine.SOURCE,
         )

@@ -46,7 +46,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             current=f"the rows of `{name}` and of what lies beside it come from the same steps, "
             f"and are {how} differently: row i of one does not belong to row i of the other",
             expected="what belongs together stays together",
-            fix="one order for all of them: `jax.tree.map(lambda x: x[order], batch)`"
+            fix="index all of them with one permutation"
             if how == "shuffled"
             else "flatten all of them with their axes in the same order",
             evidence=(Evidence("the other one", other.leaf.place),),

@@ -42,8 +42,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 current="the value that is subtracted is the one that is bootstrapped from: both "
                 "are of the same step",
                 expected="the estimate of what comes after is that of the next step",
-                fix="bootstrap from the value of the next step: `values[1:]` with the last value "
-                "appended, or the value that the scan carries",
+                fix="bootstrap from the value of the next step: the values shifted by one with "
+                "the last value appended, or the value that the scan carries",
                 evidence=(Evidence("the target is here", it.total.place),),
                 engine=Engine.SOURCE,
             )

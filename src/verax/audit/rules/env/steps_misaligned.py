@@ -36,8 +36,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 current=f"{what} step than the reward that it comes with",
                 expected="a target is made from the reward of a step, the flag of the same step, "
                 "and the estimate for what comes after it",
-                fix="take all of them at the same step, and the estimate at the next one: "
-                "`rewards[t] + gamma * (1 - dones[t]) * values[t + 1]`",
+                fix="take reward and flag at the same step t, and the estimate at step t + 1",
                 evidence=(Evidence("the target is here", target.total.place),),
                 engine=Engine.SOURCE,
             )
@@ -49,8 +48,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             "takes in what was seen at the same step, as if an episode began there; the target "
             "takes the flag for the end of one",
             expected="a memory starts anew at the step after the one at which an episode has ended",
-            fix="hand on the flags of the steps before: "
-            "`jnp.concatenate([jnp.zeros_like(done[:1]), done[:-1]])`",
+            fix="pass the flags of the steps before: shifted by one, with a zero in front",
             evidence=(Evidence("the target is here", early.target.total.place),),
             engine=Engine.SOURCE,
         )

@@ -42,7 +42,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             place,
             current="of (value, tangent), which `jvp` returns, the tangent is dropped",
             expected="the tangent is what `jvp` is asked for",
-            fix="write `_, tangent = jax.jvp(...)`, or call the function itself",
+            fix="take the second result of `jax.jvp`, or call the function itself",
             engine=Engine.SOURCE,
         )
 

@@ -68,8 +68,7 @@ def _finding(facts: Facts, flow: Flow, link: Link, parameters: list[Parameter]) 
     remedy = (
         "stop only what is meant to be constant"
         if stopped
-        else "use a smooth form (softmax, interpolation, sigmoid) or a straight-through estimator, "
-        "x + stop_gradient(q - x)"
+        else "use a smooth form (softmax, interpolation, sigmoid) or a straight-through estimator"
     )
     return RULE.finding(
         facts.place(link.step),
@@ -183,8 +182,7 @@ def _read(
     remedy = (
         "stop only what is meant to be constant"
         if node.operation == STOP
-        else "use a smooth form (softmax, interpolation, sigmoid) or a straight-through estimator, "
-        "x + stop_gradient(q - x)"
+        else "use a smooth form (softmax, interpolation, sigmoid) or a straight-through estimator"
     )
     return RULE.finding(
         place,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Evidence, Finding, Severity
+from ...finding import Edit, Engine, Evidence, Finding, Severity
+from ...source.edits import with_argument
 from ...source.queries.training.applied_gradients import misapplied
 from ...source.values import Sequence
 from .._rule import Rule
@@ -28,7 +29,15 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             fix=_fix(it),
             evidence=(Evidence("applied here", it.at.place),),
             engine=Engine.SOURCE,
+            edit=_edit(it),
         )
+
+
+def _edit(it: Misapplied) -> Edit | None:
+    made = it.derivative.transformed
+    if isinstance(made.options.get("argnums"), Sequence):
+        return None
+    return with_argument(made.frame, made.syntax, "argnums", str(it.changed))
 
 
 def _fix(it: Misapplied) -> str:

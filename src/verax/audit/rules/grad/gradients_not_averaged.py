@@ -24,7 +24,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             current="the losses of all turns are averaged here, and their gradients, which were "
             "added up beside them, reach the optimiser as a sum",
             expected="the optimiser gets the gradient of the mean",
-            fix="divide the gradients by the same number: `jax.tree.map(lambda g: g / n, grads)`",
+            fix="divide the gradients by the same number as the loss, with `jax.tree.map`",
             evidence=(
                 Evidence("differentiated here, in each turn", it.derivative.place),
                 Evidence("the sum is applied here", it.update.place),

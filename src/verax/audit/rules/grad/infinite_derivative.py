@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from ...trace.facts import Facts
 
 _FIX = (
-    "keep the operand away from there by a small number, `jnp.sqrt(jnp.maximum(x, 1e-12))`, or "
-    "choose a safe operand with `jnp.where` before the operation"
+    "keep the operand away from there by a small number with `jnp.maximum`, or choose a safe "
+    "operand with `jnp.where` before the operation"
 )
 
 

@@ -21,7 +21,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             current=f"the optimiser is given the parameters `{facts.name_of(given)}` where it "
             "takes the gradients",
             expected="gradients first, then the optimiser's state, then the parameters",
-            fix="write `optimiser.update(gradients, state, params)`",
+            fix="pass the gradients first, then the optimiser's state, then the parameters",
             engine=Engine.SOURCE,
         )
 

@@ -28,8 +28,8 @@ def check(facts: Facts) -> Iterator[Finding]:
                     current="JAX raises here: it cannot differentiate a while loop (or a fori_loop "
                     "with bounds that are not known while tracing) in reverse mode",
                     expected="a loop with a number of turns that is known while tracing",
-                    fix="use lax.scan, or lax.fori_loop with constant bounds, and mask the turns "
-                    "after the end; or give the loop a custom_vjp",
+                    fix="use `jax.lax.scan`, or `jax.lax.fori_loop` with constant bounds, and mask "
+                    "the iterations after the end; or give the loop a `jax.custom_vjp`",
                     evidence=(Evidence("differentiated here", facts.place(flow.step)),),
                 )
 
@@ -58,8 +58,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                     current="JAX raises here: it cannot differentiate a while loop (or a fori_loop "
                     "with bounds that are not known while tracing) in reverse mode",
                     expected="a loop with a number of turns that is known while tracing",
-                    fix="use lax.scan, or lax.fori_loop with constant bounds, and mask the turns "
-                    "after the end; or give the loop a custom_vjp",
+                    fix="use `jax.lax.scan`, or `jax.lax.fori_loop` with constant bounds, and mask "
+                    "the iterations after the end; or give the loop a `jax.custom_vjp`",
                     evidence=(Evidence("differentiated here", flow.event.place),),
                     engine=Engine.SOURCE,
                 )

@@ -38,8 +38,7 @@ def check(facts: Facts) -> Iterator[Finding]:
                 current=f"this term and the one at line {second.line} compare the same two "
                 f"values, and both stop the gradient of the same side{left}",
                 expected="one term trains each side: stop_gradient on the other one in each",
-                fix="in one of the two terms, stop the other side: "
-                "(stop_gradient(a) - b)**2 and (a - stop_gradient(b))**2",
+                fix="in one of the two terms, apply `jax.lax.stop_gradient` to the other side",
                 evidence=(Evidence("the other term", second),),
             )
 
@@ -60,8 +59,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 current=f"this term and the one at line {second.line} compare the same two "
                 f"values, and both stop the gradient of the same side{left}",
                 expected="one term trains each side: stop_gradient on the other one in each",
-                fix="in one of the two terms, stop the other side: "
-                "(stop_gradient(a) - b)**2 and (a - stop_gradient(b))**2",
+                fix="in one of the two terms, apply `jax.lax.stop_gradient` to the other side",
                 evidence=(Evidence("the other term", second),),
                 engine=Engine.SOURCE,
             )

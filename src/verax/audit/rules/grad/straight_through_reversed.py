@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from ...trace.program import Value
 
 _EXPECTED = "the value of the quantised operand, and the gradient of the other"
-_FIX_MIRRORED = "exchange what is stopped: x + stop_gradient(q - x), with q the quantised x"
+_FIX = (
+    "add to the input the difference between its quantised value and itself, and apply "
+    "`jax.lax.stop_gradient` to that difference"
+)
 _EXPECTED_AGAINST = "a gradient that goes where the value goes"
 _FIX_AGAINST = "compare the quantised value itself, as it is before it passes a gradient on"
 
@@ -37,7 +40,7 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
                 current="this has the value of the differentiable operand and the gradient of "
                 "the quantised one, which is zero",
                 expected=_EXPECTED,
-                fix="exchange the two: x + stop_gradient(q - x), with q the quantised x",
+                fix=_FIX,
                 evidence=_led_there(place, _place(facts, it.whole), facts.place(flow.step)),
             )
         for whole, _, is_gone in estimators.opposed():
@@ -49,7 +52,7 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
                 else "the value has nothing of a term, and the gradient has it with a minus: it "
                 "goes up where this should go down",
                 expected=_EXPECTED,
-                fix="x + stop_gradient(q - x), with q the quantised x",
+                fix=_FIX,
                 evidence=(Evidence("differentiated here", facts.place(flow.step)),),
             )
         for whole, _ in estimators.against():
@@ -67,7 +70,7 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
                 current="the value has a term twice, less the quantised one: it lies on the other "
                 "side of it",
                 expected=_EXPECTED,
-                fix=_FIX_MIRRORED,
+                fix=_FIX,
                 evidence=(Evidence("differentiated here", facts.place(flow.step)),),
             )
         for whole in estimators.passed_through():
@@ -101,7 +104,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                     else f"the value has nothing of `{name}`, and the gradient has it with a "
                     "minus: it goes up where this should go down",
                     expected=_EXPECTED,
-                    fix="x + stop_gradient(q - x), with q the quantised x",
+                    fix=_FIX,
                     evidence=(Evidence("differentiated here", flow.event.place),),
                     engine=Engine.SOURCE,
                 )
@@ -124,7 +127,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                     current=f"the value has `{facts.name_of(Data(term))}` twice, less the "
                     "quantised one: it lies on the other side of it",
                     expected=_EXPECTED,
-                    fix=_FIX_MIRRORED,
+                    fix=_FIX,
                     evidence=(Evidence("differentiated here", flow.event.place),),
                     engine=Engine.SOURCE,
                 )
@@ -136,7 +139,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                     current="this has the value of the differentiable operand and the gradient of "
                     "the quantised one, which is zero",
                     expected=_EXPECTED,
-                    fix="exchange the two: x + stop_gradient(q - x), with q the quantised x",
+                    fix=_FIX,
                     evidence=_led_there(place, it.whole.place, flow.event.place),
                     engine=Engine.SOURCE,
                 )

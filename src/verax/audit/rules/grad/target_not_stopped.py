@@ -57,8 +57,8 @@ def check(facts: Facts) -> Iterator[Finding]:
                 _told_at(compared, places),
                 current=f"the gradient with respect to {shown} flows {through}",
                 expected="the target is a constant, such as data + discount * next value",
-                fix="put the target into jax.lax.stop_gradient, or compute it with parameters that "
-                "are not differentiated",
+                fix="apply `jax.lax.stop_gradient` to the target, or compute it with parameters "
+                "that are not differentiated",
                 evidence=_led_there(
                     facts.place(made), compared, None if target is None else facts.place(target)
                 ),
@@ -91,8 +91,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 _told_at(compared, places),
                 current=f"the gradient with respect to {shown} flows {through}",
                 expected="the target is a constant, such as data + discount * next value",
-                fix="put the target into jax.lax.stop_gradient, or compute it with parameters that "
-                "are not differentiated",
+                fix="apply `jax.lax.stop_gradient` to the target, or compute it with parameters "
+                "that are not differentiated",
                 evidence=_led_there(made.place, compared, target),
                 engine=Engine.SOURCE,
             )

@@ -41,7 +41,7 @@ def check(facts: Facts) -> Iterator[Finding]:
                 facts.place(it.product),
                 current=current,
                 expected="the factor is a constant weight here",
-                fix="put the factor (the advantage) into jax.lax.stop_gradient in this product; "
+                fix="apply `jax.lax.stop_gradient` to the factor in this product; "
                 "leave it connected in the other term",
                 evidence=(Evidence("the term that trains it", facts.place(it.error.step)),),
             )
@@ -66,7 +66,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 current=f"one factor of a product is {what}; its "
                 f"gradient into {shown} flows here as well, and works against that term",
                 expected="the factor is a constant weight here",
-                fix="put the factor (the advantage) into jax.lax.stop_gradient in this product; "
+                fix="apply `jax.lax.stop_gradient` to the factor in this product; "
                 "leave it connected in the other term",
                 evidence=(*others, Evidence("the term that trains it", it.error.node.place)),
                 engine=Engine.SOURCE,

@@ -31,8 +31,8 @@ def check(facts: Facts) -> Iterator[Verdict]:
             current=f"{operation} is computed for all of {name}, and `where` drops the results "
             "that are not finite; the derivative there is infinite, and infinity times zero is nan",
             expected=f"{operation} never gets the numbers that `where` leaves out",
-            fix="choose twice: `safe = jnp.where(ok, x, 1.0)` before the operation, and "
-            "`jnp.where(ok, f(safe), default)` after it",
+            fix="choose twice with `jnp.where`: a safe operand before the operation, and the "
+            "result after it",
             evidence=(Evidence("the choice is made here, too late for the gradient", choice),),
         )
 
@@ -50,8 +50,8 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
                 current=f"this is computed for every `{name}`, and `where` drops what is not "
                 "finite; the derivative there is infinite, and infinity times zero is nan",
                 expected=f"the operation never gets the `{name}` that `where` leaves out",
-                fix="choose twice: `safe = jnp.where(ok, x, 1.0)` before the operation, and "
-                "`jnp.where(ok, f(safe), default)` after it",
+                fix="choose twice with `jnp.where`: a safe operand before the operation, and the "
+                "result after it",
                 evidence=(
                     Evidence("the choice is made here, too late", it.choice.place),
                     Evidence("differentiated here", flow.event.place),
@@ -67,7 +67,7 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
                 current="zeros are filled in for what is left out, and something is divided by "
                 "them; what else is trained there gets zero times infinity, which is nan",
                 expected="a number in their place for which the operation is finite",
-                fix="fill in ones: `safe = jnp.where(ok, x, 1.0)`",
+                fix="fill in a number for which the operation is finite, such as one",
                 evidence=(
                     Evidence("divided here", it.operation.place),
                     Evidence("differentiated here", flow.event.place),

@@ -37,12 +37,14 @@ def check(facts: Facts) -> Iterator[Finding]:
         if types is not None:
             how = f"{types['a']} returns {types['left']} and {types['b']} returns {types['right']}"
         expected = "all branches return the same structure with the same shapes and dtypes"
-        fix = "Bring the results to one shape and dtype (`.astype`, `jnp.broadcast_to`, a tuple)."
+        fix = (
+            "Bring the results to one shape and dtype (`jnp.astype`, `jnp.broadcast_to`, a tuple)."
+        )
     else:
         got = failure.details.get("type", failure.details.get("shape", ""))
         how = f"the condition of `{text}` is an array {got}"
         expected = "one boolean decides"
-        fix = "Reduce it by `.any()` or `.all()`; to choose element by element use `jnp.where`."
+        fix = "Reduce it by `jnp.any` or `jnp.all`; to choose element by element use `jnp.where`."
     yield RULE.finding(
         failure.place, current=how, expected=expected, fix=fix, evidence=failure.calls()
     )
@@ -67,8 +69,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                     current=f"the branches of `{fact.kind}` return {how}",
                     expected="all branches return the same structure with the same shapes and "
                     "dtypes",
-                    fix="Bring the results to one shape and dtype (`.astype`, `jnp.broadcast_to`, "
-                    "a tuple).",
+                    fix="Bring the results to one shape and dtype (`jnp.astype`, "
+                    "`jnp.broadcast_to`, a tuple).",
                     evidence=(Evidence(f"the {fact.kind}", fact.place),),
                     engine=Engine.SOURCE,
                 )
@@ -86,7 +88,7 @@ def _conditions(event: Fact | Loop, condition: Value | None) -> Iterator[Finding
         condition.node.place or event.place,
         current=f"the {what} of the {kind} is an array {shown_shape(shape)}",
         expected="one boolean decides" if what == "condition" else "one integer chooses",
-        fix="Reduce it by `.any()` or `.all()`; to choose element by element use `jnp.where`.",
+        fix="Reduce it by `jnp.any` or `jnp.all`; to choose element by element use `jnp.where`.",
         evidence=(Evidence(f"the {kind}", event.place),),
         engine=Engine.SOURCE,
     )

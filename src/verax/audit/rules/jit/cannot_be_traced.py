@@ -24,7 +24,7 @@ def check(facts: Facts) -> Iterator[Finding]:
         fix = "Return the array from the traced function instead of storing it outside."
     else:
         current = f"`{text}` raises {failure.first_line}"
-        fix = "Mend the error; the steps before it are in the data flow of this report."
+        fix = "Fix the exception above, then run the audit again."
     yield RULE.finding(
         failure.place,
         current=current + (f"; {operands}" if operands else ""),

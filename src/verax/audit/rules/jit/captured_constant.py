@@ -114,8 +114,7 @@ def _bound(facts: SourceFacts, seen: set[object]) -> Iterator[Verdict]:
                     "bound to the function before it is jitted, and becomes a constant of the "
                     "compiled program",
                     expected="large arrays enter a jitted function as arguments",
-                    fix="jit the function itself, and give it the array at each call: "
-                    "`partial(jax.jit(f), x)`",
+                    fix="jit the function itself, and pass it the array at each call",
                     engine=Engine.SOURCE,
                 )
 

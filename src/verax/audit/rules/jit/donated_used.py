@@ -86,9 +86,9 @@ def _found(
     again = "in the next turn" if place.line <= line else "here"
     what = f"`{alias}`" if alias == text else f"`{alias}`, which is of `{text}`,"
     fix = (
-        f"Go on with the result of the call (`{text} = …`)"
+        f"Assign the result of the call to `{text}`"
         if alias == text
-        else f"Copy it before the call: `{alias} = jax.tree.map(jnp.copy, …)`"
+        else f"Make `{alias}` a copy before the call"
     )
     return RULE.finding(
         place,
@@ -129,7 +129,7 @@ def _given_twice(applied: Applied) -> Iterator[Finding]:
                 current=f"`{applied.text}` gets the same array as `{other}` and as `{name}`, and "
                 f"takes its memory: `{other if other in donated else name}` is donated",
                 expected="what is donated is given once",
-                fix="Copy it first: `jax.tree.map(jnp.copy, tree)`.",
+                fix="Copy it first: `jax.tree.map` of `jnp.copy`.",
                 engine=Engine.SOURCE,
             )
             return

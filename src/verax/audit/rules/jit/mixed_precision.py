@@ -31,8 +31,8 @@ def check(facts: Facts) -> Iterator[Verdict]:
             current=f"{narrow} is float32 and meets {phrase(facts, partner)} in float64, so that "
             "it and all that follows becomes float64",
             expected="one precision throughout",
-            fix="make the other operand float32 (`jnp.float32(…)`, `dtype=jnp.float32`), or say "
-            "`astype(jnp.float64)` where double precision is meant",
+            fix="make the other operand float32 (`dtype=jnp.float32`), or convert to `jnp.float64` "
+            "explicitly where double precision is meant",
         )
 
 

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 _FIXES = {
     "list": "Make one array of them (`jnp.stack`, `jnp.array`), or use Python's own function "
-    "(`sum(items)`).",
+    "(such as `sum`).",
     "tuple": "Make one array of them (`jnp.stack`, `jnp.array`), or use Python's own function "
-    "(`sum(items)`).",
-    "generator": "Make one array of them (`jnp.stack(list(items))`), or use Python's own function "
-    "(`sum(items)`).",
-    "dict": "Go through its leaves: `sum(jnp.sum(x) for x in jax.tree.leaves(tree))`.",
-    "str": "A word that chooses what to do is static: `jax.jit(f, static_argnames=...)`.",
+    "(such as `sum`).",
+    "generator": "Make a list and one array of it (`jnp.stack`), or use Python's own function "
+    "(such as `sum`).",
+    "dict": "Reduce its leaves, as `jax.tree.leaves` gives them.",
+    "str": "A string that chooses what to do is static: name the argument in `static_argnames`.",
     "NoneType": "Leave the argument out, or replace `None` by an array before the call.",
 }
 _FUNCTIONS = ("function", "PjitFunction", "method", "partial", "builtin_function_or_method")

@@ -80,7 +80,7 @@ def _told(
             current=f"`{event.text}` shows a tracer, once, while the `{region.kind}` is traced, "
             "and nothing when it runs",
             expected="values are shown when they are known",
-            fix='Use `jax.debug.print("… {}", x)`, or return the value and print it outside.',
+            fix="Use `jax.debug.print`, or return the value and print it outside.",
             evidence=(
                 Evidence(f"inside of `{region.kind}`", region.place),
                 Evidence("it is shown here", event.place),

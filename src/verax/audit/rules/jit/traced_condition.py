@@ -130,10 +130,13 @@ def _fix(text: str) -> str:
             "`jnp.maximum`, `jnp.minimum`, `jnp.sort`, `jnp.any`, `jnp.all`."
         )
     if " and " in text or " or " in text or " not " in text:
-        return "Use `&`, `|`, `~` on arrays, then `jnp.where` or `jax.lax.cond` to choose by them."
+        return (
+            "Combine arrays with `jnp.logical_and`, `jnp.logical_or`, `jnp.logical_not`, then "
+            "choose with `jnp.where` or `jax.lax.cond`."
+        )
     return (
-        "Compute both sides and choose by `jnp.where(condition, a, b)`, or take one branch by "
-        "`jax.lax.cond`. A flag that never changes belongs in `static_argnames`."
+        "Compute both sides and choose with `jnp.where`, or take one branch with `jax.lax.cond`. "
+        "A flag that never changes belongs in `static_argnames`."
     )
 
 

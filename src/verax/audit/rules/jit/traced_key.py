@@ -29,8 +29,8 @@ def check(facts: Facts) -> Iterator[Finding]:
     if failure.kind == "dict key":
         current = f"`{text}` looks something up by a traced array, which has no value to hash"
         fix = (
-            "Number the entries: `jnp.stack([table[k] for k in order])[index]`, or choose a "
-            "function by `jax.lax.switch(index, branches, ...)`."
+            "Stack the entries with `jnp.stack` and index the array, or choose a function with "
+            "`jax.lax.switch`."
         )
     else:
         kind = failure.details["cls"].rpartition(".")[2]
@@ -68,8 +68,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 
 _STACK = (
-    "Number the entries: `jnp.stack([table[k] for k in order])[index]`, or choose a function by "
-    "`jax.lax.switch(index, branches, ...)`."
+    "Stack the entries with `jnp.stack` and index the array, or choose a function with "
+    "`jax.lax.switch`."
 )
 _PASS = "Pass arrays as ordinary arguments, and what is static as a number, string or tuple."
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _WAYS = {
     "__index__": (
         "as an integer of Python (an index of a list, `range`, a size)",
-        "Index an array instead of a list (`jnp.stack(items)[i]`), loop with `jax.lax.fori_loop`, "
+        "Index an array instead of a list (`jnp.stack`), loop with `jax.lax.fori_loop`, "
         "or pass the number as a static argument.",
     ),
     "__array__": (
@@ -29,8 +29,8 @@ _WAYS = {
         "to a format string",
         "Print it by `jax.debug.print`, and keep names that depend on values out of the program.",
     ),
-    "float": ("to `float`", "Leave it an array; convert its type by `.astype(float)`."),
-    "int": ("to `int`", "Leave it an array; convert its type by `.astype(int)`."),
+    "float": ("to `float`", "Leave it an array; convert its type with `jnp.astype`."),
+    "int": ("to `int`", "Leave it an array; convert its type with `jnp.astype`."),
     "bool": ("to `bool`", "Leave it an array; choose by `jnp.where` or `jax.lax.cond`."),
 }
 _OTHERWISE = (

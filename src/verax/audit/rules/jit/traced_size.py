@@ -26,12 +26,12 @@ def check(facts: Facts) -> Iterator[Finding]:
     function = details.get("function", details.get("other", ""))
     if function:
         how = f"`{function}` in `{text}` returns as many elements as the values of its argument say"
-        fix = f"Say how many there are at most: `{function}(..., size=n, fill_value=...)`."
+        fix = f"Give `{function}` the `size` that is enough in all cases, and a `fill_value`."
     elif failure.kind == "mask":
         how = f"`{text}` picks by a {details['type']} whose true elements nobody can count"
         fix = (
-            "Keep the shape: `jnp.where(mask, x, neutral)`, then sum, take the maximum, or divide "
-            "by `mask.sum()`; for a bounded number of elements `jnp.nonzero(mask, size=n)`."
+            "Keep the shape: choose a neutral value with `jnp.where`, then reduce; for a bounded "
+            "number of elements use `jnp.nonzero` with a `size`."
         )
     else:
         how = f"`{text}` makes an array whose size is a traced value"
@@ -114,8 +114,8 @@ _FIXED = (
     "`jax.lax.dynamic_slice`."
 )
 _KEPT = (
-    "Keep the shape: `jnp.where(mask, x, neutral)`, then sum, take the maximum, or divide by "
-    "`mask.sum()`; for a bounded number of elements `jnp.nonzero(mask, size=n)`."
+    "Keep the shape: choose a neutral value with `jnp.where`, then reduce; for a bounded number of "
+    "elements use `jnp.nonzero` with a `size`."
 )
 
 

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Finding, Severity
+from ...finding import Edit, Engine, Finding, Severity
+from ...source.edits import replaced
 from ...source.events import Mutation
 from ...source.graph import Node
 from ...source.operations import ARITHMETIC
@@ -30,7 +31,7 @@ def check(facts: Facts) -> Iterator[Finding]:
         failure.place,
         current=f"`{text}` writes into an array",
         expected="arrays of JAX never change; an update is a new array",
-        fix="Write `x = x.at[index].set(value)`, or `.add`, `.multiply`, `.min`, `.max`.",
+        fix="Assign the new array that the `at` property of the old one makes.",
         evidence=failure.calls(),
     )
 
@@ -48,10 +49,26 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             change.place,
             current=f"`{change.text}` is written to, an element of an array of JAX",
             expected="arrays of JAX never change; an update is a new array",
-            fix=f"Write `{change.name} = {change.name}.at[index].set(value)`, or `.add`, "
-            "`.multiply`, `.min`, `.max`.",
+            fix=f"Assign what the `at` property of `{change.name}` makes to `{change.name}`.",
             engine=Engine.SOURCE,
+            edit=_out_of_place(change),
         )
+
+
+def _out_of_place(change: Mutation) -> Edit | None:
+    """The edit of an assignment to an element of a name to one of the name."""
+    for statement in ast.walk(change.frame.function or change.frame.module.syntax):
+        match statement:
+            case ast.Assign(
+                targets=[ast.Subscript(value=ast.Name() as array, slice=index) as target],
+                value=value,
+            ) if target is change.syntax:
+                return replaced(
+                    change.frame, statement, "{} = {}.at[{}].set({})", array, array, index, value
+                )
+            case _:
+                pass
+    return None
 
 
 # What an operator gives is an array of JAX if one of its operands is.

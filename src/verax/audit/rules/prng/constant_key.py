@@ -100,7 +100,7 @@ def _streams(facts: SourceFacts) -> Iterator[Finding]:
 def _fixed(place: Place, source: str, where: str, use: KeyUse) -> Finding:
     if where == "loop":
         often = "made anew in each turn of the loop: every turn draws the same numbers"
-        fix = "make the key before the loop, and split it in each turn"
+        fix = "make the key before the loop, and split it in each iteration"
     else:
         often = f"made inside of `{where}`: every call draws the same numbers"
         fix = "take the key as a parameter, and make it where the program is called"

@@ -57,13 +57,13 @@ def _finding(facts: Facts, it: Repetition) -> Finding:
         is_left = _is_left_by_a_call(facts, it)
         place = within if is_left else facts.sources.returned(within) or within
         current = f"the {loop} hands `{name}` on as it came, so that {often} draw the same numbers"
-        fix = "return a child of the split as the carried key: `key, sub = jax.random.split(key)`"
+        fix = "split the key in the body, and return one of the new keys as the carry"
     else:
         place = _copied_at(facts, it) or within
         current = f"`{name}` is the same in {often} of the {loop}: each draws the same numbers"
         fix = (
-            f"fold the step number in (`jax.random.fold_in({name}, t)`), or scan over "
-            f"`jax.random.split({name}, {times or 'n'})`"
+            f"fold the iteration's number into `{name}` with `jax.random.fold_in`, or scan over as "
+            f"many keys as there are iterations{f', {times}' if times else ''}"
         )
     return RULE.finding(
         place,
@@ -162,8 +162,9 @@ def _closed_over(facts: SourceFacts, use: KeyUse, region: Region) -> Finding:
         current=f"`{name}` is the same in every iteration of the {loop}: each draws the same "
         "numbers",
         expected="each iteration draws from a key of its own",
-        fix=f"split `{name}` before the loop into as many keys as it has iterations, advance it "
-        f"inside (`{name}, sub = jax.random.split({name})`), or fold the iteration's number in",
+        fix=f"split `{name}` before the loop into as many keys as it has iterations, or fold the "
+        "iteration's number in with `jax.random.fold_in`; a key that is split inside has to be "
+        "carried to the next iteration",
         evidence=tuple(
             Evidence(text, where)
             for text, where in (("the loop is here", region.place), ("the use", use.place))
@@ -202,8 +203,7 @@ def _handed_on(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
             current=f"the {kind} hands `{name}` {how}, so that every iteration draws the same "
             "numbers",
             expected="each iteration draws from a key of its own",
-            fix="return a child of the split as the carried key: "
-            "`key, sub = jax.random.split(key)`",
+            fix="split the key in the body, and return one of the new keys as the carry",
             evidence=(
                 Evidence("the loop is here", loop.place),
                 Evidence("the use that repeats", use.place),
@@ -221,7 +221,7 @@ def _kept(facts: SourceFacts, loop: Loop, before: Data, after: Data, use: KeyUse
         current=f"`{name}` is handed on as it came where what is drawn from it is not taken: the "
         "next iteration draws the same numbers, and takes them no more than this one",
         expected="each iteration draws from a key of its own, whatever was taken before",
-        fix="hand the new key on in both cases",
+        fix="return the new key in both cases",
         evidence=(
             Evidence("the loop is here", loop.place),
             Evidence("the use that repeats", use.place),

@@ -75,7 +75,7 @@ def _finding(facts: Facts, reuse: Reuse) -> Finding:
     if reuse.first.kind == reuse.second.kind == "split":
         current += ", which gives the same children"
     unused = [it for it in unused_children(facts, reuse.key) if has_name(facts, it)]
-    fix = f"split `{name}` once, into as many keys as there are uses, and give each use its own"
+    fix = f"split `{name}` and give each use a key of its own, unless equal draws are meant"
     if unused and "split" in (reuse.first.kind, reuse.second.kind):
         spare = name_of(facts, unused[0])
         fix = f"take `{spare}`, a child of that split that is unused, instead of `{name}`"
@@ -165,7 +165,7 @@ def _reuses(facts: SourceFacts) -> Iterator[Finding]:
             expected="each key is consumed once: drawn from, or split",
             fix=f"use `{spare}` here, which nothing else uses"
             if spare
-            else "hand on another child of the split than the one that is used",
+            else "pass on another child of the split than the one that is used",
             evidence=(Evidence("the use", use.place),),
             engine=Engine.SOURCE,
         )
@@ -226,7 +226,7 @@ def _used_again(facts: SourceFacts, before: KeyUse, use: KeyUse) -> Finding:
         later,
         current=f"`{name}` is {again} here, after it was {first} at line {earlier.line}",
         expected="each key is consumed once: drawn from, or split",
-        fix=f"split `{name}` once, into as many keys as there are uses, and give each its own",
+        fix=f"split `{name}` and give each use a key of its own, unless equal draws are meant",
         evidence=(
             Evidence(f"`{name}` is {first} here", before.place),
             Evidence(f"and {second} here", use.place),

@@ -125,7 +125,7 @@ def _resets_from_copies(facts: SourceFacts, told: set[Place | None]) -> Iterator
                     current=f"`{name}` is one key several times, so that all environments start "
                     "with the same numbers",
                     expected="each environment starts from a key of its own",
-                    fix=f"`jax.random.split({name}, n)`",
+                    fix=f"split `{name}` into as many keys as there are environments",
                     confidence=Confidence.LIKELY,
                     engine=Engine.SOURCE,
                 )
@@ -152,8 +152,8 @@ def _shared(facts: SourceFacts, use: KeyUse, region: Region) -> Finding:
         place or use.place,
         current=f"`{name}` {how}, so that all {lanes} draw the same numbers",
         expected="each element of the mapped axis draws from a key of its own",
-        fix=f"{region.kind} with in_axes=0 over `jax.random.split({name}, n)`; numbers that all "
-        "are meant to share are better drawn outside",
+        fix=f"split `{name}` into one key for each, and map over them; numbers that all are meant "
+        f"to share are better drawn outside of the {region.kind}",
         evidence=(Evidence("the shared draw", use.place),),
         confidence=Confidence.LIKELY,
         engine=Engine.SOURCE,

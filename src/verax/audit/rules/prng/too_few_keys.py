@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Evidence, Finding, Severity
+from ...finding import Edit, Engine, Evidence, Finding, Severity
+from ...source.edits import edited
 from ...source.events import Fact
 from ...source.queries.loops.counters import bounds, highest
 from ...source.shapes import Size, dims
@@ -91,9 +93,10 @@ def _unpacked(facts: SourceFacts, fact: Event) -> Iterator[Finding]:
             fact.place,
             current=f"{count} keys are unpacked into {names} names, which raises",
             expected=f"{names} keys",
-            fix=f"`jax.random.split(key, {names})`",
+            fix=f"split into {names} keys",
             severity=Severity.ERROR,
             engine=Engine.SOURCE,
+            edit=_more(data["value"], names),
         )
 
 
@@ -124,7 +127,18 @@ def _too_few(
         fix=f"split into {needed} keys",
         evidence=(Evidence("they are used here", event.place),) if is_own else (),
         engine=Engine.SOURCE,
+        edit=_more(keys, needed),
     )
+
+
+def _more(keys: Value, needed: object) -> Edit | None:
+    """The edit of the split that gives as many keys as are needed, where it says a number."""
+    node = leaves(keys)[0].node
+    match node.syntax:
+        case ast.Call(args=[_, ast.Constant() as count]) if node.frame and isinstance(needed, int):
+            return edited(node.frame, {count: str(needed)})
+        case _:
+            return None
 
 
 RULE = Rule(

@@ -28,7 +28,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 current=f"`{fact.text}` has no start: the first leaf is taken for the total as it "
                 "is, and only the others are reduced before they are added",
                 expected="every leaf is treated alike",
-                fix="give the total that it starts from: `jax.tree.reduce(f, tree, 0.0)`",
+                fix="give `jax.tree.reduce` the total that it starts from as its third argument",
                 engine=Engine.SOURCE,
             )
 

@@ -29,7 +29,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             change.place,
             current=f"`{change.text}` is set, but objects of `{cls.name}` are frozen",
             expected="an object that crosses transformations is replaced, not changed",
-            fix=f"Make a new one: {replace}.",
+            fix=f"Make a new one with {replace}.",
             evidence=(Evidence(f"`{cls.name}` is defined here", cls.frame.place(cls.syntax)),),
             engine=Engine.SOURCE,
         )

@@ -34,7 +34,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             current=f"`{fact.text}` goes through one tree, so that the function gets each leaf "
             "alone and joins nothing",
             expected="the trees that are joined are an argument each",
-            fix="`jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)`",
+            fix="give `jax.tree.map` each tree as an argument of its own, and a function that "
+            "joins the leaves that it gets",
             engine=Engine.SOURCE,
         )
 

@@ -47,8 +47,8 @@ def check(facts: Facts) -> Iterator[Finding]:
             current=f"`{statement.text}` names the leaves "
             f"({', '.join(names)}), but `{seen.data.function}` gives them as ({', '.join(keys)})",
             expected="leaves come in the order of the tree: keys of a dict are sorted",
-            fix="Take them by key: "
-            + "; ".join(map("`{} = tree[{!r}]`".format, names[:3], meant[:3]))
+            fix="Take them from the tree by key: "
+            + ", ".join(map("`{}` at {!r}".format, names[:3], meant[:3]))
             + ".",
         )
 
@@ -115,7 +115,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                     current=f"`{text_of(statement)}` gives the leaf of {key!r} the name "
                     f"`{name}`: the leaves come as ({', '.join(keys)})",
                     expected="leaves come in the order of the tree: keys of a dict are sorted",
-                    fix=f"Take them by key: `{name} = tree[{meant!r}]`.",
+                    fix=f"Take them from the tree by key: `{name}` at {meant!r}.",
                     evidence=(Evidence("the leaves are taken here", fact.place),),
                     engine=Engine.SOURCE,
                 )
@@ -129,8 +129,8 @@ def _put_elsewhere(facts: SourceFacts) -> Iterator[Finding]:
             current=f"`{fact.text}` puts what comes from the leaf `{'.'.join(source)}` in the "
             f"place of `{'.'.join(place)}`",
             expected="leaves go back to where they were taken from",
-            fix="Take structure and leaves of one tree (`leaves, treedef = "
-            "jax.tree.flatten(tree)`), and keep the leaves in that order.",
+            fix="Take structure and leaves of one tree with `jax.tree.flatten`, and keep the "
+            "leaves in that order.",
             engine=Engine.SOURCE,
         )
 
@@ -147,8 +147,8 @@ def _cut_elsewhere(facts: SourceFacts) -> Iterator[Finding]:
             f"whose numbers are those from {show(start)} to {show(stop)}",
             expected="`ravel_pytree` puts the leaves one after another in the order of the tree: "
             "keys of a dict are sorted",
-            fix="Let the function that `ravel_pytree` returns with the vector make the tree, and "
-            "take the leaves by key.",
+            fix="Make the tree with the second result of `jax.flatten_util.ravel_pytree`, and take "
+            "the leaves by key.",
             evidence=(Evidence("the vector is made here", call.place),),
             engine=Engine.SOURCE,
         )
@@ -178,8 +178,8 @@ def _zipped(facts: SourceFacts) -> Iterator[Finding]:
                     current=f"`{fact.text}` pairs the keys ({', '.join(written)}) with leaves that "
                     f"come as ({', '.join(keys)})",
                     expected="leaves come in the order of the tree: keys of a dict are sorted",
-                    fix="Take key and value together, `tree.items()`, or the keys in the order of "
-                    "the leaves, `sorted(tree)`.",
+                    fix="Take key and value together from the dict, or sort the keys, which is "
+                    "the order of the leaves.",
                     evidence=(Evidence("the leaves are taken here", leaves.place),),
                     engine=Engine.SOURCE,
                 )

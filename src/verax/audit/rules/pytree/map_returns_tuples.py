@@ -47,8 +47,8 @@ def check(facts: Facts) -> Iterator[Finding]:
             f"{seen.data.children}), where its own children are",
             expected="the function's results are at the leaves: a tree of tuples, not a tuple of "
             "trees",
-            fix="Turn it inside out: `jax.tree.transpose(jax.tree.structure(tree), "
-            "jax.tree.structure((0,) * n), pairs)`, or map once for each result.",
+            fix="Make a tuple of trees of it with `jax.tree.transpose`, or map once for each "
+            "result.",
         )
 
 
@@ -62,9 +62,8 @@ def _stopped_above(facts: Facts) -> Iterator[Finding]:
             current=f"`is_leaf` holds for the {made} that a map has put at each leaf, and for a "
             f"{around} of the tree above: that is taken for one of them",
             expected="the tree is taken apart down to what the mapped function returned",
-            fix="Let the function return a class that the tree has nowhere else, and ask for that: "
-            "`is_leaf=lambda it: isinstance(it, Result)`; or turn the tree inside out by "
-            "`jax.tree.transpose`.",
+            fix="Let the function return a class that the tree has nowhere else, and ask for that "
+            "in `is_leaf`; or make a tuple of trees of it with `jax.tree.transpose`.",
         )
 
 
@@ -93,8 +92,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 "leaves",
                 expected="the function's results are at the leaves: a tree of tuples, not a tuple "
                 "of trees",
-                fix="Turn it inside out: `jax.tree.transpose(jax.tree.structure(tree), "
-                "jax.tree.structure((0,) * n), pairs)`, or map once for each result.",
+                fix="Make a tuple of trees of it with `jax.tree.transpose`, or map once for each "
+                "result.",
                 evidence=(Evidence("the function is mapped here", fact.place),),
                 engine=Engine.SOURCE,
             )
@@ -169,8 +168,8 @@ def _taken_at_leaves(facts: SourceFacts) -> Iterator[Finding]:
             current=f"`{it.fact.text}` takes {items} {' and '.join(map(str, it.items))} of each "
             "leaf; the tuples in this tree are no leaves, so it is an item of each array in them",
             expected="what is taken apart tuple by tuple has tuples for leaves",
-            fix="Say what a leaf is: `is_leaf=lambda it: isinstance(it, tuple)`, or turn the tree "
-            "inside out by `jax.tree.transpose`.",
+            fix="Say what a leaf is, `is_leaf=lambda it: isinstance(it, tuple)`, or make a tuple "
+            "of trees of it with `jax.tree.transpose`.",
             evidence=(Evidence("the tuples are made here", it.made_by.place),)
             if it.made_by is not None
             else (),
@@ -187,7 +186,7 @@ def _taken_above_leaves(facts: SourceFacts) -> Iterator[Finding]:
             "true of a part of the tree above, which holds what was made for each leaf",
             expected="what is taken apart is what the other map has made, and nothing above it",
             fix="Give what the function returns a class of its own, and let `is_leaf` ask for it; "
-            "or turn the tree inside out by `jax.tree.transpose`.",
+            "or make a tuple of trees of it with `jax.tree.transpose`.",
             evidence=(Evidence("the leaves are made here", it.made_by.place),),
             engine=Engine.SOURCE,
         )

@@ -48,9 +48,9 @@ def check(facts: Facts) -> Iterator[Finding]:
         what = "dataclass" if leaf.is_dataclass else "class"
         fields = ", ".join(f"`{name}`" for name in leaf.fields)
         register = (
-            "`@jax.tree_util.register_dataclass`"
+            "`jax.tree_util.register_dataclass`"
             if leaf.is_dataclass
-            else "`@jax.tree_util.register_pytree_node_class`"
+            else "`jax.tree_util.register_pytree_node_class`"
         )
         yield RULE.finding(
             at,
@@ -92,7 +92,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 current=f"`{event.text}` takes the {name}{f' at {path}' if path else ''} for one "
                 f"leaf, and does not see its arrays {listed}: the class is not registered",
                 expected="every array of the tree is a leaf",
-                fix=f"Register {name} with `@jax.tree_util.register_dataclass`, or make it a "
+                fix=f"Register {name} with `jax.tree_util.register_dataclass`, or make it a "
                 "NamedTuple.",
                 evidence=(_elsewhere(at, name, defined, event.place),),
                 engine=Engine.SOURCE,

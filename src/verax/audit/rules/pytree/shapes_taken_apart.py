@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...source.edits import with_argument
 from ...source.queries.structures.shape_trees import shapes_taken_apart
 from .._rule import Rule
 
@@ -21,9 +22,12 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             current=f"`{fact.text}` goes through the sizes in each shape, as a tuple is no leaf; "
             f"`{call.text}` takes one of them for a shape",
             expected="each shape is a leaf",
-            fix="Say so: `is_leaf=lambda it: isinstance(it, tuple)`.",
+            fix="Say what a leaf is: `is_leaf=lambda it: isinstance(it, tuple)`.",
             evidence=(Evidence("a size is taken for a shape here", call.place),),
             engine=Engine.SOURCE,
+            edit=with_argument(
+                fact.frame, fact.syntax, "is_leaf", "lambda it: isinstance(it, tuple)"
+            ),
         )
 
 

@@ -33,8 +33,7 @@ def check(facts: Facts) -> Iterator[Finding]:
             current=f"`{text}` computes a new version of `{old}` and drops it{target}; the old one "
             f"is {'used again' if use else 'returned'}",
             expected="the new state replaces the old one",
-            fix="Keep the updated state, and pass it on or return it: "
-            "`out, state = ...; variables = {**variables, **state}`.",
+            fix="Assign the updated state, and pass or return it in place of the old one.",
             evidence=(use,) if use else (),
         )
 
@@ -48,8 +47,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             it.place,
             current=f"`{it.text}` gives a new version of {it.what}, and it is dropped",
             expected="the new state replaces the old one",
-            fix="Keep the updated state, and pass it on or return it: "
-            "`out, state = ...; variables = {**variables, **state}`.",
+            fix="Assign the updated state, and pass or return it in place of the old one.",
             evidence=(Evidence("the old one is used again here", it.used),) if it.used else (),
             engine=Engine.SOURCE,
         )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Finding, Severity
+from ...finding import Edit, Engine, Finding, Severity
+from ...source.edits import swapped
 from ...source.events import Fact
 from ...source.values import Data, Function, Mapping, Sequence
 from .._rule import Rule
@@ -27,15 +29,24 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 expected="`jax.tree.unflatten(treedef, leaves)`",
                 fix="swap the two arguments",
                 engine=Engine.SOURCE,
+                edit=_first_two_swapped(fact),
             )
         elif fact.kind == "tree map" and _tree_first(fact.data["function"], fact.data["trees"]):
             yield RULE.finding(
                 fact.place,
                 current=f"`{fact.text}` gets a tree first and the function second",
                 expected="`jax.tree.map(function, tree, *more)`",
-                fix="put the function first",
+                fix="pass the function first",
                 engine=Engine.SOURCE,
+                edit=_first_two_swapped(fact),
             )
+
+
+def _first_two_swapped(fact: Fact) -> Edit | None:
+    call = fact.syntax
+    if not isinstance(call, ast.Call) or len(call.args) < 2:
+        return None
+    return swapped(fact.frame, call.args[0], call.args[1])
 
 
 def _leaves_first(args: list[Value]) -> bool:

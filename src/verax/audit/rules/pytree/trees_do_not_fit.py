@@ -31,8 +31,8 @@ def check(facts: Facts) -> Iterator[Finding]:
         failure.place,
         current=f"`{text}` walks trees of different structure: {detail[:200]}",
         expected="all trees have the structure of the first",
-        fix="Make the second tree from the first (`jax.tree.map(jnp.zeros_like, params)`), and "
-        "keep the same keys and classes when you update it.",
+        fix="Make the second tree from the first (`jax.tree.map` of `jnp.zeros_like`), and keep "
+        "the same keys and classes when you update it.",
         evidence=failure.calls(),
     )
 
@@ -56,8 +56,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 started_at(facts, first) or given_together_at(fact, [first, other]),
                 current=f"`{fact.text}` walks trees of different structure: {how}",
                 expected="all trees have the structure of the first",
-                fix="Make the second tree from the first (`jax.tree.map(jnp.zeros_like, params)`), "
-                "and keep the same keys and classes when you update it.",
+                fix="Make the second tree from the first (`jax.tree.map` of `jnp.zeros_like`), and "
+                "keep the same keys and classes when you update it.",
                 evidence=(Evidence("they are walked here", fact.place),),
                 engine=Engine.SOURCE,
             )
@@ -88,7 +88,7 @@ def _emptied(facts: SourceFacts) -> Iterator[Finding]:
                 current=f"`{source.text}` gives `None` for some leaves, which leaves them out of "
                 f"the tree; `{fact.text}` computes with them",
                 expected="all trees have the structure of the first",
-                fix="Keep a leaf where there was one, `jnp.zeros_like(leaf)` say, or ask for "
+                fix="Keep a leaf where there was one, such as `jnp.zeros_like` of it, or test for "
                 "`None` in the function that is mapped.",
                 evidence=(Evidence("they are walked here", fact.place),),
                 engine=Engine.SOURCE,
@@ -113,8 +113,8 @@ def _paired(facts: SourceFacts) -> Iterator[Finding]:
                 current=f"`{fact.text}` pairs the leaves of trees that have "
                 f"{' and '.join(str(len(it.items)) for it in lists)} of them",
                 expected="leaves that are paired are those of trees of the same structure",
-                fix="Map over both trees together, `jax.tree.map(f, one, other)`; a `None` in one "
-                "of them is no leaf.",
+                fix="Map over both trees together with `jax.tree.map`; a `None` in one of them is "
+                "no leaf.",
                 evidence=tuple(
                     Evidence("leaves are taken here", taken[id(it)].place) for it in lists
                 ),

@@ -33,11 +33,11 @@ def check(facts: Facts) -> Iterator[Finding]:
     path = failure.details.get("path", "")
     methods = hasattr(cls, "tree_flatten") and hasattr(cls, "tree_unflatten")
     fix = (
-        "Decorate the class with `@jax.tree_util.register_pytree_node_class`: it has the methods, "
+        "Decorate the class with `jax.tree_util.register_pytree_node_class`: it has the methods, "
         "but JAX does not know of them."
         if methods
-        else "Register the class: `@jax.tree_util.register_dataclass` on a dataclass, or "
-        "`register_pytree_node_class` with `tree_flatten` and `tree_unflatten`; or make it a "
+        else "Register the class: `jax.tree_util.register_dataclass` on a dataclass, or "
+        "`jax.tree_util.register_pytree_node_class` on a class with two methods; or make it a "
         "NamedTuple. If it holds no arrays, name the argument in `static_argnames`."
     )
     yield RULE.finding(
@@ -79,12 +79,12 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 
 _WITH_METHODS = (
-    "Decorate the class with `@jax.tree_util.register_pytree_node_class`: it has the methods, but "
+    "Decorate the class with `jax.tree_util.register_pytree_node_class`: it has the methods, but "
     "JAX does not know of them."
 )
 _WITHOUT = (
-    "Register the class: `@jax.tree_util.register_dataclass` on a dataclass, or "
-    "`register_pytree_node_class` with `tree_flatten` and `tree_unflatten`; or make it a "
+    "Register the class: `jax.tree_util.register_dataclass` on a dataclass, or "
+    "`jax.tree_util.register_pytree_node_class` on a class with two methods; or make it a "
     "NamedTuple. If it holds no arrays, name the argument in `static_argnames`."
 )
 

@@ -6,11 +6,13 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Evidence, Finding, Severity
+from ...finding import Edit, Engine, Evidence, Finding, Severity
 from ...source.classes import innermost_function
+from ...source.edits import swapped
 from ...source.events import Call, Fact, Loop
 from ...source.graph import Node
 from ...source.library.options import free_names
+from ...source.parameters import positional
 from ...source.queries.signatures import cannot_take
 from ...source.remember import remembered
 from ...source.values import Data, Function, Sequence, Transformed, nodes_of
@@ -111,6 +113,7 @@ def _swapped(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
             fix="swap the two parameters of the body",
             evidence=(Evidence("the loop is here", loop.place),),
             engine=Engine.SOURCE,
+            edit=_parameters_swapped(body),
         )
     for place in places[:1]:
         yield RULE.finding(
@@ -125,7 +128,15 @@ def _swapped(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
                 Evidence("the loop is here", loop.place),
             ),
             engine=Engine.SOURCE,
+            edit=_parameters_swapped(body),
         )
+
+
+def _parameters_swapped(body: Function | None) -> Edit | None:
+    taken = positional(body.syntax) if body is not None else []
+    if body is None or len(taken) != 2:
+        return None
+    return swapped(body.frame, taken[0], taken[1])
 
 
 def _is_named_as_swapped(loop: Loop, body: Function) -> bool:

@@ -39,8 +39,8 @@ def check(facts: Facts) -> Iterator[Verdict]:
                 current=f"the carry starts as {kind}, so that each iteration cuts "
                 f"{phrase(facts, cast.inputs[0])} ({cast.inputs[0].dtype}) towards zero",
                 expected="a carry of the dtype that its update has",
-                fix=f"start from floats, `jnp.zeros(…, jnp.{cast.inputs[0].dtype})`, and drop the "
-                "cast; round explicitly if whole numbers are meant",
+                fix=f"start the carry with `dtype=jnp.{cast.inputs[0].dtype}`, and drop the cast; "
+                "round explicitly if whole numbers are meant",
                 evidence=(Evidence(f"cast to {carry.dtype} in each iteration", here),),
             )
 
@@ -108,7 +108,7 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
                 current=f"the carry starts as {before.node.dtype}, so that each iteration cuts "
                 f"its {dtype} update towards zero",
                 expected="a carry of the dtype that its update has",
-                fix=f"start from floats, `jnp.zeros(…, jnp.{dtype})`, and drop the cast; round "
+                fix="start the carry with the dtype of its update, and drop the cast; round "
                 "explicitly if whole numbers are meant",
                 evidence=(Evidence(f"cast to {before.node.dtype} in each iteration", here),),
                 engine=Engine.SOURCE,

@@ -92,18 +92,18 @@ def check(facts: Facts) -> Iterator[Finding]:
 def _fix(found: _Mismatch) -> str:
     if found.grows:
         return (
-            "Keep the size: drop the oldest entry, write into an array of full size with "
-            "`.at[i].set`, or return each step's value as the second result, which scan stacks."
+            "Keep the size: drop the oldest entry, write into an array of full size with its `at` "
+            "property, or return each step's value as the second result, which scan stacks."
         )
     if _dtype(found.given) != _dtype(found.handed_on):
         dtype = _dtype(found.handed_on)
         return (
-            f"Start from {dtype} (`jnp.zeros(shape, jnp.{dtype})`), or cast what the body returns "
-            f"by `.astype({_dtype(found.given)})`."
+            f"Start the carry with `dtype=jnp.{dtype}`, or cast what the body returns to "
+            f"`jnp.{_dtype(found.given)}`."
         )
     return (
         f"Give the loop a first carry of the shape that the body returns, {found.handed_on}, or "
-        "mend the axis that the body adds or drops."
+        "correct the axis that the body adds or drops."
     )
 
 
@@ -305,7 +305,7 @@ def _fix_of_first(before: Data, after: Data) -> str:
         return f"start from {after.node.dtype}, or cast what the body returns"
     return (
         f"give the loop a first carry of the shape that the body returns, "
-        f"{shown_shape(after.node.shape)}, or mend the axis that the body adds or drops"
+        f"{shown_shape(after.node.shape)}, or correct the axis that the body adds or drops"
     )
 
 

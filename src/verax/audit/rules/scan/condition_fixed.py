@@ -67,7 +67,7 @@ def _fixed_terms(
             current=f"the condition of the while_loop asks for `{facts.name_of(Data(term))}`, and "
             "the body hands that part of the carry back as it came: the answer never changes",
             expected="what a condition compares is moved on by the body",
-            fix="return the new value of that part, `i + 1` for a counter",
+            fix="return the new value of that part from the body",
             evidence=(Evidence("the condition", term.place), Evidence("the loop", loop.place)),
             engine=Engine.SOURCE,
         )

@@ -17,7 +17,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Names that every turn of a loop gives a value that starts from the same."""
     for it in last_turns(facts):
         current = f"every turn sets `{it.name}` anew, whatever it was after the turn before"
-        fix = f"combine it with the turns before: `{it.name} = {it.name} | ...`"
+        fix = f"combine it with the `{it.name}` of the iterations before"
         if it.base:
             current = f"every turn writes into `{it.base}` as it was before the loop"
             fix = f"start with `{it.name} = {it.base}`, and write into `{it.name}`"

@@ -44,7 +44,7 @@ def check(facts: Facts) -> Iterator[Verdict]:
                 f"indexes {names[axis]} of {name_of(facts, array)} ({tensor_of(facts, array)}), "
                 f"which has {size}",
                 expected=f"the loop runs {size} times, once for each element of {names[axis]}",
-                fix=f"take the length from the axis that is indexed: `.shape[{axis}]`",
+                fix=f"take the length of axis {axis}, which is indexed",
             )
 
 
@@ -94,7 +94,7 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
                 current=f"the loop runs {shown_shape((bound.limit,)).strip('(),')} times, the size "
                 f"of axis {other} of {name}, and its counter indexes axis {axis} of it",
                 expected=f"the loop runs once for each element of axis {axis}",
-                fix=f"take the length from the axis that is indexed: `.shape[{axis}]`",
+                fix=f"take the length of axis {axis}, which is indexed",
                 evidence=(
                     Evidence("indexed here", access.event.place),
                     Evidence("the loop is here", bound.place),
@@ -114,7 +114,7 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
             f"{name}, which has {it.size}, and what comes out is divided by that size",
             expected=f"the loop runs once for each element of axis {it.axis}, of which it is a "
             "share",
-            fix=f"take the length from the axis that is indexed: `.shape[{it.axis}]`",
+            fix=f"take the length of axis {it.axis}, which is indexed",
             evidence=(
                 Evidence("indexed here", it.access.event.place),
                 Evidence("divided here", it.quotient.place),

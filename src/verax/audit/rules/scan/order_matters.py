@@ -25,8 +25,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 current="the function is not associative: with numbers, f(f(x, y), z) and "
                 "f(x, f(y, z)) differ",
                 expected="`associative_scan` combines neighbours in any order, as a tree",
-                fix="Scan over pairs that compose, such as `(a, b)` for `h -> a * h + b` with "
-                "`(a2 * a1, a2 * b1 + b2)`, or use `jax.lax.scan`.",
+                fix="Scan over the functions themselves, as coefficients that compose (the factor "
+                "and the offset of each linear step), or use `jax.lax.scan`.",
                 engine=Engine.SOURCE,
             )
 

@@ -26,7 +26,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             current=f"`{mixed.text}` asks the {mixed.taken} of the scan for what only its "
             f"{mixed.wanted} has",
             expected="a scan returns the last carry first, and then what its body has put out",
-            fix="take them in that order: `carry, outputs = jax.lax.scan(...)`",
+            fix="take the last carry first, and the stacked outputs second",
             evidence=(
                 Evidence(f"`{mixed.text}` is read here", mixed.read_at),
                 Evidence("the scan is here", mixed.loop.place),
@@ -41,7 +41,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 current="the first result of the scan, its last carry, has the name of all "
                 "outputs, and these have the name of the last one",
                 expected="a scan returns the last carry first, and then what its body has put out",
-                fix="take them in that order: `carry, outputs = jax.lax.scan(...)`",
+                fix="take the last carry first, and the stacked outputs second",
                 evidence=(Evidence("the scan is here", loop.place),),
                 engine=Engine.SOURCE,
                 confidence=Confidence.LIKELY,

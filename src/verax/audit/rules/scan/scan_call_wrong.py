@@ -35,7 +35,7 @@ def check(facts: Facts) -> Iterator[Finding]:
     if failure.kind == "not a pair":
         current = f"the body of the scan returns {details['got']}"
         expected = "a body returns a pair: the next carry, and what is stacked (or None)"
-        fix = "Return `carry, None` where nothing is to be stacked."
+        fix = "Return the carry and `None` where nothing is to be stacked."
     elif "length" in details:
         current = f"the scan has length={details['length']}, and inputs of {details['leading']}"
         expected = "`length` is the leading size of what is scanned"
@@ -95,7 +95,7 @@ def _lengths(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
             loop.place,
             current="the scan has neither inputs nor a length",
             expected="`xs` or `length` says how many iterations there are",
-            fix="`jax.lax.scan(body, carry, length=n)`",
+            fix="give the scan a `length`, or inputs to scan over",
             engine=Engine.SOURCE,
         )
 
@@ -117,7 +117,7 @@ def _no_pair(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
         returned_at(facts, loop) or loop.place,
         current=f"the body of the scan returns {got}",
         expected="a body returns a pair: the next carry, and what is stacked (or None)",
-        fix="return `carry, None` where nothing is to be stacked",
+        fix="return the carry and `None` where nothing is to be stacked",
         evidence=(Evidence("the scan is here", loop.place),),
         engine=Engine.SOURCE,
     )

@@ -72,7 +72,7 @@ def _rows(facts: SourceFacts) -> Iterator[Finding]:
             f"long as the first axis of its carry {array_in_words(facts, carry)}; what is left of "
             "it does not fit the carry",
             expected=_EXPECTED,
-            fix="bring the axis to step over to the front: `jnp.swapaxes(xs, 0, 1)`",
+            fix="bring the axis to step over to the front with `jnp.swapaxes`",
             engine=Engine.SOURCE,
         )
 

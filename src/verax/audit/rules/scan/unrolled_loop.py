@@ -32,16 +32,16 @@ def check(facts: Facts) -> Iterator[Verdict]:
     from ...trace.unrolled import unrolled_loops
 
     for loop in unrolled_loops(facts):
-        over, fix = "", "`jax.lax.fori_loop(0, n, body, carry)`"
+        over, fix = "", "use `jax.lax.fori_loop`"
         if loop.array is not None:
             name = phrase(facts, loop.array)
-            over, fix = f" over {name}", f"`jax.lax.scan(body, carry, {name})`"
+            over, fix = f" over {name}", f"use `jax.lax.scan` over {name}"
         yield RULE.finding(
             loop.place,
             current=f"the loop{over} is unrolled into {loop.turns} copies of its body "
             f"({loop.steps} operations), which all have to be compiled",
             expected="one copy of the body, however many turns there are",
-            fix=f"{fix}, with what a turn hands to the next as the carry",
+            fix=f"{fix}, with what one iteration passes to the next as the carry",
             evidence=(
                 Evidence(f"{loop.chained} turns in a row work on the result of the one before"),
             ),
@@ -71,8 +71,8 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
             current=f"the loop is unrolled into {turns} copies of its body, which all have to be "
             "compiled",
             expected="one copy of the body, however many turns there are",
-            fix="`jax.lax.scan`, or `jax.lax.fori_loop`, with what a turn hands to the next as the "
-            "carry",
+            fix="use `jax.lax.scan` or `jax.lax.fori_loop`, with what one iteration passes to the "
+            "next as the carry",
             evidence=(Evidence(f"`{carried[0]}` goes from each turn to the next"),),
             engine=Engine.SOURCE,
             confidence=Confidence.CERTAIN if turns.isdigit() else Confidence.LIKELY,

@@ -29,8 +29,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             current=f"`{text_of(call)}` is one number for all: the map has made many of `{name}` "
             f"side by side, and `{it.reduction.text}` is over all of them",
             expected=f"a method of one `{name}` is mapped over many, as its making was",
-            fix="Map the method with its arguments: "
-            "`jax.vmap(lambda it, x: it.method(x))(objects, xs)`.",
+            fix="Call the method inside of a `jax.vmap` over the objects and its arguments.",
             evidence=(
                 Evidence("they are made here", it.region.place),
                 Evidence("all of them are reduced here", it.reduction.place),

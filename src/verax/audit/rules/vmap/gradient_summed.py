@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...finding import Confidence, Edit, Engine, Evidence, Finding, Severity
+from ...source.edits import replaced
 from ...source.queries.gradients.summed_gradients import summed_gradients
 from .._rule import Rule
 
 if TYPE_CHECKING:
+    from ...source.events import Fact
     from ...source.facts import SourceFacts
 
 
@@ -22,10 +25,20 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             current=f"`{found.fact.text}` adds up the gradients of a loss that every replica along "
             f"{axis} takes the mean of: the step grows with their number",
             expected=f"the gradient of the mean over the whole batch: the mean over {axis}",
-            fix="`jax.lax.pmean`, or divide by `jax.lax.axis_size`",
+            fix="take the mean with `jax.lax.pmean`, or divide by `jax.lax.axis_size`",
             evidence=tuple(Evidence(text, place) for text, place in found.evidence),
             engine=Engine.SOURCE,
+            edit=_as_mean(found.fact),
         )
+
+
+def _as_mean(fact: Fact) -> Edit | None:
+    """The edit to the mean, where the sum is called by its own name in its module."""
+    match fact.syntax:
+        case ast.Call(func=ast.Attribute(value=module, attr="psum") as function):
+            return replaced(fact.frame, function, "{}.pmean", module)
+        case _:
+            return None
 
 
 RULE = Rule(

@@ -39,7 +39,8 @@ def check(facts: Facts) -> Iterator[Verdict]:
                     current=f"each replica along {names[0]} divides by its own count ({count}), "
                     "and the means are averaged as if all had counted the same",
                     expected="every element has the same weight, however many a replica holds",
-                    fix="sum both first: `jax.lax.psum(total, axis) / jax.lax.psum(count, axis)`",
+                    fix="sum totals and counts over the replicas with `jax.lax.psum`, and divide "
+                    "after that",
                     evidence=(Evidence("the quotient is taken here", quotient.place),),
                 )
 
@@ -90,7 +91,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 current=f"each replica along {fact.data['axes'][0]} divides by its own count "
                 f"(`{count}`), and the means are averaged as if all had counted the same",
                 expected="every element has the same weight, however many a replica holds",
-                fix="sum both first: `jax.lax.psum(total, axis) / jax.lax.psum(count, axis)`",
+                fix="sum totals and counts over the replicas with `jax.lax.psum`, and divide "
+                "after that",
                 evidence=(Evidence("the quotient is taken here", quotient.place),),
                 engine=Engine.SOURCE,
             )

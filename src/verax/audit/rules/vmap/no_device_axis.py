@@ -48,8 +48,8 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 
 _FIX = (
-    "Split the batch first: `n = jax.local_device_count()`, "
-    "`x.reshape(n, x.shape[0] // n, *x.shape[1:])`, and merge the results again."
+    "Split the batch first into `jax.local_device_count()` parts along a new leading axis, and "
+    "merge the results again."
 )
 
 
@@ -85,7 +85,7 @@ def _not_copied(facts: SourceFacts, event: Applied) -> Iterator[Finding]:
             current=f"`{event.text}` spreads `{name}` over the devices, which is the state of one "
             "optimiser; its parameters were copied for each device, and it was not",
             expected="mapped arguments of pmap have a leading axis with one entry a device",
-            fix=f"Copy `{name}` as the parameters are, or start it inside of a `pmap`.",
+            fix=f"Copy `{name}` as the parameters are, or start it inside of a `jax.pmap`.",
             confidence=Confidence.LIKELY,
             evidence=(Evidence("the state is made here", state.node.place),),
             engine=Engine.SOURCE,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...finding import Confidence, Edit, Engine, Evidence, Finding, Severity
+from ...source.edits import replaced
 from ...source.events import Fact
 from ...source.queries.training.replicas import averaged_again, united_before
 from ...source.values import Data, leaves
@@ -63,6 +65,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 fix="leave out the second sum",
                 evidence=(Evidence(f"{what} here", before.place),),
                 engine=Engine.SOURCE,
+                edit=_summand(fact),
             )
     for quotient, mean in averaged_again(facts):
         if quotient.place is not None:
@@ -70,10 +73,18 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 quotient.place,
                 current="a mean over the replicas is divided by their number once more",
                 expected="a value is divided by the number of replicas once",
-                fix="leave out the division, or sum with `psum` before it",
+                fix="leave out the division, or sum with `jax.lax.psum` before it",
                 evidence=(Evidence("the mean is taken here", mean.place),),
                 engine=Engine.SOURCE,
             )
+
+
+def _summand(fact: Fact) -> Edit | None:
+    """The edit that leaves what is summed, where that is all of the first argument."""
+    call = fact.syntax
+    if not isinstance(call, ast.Call) or not call.args or not isinstance(fact.data["value"], Data):
+        return None
+    return replaced(fact.frame, call, "({})", call.args[0])
 
 
 RULE = Rule(

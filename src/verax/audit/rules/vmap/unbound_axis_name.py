@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Evidence, Finding, Severity, Verified
+from ...finding import Edit, Engine, Evidence, Finding, Severity, Verified
+from ...source.edits import edited
 from ...source.events import Fact, Made
 from ...source.library.collectives import names_of_mesh
 from ...source.library.shards import names_in, specs_in
@@ -50,7 +51,7 @@ def _fix(name: str, bound: list[str]) -> str:
     best = get_close_matches(name, bound, n=1, cutoff=0.0)
     if best:
         return f"Use the name that is bound: {best[0]!r}."
-    return f"Run it inside of `jax.vmap(..., axis_name={name!r})` or `jax.shard_map`."
+    return f"Run it inside of `jax.vmap` with `axis_name={name!r}`, or of `jax.shard_map`."
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
@@ -138,7 +139,19 @@ def _unbound(facts: SourceFacts, fact: Fact) -> Iterator[Finding]:
                 *facts.why_traced(fact.frame, fact.data["result"]),
             ),
             engine=Engine.SOURCE,
+            edit=_renamed(fact, name, bound),
         )
+
+
+def _renamed(fact: Fact, name: str, bound: list[str]) -> Edit | None:
+    """The edit to the only name that there is, where the collective itself names the axis."""
+    written = [
+        it
+        for it in ast.walk(fact.syntax)
+        if isinstance(it, ast.Constant) and isinstance(it.value, str) and it.value == name
+    ]
+    is_clear = len(bound) == len(written) == 1
+    return edited(fact.frame, {written[0]: f'"{bound[0]}"'}) if is_clear else None
 
 
 def _bound_there(fact: Fact) -> Iterator[Verified]:

@@ -38,7 +38,8 @@ def check(facts: Facts) -> Iterator[Verdict]:
                         "with its own gradient, so the copies drift apart",
                         expected=f"all replicas apply the same gradient, averaged over "
                         f"{'/'.join(names)}",
-                        fix=f"`grads = jax.lax.pmean(grads, {names[0]!r})` before the update",
+                        fix=f"average the gradients over {names[0]!r} with `jax.lax.pmean` before "
+                        "the update",
                         evidence=(
                             Evidence(f"the gradient for {name} is taken here", gradient.place),
                             *(
@@ -79,7 +80,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             current=f"each replica{over.replace('over', 'along')} updates its copy of {name} with "
             "its own gradient, so the copies drift apart",
             expected=f"all replicas apply the same gradient, averaged{over}",
-            fix=f"`grads = jax.lax.pmean(grads, {axis or 'devices'!r})` before the update",
+            fix=f"average the gradients{over} with `jax.lax.pmean` before the update",
             evidence=(Evidence(f"the gradient for {name} is taken here", found.gradient),),
             engine=Engine.SOURCE,
         )
@@ -90,7 +91,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             current=f"each replica renews its copy of {found.name} from its own data, while other "
             "parts of the same record are united: the copies drift apart",
             expected=f"what all replicas share is renewed from what is united over {axis}",
-            fix=f"`jax.lax.pmean(..., {axis!r})` what {found.name} is renewed from",
+            fix=f"average what {found.name} is updated from with `jax.lax.pmean`",
             engine=Engine.SOURCE,
         )
 

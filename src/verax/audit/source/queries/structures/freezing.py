@@ -11,22 +11,22 @@ from ...values import Class, Constant, External, Instance, Partial, Sequence, Va
 from ..syntax import body_of, holds, statements_in
 
 _FROZEN_BASES = {
-    "flax.linen.Module": "`module.clone(field=value)`, or keep it in a `self.variable(...)`",
-    "equinox.Module": "`eqx.tree_at(lambda it: it.field, module, value)`",
-    "flax.struct.PyTreeNode": "`object.replace(field=value)`",
-    "typing.NamedTuple": "`object._replace(field=value)`",
+    "flax.linen.Module": "its `clone` method, or keep the value in a variable of the module",
+    "equinox.Module": "`eqx.tree_at`",
+    "flax.struct.PyTreeNode": "its `replace` method",
+    "typing.NamedTuple": "its `_replace` method",
 }
 _FROZEN_DECORATORS = {
-    "flax.struct.dataclass": "`object.replace(field=value)`",
-    "jax_dataclasses.pytree_dataclass": "`dataclasses.replace(object, field=value)`",
-    "verax.dataclass": "`dataclasses.replace(object, field=value)`",
-    "verax.state.dataclass": "`dataclasses.replace(object, field=value)`",
-    "attrs.frozen": "`attrs.evolve(object, field=value)`",
+    "flax.struct.dataclass": "its `replace` method",
+    "jax_dataclasses.pytree_dataclass": "`dataclasses.replace`",
+    "verax.dataclass": "`dataclasses.replace`",
+    "verax.state.dataclass": "`dataclasses.replace`",
+    "attrs.frozen": "`attrs.evolve`",
 }
 # Frozen if they are told so.
 _BY_OPTION = {
-    "dataclasses.dataclass": "`dataclasses.replace(object, field=value)`",
-    "chex.dataclass": "`object.replace(field=value)`",
+    "dataclasses.dataclass": "`dataclasses.replace`",
+    "chex.dataclass": "its `replace` method",
 }
 # While these run, an object is not finished.
 _MAKING = frozenset(
