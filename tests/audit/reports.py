@@ -108,6 +108,7 @@ findings = st.builds(
     st.sampled_from(Engine),
     tuples(st.builds(Evidence, texts, perhaps_places)),
     st.none() | st.builds(Edit, places, texts, texts),
+    st.booleans(),
 )
 perhaps_tensors = st.none() | tensors()
 reports = st.builds(
@@ -129,7 +130,7 @@ reports = st.builds(
         st.builds(Crossing, texts, perhaps_places, texts, texts, perhaps_tensors, perhaps_tensors)
     ),
     tuples(findings),
-    tuples(st.builds(Verified, texts, texts, texts, texts, perhaps_places)),
+    tuples(st.builds(Verified, texts, texts, texts, texts, perhaps_places, st.booleans())),
     tuples(findings),
     tuples(texts),
 )

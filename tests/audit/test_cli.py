@@ -15,7 +15,7 @@ import pytest
 
 import verax
 from verax import cli
-from verax.audit import Finding, Report, Severity, child
+from verax.audit import Confidence, Finding, Report, Severity, Verified, child, record
 from verax.audit.child import Given
 from verax.audit.errors import UsageError
 from verax.audit.rules import registry
@@ -32,8 +32,12 @@ def project(tmp_path: Path, monkeypatch) -> Path:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("PYTHONPATH", str(Path(verax.__file__).parents[1]))
     (tmp_path / "train.py").write_text("def step(x):\n    return x * 2\n")
-    rules = (example_rule("AX001", "axes-mixed"), example_rule("RK001", "key-reused"))
+    in_preview = replace(example_rule("RK001", "key-reused"), preview=True)
+    rules = (example_rule("AX001", "axes-mixed"), in_preview)
     monkeypatch.setattr(registry, "_RULES", rules)
+    judged = {"version": "1", "lines": 1234, "findings": {"AX001 a.py:3": "true"}}
+    data = {"packages": {}, "programs": {"a": judged}}
+    monkeypatch.setattr(record, "read", lambda: data)
     return tmp_path
 
 
@@ -114,6 +118,55 @@ def test_the_exit_code(asked, monkeypatch, severity: Severity | None, fail_on, c
     monkeypatch.setattr("verax.audit.command.audit_in_child", lambda *_: report)
     option = ["--fail-on", fail_on] if fail_on else []
     assert main(["audit", "train.py:step", *option]) == code
+
+
+@pytest.mark.parametrize(("confidence", "code"), [("certain", 1), ("likely", 0)])
+def test_only_what_is_certain_may_count(asked, monkeypatch, confidence: str, code: int):
+    issue = replace(ISSUE, severity=Severity.MINOR, confidence=Confidence(confidence))
+    report = Report("t", issues=(issue,), warnings=(ISSUE,))
+    monkeypatch.setattr("verax.audit.command.audit_in_child", lambda *_: report)
+    assert main(["audit", "train.py:step", "--fail-on", "certain"]) == code
+
+
+PREVIEW = Report(
+    "t",
+    issues=(replace(ISSUE, code="RK001", preview=True),),
+    verified=(Verified("RK001", "prng", "one draw", "one key", preview=True),),
+    warnings=(replace(ISSUE, code="RK001", preview=True),),
+)
+
+
+@pytest.mark.parametrize(
+    ("option", "setting", "shown"),
+    [
+        ("", "", False),
+        ("--preview", "", True),
+        ("", "preview = true", True),
+        ("--no-preview", "preview = true", False),
+    ],
+)
+def test_rules_in_preview_are_silent_unless_asked_for(
+    monkeypatch, capsys, project: Path, option: str, setting: str, shown: bool
+):
+    monkeypatch.setattr("verax.audit.command.audit_in_child", lambda *_: PREVIEW)
+    (project / "pyproject.toml").write_text(f"[tool.verax]\n{setting}")
+    call = f"audit train.py:step --format json {option}".split()
+    assert main(call) == int(shown)
+    data = check_schema(capsys.readouterr().out)
+    assert [len(data[it]) for it in ("issues", "verified", "warnings")] == [int(shown)] * 3
+
+
+def test_a_rule_in_preview_that_is_selected_says_how_to_enable_it(monkeypatch, capsys):
+    monkeypatch.setattr("verax.audit.command.audit_in_child", lambda *_: PREVIEW)
+    call = ["audit", "train.py:step", "--format", "concise", "--select"]
+    main([*call, "key-reused"])
+    assert capsys.readouterr().out == (
+        "note: RK001 is in preview; --preview enables it\nno issues, no warnings, 0 verified\n"
+    )
+    main([*call, "key-reused", "--preview"])
+    assert "note" not in capsys.readouterr().out
+    main([*call, "RK,AX"])
+    assert "note" not in capsys.readouterr().out
 
 
 def test_several_targets_make_one_report(asked, monkeypatch, capsys):
@@ -263,19 +316,22 @@ def test_version(capsys):
 def test_rules(capsys):
     assert main(["rules"]) == 0
     assert capsys.readouterr().out == (
-        "AX001  axes-mixed  critical  Title of axes-mixed\n"
-        "RK001  key-reused  critical  Title of key-reused\n"
+        "AX001  axes-mixed  critical            Title of axes-mixed\n"
+        "RK001  key-reused  critical (preview)  Title of key-reused\n"
     )
     assert main(["rules", "--format", "json"]) == 0
-    first, _ = json.loads(capsys.readouterr().out)
+    first, second = json.loads(capsys.readouterr().out)
+    assert second["preview"]
     assert first == {
         "code": "AX001",
         "name": "axes-mixed",
         "title": "Title of axes-mixed",
         "family": "axis",
         "severity": "critical",
-        "confidence": "certain",
+        "confidence": "likely",
         "warns": False,
+        "preview": False,
+        "record": {"true": 1, "harmless": 0, "false": 0, "lines": 1234},
         "engines": [],
         "explanation": "Finds `axes-mixed`, which\nmatters.",
         "wrong": "def entry(x):\n    return wrong(x)",
@@ -291,8 +347,9 @@ def test_rules(capsys):
 def test_explain(capsys, name: str):
     assert main(["explain", name]) == 0
     assert capsys.readouterr().out == (
-        "# AX001 axes-mixed\n\nTitle of axes-mixed.\n\n*axis, critical, certain*\n\n"
+        "# AX001 axes-mixed\n\nTitle of axes-mixed.\n\n*axis, critical*\n\n"
         "Finds `axes-mixed`, which\nmatters.\n\n"
+        "On record: 1 true, 0 harmless, 0 false, on 1,234 lines.\n\n"
         "Wrong:\n\n```py\ndef entry(x):\n    return wrong(x)\n```\n\n"
         "Right:\n\n```py\ndef entry(x):\n    return right(x)\n```\n\n"
         "`# verax: ignore[AX001] reason` in its line answers a finding that is fine.\n"
@@ -306,10 +363,17 @@ def test_explain_a_family(capsys, name: str):
 
 
 def test_explain_says_which_engine_finds_it(capsys, monkeypatch):
-    both = replace(example_rule("AX001", "axes-mixed"), trace=iter, source=iter)
+    both = replace(example_rule("AX001", "axes-mixed"), trace=iter, source=iter, exact="it is seen")
     monkeypatch.setattr(registry, "_RULES", (both,))
     main(["explain", "AX001"])
-    assert "*axis, critical, certain; found by reading and tracing*" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "found by static analysis (likely) and in a trace (certain)*" in out
+    assert "\nA traced finding is exact: it is seen.\n" in out
+
+
+def test_explain_says_that_a_rule_is_in_preview(capsys):
+    main(["explain", "RK001"])
+    assert "\nIn preview, because " in capsys.readouterr().out
 
 
 def test_a_focus_is_nothing_to_a_list_of_findings(capsys):

@@ -17,7 +17,7 @@ def test_each_finding_is_a_line():
         "train.py:50:1: JT004 minor (likely): Retraced at every call\n"
         "other,file.py:7:1: RK003 warning (likely): Key from a constant\n"
         "note: one note\n"
-        "2 issues (1 critical, 1 minor), 1 warning, 1 verified\n"
+        "1 certain issue (1 critical), 1 likely issue (1 minor), 1 warning, 1 verified\n"
     )
 
 

@@ -24,7 +24,10 @@ def test_github_shows_findings_beside_their_lines():
     assert warning.startswith("::warning file=train.py,line=50,col=1,title=JT004 ")
     assert warning.endswith("::a list of 100 %25 is passed%0Afix: pass an array")
     assert notice.startswith("::notice file=other%2Cfile.py,line=7,")
-    assert summary == "train.py:step: 2 issues (1 critical, 1 minor), 1 warning, 1 verified"
+    assert summary == (
+        "train.py:step: 1 certain issue (1 critical), 1 likely issue (1 minor), 1 warning, "
+        "1 verified"
+    )
 
 
 @given(reports)

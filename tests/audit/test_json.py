@@ -65,12 +65,14 @@ def test_an_issue_has_the_promised_fields():
             },
             {"text": "<y> comes | from elsewhere", "place": None},
         ],
+        "preview": False,
     }
     assert data["summary"] == {
-        "text": "2 issues (1 critical, 1 minor), 1 warning, 1 verified",
+        "text": "1 certain issue (1 critical), 1 likely issue (1 minor), 1 warning, 1 verified",
         "issues": 2,
         "warnings": 1,
         "verified": 1,
+        "by_confidence": {"certain": 1, "likely": 1},
         "by_severity": {"critical": 1, "error": 0, "minor": 1},
         "by_family": {"axis": 1, "jit": 1},
         "worst": "critical",

@@ -54,7 +54,8 @@ def as_page(markdown: str) -> Page:
 def test_markdown_has_all_sections_in_order():
     text = to_markdown.render(REPORT)
     assert text.startswith(
-        "# Audit of `train.py:step`\n\n**2 issues (1 critical, 1 minor), 1 warning, 1 verified**\n"
+        "# Audit of `train.py:step`\n\n"
+        "**1 certain issue (1 critical), 1 likely issue (1 minor), 1 warning, 1 verified**\n"
     )
     assert in_order(text)
     assert "  - line 12 `h = jnp.tanh(x @ w)`\n" in text

@@ -57,7 +57,7 @@ def test_no_settings(tmp_path: Path):
         (
             "[tool.verax]\nzzz = []",
             "pyproject.toml, [tool.verax]: there is no setting 'zzz'; there are select, ignore, "
-            "fail-on, format, exclude, baseline, max-file-size",
+            "preview, fail-on, format, exclude, baseline, max-file-size",
         ),
         (
             "[tool.verax]\nselect = 3",
@@ -78,8 +78,12 @@ def test_no_settings(tmp_path: Path):
         ),
         (
             "[tool.verax]\nfail-on = 'always'",
-            "pyproject.toml, [tool.verax]: fail-on is one of critical, error, minor, never, not "
-            "'always'",
+            "pyproject.toml, [tool.verax]: fail-on is one of certain, critical, error, minor, "
+            "never, not 'always'",
+        ),
+        (
+            "[tool.verax]\npreview = 'yes'",
+            "pyproject.toml, [tool.verax]: preview is true or false, not 'yes'",
         ),
         (
             "[tool.verax]\nformat = 3",

@@ -76,7 +76,7 @@ train.py:step
 Notes
 · layers.py:3: `# verax: ignore[XX]`: there is no rule 'XX'
 
-2 issues (1 critical, 1 minor), 1 warning, 1 verified
+1 certain issue (1 critical), 1 likely issue (1 minor), 1 warning, 1 verified
 """
 
 

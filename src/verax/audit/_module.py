@@ -34,6 +34,7 @@ class AuditModule(ModuleType):
         *args: Any,
         axes: Mapping[str, Any] | None = None,
         ranges: Mapping[str, Any] | None = None,
+        preview: bool = False,
         **kwargs: Any,
     ) -> report.Report:
         """Audit `function` as it would run on these arguments.
@@ -48,8 +49,10 @@ class AuditModule(ModuleType):
                 pytree of such strings with the structure of the argument. A dict from fields may
                 stand for a named tuple or a dataclass.
             ranges: Which values a parameter takes: parameter name to `(low, high)`, nested alike.
-            **kwargs: Example keyword arguments. (For one that is called `axes` or `ranges`, audit
-                a lambda that passes it on.)
+            preview: Whether to report what rules in preview find, which have been wrong on correct
+                code.
+            **kwargs: Example keyword arguments. (For one that is called `axes`, `ranges` or
+                `preview`, audit a lambda that passes it on.)
 
         Returns:
             The report, without findings that a comment `# verax: ignore[CODE] reason` in their
@@ -57,12 +60,14 @@ class AuditModule(ModuleType):
         """
         from .causes import one_a_cause
         from .run import audit_callable
+        from .selection import Selection
         from .suppressions import without_suppressed
 
         name = getattr(function, "__qualname__", None) or type(function).__name__
         target = f"{getattr(function, '__module__', None) or '?'}:{name}"
         found = audit_callable(function, args, kwargs, axes=axes, ranges=ranges, target=target)
-        return one_a_cause(without_suppressed(found))
+        kept = Selection(preview=preview).apply(without_suppressed(found))
+        return one_a_cause(kept)
 
 
 audit: AuditModule = cast(AuditModule, sys.modules["verax.audit"])

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from .child import DEFAULT_TIMEOUT, Given, audit_in_child
 from .errors import UsageError
-from .finding import Severity
+from .finding import Confidence, Severity
+from .in_tests import reuse_in_tests_warns
 from .render._places import with_short_files
 from .report import Report, Unread, findings_only, merged, worst
 from .source.engine import STDIN as STDIN_FILE
@@ -83,6 +84,7 @@ def _audited(
         target=", ".join(target.text for target in parsed),
         notes=(*audited.notes, *report.notes),
     )
+    report = reuse_in_tests_warns(report)
     return without_suppressed(report, audited.commented, audited.read), audited
 
 
@@ -111,7 +113,9 @@ def _traced(target: FunctionTarget, given: Given, timeout: float, alone: bool) -
 
 
 def fails(report: Report, fail_on: str) -> bool:
-    """Whether there are issues of this severity or above; "never" is above all."""
+    """Whether there are issues of this severity or above, or certain ones; "never" is above all."""
+    if fail_on == Confidence.CERTAIN:
+        return any(it.confidence is Confidence.CERTAIN for it in report.issues)
     gravest = worst(report.issues)
     if fail_on == "never" or gravest is None:
         return False

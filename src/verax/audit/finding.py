@@ -85,7 +85,8 @@ class Finding:
     """A defect, or (in the section of warnings) what could become one.
 
     `current` says what the program does, `expected` what it should do, `fix` how to get there.
-    `title` is the rule's; what is particular to the place stands in the other three.
+    `title` is the rule's; what is particular to the place stands in the other three. Of a rule in
+    `preview` a finding is shown only to those who ask for it.
     """
 
     code: str
@@ -100,6 +101,7 @@ class Finding:
     engine: Engine
     evidence: tuple[Evidence, ...] = ()
     edit: Edit | None = None
+    preview: bool = False
 
     @property
     def identity(self) -> tuple[str, str, int, int]:
@@ -116,3 +118,4 @@ class Verified:
     claim: str
     reason: str
     place: Place | None = None
+    preview: bool = False

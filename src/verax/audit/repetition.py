@@ -10,7 +10,7 @@ from .finding import Confidence, Engine, Evidence, Finding, Place
 
 
 def without_repetition(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Each defect once, in the order of files and lines.
+    """Each defect once, in the order of a report.
 
     Where both engines found one, the trace engine tells it, since its words hold facts; unless it
     has no name for what the program names.
@@ -32,7 +32,12 @@ def without_repetition(findings: Iterable[Finding]) -> tuple[Finding, ...]:
                 kept[read.identity] = _told_elsewhere(read, traced)
                 del kept[traced.identity]
                 break
-    return tuple(sorted(kept.values(), key=_order))
+    return in_order(kept.values())
+
+
+def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Findings as a report orders them: what is certain first, then what is worst."""
+    return tuple(sorted(findings, key=_order))
 
 
 def _are_one(one: Finding, other: Finding) -> bool:
@@ -55,11 +60,11 @@ def _line(place: Place) -> tuple[str, int, int]:
 
 def _told_elsewhere(read: Finding, traced: Finding) -> Finding:
     """A finding where it is written, which running reaches at another line."""
-    certain = Confidence.CERTAIN in (read.confidence, traced.confidence)
     also = () if _line(traced.place) in _led_by(read) else (Evidence(traced.current, traced.place),)
     return replace(
         read,
-        confidence=Confidence.CERTAIN if certain else read.confidence,
+        confidence=_surer(read, traced),
+        preview=read.preview and traced.preview,
         evidence=(*read.evidence, *also),
     )
 
@@ -72,13 +77,19 @@ def _better_told(one: Finding, other: Finding) -> Finding:
     first, second = sorted((one, other), key=lambda it: it.engine is Engine.SOURCE)
     words = f"{first.current} {first.fix}"
     told = second if _NAMELESS.search(words) else first
-    if told.confidence is Confidence.LIKELY and Confidence.CERTAIN in (
-        first.confidence,
-        second.confidence,
-    ):
-        told = replace(told, confidence=Confidence.CERTAIN)
-    return told if told.evidence else replace(told, evidence=(first.evidence or second.evidence))
+    return replace(
+        told,
+        confidence=_surer(first, second),
+        preview=first.preview and second.preview,
+        evidence=told.evidence or first.evidence or second.evidence,
+    )
 
 
-def _order(finding: Finding) -> tuple[str, int, Place, str]:
-    return (finding.place.file, finding.place.cell, finding.place, finding.code)
+def _surer(one: Finding, other: Finding) -> Confidence:
+    return one.confidence if one.confidence is Confidence.CERTAIN else other.confidence
+
+
+def _order(finding: Finding) -> tuple[bool, int, str, int, Place, str]:
+    place = finding.place
+    is_likely = finding.confidence is Confidence.LIKELY
+    return (is_likely, -finding.severity.rank, place.file, place.cell, place, finding.code)

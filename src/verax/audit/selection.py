@@ -1,4 +1,4 @@
-"""Which findings to keep: `--select` and `--ignore`."""
+"""Which findings to keep: `--select`, `--ignore` and `--preview`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from .errors import UsageError
+from .finding import Finding, Verified
 from .report import Report
 
 
@@ -13,14 +14,16 @@ from .report import Report
 class Selection:
     """Beginnings of codes to keep (all, where there are none) and to leave out.
 
-    Where both match, the longer one wins, and of two equal ones the one that leaves out.
+    Where both match, the longer one wins, and of two equal ones the one that leaves out. What rules
+    in preview say is kept only with `preview`.
     """
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    preview: bool = False
 
     def keeps(self, code: str) -> bool:
-        """Whether findings with this code are kept."""
+        """Whether findings with this code are kept, apart from preview."""
         kept = _longest(code, self.select) if self.select else 0
         return kept > _longest(code, self.ignore)
 
@@ -28,9 +31,24 @@ class Selection:
         """The report with only what is kept."""
         return replace(
             report,
-            issues=tuple(it for it in report.issues if self.keeps(it.code)),
-            verified=tuple(it for it in report.verified if self.keeps(it.code)),
-            warnings=tuple(it for it in report.warnings if self.keeps(it.code)),
+            issues=tuple(filter(self._keeps, report.issues)),
+            verified=tuple(filter(self._keeps, report.verified)),
+            warnings=tuple(filter(self._keeps, report.warnings)),
+        )
+
+    def _keeps(self, entry: Finding | Verified) -> bool:
+        return (self.preview or not entry.preview) and self.keeps(entry.code)
+
+    def silent(self) -> tuple[str, ...]:
+        """A note for each code that is selected although its rule is in preview, which is off."""
+        if self.preview or not self.select:
+            return ()
+        from .rules.registry import all_rules  # slow to load
+
+        return tuple(
+            f"{rule.code} is in preview; --preview enables it"
+            for rule in all_rules()
+            if rule.preview and rule.code in self.select
         )
 
 

@@ -11,7 +11,7 @@ from .close import close_names
 from .errors import UsageError
 
 FORMATS = ("text", "concise", "json", "markdown", "html", "sarif", "github")
-FAIL_ON = ("critical", "error", "minor", "never")
+FAIL_ON = ("certain", "critical", "error", "minor", "never")
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class Settings:
     exclude: tuple[str, ...] = ()
     baseline: str | None = None
     max_file_size: int | None = None
+    preview: bool = False
     folder: Path | None = None
 
 
@@ -60,7 +61,7 @@ def _read(file: Path, start: Path) -> Settings:
         raise UsageError(f"{where}: is not a table")
     settings = cast(dict[str, Any], table)
     known = (
-        "select", "ignore", "fail-on", "format", "exclude", "baseline", "max-file-size"
+        "select", "ignore", "preview", "fail-on", "format", "exclude", "baseline", "max-file-size"
     )  # fmt: skip
     for key in settings:
         if key not in known:
@@ -76,6 +77,7 @@ def _read(file: Path, start: Path) -> Settings:
         _texts(settings, "exclude", where, "patterns, as in ['docs/', '*_pb2.py']"),
         _file_name(settings, "baseline", where),
         _bytes(settings, "max-file-size", where),
+        _switch(settings, "preview", where),
         file.parent,
     )
 
@@ -103,6 +105,13 @@ def _bytes(settings: dict[str, Any], key: str, where: str) -> int | None:
     if value is None or (type(value) is int and value > 0):
         return value
     raise UsageError(f"{where}: {key} is a number of bytes, not {value!r}")
+
+
+def _switch(settings: dict[str, Any], key: str, where: str) -> bool:
+    value = settings.get(key, False)
+    if isinstance(value, bool):
+        return value
+    raise UsageError(f"{where}: {key} is true or false, not {value!r}")
 
 
 def _choice(settings: dict[str, Any], key: str, choices: tuple[str, ...], where: str) -> str | None:

@@ -66,6 +66,7 @@ def _audit(options: argparse.Namespace) -> int:
     selection = Selection(
         parse_codes(*_codes(options.select, "--select", settings.select, "select", settings)),
         parse_codes(*_codes(options.ignore, "--ignore", settings.ignore, "ignore", settings)),
+        settings.preview if options.preview is None else options.preview,
     )
     baseline = _baseline(options, settings)
     format = options.format or settings.format or "text"
@@ -74,6 +75,7 @@ def _audit(options: argparse.Namespace) -> int:
     if not sections and format not in _LISTS:
         report = replace(report, omitted=_NO_FLOW)
     report = selection.apply(report)
+    report = replace(report, notes=(*report.notes, *selection.silent()))
     if options.write_baseline:
         return _write_baseline(report, options.write_baseline)
     if baseline is not None:

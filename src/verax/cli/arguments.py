@@ -70,7 +70,7 @@ examples:
   verax audit train.py:step --inputs example  also trace step(*example())
   verax audit --diff main                     only what a change breaks
 
-Exit code: 0 if there is no issue at or above --fail-on, 1 if there is, 2 if
+Exit code: 0 if there is no issue that counts for --fail-on, 1 if there is, 2 if
 the call is wrong or a named file cannot be read. Settings can also stand in [tool.verax] of
 pyproject.toml."""
 
@@ -180,9 +180,17 @@ def _add_audit(commands: argparse._SubParsersAction[_Parser], run: Run) -> None:
     )
     findings.add_argument("--ignore", metavar="CODES", action="append", help="all but these rules")
     findings.add_argument(
+        "--preview",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="also what rules report that have been wrong on correct code (default: they are "
+        "silent)",
+    )
+    findings.add_argument(
         "--fail-on",
         choices=FAIL_ON,
-        help=f"the least severity that makes the exit code 1 (default: {DEFAULT_FAIL_ON})",
+        help="the least severity that makes the exit code 1, or certain for issues of any severity "
+        f"that are not only likely (default: {DEFAULT_FAIL_ON})",
     )
     findings.add_argument(
         "--diff",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from ..finding import Finding, Severity
+from ..finding import Confidence, Finding, Severity
 from ..report import Report, worst
 
 # Headings of the six sections, in the order in which every format shows them.
@@ -24,10 +24,16 @@ _OF_FLOW = SECTIONS[:3]
 SEVERITIES = (Severity.CRITICAL, Severity.ERROR, Severity.MINOR)
 
 
-def counts(report: Report) -> dict[Severity, int]:
+def by_severity(issues: Iterable[Finding]) -> dict[Severity, int]:
     """How many issues there are of each severity, the gravest first."""
-    found = Counter(issue.severity for issue in report.issues)
+    found = Counter(issue.severity for issue in issues)
     return {severity: found[severity] for severity in SEVERITIES}
+
+
+def by_confidence(report: Report) -> dict[Confidence, int]:
+    """How many issues are certain, and how many likely."""
+    found = Counter(issue.confidence for issue in report.issues)
+    return {confidence: found[confidence] for confidence in Confidence}
 
 
 def by_family(report: Report) -> dict[str, int]:
@@ -41,13 +47,21 @@ def gravest(report: Report) -> Severity | None:
 
 
 def summary(report: Report) -> str:
-    """One line: `2 issues (1 critical, 1 error), 3 warnings, 5 verified`."""
-    parts = [_plural(len(report.issues), "issue")]
-    if report.issues:
-        kinds = [f"{count} {severity}" for severity, count in counts(report).items() if count]
-        parts[0] += f" ({', '.join(kinds)})"
+    """One line: `1 certain issue (1 error), 2 likely issues (2 minor), no warnings, 5 verified`."""
+    parts = [_issues(report, confidence) for confidence in Confidence]
+    if not report.issues:
+        parts = ["no issues"]
     parts += [_plural(len(report.warnings), "warning"), f"{len(report.verified)} verified"]
-    return ", ".join(parts)
+    return joined(parts, ", ")
+
+
+def _issues(report: Report, confidence: Confidence) -> str:
+    """How many issues there are of one confidence, and how grave; empty if there is none."""
+    issues = [it for it in report.issues if it.confidence is confidence]
+    if not issues:
+        return ""
+    kinds = [f"{count} {severity}" for severity, count in by_severity(issues).items() if count]
+    return f"{_plural(len(issues), f'{confidence} issue')} ({', '.join(kinds)})"
 
 
 def _plural(count: int, noun: str) -> str:

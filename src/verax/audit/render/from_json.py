@@ -73,6 +73,7 @@ def _finding(data: Data) -> Finding:
         engine=Engine(data["engine"]),
         evidence=tuple(Evidence(it["text"], _place(it["place"])) for it in data["evidence"]),
         edit=_edit(data.get("edit")),
+        preview=data.get("preview", False),  # it came later than the schema
     )
 
 
@@ -82,7 +83,14 @@ def _edit(data: Data | None) -> Edit | None:
 
 def _verified(data: Data) -> Verified:
     place = _place(data["place"])
-    return Verified(data["code"], data["family"], data["claim"], data["reason"], place)
+    return Verified(
+        data["code"],
+        data["family"],
+        data["claim"],
+        data["reason"],
+        place,
+        data.get("preview", False),
+    )
 
 
 def _place(data: Data | None) -> Place | None:

@@ -1,18 +1,29 @@
-"""The rules themselves: one explained, or all of them as a list or a page."""
+"""The rules themselves: one explained, or all of them as a list or a page.
+
+What stands here of a rule's record is computed from the judgements in `record.json`.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from .. import record
+from ..finding import Confidence, Engine
+from ..record import Record
 from ..rules._rule import FAMILIES, Rule
 
 
 def explain(rule: Rule) -> str:
     """Everything about one rule, as text that is also Markdown."""
     answer = f"`# verax: ignore[{rule.code}] reason` in its line answers a finding that is fine"
-    return "\n".join((*_rule(rule, level=1), f"\n{answer}.")) + "\n"
+    return "\n".join((*_rule(rule, 1, _records((rule,))), f"\n{answer}.")) + "\n"
+
+
+def _records(rules: tuple[Rule, ...]) -> Mapping[str, Record]:
+    return record.records(record.read(), rules)
 
 
 def to_text(rules: Iterable[Rule]) -> str:
@@ -30,12 +41,15 @@ def to_text(rules: Iterable[Rule]) -> str:
 
 def to_json(rules: Iterable[Rule]) -> str:
     """All that is known of each rule."""
-    return json.dumps([_data(rule) for rule in rules], indent=2) + "\n"
+    listed = tuple(rules)
+    known = _records(listed)
+    return json.dumps([_data(rule, known[rule.code]) for rule in listed], indent=2) + "\n"
 
 
 def to_markdown(rules: Iterable[Rule]) -> str:
     """A page: a table of all rules, then each explained, by family."""
     listed = tuple(rules)
+    known = _records(listed)
     lines = ["| code | name | severity | what it finds |", "| --- | --- | --- | --- |"]
     for rule in listed:
         cells = (f"[{rule.code}](#{_anchor(rule)})", rule.name, _weight(rule), _title(rule))
@@ -45,27 +59,45 @@ def to_markdown(rules: Iterable[Rule]) -> str:
         if own:
             lines += ["", f"## {family}"]
         for rule in own:
-            lines += ["", *_rule(rule, level=3)]
+            lines += ["", *_rule(rule, 3, known)]
     return "\n".join(lines) + "\n"
 
 
-def _rule(rule: Rule, level: int) -> Iterator[str]:
+def _rule(rule: Rule, level: int, known: Mapping[str, Record]) -> Iterator[str]:
     yield f"{'#' * level} {rule.code} {rule.name}"
     yield f"\n{rule.title}."
-    yield f"\n*{rule.family}, {_weight(rule)}, {rule.confidence}{_engines(rule)}*"
+    yield f"\n*{rule.family}, {_weight(rule)}{_engines(rule)}*"
     yield f"\n{rule.explanation.strip()}"
+    yield f"\nOn record: {known[rule.code]}."
+    if rule.exact:
+        yield f"\nA traced finding is exact: {rule.exact}."
+    if rule.preview:
+        but = ", except for what a trace establishes" if rule.exact else ""
+        yield f"\nIn preview, because it has been wrong: silent without `--preview`{but}."
     yield f"\nWrong:\n\n```py\n{rule.wrong.strip()}\n```"
     yield f"\nRight:\n\n```py\n{rule.right.strip()}\n```"
 
 
 def _engines(rule: Rule) -> str:
-    by = {"reading": rule.source, "tracing": rule.trace}
-    names = [name for name, check in by.items() if check is not None]
-    return f"; found by {' and '.join(names)}" if names else ""
+    words = {Engine.SOURCE: "by static analysis", Engine.TRACE: "in a trace"}
+    said = [f"{words[it]} ({_confidence(rule, it)})" for it in _asked(rule)]
+    return f"; found {' and '.join(said)}" if said else ""
+
+
+def _asked(rule: Rule) -> list[Engine]:
+    """The engines that the rule has a check for."""
+    return [engine for engine in Engine if getattr(rule, engine) is not None]
+
+
+def _confidence(rule: Rule, *engines: Engine) -> Confidence:
+    """How certain a finding of one of the engines can be."""
+    certain = any(map(rule.may_be_certain, engines))
+    return rule.confidence if certain else Confidence.LIKELY
 
 
 def _weight(rule: Rule) -> str:
-    return "warning" if rule.warns else str(rule.severity)
+    weight = "warning" if rule.warns else str(rule.severity)
+    return f"{weight} (preview)" if rule.preview else weight
 
 
 def _title(rule: Rule) -> str:
@@ -77,16 +109,18 @@ def _anchor(rule: Rule) -> str:
     return f"{rule.code} {rule.name}".lower().replace(" ", "-")
 
 
-def _data(rule: Rule) -> dict[str, Any]:
+def _data(rule: Rule, known: Record) -> dict[str, Any]:
     return {
         "code": rule.code,
         "name": rule.name,
         "title": rule.title,
         "family": rule.family,
         "severity": rule.severity.value,
-        "confidence": rule.confidence.value,
+        "confidence": _confidence(rule, *_asked(rule)).value,
         "warns": rule.warns,
-        "engines": [engine for engine in ("trace", "source") if getattr(rule, engine) is not None],
+        "preview": rule.preview,
+        "record": dataclasses.asdict(known),
+        "engines": [engine.value for engine in _asked(rule)],
         "explanation": rule.explanation.strip(),
         "wrong": rule.wrong.strip(),
         "right": rule.right.strip(),

@@ -25,7 +25,7 @@ from ..report import (
     Unread,
 )
 from ._places import with_short_files
-from ._summary import by_family, counts, gravest, summary
+from ._summary import by_confidence, by_family, by_severity, gravest, summary
 
 Data = dict[str, Any]
 
@@ -64,7 +64,8 @@ def _summary(report: Report) -> Data:
         "issues": len(report.issues),
         "warnings": len(report.warnings),
         "verified": len(report.verified),
-        "by_severity": {severity.value: count for severity, count in counts(report).items()},
+        "by_confidence": {it.value: count for it, count in by_confidence(report).items()},
+        "by_severity": {it.value: count for it, count in by_severity(report.issues).items()},
         "by_family": by_family(report),
         "worst": worst and worst.value,
     }
@@ -84,6 +85,7 @@ def _finding(finding: Finding) -> Data:
         "engine": finding.engine.value,
         "evidence": [_evidence(step) for step in finding.evidence],
         **({"edit": _edit(finding.edit)} if finding.edit else {}),
+        "preview": finding.preview,
     }
 
 
@@ -102,6 +104,7 @@ def _verified(verified: Verified) -> Data:
         "claim": verified.claim,
         "reason": verified.reason,
         "place": _place(verified.place),
+        "preview": verified.preview,
     }
 
 

@@ -84,6 +84,7 @@ def _result(finding: Finding, level: str) -> Data:
             "severity": finding.severity.value,
             "confidence": finding.confidence.value,
             "engine": finding.engine.value,
+            "preview": finding.preview,
         },
     }
     if finding.edit is not None:

@@ -37,6 +37,11 @@ class Rule:
     and why that matters, in Markdown. `wrong` and `right` are whole programs with an `entry`, its
     `inputs()` and, where axes have a meaning, `AXES`. `trace` and `source` check the facts of an
     engine; a rule may have either or both.
+
+    A finding is as certain as `confidence` says only if that is backed. `exact` says why a traced
+    finding cannot be wrong: it reports what JAX raises, or what the trace has established. `proven`
+    is for a rule that was right often enough, and `preview` for one that was wrong too often; the
+    record decides about both (`verax.audit.record`), and a test compares.
     """
 
     code: str
@@ -49,6 +54,9 @@ class Rule:
     right: str
     confidence: Confidence = Confidence.CERTAIN
     warns: bool = False
+    exact: str = ""
+    proven: bool = False
+    preview: bool = False
     trace: Check | None = field(default=None, compare=False)
     source: Check | None = field(default=None, compare=False)
 
@@ -65,13 +73,16 @@ class Rule:
         severity: Severity | None = None,
         edit: Edit | None = None,
     ) -> Finding:
-        """A finding of this rule at one place."""
+        """A finding of this rule at one place, certain only if the rule may say so."""
+        confidence = confidence or self.confidence
+        if not self.may_be_certain(engine):
+            confidence = Confidence.LIKELY
         return Finding(
             code=self.code,
             family=self.family,
             title=self.title,
             severity=severity or self.severity,
-            confidence=confidence or self.confidence,
+            confidence=confidence,
             place=place,
             current=current,
             expected=expected,
@@ -79,8 +90,17 @@ class Rule:
             engine=engine,
             evidence=evidence,
             edit=edit,
+            # What happened is reported, however often the static analysis was wrong about it.
+            preview=self.preview and not self._is_exact(engine),
         )
+
+    def may_be_certain(self, engine: Engine) -> bool:
+        """Whether findings of an engine can be certain, by their construction or by the record."""
+        return self.proven or self._is_exact(engine)
+
+    def _is_exact(self, engine: Engine) -> bool:
+        return engine is Engine.TRACE and bool(self.exact)
 
     def verified(self, claim: str, reason: str, place: Place | None = None) -> Verified:
         """A claim of this rule that was proved."""
-        return Verified(self.code, self.family, claim, reason, place)
+        return Verified(self.code, self.family, claim, reason, place, self.preview)

@@ -84,6 +84,8 @@ RULE = Rule(
     title="Shapes do not fit",
     family="axis",
     severity=Severity.ERROR,
+    exact="JAX raises while it traces the program",
+    preview=True,
     explanation="""\
 A product contracts axes of different sizes, a broadcast meets sizes that are neither equal nor
 one, or an axis is named that is not there. The finding says what each array in the line was.

@@ -97,6 +97,7 @@ RULE = Rule(
     title="A flag that is a number is turned round bit by bit",
     family="dataflow",
     severity=Severity.CRITICAL,
+    exact="the trace shows the conversion of a flag and the operation on its bits",
     explanation="""\
 `~` of a flag is its opposite. Of a number it turns all bits round: of 0 and 1 as integers it makes
 -1 and -2. As a factor, or where numbers count as true, both of them are.

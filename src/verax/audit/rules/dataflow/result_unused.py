@@ -136,6 +136,7 @@ RULE = Rule(
     title="The result of a function without side effects is not used",
     family="dataflow",
     severity=Severity.ERROR,
+    proven=True,
     explanation="""\
 JAX's arrays are never changed in place: `x.at[i].set(v)`, `jnp.clip(x, 0, 1)` and
 `state.replace(...)` return a new value. As a statement of its own, such a call does nothing.

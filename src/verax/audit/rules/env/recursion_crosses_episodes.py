@@ -277,6 +277,7 @@ RULE = Rule(
     family="env",
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
+    preview=True,
     explanation="""\
 A scan over a rollout gets flags that say where an episode ends, and uses them, but a part of its
 carry that is fed back goes on regardless: an advantage recursion that takes the next episode's

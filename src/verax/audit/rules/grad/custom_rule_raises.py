@@ -64,6 +64,7 @@ RULE = Rule(
     title="A custom derivative does not fit its function",
     family="grad",
     severity=Severity.ERROR,
+    exact="the rule is run as JAX would run it, and raises",
     explanation="""\
 The backward rule of a `custom_vjp` returns one cotangent for each argument, with the shape of that
 argument; the rule of a `custom_jvp` returns a tangent with the shape of the result. An argument

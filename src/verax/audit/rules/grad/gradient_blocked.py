@@ -205,6 +205,7 @@ RULE = Rule(
     title="A differentiated input gets no gradient",
     family="grad",
     severity=Severity.CRITICAL,
+    exact="the trace shows every path from the input, and no derivative comes back on any",
     explanation="""\
 `argmax`, rounding, comparisons and integer indices have no derivative: what reaches the result only
 through them gets a gradient of exactly zero. Nothing fails; the parameter is never trained.

@@ -86,6 +86,7 @@ RULE = Rule(
     title="Derivative with respect to an integer",
     family="grad",
     severity=Severity.ERROR,
+    exact="JAX raises while it traces the program",
     explanation="""\
 `jax.grad` differentiates with respect to its first argument unless `argnums` says otherwise.
 Integers and booleans have no derivative.

@@ -143,6 +143,7 @@ RULE = Rule(
     title="Gradient of something that is not a scalar",
     family="grad",
     severity=Severity.ERROR,
+    exact="JAX raises while it traces the program",
     explanation="""\
 A gradient says how one number changes with the arguments. For several numbers it is a Jacobian,
 and extra results have to be declared by `has_aux=True`.

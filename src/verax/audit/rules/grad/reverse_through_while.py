@@ -71,6 +71,7 @@ RULE = Rule(
     title="Reverse-mode differentiation of a while loop",
     family="grad",
     severity=Severity.ERROR,
+    exact="the trace shows a while loop that a reverse-mode derivative comes back through",
     explanation="""\
 Reverse mode needs the intermediate values of every turn, for which memory must be set aside when
 the program is compiled. A loop with an unknown number of turns has none, and JAX raises.

@@ -100,6 +100,7 @@ RULE = Rule(
     title="Branches or condition of the wrong type",
     family="jit",
     severity=Severity.ERROR,
+    exact="JAX raises while it traces the program",
     explanation="""\
 `jax.lax.cond`, `switch` and `while_loop` are compiled once, so that every branch has to return
 the same types, and the condition has to be a single boolean.

@@ -38,6 +38,7 @@ RULE = Rule(
     family="jit",
     severity=Severity.MINOR,
     warns=True,
+    exact="the trace shows the callback inside of the loop",
     explanation="""\
 A callback inside of a loop moves its arguments to the host, waits for Python, and moves the result
 back, in every iteration. On an accelerator that is often slower than the loop in Python would be.

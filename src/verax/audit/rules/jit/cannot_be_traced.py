@@ -40,6 +40,7 @@ RULE = Rule(
     title="The program raises while it is traced",
     family="jit",
     severity=Severity.ERROR,
+    exact="JAX raises while it traces the program",
     explanation="""\
 The function raised an exception on these inputs, so that only what comes before could be audited.
 """,

@@ -135,6 +135,7 @@ RULE = Rule(
     title="A jitted function closes over a large array",
     family="jit",
     severity=Severity.MINOR,
+    exact="the trace shows the constant and its size",
     explanation="""\
 An array that a jitted function takes from the surrounding scope is a constant of the program: it is
 hashed and copied while compiling, folded into other constants, kept once for each compiled version,

@@ -107,6 +107,7 @@ RULE = Rule(
     title="A jitted function is compiled again at every call",
     family="jit",
     severity=Severity.MINOR,
+    proven=True,
     explanation="""\
 A jitted function is compiled once for each combination of shapes, dtypes and static arguments. A
 loop that hands it a slice which grows by one each time, or a static number that counts up, or that

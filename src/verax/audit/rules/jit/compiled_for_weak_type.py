@@ -39,6 +39,7 @@ RULE = Rule(
     title="A jitted function is compiled twice, for a Python number and an array",
     family="jit",
     severity=Severity.MINOR,
+    exact="the trace shows both calls and their types",
     explanation="""\
 A Python number has a weak type: it takes the dtype of what it meets. An array of the same dtype
 does not, so JAX compiles a function for each. A loop that starts with `total = 0.0` and hands on

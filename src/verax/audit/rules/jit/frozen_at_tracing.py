@@ -145,6 +145,7 @@ RULE = Rule(
     title="Clock or random number read while tracing",
     family="jit",
     severity=Severity.CRITICAL,
+    preview=True,
     explanation="""\
 The time, and the numbers of `random` and `np.random`, are read by Python while a function is
 traced. They are constants of the compiled program: the same in every call, and in every turn of a

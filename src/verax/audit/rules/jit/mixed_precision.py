@@ -58,6 +58,7 @@ RULE = Rule(
     family="jit",
     severity=Severity.MINOR,
     warns=True,
+    exact="the trace shows the conversion and the operand that it is made for",
     explanation="""\
 With `jax_enable_x64`, numpy's arrays and scalars are float64, and one of them makes everything that
 it meets float64: twice the memory, and on accelerators a fraction of the speed. Python numbers do

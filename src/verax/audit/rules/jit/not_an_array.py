@@ -224,6 +224,7 @@ RULE = Rule(
     title="Not an array",
     family="jit",
     severity=Severity.ERROR,
+    exact="JAX raises while it traces the program",
     explanation="""\
 Functions of `jax.numpy` take arrays and numbers, not lists of arrays, which NumPy would convert
 one by one, and operators compute neither with dicts of arrays nor with functions. Jitted functions

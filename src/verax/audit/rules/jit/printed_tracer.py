@@ -111,6 +111,7 @@ RULE = Rule(
     title="Tracer printed or logged",
     family="jit",
     severity=Severity.MINOR,
+    proven=True,
     explanation="""\
 `print` and `logging` run while a function is traced: once, with a tracer that has no value yet.
 `jax.debug.print` runs with the computation. Printing shapes and dtypes is fine, to see when a

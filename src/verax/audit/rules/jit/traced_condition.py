@@ -146,6 +146,8 @@ RULE = Rule(
     title="Python condition on a traced value",
     family="jit",
     severity=Severity.ERROR,
+    exact="JAX raises while it traces the program",
+    preview=True,
     explanation="""\
 `if`, `while`, `assert`, `and`, `or`, `not` and `in` ask Python for a truth value. Inside of
 `jit`, `vmap`, `grad` or `scan` an array stands for all values that it may have, and has none.

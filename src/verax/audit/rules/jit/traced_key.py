@@ -107,6 +107,7 @@ RULE = Rule(
     title="Traced value as key or static argument",
     family="jit",
     severity=Severity.ERROR,
+    exact="JAX raises while it traces the program",
     explanation="""\
 A dict, a set and a static argument need the hash of a value. A traced array has none: which entry
 is meant is known only when the program runs.

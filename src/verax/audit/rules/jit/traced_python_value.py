@@ -109,6 +109,8 @@ RULE = Rule(
     title="Traced value used as a Python value",
     family="jit",
     severity=Severity.ERROR,
+    exact="JAX raises while it traces the program",
+    preview=True,
     explanation="""\
 `int(x)`, `float(x)`, `range(x)`, `items[x]` of a list and functions of NumPy need the contents of
 an array. While a function is traced there are none.

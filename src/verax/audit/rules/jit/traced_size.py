@@ -179,6 +179,8 @@ RULE = Rule(
     title="Shape depends on a traced value",
     family="jit",
     severity=Severity.ERROR,
+    exact="JAX raises while it traces the program",
+    preview=True,
     explanation="""\
 XLA compiles for fixed shapes. A boolean mask as index, `jnp.nonzero`, `jnp.unique`, `x[:n]` and
 `jnp.zeros(n)` with a traced `n` give arrays whose size is known only when the program runs.

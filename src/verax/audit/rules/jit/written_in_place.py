@@ -114,6 +114,7 @@ RULE = Rule(
     title="Array written in place",
     family="jit",
     severity=Severity.ERROR,
+    exact="JAX raises while it traces the program",
     explanation="""\
 JAX arrays are immutable. `x.at[i].set(v)` gives a new array, which XLA updates in place where it
 can.

@@ -236,6 +236,7 @@ RULE = Rule(
     title="Every iteration draws from the same random key",
     family="prng",
     severity=Severity.CRITICAL,
+    proven=True,
     explanation="""\
 A key that a `scan`, `fori_loop` or `while_loop` closes over, or carries along without advancing it,
 is the same in every iteration, and so is all that is drawn from it: a random walk becomes a

@@ -287,6 +287,7 @@ RULE = Rule(
     title="A random key is used more than once",
     family="prng",
     severity=Severity.CRITICAL,
+    proven=True,
     explanation="""\
 Draws from the same key are the same numbers, or functions of the same bits: noise that should be
 independent is correlated, and nothing says so. Splitting consumes a key too: its children are made

@@ -147,6 +147,7 @@ RULE = Rule(
     title="There are fewer random keys than draws",
     family="prng",
     severity=Severity.CRITICAL,
+    exact="the trace shows the index and how many keys there are",
     explanation="""\
 An index beyond the end of an array is clamped without a word. On an array of random keys, that
 gives the last key again: two layers start with the same weights, two steps see the same noise.

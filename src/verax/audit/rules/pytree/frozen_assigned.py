@@ -41,6 +41,7 @@ RULE = Rule(
     title="Attribute of a frozen object is set",
     family="pytree",
     severity=Severity.ERROR,
+    preview=True,
     explanation="""\
 Dataclasses of flax, equinox modules, named tuples and `dataclass(frozen=True)` refuse to be changed
 after they were made: setting an attribute raises. New values go into a new object, which the

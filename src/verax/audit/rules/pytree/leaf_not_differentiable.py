@@ -79,6 +79,7 @@ RULE = Rule(
     title="Differentiated tree holds more than arrays",
     family="pytree",
     severity=Severity.ERROR,
+    exact="JAX raises while it traces the program",
     explanation="""\
 `jax.grad` differentiates with respect to all leaves of its argument. An activation function, a
 name or a flag among them has no derivative.

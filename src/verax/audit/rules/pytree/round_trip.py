@@ -94,6 +94,7 @@ RULE = Rule(
     title="Registered class does not come back as it was",
     family="pytree",
     severity=Severity.CRITICAL,
+    exact="an instance is taken apart, put together and compared",
     explanation="""\
 Every transformation takes its arguments apart and puts them together again. A class whose
 `tree_unflatten` reads its children in another order than `tree_flatten` wrote them, or forgets a

@@ -128,6 +128,7 @@ RULE = Rule(
     title="Trees of different structure",
     family="pytree",
     severity=Severity.ERROR,
+    exact="JAX raises while it traces the program",
     explanation="""\
 `jax.tree.map` with several trees walks them in step, by the structure of the first.
 """,

@@ -95,6 +95,7 @@ RULE = Rule(
     title="Class that is not a pytree",
     family="pytree",
     severity=Severity.ERROR,
+    exact="JAX raises while it traces the program",
     explanation="""\
 Arguments and results of transformed functions are trees. JAX looks into tuples, lists, dicts and
 classes that are registered; an instance of any other class is a leaf, and leaves must be arrays.

@@ -315,6 +315,7 @@ RULE = Rule(
     title="Carry changes its type",
     family="scan",
     severity=Severity.ERROR,
+    exact="JAX raises while it traces the program",
     explanation="""\
 A loop is compiled once for all iterations: what its body hands on has to have the structure, the
 shapes and the dtypes of what it got. Usually the first carry lacks an axis (no batch), starts as

@@ -129,6 +129,7 @@ RULE = Rule(
     title="Scan cannot step over its inputs",
     family="scan",
     severity=Severity.ERROR,
+    exact="JAX raises while it traces the program",
     explanation="""\
 `jax.lax.scan` steps over the leading axis of everything in `xs`, which must be equally long, and
 its body returns the next carry and a slice of the output.

@@ -83,6 +83,7 @@ RULE = Rule(
     title="A scan pairs axes with different meanings",
     family="scan",
     severity=Severity.CRITICAL,
+    exact="the names are declared, and the trace follows each to the operation that pairs them",
     explanation="""\
 A scan cuts all of its `xs` along their leading axes. When one of them is a weight matrix, or has
 batch in front where the others have time, each step sees a row of it that has nothing to do with

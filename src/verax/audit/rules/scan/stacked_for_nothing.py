@@ -48,6 +48,7 @@ RULE = Rule(
     title="A scan stacks outputs that nobody reads",
     family="scan",
     severity=Severity.MINOR,
+    exact="the trace shows that nothing reads what the scan stacks",
     explanation="""\
 What the body of a scan returns as its second result is stacked over all iterations. If only the
 final carry is used, that memory is written for nothing; for a long rollout it may be most of what

@@ -110,6 +110,7 @@ RULE = Rule(
     title="A vmap maps axes with different meanings together",
     family="vmap",
     severity=Severity.CRITICAL,
+    exact="the names are declared, and the trace follows each to the operation that pairs them",
     explanation="""\
 `jax.vmap` pairs the i-th element of everything that it maps. Without `in_axes` it maps the leading
 axis of every argument, also of parameters that are meant to be shared; where the sizes agree,

@@ -124,6 +124,8 @@ RULE = Rule(
     title="in_axes or out_axes do not fit",
     family="vmap",
     severity=Severity.ERROR,
+    exact="JAX raises while it traces the program",
+    preview=True,
     explanation="""\
 `vmap` maps one axis of every argument that has an integer in `in_axes`, and all of them must be
 equally long. A result that depends on a mapped argument needs a place for the axis in `out_axes`.

@@ -112,6 +112,7 @@ RULE = Rule(
     title="No axis for the devices",
     family="vmap",
     severity=Severity.ERROR,
+    exact="JAX raises while it traces the program",
     explanation="""\
 `pmap` gives each device one entry of the leading axis, so that this axis is as long as there are
 devices. A plain batch has to be split into (devices, batch of a device) first, and the state of an

@@ -192,6 +192,7 @@ RULE = Rule(
     title="Collective over an unknown axis name",
     family="vmap",
     severity=Severity.ERROR,
+    exact="JAX raises while it traces the program",
     explanation="""\
 `psum`, `pmean`, `all_gather` and `axis_index` name an axis that an enclosing `vmap`, `pmap` or
 `shard_map` has to bind under exactly that name. So does a layer that takes its statistics over an
