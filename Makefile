@@ -36,7 +36,7 @@ types: $(VENV)/.has-dev ## check types, and that every exported name has a compl
 	@$(call quietly,$(in-venv) pyright --ignoreexternal --verifytypes verax)
 	@echo 'every exported name has a complete type'
 
-programs: $(VENV)/.has-programs ## audit programs of well-known libraries
+programs: $(VENV)/.has-programs ## audit real programs, and compare with what is on record
 	@$(PY) tests/audit/programs/check.py $(ARGS)
 
 bench: $(VENV)/.has-bench ## measure, side by side with what users would pick instead

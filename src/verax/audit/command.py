@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -24,21 +24,26 @@ if TYPE_CHECKING:
     from .diff import Before
 
 
+Trace = Callable[[FunctionTarget, Given, float], Report]
+
+
 def audit_targets(
     targets: Iterable[str],
     given: Given,
     timeout: float = DEFAULT_TIMEOUT,
     options: Options | None = None,
+    trace: Trace | None = None,
 ) -> Report:
     """One report about all targets, without what comments in their files answer.
 
     Files and folders are read. Functions are traced, and the files that they are in are read.
+    `trace` does so in another way than in a process of its own.
 
     Raises:
         UsageError: A target or what was said about its inputs is wrong.
     """
     parsed = [parse_target(target) for target in targets]
-    report, _ = _audited(parsed, given, timeout, options or Options())
+    report, _ = _audited(parsed, given, timeout, options or Options(), trace)
     return report
 
 
@@ -63,11 +68,16 @@ def audit_change(
 
 
 def _audited(
-    parsed: Sequence[Target], given: Given, timeout: float, options: Options
+    parsed: Sequence[Target],
+    given: Given,
+    timeout: float,
+    options: Options,
+    trace: Trace | None = None,
 ) -> tuple[Report, Audited]:
     parse_inputs(given.specs, given.dims)  # complains before anything is imported
     functions = [target for target in parsed if isinstance(target, FunctionTarget)]
-    traced = [_traced(target, given, timeout, alone=len(parsed) == 1) for target in functions]
+    alone = len(parsed) == 1
+    traced = [_traced(it, given, timeout, alone, trace or audit_in_child) for it in functions]
     asked = [it for it in parsed if isinstance(it, SourceTarget)]
     stdin = sys.stdin.buffer.read() if any(it.text == STDIN for it in asked) else None
     paths = [str(it.path) for it in asked if it.text != STDIN]
@@ -103,9 +113,11 @@ def unread_targets(report: Report, targets: Iterable[str]) -> tuple[Unread, ...]
     return with_short_files(tuple(found))
 
 
-def _traced(target: FunctionTarget, given: Given, timeout: float, alone: bool) -> Report:
+def _traced(
+    target: FunctionTarget, given: Given, timeout: float, alone: bool, trace: Trace
+) -> Report:
     try:
-        return audit_in_child(target, given, timeout)
+        return trace(target, given, timeout)
     except UsageError as error:
         if alone or target.text in str(error):
             raise

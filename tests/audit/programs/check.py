@@ -1,86 +1,149 @@
-"""Audit programs of well-known libraries: full reports, no crash, no false issue.
+"""Audit real programs, and compare with what is known about them.
 
-    make programs [ARGS='ppo brax_rollout']
+    make programs [ARGS='ppo sac']
 
-Each module beside this one has an `entry`, its `inputs()` and perhaps `AXES`. They are believed to
-be correct, so that an issue is a false one. Prints a line for each, and fails if one has an issue,
-a rule that failed, an empty section, or cannot be audited at all.
+Beside this file are programs of well-known libraries, in `classics` programs of our own, written as
+the single-file implementations of the field are. Each has an `entry`, its `inputs()` and perhaps
+`AXES`; those of our own also have a `check()`, which runs them and asserts that what they do is
+right. In `defects` are edits that break them.
+
+Each program is audited by both engines, as a user would have it, with all rules in preview. Every
+finding and every verified entry has a judgement in `src/verax/audit/record.json`. What is new (+),
+gone (-), unread (?) or reported by default although it is false (!) is listed and fails, as does a
+defect of which more or less is reported than its file says, a check, and a program that cannot be
+audited. With `--write`, entries that are new become unread, those that are gone are forgotten, and
+the files of defects say what is reported.
 """
 
 from __future__ import annotations
 
-import importlib.util
+import argparse
+import multiprocessing
 import os
 import sys
-import tempfile
-import time
-import traceback
-import warnings
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-import jax
+from guard.audits import Outcome, gone_through
+from guard.defects import write_found
+from guard.pins import differences, pinned_again
 
-from verax.audit.report import Report
-from verax.audit.run import audit_callable
+from verax.audit import record
 
 HERE = Path(__file__).parent
+DEFECTS = HERE / "defects"
 
 
-def load(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
-    if spec is None or spec.loader is None:
-        raise SystemExit(f"there is no program {name}; there are {', '.join(programs())}")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
+def programs() -> dict[str, Path]:
+    own = HERE / "classics"
+    files = [*HERE.glob("*.py"), *own.glob("*.py")]
+    return {file.stem: file for file in sorted(files, key=_name) if file != Path(__file__)}
 
 
-def programs() -> list[str]:
-    return sorted(path.stem for path in HERE.glob("*.py") if path.stem != Path(__file__).stem)
+def _name(file: Path) -> str:
+    return file.stem
 
 
-def complaints(report: Report) -> list[str]:
-    found = [f"{it.place} {it.code} {it.title}: {it.current}" for it in report.issues]
-    found += [note for note in report.notes if "failed" in note or "could not" in note]
-    for section in ("data_flow", "transformation_stack"):
-        if not getattr(report, section):
-            found.append(f"the section {section} is empty")
-    return found
+def outcomes(chosen: dict[str, Path]) -> Iterator[Outcome]:
+    """What comes of each program, in a process of its own that has JAX already."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["jax", "guard.audits"])
+    with ProcessPoolExecutor(os.cpu_count(), context, max_tasks_per_child=1) as pool:
+        running = {
+            pool.submit(gone_through, file, DEFECTS / f"{name}.toml", _is_own(file)): name
+            for name, file in chosen.items()
+        }
+        for done in as_completed(running):
+            if done.exception() is None:
+                yield done.result()
+            else:
+                problem = f"its process has ended: {done.exception()!r}"
+                yield Outcome(running[done], 0, problems=[problem])
 
 
-def check(name: str) -> bool:
-    start = time.perf_counter()
-    try:
-        module = load(name)
-        arguments = tuple(module.inputs())
-        axes = getattr(module, "AXES", None)
-        report = audit_callable(module.entry, arguments, {}, axes=axes, strict=True)
-        found = complaints(report)
-    except Exception:
-        found = [traceback.format_exc()]
-        report = None
-    seconds = time.perf_counter() - start
-    steps = (
-        sum(1 for flow in report.data_flow for it in flow.steps for _ in it.walk()) if report else 0
+def _is_own(file: Path) -> bool:
+    return file.parent.name == "classics"
+
+
+def judged(outcome: Outcome, pinned: dict[str, Any]) -> list[str]:
+    """All that is not as it is known to be."""
+    lines = [f"! {outcome.name}: {problem}" for problem in outcome.problems]
+    if not outcome.problems:
+        lines += differences(outcome.name, outcome.entries, pinned)
+    for defect, found in zip(outcome.defects, outcome.found, strict=False):
+        about = f"{outcome.name}: defect {defect.what!r}"
+        more = [it for code in found if code not in defect.found for it in found[code]]
+        lines += [f"+ {about}: {it.shown}" for it in more]
+        less = [code for code in defect.found if code not in found]
+        lines += [f"- {about}: {code} is not reported" for code in less]
+    return lines
+
+
+def show(outcome: Outcome, lines: list[str]) -> None:
+    verdict = "FAILED" if lines else "ok"
+    found, verified = len(outcome.entries.findings), len(outcome.entries.verified)
+    defects = f", {sum(map(bool, outcome.found))} of {len(outcome.found)} defects"
+    print(
+        f"{outcome.name:24} {verdict:7} {outcome.steps:4} lines, {found:2} findings, "
+        f"{verified:3} verified{defects * bool(outcome.defects)}, {outcome.seconds:5.1f} s",
+        *lines,
+        sep="\n    ",
+        flush=True,
     )
-    verified = len(report.verified) if report else 0
-    verdict = "ok" if not found else "FAILED"
-    print(f"{name:24} {verdict:7} {steps:4} lines, {verified:3} verified, {seconds:5.1f} s")
-    for complaint in found:
-        print(f"    {complaint}")
-    jax.clear_caches()
-    return not found
+
+
+def write(outcome: Outcome, data: dict[str, Any]) -> None:
+    """Bring what is known of a program up to date."""
+    if outcome.problems:
+        return
+    pinned = data["programs"].get(outcome.name, {})
+    again = pinned_again(outcome.entries, pinned)
+    data["programs"][outcome.name] = {"lines": outcome.lines, **again}
+    if outcome.defects:
+        write_found(DEFECTS / f"{outcome.name}.toml", [[*found] for found in outcome.found])
+
+
+def totals(all_of_them: list[Outcome]) -> str:
+    codes = [it for outcome in all_of_them for it in outcome.found]
+    found = [[it for of_code in one.values() for it in of_code] for one in codes]
+    by_default = sum(any(not it.preview for it in findings) for findings in found)
+    more = sum(map(bool, found)) - by_default
+    seeded = sum(len(outcome.defects) for outcome in all_of_them)
+    return f"seeded defects: {by_default} of {seeded} found, {more} more with --preview"
 
 
 def main() -> None:
-    warnings.simplefilter("ignore")  # of the libraries
-    sys.path.insert(0, str(HERE.parents[2]))  # for the examples
-    os.chdir(tempfile.mkdtemp())  # Some libraries leave files where they are.
-    passed = [check(name) for name in sys.argv[1:] or programs()]
-    print(f"{sum(passed)} of {len(passed)} programs are clean")
-    sys.exit(not all(passed))
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("programs", metavar="PROGRAM", nargs="*", help="(default: all)")
+    parser.add_argument("--write", action="store_true", help="bring the record up to date")
+    options = parser.parse_args()
+    known = programs()
+    for name in options.programs:
+        if name not in known:
+            parser.error(f"there is no program {name}; there are {', '.join(known)}")
+    chosen = {name: known[name] for name in options.programs or known}
+
+    data = record.read()
+    done: list[Outcome] = []
+    failed: list[str] = []
+    for outcome in outcomes(chosen):
+        lines = judged(outcome, data["programs"].get(outcome.name, {}))
+        show(outcome, lines)
+        done.append(outcome)
+        failed += [outcome.name] * bool(lines)
+        if options.write:
+            write(outcome, data)
+    gone = data["programs"].keys() - known
+    for name in sorted(gone):
+        print(f"- {name}: there is no such program, but it is on record")
+    if options.write:
+        data["programs"] = {name: it for name, it in data["programs"].items() if name in known}
+        record.write(data)
+    print(totals(done))
+    print(f"{len(done) - len(failed)} of {len(done)} programs are as they are known to be")
+    sys.exit(bool(failed or gone))
 
 
 if __name__ == "__main__":
