@@ -36,10 +36,12 @@ class Analysis:
     """What reading one file as a root has told.
 
     `consulted` are the other files that it depends on, also such as were looked for in vain.
+    `uses_jax` says whether it imports JAX, itself or by way of these.
     """
 
     report: Report
     consulted: frozenset[str] = frozenset()
+    uses_jax: bool = True
 
 
 def analyse(path: str, project: Project, sections: bool = True) -> Analysis:
@@ -50,7 +52,8 @@ def analyse(path: str, project: Project, sections: bool = True) -> Analysis:
         return Analysis(unread(module))
     with _deep_recursion():
         report = _judged(interpret(module, project), module, sections=sections)
-    return Analysis(report, frozenset(project.consulted - {path}))
+    uses_jax = project.uses_jax(module)
+    return Analysis(report, frozenset(project.consulted - {path}), uses_jax)
 
 
 def unread(problem: Problem) -> Report:

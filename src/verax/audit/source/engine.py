@@ -90,6 +90,7 @@ def audit_files(
         from .one_file import Auditor
 
         outcomes |= {file: Auditor(roots, texts).audit(file) for file in given}
+    outcomes = _of_jax(outcomes)
     notes = list(found.notes)
     if not files:
         notes.append(f"{', '.join(paths)}: there is no Python file and no notebook to audit")
@@ -101,6 +102,22 @@ def audit_files(
         texts,
         {file: outcome.digests for file, outcome in outcomes.items()},
     )
+
+
+def _of_jax(outcomes: Mapping[str, Outcome]) -> dict[str, Outcome]:
+    """The outcomes without findings in files that have nothing to do with JAX.
+
+    These neither import it nor are imported by a file that does: their arrays are another
+    library's, and what they do is not ours to judge.
+    """
+    with_jax = [it for it in outcomes.values() if it.uses_jax]
+    reached = {file for outcome in with_jax for file in outcome.digests}
+    return {
+        file: outcome
+        if outcome.uses_jax or file in reached
+        else replace(outcome, report=replace(outcome.report, issues=(), warnings=(), verified=()))
+        for file, outcome in outcomes.items()
+    }
 
 
 def audit_each(

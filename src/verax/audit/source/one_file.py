@@ -28,10 +28,11 @@ class Auditor:
     def audit(self, path: str) -> Outcome:
         """What one file tells; whatever goes wrong is a note."""
         consulted: frozenset[str] = frozenset()
-        failed = False
+        failed, uses_jax = False, True
         try:
             analysis = analyse(path, self._project, self._sections)
             report, consulted = analysis.report, analysis.consulted
+            uses_jax = analysis.uses_jax
         except UnreadableError as error:
             report = unread(error.problem)
         except Exception as error:
@@ -46,7 +47,7 @@ class Auditor:
         digests = {file: self._texts.digest(file) for file in sorted({path, *consulted})}
         if path.endswith(".ipynb"):
             report = self._with_cells(report)
-        return Outcome(report, digests, "verax:" in source.text, failed)
+        return Outcome(report, digests, "verax:" in source.text, failed, uses_jax)
 
     def _with_cells(self, report: Report) -> Report:
         """The report with places in notebooks by cell, instead of by line of the joined text."""

@@ -22,6 +22,7 @@ class Outcome:
     digests: Mapping[str, str] = field(default_factory=dict[str, str])
     has_comments: bool = False
     failed: bool = False
+    uses_jax: bool = True
 
 
 class Texts:

@@ -6,11 +6,12 @@ import ast
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from . import reading
 from .frame import Frame
 from .reading import Problem, SourceText, UnreadableError
+from .remember import walked
 
 # Names that mean a library or Python's own module wherever they are imported.
 _NEVER_OWN = sys.stdlib_module_names | frozenset(
@@ -23,13 +24,19 @@ _OTHER_ARRAYS = re.compile(
     r"|mindspore|tinygrad)\b",
     re.MULTILINE,
 )
+# JAX, and the libraries for it of which the interpreter knows what they do.
+_OF_JAX = frozenset(
+    "jax jaxlib flax optax equinox haiku chex distrax rlax brax numpyro blackjax diffrax gymnax "
+    "orbax jax_dataclasses verax".split()
+)
 
 
 class Module:
     """A file of the project, parsed.
 
     `frame` is made when the module is run; until then its names are not known.
-    `has_other_arrays` says whether what it calls an array may be another library's.
+    `has_other_arrays` says whether what it calls an array may be another library's: one is imported
+    there, or nothing that comes from JAX.
     """
 
     __slots__ = (
@@ -69,6 +76,7 @@ class Project:
         self._modules: dict[str, Module | Problem] = {}
         self._found: dict[tuple[str, str, bool], tuple[str | None, list[str]]] = {}
         self._is_file: dict[str, bool] = {}
+        self._uses_jax: dict[str, bool] = {}
         # Since the last start: files that were read, or looked for, and modules that were run.
         self.consulted: set[str] = set()
         self._ran: list[Module] = []
@@ -79,12 +87,36 @@ class Project:
         for module in self._ran:
             module.frame = None
         self._ran = []
+        # Asked again for each root, since the answer depends on files that are consulted.
+        self._uses_jax = {}
 
     def ran(self, module: Module) -> Frame:
         """A frame for the run of a module."""
         frame = module.frame = Frame(module, "")
         self._ran.append(module)
+        if not self.uses_jax(module):
+            module.has_other_arrays = True
         return frame
+
+    def uses_jax(self, module: Module) -> bool:
+        """Whether a file imports JAX, itself or by way of other files of the project."""
+        known = self._uses_jax.get(module.path)
+        if known is None:
+            known = self._uses_jax[module.path] = self._finds_jax(module)
+        return known
+
+    def _finds_jax(self, module: Module) -> bool:
+        pending, seen = [module], {module.path}
+        for importer in pending:
+            names = list(imported(importer))
+            if any(name.partition(".")[0] in _OF_JAX for name in names):
+                return True
+            for name in names:
+                found = self.find(name, importer)
+                if found is not None and found.path not in seen:
+                    seen.add(found.path)
+                    pending.append(found)
+        return False
 
     def module(self, path: str) -> Module | Problem:
         """The module in a file, or why there is none."""
@@ -152,6 +184,17 @@ class Project:
 def _files_of(stem: str) -> tuple[str, str]:
     """The files that a module can be in: a package, or a file of its own."""
     return os.path.join(stem, "__init__.py"), stem + ".py"
+
+
+def imported(module: Module) -> Iterator[str]:
+    """The full names of all that a file may import, wherever in it."""
+    for statement in walked(module.syntax):
+        if isinstance(statement, ast.Import):
+            yield from (alias.name for alias in statement.names)
+        elif isinstance(statement, ast.ImportFrom):
+            source = module.absolute(statement.module, statement.level)
+            yield source
+            yield from (f"{source}.{alias.name}" for alias in statement.names)
 
 
 def top_folder(path: str) -> str:

@@ -33,6 +33,7 @@ def encode(outcome: Outcome) -> Stored:
         "digests": dict(outcome.digests),
         "has_comments": outcome.has_comments,
         "failed": outcome.failed,
+        "uses_jax": outcome.uses_jax,
     }
     return Stored(_line(findings), _line(sections))
 
@@ -46,7 +47,8 @@ def decode(stored: Stored) -> Outcome:
     findings, sections = json.loads(stored.findings), json.loads(stored.sections)
     try:
         report = from_data(findings["report"] | sections)
-        return Outcome(report, findings["digests"], findings["has_comments"], findings["failed"])
+        rest = ("digests", "has_comments", "failed", "uses_jax")
+        return Outcome(report, **{name: findings[name] for name in rest})
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"no outcome: {error!r}") from None
 
