@@ -38,7 +38,7 @@ RULE = Rule(
     name="divided-by-all",
     title="A mean of each example is divided by the weights of all",
     family="axis",
-    severity=Severity.ERROR,
+    severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
     explanation="""\
 A masked mean is a sum over what is there, divided by how much that is. Where the sum goes over one

@@ -37,7 +37,7 @@ RULE = Rule(
     name="length-of-all",
     title="Vectors are divided by the length of all of them",
     family="axis",
-    severity=Severity.ERROR,
+    severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
     explanation="""\
 The product of two vectors of length one is the cosine of the angle between them. `norm` without an

@@ -35,7 +35,7 @@ RULE = Rule(
     name="merged-in-another-order",
     title="Axes are merged in another order than they were taken apart",
     family="axis",
-    severity=Severity.ERROR,
+    severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
     explanation="""\
 Heads that are taken apart as `(h d)` and merged as `(d h)` give an array of the same shape whose

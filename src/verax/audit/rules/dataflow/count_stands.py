@@ -32,7 +32,7 @@ RULE = Rule(
     name="count-stands",
     title="A count of steps is never advanced",
     family="dataflow",
-    severity=Severity.ERROR,
+    severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
     explanation="""\
 Schedules, warm-ups and periodic updates read a count that is a field of a state. A state is never

@@ -94,7 +94,7 @@ RULE = Rule(
     name="epochs-as-steps",
     title="A schedule gets epochs where it counts steps",
     family="dataflow",
-    severity=Severity.ERROR,
+    severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
     explanation="""\
 optax counts calls of `update`. A schedule that is to last for ten epochs, and is told ten, is at

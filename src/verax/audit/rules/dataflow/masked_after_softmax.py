@@ -33,7 +33,7 @@ RULE = Rule(
     name="masked-after-softmax",
     title="A softmax is masked afterwards",
     family="dataflow",
-    severity=Severity.ERROR,
+    severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
     explanation="""\
 A softmax shares out one among all of its logits. If some of the shares are set to zero afterwards,

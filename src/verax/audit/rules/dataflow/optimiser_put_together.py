@@ -42,7 +42,7 @@ RULE = Rule(
     name="optimiser-put-together",
     title="An optimiser is put together wrongly",
     family="dataflow",
-    severity=Severity.ERROR,
+    severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
     explanation="""\
 `optax.chain` applies its parts in order. Clipping after `optax.adam` limits steps that are about as

@@ -45,7 +45,7 @@ RULE = Rule(
     name="padding-counted",
     title="A mean counts what a mask leaves out",
     family="dataflow",
-    severity=Severity.ERROR,
+    severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
     explanation="""\
 `jnp.mean(losses * mask)` divides by the number of all elements, not of those that the mask lets

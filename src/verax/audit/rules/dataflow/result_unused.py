@@ -135,7 +135,7 @@ RULE = Rule(
     name="result-unused",
     title="The result of a function without side effects is not used",
     family="dataflow",
-    severity=Severity.ERROR,
+    severity=Severity.CRITICAL,
     proven=True,
     explanation="""\
 JAX's arrays are never changed in place: `x.at[i].set(v)`, `jnp.clip(x, 0, 1)` and

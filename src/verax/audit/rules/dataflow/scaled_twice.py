@@ -47,7 +47,7 @@ RULE = Rule(
     name="scaled-twice",
     title="A factor comes in twice",
     family="dataflow",
-    severity=Severity.ERROR,
+    severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
     explanation="""\
 A helper returns a term with its coefficient, and the caller multiplies by the same coefficient; or

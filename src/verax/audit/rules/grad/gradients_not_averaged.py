@@ -38,7 +38,7 @@ RULE = Rule(
     name="gradients-not-averaged",
     title="Accumulated gradients are summed where the loss is averaged",
     family="grad",
-    severity=Severity.ERROR,
+    severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
     explanation="""\
 To take a large batch in several parts, losses and gradients of the parts are added up and divided

@@ -37,7 +37,7 @@ RULE = Rule(
     name="stopped-in-one-term",
     title="Of two like terms of a loss only one stops a side",
     family="grad",
-    severity=Severity.ERROR,
+    severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
     explanation="""\
 A network that learns to predict a second view of its input from the first, and the first from the

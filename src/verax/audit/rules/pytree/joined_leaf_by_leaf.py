@@ -87,7 +87,7 @@ RULE = Rule(
     name="joined-leaf-by-leaf",
     title="A list of trees mapped over as one tree",
     family="pytree",
-    severity=Severity.ERROR,
+    severity=Severity.CRITICAL,
     explanation="""\
 `jax.tree.map` takes a list of trees for one tree: its function gets every leaf alone. To stack or
 join the leaves of several trees, each of them is an argument of its own: `jax.tree.map(lambda

@@ -87,7 +87,7 @@ RULE = Rule(
     name="static-array",
     title="Array in a static field",
     family="pytree",
-    severity=Severity.ERROR,
+    severity=Severity.CRITICAL,
     explanation="""\
 A static field is part of a tree's structure: jit looks it up by its hash, and compares it with `==`
 at every call. An array has no hash, and its comparison is an array. Where it works by chance, the
