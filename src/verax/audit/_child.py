@@ -46,7 +46,7 @@ def main() -> None:
     else:
         from .render.to_json import as_data
 
-        send(report=as_data(report))
+        send(report=as_data(report), passed=sorted(report.passed))
     answers.close()
     os._exit(code)
 
@@ -92,6 +92,10 @@ def serve(request: Request, enter: Callable[[str], None]) -> Report:
             axes=inputs.axes,
             ranges=inputs.ranges,
             target=request["target"],
+            witness=request["witness"],
+            given_by=_importing.attribute(module, request["inputs"], home)
+            if request["inputs"]
+            else None,
         )
     except AxesError as error:
         raise UsageError(f"--axes {request['axes']}: {error}") from None

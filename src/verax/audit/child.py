@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -31,12 +31,14 @@ DEFAULT_TIMEOUT = 60.0
 
 @dataclass(frozen=True)
 class Given:
-    """What was said about the inputs of a function."""
+    """What was said about the inputs of a function, and what is asked about it."""
 
     specs: Sequence[str] = ()
     dims: dict[str, int] = field(default_factory=dict[str, int])
     inputs: str | None = None
     axes: str | None = None
+    # Whether to say which lines the trace went through: that takes another trace.
+    witness: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,7 @@ def request_for(target: FunctionTarget, given: Given) -> dict[str, Any]:
         "dims": given.dims,
         "inputs": given.inputs,
         "axes": given.axes,
+        "witness": given.witness,
     }
 
 
@@ -124,7 +127,8 @@ def _answer(
             raise UsageError(_died(process, phase, target, given))
         message = json.loads(line)
         if "report" in message:
-            return from_data(message["report"])
+            passed = frozenset(tuple(map(tuple, path)) for path in message["passed"])
+            return replace(from_data(message["report"]), passed=passed)
         if "error" in message:
             raise UsageError(message["error"])
         phase = message["phase"]

@@ -12,6 +12,7 @@ from .child import DEFAULT_TIMEOUT, Given, audit_in_child
 from .errors import UsageError
 from .finding import Confidence, Severity
 from .in_tests import reuse_in_tests_warns
+from .reconcile import needs_witness, reconciled
 from .render._places import with_short_files
 from .report import Report, Unread, findings_only, merged, worst
 from .source.engine import STDIN as STDIN_FILE
@@ -76,19 +77,21 @@ def _audited(
 ) -> tuple[Report, Audited]:
     parse_inputs(given.specs, given.dims)  # complains before anything is imported
     functions = [target for target in parsed if isinstance(target, FunctionTarget)]
-    alone = len(parsed) == 1
-    traced = [_traced(it, given, timeout, alone, trace or audit_in_child) for it in functions]
     asked = [it for it in parsed if isinstance(it, SourceTarget)]
     stdin = sys.stdin.buffer.read() if any(it.text == STDIN for it in asked) else None
     paths = [str(it.path) for it in asked if it.text != STDIN]
     homes = {home for target in functions if (home := home_of(target)) is not None}
     audited = audit_files(paths, options, stdin, sorted(homes))
-    read = [
+    report = merged(
         # How data flows in a traced function, and what is right there, is what the trace shows.
         replace(findings_only(report), verified=()) if file in audited.beside else report
         for file, report in audited.reports.items()
-    ]
-    report = merged([*read, *traced])
+    )
+    if functions:
+        given = replace(given, witness=needs_witness(report))
+        alone = len(parsed) == 1
+        traced = [_traced(it, given, timeout, alone, trace or audit_in_child) for it in functions]
+        report = reconciled(report, merged(traced))
     report = replace(
         report,
         target=", ".join(target.text for target in parsed),

@@ -6,7 +6,7 @@ nothing here imports JAX.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -40,12 +40,17 @@ class Engine(StrEnum):
     TRACE = "trace"
 
 
+# A line, and the calls by which execution came there: files and lines, innermost first.
+CallPath = tuple[tuple[str, int], ...]
+
+
 @dataclass(frozen=True, order=True)
 class Place:
     """A position in the user's code. Lines and columns count from one.
 
     In a notebook, `line` is one of the cell with the number `cell`, which counts all cells from
-    one; elsewhere that is 0.
+    one; elsewhere that is 0. `calls` are those by which an engine came there, as far as it says:
+    they are no part of what the place is.
     """
 
     file: str
@@ -53,6 +58,7 @@ class Place:
     column: int = 1
     function: str = ""
     cell: int = 0
+    calls: CallPath | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         cell = f":cell {self.cell}" if self.cell else ""
@@ -86,7 +92,8 @@ class Finding:
 
     `current` says what the program does, `expected` what it should do, `fix` how to get there.
     `title` is the rule's; what is particular to the place stands in the other three. Of a rule in
-    `preview` a finding is shown only to those who ask for it.
+    `preview` a finding is shown only to those who ask for it. `paths` are the ways on which an
+    engine came to find it; an empty one stands for a way that is not known.
     """
 
     code: str
@@ -102,6 +109,7 @@ class Finding:
     evidence: tuple[Evidence, ...] = ()
     edit: Edit | None = None
     preview: bool = False
+    paths: frozenset[CallPath] = field(default=frozenset(((),)), compare=False, repr=False)
 
     @property
     def identity(self) -> tuple[str, str, int, int]:

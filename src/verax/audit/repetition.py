@@ -21,7 +21,10 @@ def without_repetition(findings: Iterable[Finding]) -> tuple[Finding, ...]:
         other = kept.get(finding.identity)
         if other is None:
             kept[finding.identity] = finding
-        elif other.engine is not finding.engine:
+        elif other.engine is finding.engine:
+            if not finding.paths <= other.paths:
+                kept[finding.identity] = replace(other, paths=other.paths | finding.paths)
+        else:
             kept[finding.identity] = _better_told(other, finding)
             both.add(finding.identity)
     alone = [it for it in kept.values() if it.identity not in both]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from .finding import Confidence, Finding, Place, Severity, Verified
+from .finding import CallPath, Confidence, Finding, Place, Severity, Verified
 from .repetition import without_repetition
 
 SCHEMA = "verax.report/1"
@@ -201,7 +201,8 @@ class Report:
     `notes` are remarks about the audit itself: a file that could not be read, a rule that failed,
     a part that could not be gone through. `unfollowed` are the functions whose calls were not
     followed to their end, `unread` the files that could not be read, as notes say. `omitted`
-    says why the first three sections do not tell all.
+    says why the first three sections do not tell all. `passed` are the lines that a trace went
+    through, where that was asked for; they are for putting reports together, and never shown.
     """
 
     target: str
@@ -215,6 +216,7 @@ class Report:
     unfollowed: tuple[Unfollowed, ...] = ()
     unread: tuple[Unread, ...] = ()
     omitted: str = ""
+    passed: frozenset[CallPath] = field(default=frozenset(), compare=False, repr=False)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -287,6 +289,7 @@ def merged(reports: Iterable[Report]) -> Report:
         notes=tuple(dict.fromkeys(it for part in parts for it in part.notes)),
         unfollowed=tuple(dict.fromkeys(it for part in parts for it in part.unfollowed)),
         unread=tuple(dict.fromkeys(it for part in parts for it in part.unread)),
+        passed=frozenset(it for part in parts for it in part.passed),
     )
 
 

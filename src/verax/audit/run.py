@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .finding import Engine
+from .finding import CallPath, Engine
 from .report import Report
 from .rules._rule import Rule
 
@@ -23,10 +23,13 @@ def audit_callable(
     target: str = "",
     rules: Iterable[Rule] | None = None,
     strict: bool = False,
+    witness: bool = False,
+    given_by: object = None,
 ) -> Report:
     """Audit a function as it would run on these arguments.
 
-    With `strict`, a rule that fails raises: for our own tests.
+    With `strict`, a rule that fails raises: for our own tests. With `witness`, the report says
+    which lines the trace passed, for `reconciled`; `given_by` is what has made the arguments.
     """
     from .rules.judging import judged
     from .trace.entry import trace
@@ -40,7 +43,12 @@ def audit_callable(
         **sections_of(facts),
         **judged(facts, Engine.TRACE, rules, strict),
     )
-    return replace(report, notes=(*traced.notes, *report.notes))
+    passed: frozenset[CallPath] = frozenset()
+    if witness and traced.failure is None:
+        from .trace.witness import witnessed
+
+        passed = witnessed(function, args, kwargs, given_by)
+    return replace(report, notes=(*traced.notes, *report.notes), passed=passed)
 
 
 def audit_source(source: str, name: str = "program", **options: Any) -> Report:

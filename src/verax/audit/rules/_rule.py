@@ -36,7 +36,9 @@ class Rule:
     `name` is for reading ("key-reused"), `title` for the report. `explanation` says what it finds
     and why that matters, in Markdown. `wrong` and `right` are whole programs with an `entry`, its
     `inputs()` and, where axes have a meaning, `AXES`. `trace` and `source` check the facts of an
-    engine; a rule may have either or both.
+    engine; a rule may have either or both. An error is raised `while_tracing`, or only by the
+    compiled program. What `verified` entries of the trace say rules out findings of the rule, and
+    of the others that it `also_rules_out`.
 
     A finding is as certain as `confidence` says only if that is backed. `exact` says why a traced
     finding cannot be wrong: it reports what JAX raises, or what the trace has established. `proven`
@@ -57,6 +59,8 @@ class Rule:
     exact: str = ""
     proven: bool = False
     preview: bool = False
+    while_tracing: bool = True
+    also_rules_out: tuple[str, ...] = ()
     trace: Check | None = field(default=None, compare=False)
     source: Check | None = field(default=None, compare=False)
 
@@ -77,6 +81,7 @@ class Rule:
         confidence = confidence or self.confidence
         if not self.may_be_certain(engine):
             confidence = Confidence.LIKELY
+        here = (place.file, place.line)
         return Finding(
             code=self.code,
             family=self.family,
@@ -92,6 +97,7 @@ class Rule:
             edit=edit,
             # What happened is reported, however often the static analysis was wrong about it.
             preview=self.preview and not self._is_exact(engine),
+            paths=frozenset(((),) if place.calls is None else ((here, *place.calls),)),
         )
 
     def may_be_certain(self, engine: Engine) -> bool:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..finding import Place
+from ..finding import CallPath, Place
 
 if TYPE_CHECKING:
     from .project import Module
@@ -60,6 +60,7 @@ class Frame:
         "breaks",
         "called_at",
         "caller",
+        "calls",
         "depth",
         "environment",
         "function",
@@ -92,6 +93,7 @@ class Frame:
         self.region: Region | None = region
         self.caller: Frame | None = caller
         self.called_at: ast.AST | None = called_at
+        self.calls: CallPath = _calls_to(function, caller, called_at)
         self.depth: int = caller.depth + 1 if caller is not None else 0
         self.environment: dict[str, Value] = {}
         self.given: dict[str, Value] = {}  # the parameters, as the call gave them
@@ -113,7 +115,7 @@ class Frame:
         """The position of a piece of syntax in this frame's file."""
         line: int = getattr(syntax, "lineno", 1)
         column: int = getattr(syntax, "col_offset", 0) + 1
-        return Place(self.module.path, line, column, self.name)
+        return Place(self.module.path, line, column, self.name, calls=self.calls)
 
     def callers(self) -> Iterator[Frame]:
         """This frame and those that called it, innermost first."""
@@ -143,6 +145,16 @@ class Frame:
     def is_inside(self, other: Frame) -> bool:
         """Whether this frame runs within the call that another one is."""
         return any(frame is other for frame in self.callers())
+
+
+def _calls_to(function: ast.AST | None, caller: Frame | None, at: ast.AST | None) -> CallPath:
+    """The calls by which execution comes to a function."""
+    if caller is None:
+        return ()
+    if function is None or at is None or at in getattr(function, "decorator_list", ()):
+        # A transformation runs in a frame of its own, and a decorator whenever the function does.
+        return caller.calls
+    return ((caller.module.path, getattr(at, "lineno", 1)), *caller.calls)
 
 
 class Site:

@@ -7,12 +7,16 @@ lists the findings of a whole project never looks at them.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any, NamedTuple
 
+from ..finding import Finding
 from ..render.from_json import from_data
 from ..render.to_json import as_data
+from ..report import Report
 from .outcome import Outcome
 
+_FINDINGS = ("issues", "warnings")
 _SECTIONS = ("data_flow", "transformation_stack", "shape_trace")
 NO_SECTIONS = json.dumps(dict.fromkeys(_SECTIONS, ()), separators=(",", ":"))
 
@@ -27,9 +31,11 @@ class Stored(NamedTuple):
 def encode(outcome: Outcome) -> Stored:
     """An outcome as text."""
     report = as_data(outcome.report)
+    paths = {name: [sorted(it.paths) for it in getattr(outcome.report, name)] for name in _FINDINGS}
     sections = {name: report.pop(name) for name in _SECTIONS}
     findings = {
         "report": report,
+        "paths": paths,
         "digests": dict(outcome.digests),
         "has_comments": outcome.has_comments,
         "failed": outcome.failed,
@@ -47,10 +53,22 @@ def decode(stored: Stored) -> Outcome:
     findings, sections = json.loads(stored.findings), json.loads(stored.sections)
     try:
         report = from_data(findings["report"] | sections)
+        report = replace(report, **_with_paths(report, findings["paths"]))
         rest = ("digests", "has_comments", "failed", "uses_jax")
         return Outcome(report, **{name: findings[name] for name in rest})
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"no outcome: {error!r}") from None
+
+
+def _with_paths(report: Report, paths: dict[str, Any]) -> dict[str, tuple[Finding, ...]]:
+    """The findings with the ways to them, which a report as JSON leaves out."""
+    return {
+        name: tuple(
+            replace(it, paths=frozenset(tuple(map(tuple, path)) for path in own))
+            for it, own in zip(getattr(report, name), paths[name], strict=True)
+        )
+        for name in _FINDINGS
+    }
 
 
 def _line(data: dict[str, Any]) -> str:

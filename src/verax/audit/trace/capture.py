@@ -30,6 +30,8 @@ from .staging.salvage import SALVAGING, plainly, with_own_derivative
 
 # Zero outside of an audit; inside, a number that no other audit has.
 _auditing = jax.make_user_context(default_value=0)
+# Part of the keys of JAX's caches as well, and nothing else.
+_anew = jax.make_user_context(default_value=0)
 _numbers = itertools.count(1)
 _lock = threading.RLock()
 
@@ -88,6 +90,13 @@ def regions(observer: Observer | None = None, *, salvage: bool = False) -> Gener
         finally:
             for space, name, original in originals:
                 space[name] = original
+
+
+@contextmanager
+def anew() -> Generator[None]:
+    """Trace as without an audit, but also what JAX has traced before: its caches would skip it."""
+    with _anew(next(_numbers)):
+        yield
 
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature | None:

@@ -61,7 +61,7 @@ def trace(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str
     """Trace a function on example arguments."""
     user_code = UserCode(function)
     observer = Observer(user_code)
-    entry = _Entry(function, args, kwargs, observer)
+    entry = Entry(function, args, kwargs, observer)
     notes: list[str] = []
     try:
         jaxpr, failure = entry.jaxpr(partial(regions, observer))
@@ -98,7 +98,7 @@ def trace(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str
     )
 
 
-def _until_failure(entry: _Entry, observer: Observer) -> Any:
+def _until_failure(entry: Entry, observer: Observer) -> Any:
     """A failing program up to its error, also where that is inside of a jit or a loop."""
     try:
         jaxpr, _ = entry.jaxpr(partial(regions, observer, salvage=True))
@@ -107,7 +107,7 @@ def _until_failure(entry: _Entry, observer: Observer) -> Any:
     return jaxpr
 
 
-class _Entry:
+class Entry:
     """A function of flat arrays, around the user's function."""
 
     def __init__(

@@ -164,6 +164,7 @@ RULE = Rule(
     title="Donated array used again",
     family="jit",
     severity=Severity.ERROR,
+    while_tracing=False,
     explanation="""\
 With `donate_argnums` a jitted function may write its results into the memory of its arguments. The
 array outside is deleted by the call: using it again raises. Its shape and dtype stay known.

@@ -288,6 +288,7 @@ RULE = Rule(
     family="prng",
     severity=Severity.CRITICAL,
     proven=True,
+    also_rules_out=("RK002", "RK003"),
     explanation="""\
 Draws from the same key are the same numbers, or functions of the same bits: noise that should be
 independent is correlated, and nothing says so. Splitting consumes a key too: its children are made
