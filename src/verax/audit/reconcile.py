@@ -79,13 +79,22 @@ class _Facts:
 
     def contradict(self, finding: Finding) -> bool:
         """Whether a static finding is not so on any way on which it was found."""
-        if finding.engine is not Engine.SOURCE or not finding.paths <= self._passed:
+        if finding.engine is not Engine.SOURCE or not _shortest(finding.paths) <= self._passed:
             return False
         if finding.severity is Severity.ERROR and finding.code not in self._late:
             return True
         return any(
             (finding.code, scope) in self._ruled_out for scope in (None, _line(finding.place))
         )
+
+
+def _shortest(paths: Iterable[CallPath]) -> set[CallPath]:
+    """The ways that do not go on another one: what was found with fewer calls known holds there."""
+    found: set[CallPath] = set()
+    for path in sorted(paths, key=len):
+        if not any(path[: len(it)] == it for it in found):
+            found.add(path)
+    return found
 
 
 def _line(place: Place) -> tuple[str, int]:
