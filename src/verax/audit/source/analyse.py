@@ -13,6 +13,7 @@ from ..finding import Engine
 from ..report import Report
 from .facts import SourceFacts
 from .library import registry
+from .limits import DEFAULT, Limits
 from .machine import Interpreter
 from .project import Module, Project
 from .reading import Problem, SourceText, UnreadableError
@@ -44,14 +45,16 @@ class Analysis:
     uses_jax: bool = True
 
 
-def analyse(path: str, project: Project, sections: bool = True) -> Analysis:
+def analyse(
+    path: str, project: Project, sections: bool = True, limits: Limits = DEFAULT
+) -> Analysis:
     """Audit one file of a project, perhaps without the sections that show how data flows."""
     project.start()
     module = project.module(path)
     if isinstance(module, Problem):
         return Analysis(unread(module))
     with _deep_recursion():
-        report = _judged(interpret(module, project), module, sections=sections)
+        report = _judged(interpret(module, project, limits), module, sections=sections)
     uses_jax = project.uses_jax(module)
     return Analysis(report, frozenset(project.consulted - {path}), uses_jax)
 
@@ -62,7 +65,11 @@ def unread(problem: Problem) -> Report:
 
 
 def audit_text(
-    text: str, name: str = "program", strict: bool = False, rules: tuple[Rule, ...] | None = None
+    text: str,
+    name: str = "program",
+    strict: bool = False,
+    rules: tuple[Rule, ...] | None = None,
+    limits: Limits = DEFAULT,
 ) -> Report:
     """What reading a program's text tells: for examples of rules and for tests."""
     path = os.path.abspath(f"{name}.py")
@@ -71,7 +78,7 @@ def audit_text(
     if isinstance(module, Problem):
         return unread(module)
     with _deep_recursion():
-        return _judged(interpret(module, project), module, rules, strict)
+        return _judged(interpret(module, project, limits), module, rules, strict)
 
 
 # Python's own parser takes expressions that are nested some thousand times: `a + b + c + …`.
@@ -95,11 +102,11 @@ def _only(file: str, path: str, text: str) -> SourceText:
     raise UnreadableError(Problem(file, 0, "there is no such file"))
 
 
-def interpret(module: Module, project: Project) -> Interpreter:
+def interpret(module: Module, project: Project, limits: Limits = DEFAULT) -> Interpreter:
     """Run a module and everything that it defines."""
     registry.load()
     walked(module.syntax)  # Everybody asks for parts of it, and gets them from one walk.
-    machine = Interpreter(project)
+    machine = Interpreter(project, limits)
     machine.start_file(module)
     frame = machine.run_module(module)
     for value in list(frame.environment.values()):

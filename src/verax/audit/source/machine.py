@@ -20,6 +20,7 @@ from .expressions import EXPRESSIONS
 from .frame import Frame, Site
 from .graph import Node, variation
 from .imports import Pending
+from .limits import DEFAULT, Limits
 from .project import Module, Project
 from .remember import size_of
 from .statements import STATEMENTS
@@ -36,22 +37,10 @@ from .values import (
     nodes_of,
 )
 
-# Runs of one function for one root, calls within calls, and statements that callees may run: for
-# one root, and for all roots of a file by its number of lines.
-RUNS = 8
-# An example is one root, and known in all: what it is made of is made by a few small functions.
-RUNS_OF_EXAMPLE = 64
-DEPTH = 20
 # Functions of one decorator that are inside of each other.
 WRAPPERS = 3
-STATEMENTS_OF_ROOT = 600
-STATEMENTS_OF_LINE = 3
 # Syntax that counts as a further statement where it runs again: one line can hold very much.
 NODES_OF_STATEMENT = 32
-# Outside of transformations there is less to find, but for what happens to random keys.
-STATEMENTS_ON_HOST = 50
-STATEMENTS_WITH_KEYS = 300
-STATEMENTS_OF_EXAMPLE = 2000
 
 # Operations on arrays and numbers: containers do not subtract, and have no sine.
 ON_ARRAYS = frozenset("- * / // ** @ < <= > >= & | ~ %".split()) | frozenset(
@@ -69,8 +58,9 @@ _EXPRESSIONS: dict[type[ast.AST], Callable[[Any, Frame, Any], Value]] = {
 class Interpreter:
     """Runs the code of a project on abstract values and keeps a record of what happens."""
 
-    def __init__(self, project: Project):
+    def __init__(self, project: Project, limits: Limits = DEFAULT):
         self.project = project
+        self.limits: Limits = limits
         self.record: Record = Record()
         # The keys that were consumed on the path that led here, with their last use.
         self.used: dict[Node, KeyUse] = {}
@@ -94,28 +84,35 @@ class Interpreter:
         self._statements = 0
         self._is_cut = False
         self._is_on_host = False
-        self._end_of_root = STATEMENTS_OF_ROOT
-        self._end_with_keys = STATEMENTS_OF_ROOT
-        self._end_of_file = STATEMENTS_OF_ROOT
+        self._allowed = limits.statements
+        self._end_of_root = limits.statements
+        self._end_with_keys = limits.statements
+        self._end_of_file = limits.statements
 
     def start_file(self, module: Module) -> None:
         """Start a new file: what it may cost depends on its size."""
         lines = module.text.count("\n")
-        self._end_of_file = self._statements + STATEMENTS_OF_ROOT + STATEMENTS_OF_LINE * lines
+        allowed = self.limits.statements + self.limits.statements_of_line * lines
+        self._end_of_file = self._statements + allowed
 
-    def start_root(self, statements: int = STATEMENTS_OF_ROOT) -> None:
+    def start_root(self, on_host: bool = False) -> None:
         """Start a new root: functions may be run again."""
+        limits = self.limits
+        self._start(limits.statements_on_host if on_host else limits.statements, on_host)
+
+    def _start(self, statements: int, on_host: bool = False) -> None:
         self._runs.clear()
         self._is_cut = False
-        self._is_on_host = statements == STATEMENTS_ON_HOST
+        self._is_on_host = on_host
+        self._allowed = statements
         self._end_of_root = self._statements + statements
-        self._end_with_keys = self._statements + max(statements, STATEMENTS_WITH_KEYS)
+        self._end_with_keys = self._statements + max(statements, self.limits.statements_with_keys)
         self.used = {}
 
     def start_example(self) -> None:
         """Start what a file gives as an example: it does not depend on what ran before."""
         self.is_thorough = True
-        self.start_root(STATEMENTS_OF_EXAMPLE)
+        self._start(self.limits.statements_of_example)
         self._end_of_file = max(self._end_of_file, self._end_of_root)
 
     # --- code
@@ -209,9 +206,9 @@ class Interpreter:
 
     def _limit(self, function: Function, site: Site, given: tuple[Value, ...]) -> str:
         """Which limit is reached, if one is, so that a call is not followed."""
-        if site.frame.depth >= DEPTH:
-            return f"more than {DEPTH} calls are inside of each other"
-        runs = RUNS_OF_EXAMPLE if self.is_thorough else RUNS
+        if site.frame.depth >= self.limits.depth:
+            return f"more than {self.limits.depth} calls are inside of each other"
+        runs = self.limits.runs_of_example if self.is_thorough else self.limits.runs
         if self._runs[function.syntax] >= runs:
             return f"`{function.name}` is called more than {runs} times"
         if self._statements >= self._end_of_file:
@@ -222,11 +219,8 @@ class Interpreter:
         ):
             return ""
         if self._is_on_host:
-            return (
-                f"more than {STATEMENTS_ON_HOST} statements ran outside of transformations before"
-            )
-        statements = STATEMENTS_OF_EXAMPLE if self.is_thorough else STATEMENTS_OF_ROOT
-        return f"more than {statements} statements ran before"
+            return f"more than {self._allowed} statements ran outside of transformations before"
+        return f"more than {self._allowed} statements ran before"
 
     # --- names
 

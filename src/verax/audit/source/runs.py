@@ -21,7 +21,7 @@ from .library.environments import compiled_methods
 from .library.options import static_names
 from .library.transforms import apply
 from .library.trees import taken_apart, tree_functions
-from .machine import STATEMENTS_ON_HOST, Interpreter
+from .machine import Interpreter
 from .project import Module
 from .values import (
     Bound,
@@ -149,7 +149,7 @@ def _run_class(machine: Interpreter, cls: Class) -> None:
 
 def _run_generic(machine: Interpreter, function: Function, owner: Value | None = None) -> None:
     """Run a function with arguments of which nothing is known, outside of any transformation."""
-    machine.start_root(STATEMENTS_ON_HOST)
+    machine.start_root(on_host=True)
     caller = Frame(function.frame.module, "")
     inner = Frame(
         function.frame.module, function.name, function.syntax, function.frame, None, caller
