@@ -9,7 +9,7 @@ import pytest
 from verax.audit import Report
 from verax.audit.source.analyse import audit_text
 from verax.audit.source.engine import Options, audit_paths
-from verax.audit.source.machine import DEPTH, RUNS, STATEMENTS_OF_ROOT, STATEMENTS_ON_HOST
+from verax.audit.source.limits import DEFAULT
 from verax.cli import main
 
 # Lists, since a call with nothing but one unknown value is like any other, and is not followed.
@@ -30,7 +30,9 @@ def line_of(text: str, part: str) -> int:
 
 def test_a_long_program_outside_of_transformations():
     text = LONG + "def main(x):\n    x = work([x])\n    x = work([x])\n    return work((x,))\n"
-    reason = f"more than {STATEMENTS_ON_HOST} statements ran outside of transformations before"
+    reason = (
+        f"more than {DEFAULT.statements_on_host} statements ran outside of transformations before"
+    )
     assert cut(text) == [("main", line_of(text, "return work((x"), reason)]
 
 
@@ -43,17 +45,17 @@ def test_the_line_is_one_of_the_function_that_began():
 
 
 def test_a_function_that_is_called_very_often():
-    calls = "".join(f"    x = step([x], {number})\n" for number in range(RUNS + 2))
+    calls = "".join(f"    x = step([x], {number})\n" for number in range(DEFAULT.runs + 2))
     text = f"def step(x, n):\n    return x\n\ndef main(x):\n{calls}    return x\n"
-    reason = f"`step` is called more than {RUNS} times"
-    assert cut(text) == [("main", line_of(text, f"x = step([x], {RUNS})"), reason)]
+    reason = f"`step` is called more than {DEFAULT.runs} times"
+    assert cut(text) == [("main", line_of(text, f"x = step([x], {DEFAULT.runs})"), reason)]
 
 
 def test_calls_inside_of_calls():
     text = "def f0(x):\n    return x\n\n"
-    for number in range(1, DEPTH + 3):
+    for number in range(1, DEFAULT.depth + 3):
         text += f"def f{number}(x):\n    return f{number - 1}([x])\n\n"
-    reason = f"more than {DEPTH} calls are inside of each other"
+    reason = f"more than {DEFAULT.depth} calls are inside of each other"
     assert {reason} == {it[2] for it in cut(text)}
 
 
@@ -65,7 +67,7 @@ def test_a_compiled_function_may_cost_more():
     text = f"import jax\n\n{works}\n@jax.jit\ndef step(x):\n{many}    return x\n"
     (found,) = cut(text)
     assert found[0] == "step"
-    assert found[2] == f"more than {STATEMENTS_OF_ROOT} statements ran before"
+    assert found[2] == f"more than {DEFAULT.statements} statements ran before"
 
 
 def test_recursion_is_no_limit():
@@ -73,7 +75,9 @@ def test_recursion_is_no_limit():
 
 
 def test_what_a_module_runs_when_it_is_imported_costs_its_user_nothing(tmp_path: Path):
-    (tmp_path / "table.py").write_text("TABLE = 0\n" + "TABLE += 1\n" * 2 * STATEMENTS_ON_HOST)
+    (tmp_path / "table.py").write_text(
+        "TABLE = 0\n" + "TABLE += 1\n" * 2 * DEFAULT.statements_on_host
+    )
     (tmp_path / "use.py").write_text(
         textwrap.dedent("""
         from table import TABLE

@@ -37,6 +37,8 @@ def judged(
             notes.append(f"rule {rule.code} failed: {type(error).__name__}: {error}")
             continue
         for verdict in verdicts:
+            if not _is_established(facts, engine, rule, verdict):
+                continue
             if isinstance(verdict, Verified):
                 verified.append(verdict)
             else:
@@ -47,3 +49,13 @@ def judged(
         "warnings": without_repetition(warnings),
         "notes": tuple(notes),
     }
+
+
+def _is_established(facts: Any, engine: Engine, rule: Rule, verdict: Finding | Verified) -> bool:
+    """Whether nothing that was not gone through could say otherwise: a trace goes through all."""
+    if engine is Engine.TRACE:
+        return True
+    if isinstance(verdict, Verified):
+        return facts.is_known(verdict.place)
+    places = (verdict.place, *(it.place for it in verdict.evidence if it.place))
+    return not rule.by_absence or all(facts.is_whole(it) for it in places)

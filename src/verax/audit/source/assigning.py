@@ -195,5 +195,6 @@ def _assign_item(machine: Interpreter, frame: Frame, target: ast.Subscript, valu
     elif isinstance(owner, Sequence):
         owner.element = value if owner.element is None else join(owner.element, value)
     elif isinstance(owner, Data):
-        owner.node.writes += 1
+        if owner.node.writes is not None:
+            owner.node.writes += 1
         owner.node.children = None

@@ -22,6 +22,7 @@ from .library.linen import apply_function, set_up
 from .library.results import learn
 from .remember import size_of
 from .shapes import Size
+from .unknown import unfollowed
 from .values import (
     Bound,
     Class,
@@ -158,13 +159,15 @@ def run(
 ) -> Value:
     """Run the body of a function of the project, in a region or in the caller's."""
     given = (*args, *keywords.values())
-    if _tells_nothing(machine, site, function, region, given) or not machine.may_run(
-        function, site, given
-    ):
+    is_known = _tells_nothing(machine, site, function, region, given)
+    if not is_known and not machine.may_run(function, site, given):
+        return unfollowed(machine, site, function, given)
+    if is_known or machine.is_running(function, site):
         for value in given:
             if isinstance(value, Instance):
                 leave_open(value)
         return machine.opaque("call", site, given)
+    machine.start_run(function)
     inner = Frame(
         function.frame.module,
         function.name,

@@ -260,7 +260,7 @@ def content(value: Value, depth: int = 0) -> Any:
     if isinstance(value, Constant):
         return (type(value.value).__name__, value.value)
     if isinstance(value, Data):
-        return (value.node, value.node.writes)
+        return None if value.node.writes is None else (value.node, value.node.writes)
     if depth < 4 and isinstance(value, Sequence) and value.items is not None:
         parts = [content(item, depth + 1) for item in value.items]
         return None if None in parts else tuple(parts)

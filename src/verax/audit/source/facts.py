@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TypeVar
 
@@ -14,7 +14,9 @@ from .graph import Node
 from .machine import Interpreter
 from .parameters import NamedFunction
 from .project import Module
+from .remember import walked
 from .text import text_of
+from .unknown import attributes_in, names_in
 from .values import Data, Value
 
 _Event = TypeVar("_Event", bound=Event)
@@ -49,6 +51,33 @@ class SourceFacts:
     def own_frames(self) -> list[Frame]:
         """Every run of the functions that the file defines."""
         return [frame for frame in self.frames if frame.module is self.module]
+
+    def is_whole(self, place: Place) -> bool:
+        """Whether the functions that a place is in were gone through to their end."""
+        return not self.record.is_lost and not _is_in(place, self.record.unknown)
+
+    def is_known(self, place: Place | None) -> bool:
+        """Whether that holds of what may call them as well, so that no run of them is missing."""
+        unknown = self._unseen
+        if not unknown or self.record.is_lost:
+            return not unknown
+        return place is not None and not _is_in(place, unknown)
+
+    @cached_property
+    def _unseen(self) -> dict[ast.AST, str]:
+        """The functions that are not gone through to their end, and all that they may call."""
+        functions: dict[str, list[ast.AST]] = {}
+        for it in walked(self.module.syntax) if self.record.unknown else ():
+            if isinstance(it, NamedFunction):
+                functions.setdefault(it.name, []).append(it)
+        found = dict(self.record.unknown)
+        pending = list(found)
+        for function in pending:
+            for name in names_in(function) | attributes_in(function):
+                new = [it for it in functions.get(name, ()) if it not in found]
+                found.update(dict.fromkeys(new, self.module.path))
+                pending += new
+        return found
 
     def functions(self) -> list[tuple[NamedFunction, list[Frame]]]:
         """The functions that the file defines by a statement, each with its runs."""
@@ -125,6 +154,17 @@ class SourceFacts:
             if region.kind != "loop":
                 found.append(Evidence(f"inside of `{region.kind}`", region.place))
         return tuple(found)
+
+
+def _is_in(place: Place, functions: Mapping[ast.AST, str]) -> bool:
+    """Whether a place is in one of some functions, each with its file."""
+    return any(
+        it.lineno <= place.line <= (it.end_lineno or it.lineno)
+        if isinstance(it, (ast.stmt, ast.expr))
+        else not place.function
+        for it, file in functions.items()
+        if file == place.file
+    )
 
 
 def _unpacked_target(node: Node) -> ast.expr | None:

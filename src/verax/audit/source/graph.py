@@ -74,7 +74,8 @@ class Node:
         self.is_key: bool = False
         self.operands: tuple[Value, ...] = ()
         self.children: dict[Hashable, Node] | None = None
-        self.writes: int = 0  # how often something was stored in it
+        # How often something was stored in it, if that is known.
+        self.writes: int | None = 0
 
     def __repr__(self) -> str:
         return f"<{self.operation} {self.label or id(self)}>"

@@ -24,6 +24,7 @@ from .limits import DEFAULT, Limits
 from .project import Module, Project
 from .remember import size_of
 from .statements import STATEMENTS
+from .unknown import Reach, leave_unknown
 from .values import (
     Constant,
     Data,
@@ -78,12 +79,15 @@ class Interpreter:
         self.replaced: dict[Node, tuple[Data, dict[str, Value]]] = {}
         # What is somewhere computed with as only arrays and numbers can be.
         self.used_as_arrays: set[Node] = set()
+        # What functions can reach whose calls are not followed.
+        self.reached: dict[tuple[ast.AST, Frame], Reach] = {}
         # Whether every call is followed, also one that has told nothing so far.
         self.is_thorough: bool = False
         self._runs: Counter[ast.AST] = Counter()
         self._statements = 0
         self._is_cut = False
         self._is_on_host = False
+        self._root: Frame | None = None
         self._allowed = limits.statements
         self._end_of_root = limits.statements
         self._end_with_keys = limits.statements
@@ -95,8 +99,12 @@ class Interpreter:
         allowed = self.limits.statements + self.limits.statements_of_line * lines
         self._end_of_file = self._statements + allowed
 
-    def start_root(self, on_host: bool = False) -> None:
-        """Start a new root: functions may be run again."""
+    def start_root(self, on_host: bool = False, root: Frame | None = None) -> None:
+        """Start a new root, that runs in `root` if there is a frame of its own for it.
+
+        Functions may be run again.
+        """
+        self._root = root
         limits = self.limits
         self._start(limits.statements_on_host if on_host else limits.statements, on_host)
 
@@ -121,6 +129,7 @@ class Interpreter:
         """The names of a root, by running its body."""
         frame = self.project.ran(module)
         self.execute_apart(frame, module.syntax.body)
+        self.reached.clear()  # Names stood for less before.
         return frame
 
     def names_of(self, module: Module) -> Frame:
@@ -154,8 +163,10 @@ class Interpreter:
     def execute(self, frame: Frame, body: Iterable[ast.stmt]) -> bool:
         """Run statements; false if they never reach their end."""
         around = (self.control, self.choices, frame.region, frame.breaks)
+        # What a root runs itself is in proportion to the file.
+        cost = frame is not self._root
         for statement in body:
-            self._statements += 1
+            self._statements += cost
             handler = STATEMENTS.get(statement.__class__)
             try:
                 if handler is not None and handler(self, frame, statement) is False:
@@ -163,6 +174,7 @@ class Interpreter:
             except RecursionError:
                 control, choices, frame.region, frame.breaks = around
                 self.leave_off(frame.place(statement), control, choices)
+                leave_unknown(self, frame, statement)
         return True
 
     def leave_off(self, place: Place, control: int = 0, choices: int = 0) -> None:
@@ -181,22 +193,21 @@ class Interpreter:
 
     def may_run(self, function: Function, site: Site, given: tuple[Value, ...]) -> bool:
         """Whether the interpreter can afford to follow a call."""
-        syntax = function.syntax
         limit = self._limit(function, site, given)
-        if limit:
-            if not self._is_cut:
-                self._is_cut = True
-                self.record.leave_out(site.frame, site.syntax, limit, self._is_on_host)
-            return False
-        if self._is_running(function, site):
-            return False
+        if limit and not self._is_cut:
+            self._is_cut = True
+            self.record.leave_out(site.frame, site.syntax, limit, self._is_on_host)
+        return not limit
+
+    def start_run(self, function: Function) -> None:
+        """Count a call that is followed."""
+        syntax = function.syntax
         self._runs[syntax] += 1
         if syntax in self.record.runs:
             # The first run is in proportion to the file, further ones are not.
             self._statements += size_of(syntax) // NODES_OF_STATEMENT
-        return True
 
-    def _is_running(self, function: Function, site: Site) -> bool:
+    def is_running(self, function: Function, site: Site) -> bool:
         """Whether a call goes on with what it is inside of, and may not come to an end.
 
         What a decorator makes of two functions are two functions, although it is written once.

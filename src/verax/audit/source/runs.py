@@ -23,6 +23,7 @@ from .library.transforms import apply
 from .library.trees import taken_apart, tree_functions
 from .machine import Interpreter
 from .project import Module
+from .unknown import leave_unrun
 from .values import (
     Bound,
     Class,
@@ -45,7 +46,9 @@ def run_returned(machine: Interpreter, module: Module) -> None:
     The last one first, since it uses those before it.
     """
     for function in reversed(machine.record.defined):
-        if function.frame.module is module and function.syntax not in machine.record.runs:
+        record = machine.record
+        is_called = function.syntax in record.runs or function.syntax in record.unknown
+        if function.frame.module is module and not is_called:
             _run_generic(machine, function)
 
 
@@ -92,6 +95,8 @@ def run_example(machine: Interpreter, frame: Frame) -> None:
     machine.start_example()
     site = Site(frame, inputs.syntax)
     given = machine.call(site, inputs, [], {})
+    if inputs.syntax in machine.record.unknown:
+        leave_unrun(machine, entry)
     if isinstance(given, Sequence) and given.items is not None:
         machine.start_example()
         machine.call(site, entry, list(given.items), {})
@@ -149,11 +154,11 @@ def _run_class(machine: Interpreter, cls: Class) -> None:
 
 def _run_generic(machine: Interpreter, function: Function, owner: Value | None = None) -> None:
     """Run a function with arguments of which nothing is known, outside of any transformation."""
-    machine.start_root(on_host=True)
     caller = Frame(function.frame.module, "")
     inner = Frame(
         function.frame.module, function.name, function.syntax, function.frame, None, caller
     )
+    machine.start_root(on_host=True, root=inner)
     machine.used = _used_around(function.frame)
     inner.environment = generic_arguments(machine, function, inner, None)
     if owner is not None and inner.environment:

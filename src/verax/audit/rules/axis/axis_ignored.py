@@ -80,6 +80,7 @@ RULE = Rule(
     title="A function ignores the axis that it is given",
     family="axis",
     severity=Severity.CRITICAL,
+    by_absence=True,
     explanation="""\
 A function has a parameter for the axis, does not read it, and calls something that would take it.
 For every other axis than the default one it computes the wrong thing: a norm over all elements

@@ -34,6 +34,7 @@ RULE = Rule(
     family="dataflow",
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
+    by_absence=True,
     explanation="""\
 `partial(evaluate, params)` holds the parameters as they are at that moment. An update makes new
 ones and gives them the name; the partial knows nothing of it, and all evaluations are those of the

@@ -34,6 +34,7 @@ RULE = Rule(
     family="dataflow",
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
+    by_absence=True,
     explanation="""\
 Schedules, warm-ups and periodic updates read a count that is a field of a state. A state is never
 changed in place: a step that replaces other fields and forgets the count reads zero for ever.

@@ -73,6 +73,7 @@ RULE = Rule(
     family="dataflow",
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
+    by_absence=True,
     explanation="""\
 Where some choices are not allowed, their scores are replaced by a large negative number, so that
 they are never drawn. Who draws from the scores as they were draws them all the same, while the

@@ -33,6 +33,7 @@ RULE = Rule(
     family="dataflow",
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
+    by_absence=True,
     explanation="""\
 Particles that are resampled, a batch that is reordered and a proposal that is accepted or refused
 are records. What is decided about one field is decided about all: the velocities of other particles

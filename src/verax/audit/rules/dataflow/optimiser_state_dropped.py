@@ -32,6 +32,7 @@ RULE = Rule(
     title="The optimiser's new state is dropped",
     family="dataflow",
     severity=Severity.CRITICAL,
+    by_absence=True,
     explanation="""\
 Momentum, the running moments of Adam and the step count of a schedule are in the state that
 `update` returns. Where it is dropped, every step starts from the same moments: the program trains,

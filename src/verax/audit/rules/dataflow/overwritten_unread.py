@@ -62,6 +62,7 @@ RULE = Rule(
     title="A value is replaced before it is read",
     family="dataflow",
     severity=Severity.CRITICAL,
+    by_absence=True,
     explanation="""\
 A name is given a value, and another one before anybody has read the first. Where the second is
 computed from what the first was computed from, a step of a chain has no effect: a layer is

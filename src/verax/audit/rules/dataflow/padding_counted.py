@@ -47,6 +47,7 @@ RULE = Rule(
     family="dataflow",
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
+    by_absence=True,
     explanation="""\
 `jnp.mean(losses * mask)` divides by the number of all elements, not of those that the mask lets
 through: a batch of short sequences gets a smaller loss, and smaller gradients, than one of long

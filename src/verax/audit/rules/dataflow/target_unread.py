@@ -66,6 +66,7 @@ RULE = Rule(
     family="dataflow",
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
+    by_absence=True,
     explanation="""\
 A loss takes the parameters of the online and of the target network, and applies the online ones
 twice. The values that it learns chase themselves, and training becomes unstable; nothing fails.

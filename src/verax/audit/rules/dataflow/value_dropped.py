@@ -136,6 +136,7 @@ RULE = Rule(
     family="dataflow",
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
+    by_absence=True,
     explanation="""\
 A line assigns a value that nothing reads and no output depends on, while the value that it was
 made from is used afterwards where the new one would fit; or an input has no effect because of it;

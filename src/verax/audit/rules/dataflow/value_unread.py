@@ -53,6 +53,7 @@ RULE = Rule(
     title="A value is computed, and nothing reads it",
     family="dataflow",
     severity=Severity.CRITICAL,
+    by_absence=True,
     explanation="""\
 What JAX computes has no effect but its result. A name that gets one and that nothing reads stands
 for a step which its author wrote and which does not happen: another variable is used in its place,

@@ -119,6 +119,7 @@ RULE = Rule(
     family="env",
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
+    by_absence=True,
     explanation="""\
 After the last step of an episode there is nothing to come, so the target of its value is the
 reward. `reward + gamma * value(next_obs)` adds the value of an observation that belongs to no

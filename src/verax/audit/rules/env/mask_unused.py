@@ -132,6 +132,7 @@ RULE = Rule(
     family="env",
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
+    by_absence=True,
     explanation="""\
 A loop of a fixed number of steps goes on after an episode has ended, so it carries a mask that says
 which ones are still running. If nothing is made from that mask but the mask itself, rewards and

@@ -118,6 +118,7 @@ RULE = Rule(
     family="env",
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
+    by_absence=True,
     explanation="""\
 An environment that resets itself returns the state of the next episode where one has ended. If the
 observation beside it is still that of the last state, the first action of every episode is chosen

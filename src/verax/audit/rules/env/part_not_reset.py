@@ -162,6 +162,7 @@ RULE = Rule(
     family="env",
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
+    by_absence=True,
     explanation="""\
 Where an episode ends, all of its state starts anew: what moves, what a network remembers, the clock
 that tells when time is up, and the return and the length up to now. A part that is forgotten takes

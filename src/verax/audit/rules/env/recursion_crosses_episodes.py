@@ -278,6 +278,7 @@ RULE = Rule(
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
     preview=True,
+    by_absence=True,
     explanation="""\
 A scan over a rollout gets flags that say where an episode ends, and uses them, but a part of its
 carry that is fed back goes on regardless: an advantage recursion that takes the next episode's

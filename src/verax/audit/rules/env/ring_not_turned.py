@@ -57,6 +57,7 @@ RULE = Rule(
     family="env",
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
+    by_absence=True,
     explanation="""\
 A replay buffer writes at a position that moves on with each write and starts again at the end. JAX
 drops writes beyond the end of an array without a word, so a position that is not taken modulo the

@@ -67,6 +67,7 @@ RULE = Rule(
     family="env",
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
+    by_absence=True,
     explanation="""\
 Until a replay buffer is full, the rest of its rows are the zeros that it was made with. Rows drawn
 from its whole size are mostly such zeros at first: transitions that never happened.

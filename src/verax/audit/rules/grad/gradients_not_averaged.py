@@ -40,6 +40,7 @@ RULE = Rule(
     family="grad",
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
+    by_absence=True,
     explanation="""\
 To take a large batch in several parts, losses and gradients of the parts are added up and divided
 by their number. Where only the loss is divided, the gradient is as many times too large: the step

@@ -39,6 +39,7 @@ RULE = Rule(
     family="grad",
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
+    by_absence=True,
     explanation="""\
 A network that learns to predict a second view of its input from the first, and the first from the
 second, has two like terms. Where one of them stops what is predicted and the other does not, that

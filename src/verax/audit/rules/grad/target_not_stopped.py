@@ -140,6 +140,7 @@ RULE = Rule(
     family="grad",
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
+    by_absence=True,
     explanation="""\
 In temporal-difference learning, the target `reward + discount * value(next)` stands for data. If
 its gradient is not stopped, the loss is made smaller by moving the target as well, and the

@@ -113,6 +113,7 @@ RULE = Rule(
     family="grad",
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
+    by_absence=True,
     explanation="""\
 A squared or absolute error whose argument is the result of `stop_gradient` adds to the value of a
 loss and nothing to its gradient. That happens when an error is stopped once, for its use as a

@@ -97,6 +97,7 @@ RULE = Rule(
     family="grad",
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
+    by_absence=True,
     explanation="""\
 A policy-gradient term multiplies log-probabilities with advantages, `returns - value`. With the
 gradient of the advantage not stopped, the term also trains the critic: to make advantages large

@@ -53,6 +53,7 @@ RULE = Rule(
     title="State of a module is changed in a copy",
     family="pytree",
     severity=Severity.CRITICAL,
+    by_absence=True,
     explanation="""\
 Modules, optimisers and metrics of `flax.nnx` hold their state, and methods change it. A plain
 transformation of JAX takes them apart into leaves and puts them together again inside: the object

@@ -60,6 +60,7 @@ RULE = Rule(
     family="pytree",
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
+    by_absence=True,
     explanation="""\
 Functions that update a state return it. Where the new running averages of a batch norm, or the
 new state of an optimiser, are dropped, the old ones stay in use and never change.

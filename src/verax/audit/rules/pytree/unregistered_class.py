@@ -96,6 +96,7 @@ RULE = Rule(
     family="pytree",
     severity=Severity.ERROR,
     exact="JAX raises while it traces the program",
+    by_absence=True,
     explanation="""\
 Arguments and results of transformed functions are trees. JAX looks into tuples, lists, dicts and
 classes that are registered; an instance of any other class is a leaf, and leaves must be arrays.

@@ -104,6 +104,7 @@ RULE = Rule(
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
     preview=True,
+    by_absence=True,
     explanation="""\
 The body of a loop does not use its carry, and reads the value that the loop starts from, which it
 closes over: `state` of the function around instead of its own parameter. Every iteration begins

@@ -187,6 +187,7 @@ RULE = Rule(
     family="scan",
     severity=Severity.CRITICAL,
     exact="the trace shows that the carry goes round unchanged, and that its update is dropped",
+    by_absence=True,
     explanation="""\
 The body of a scan returns the carry that it was given. Whatever it computed in the meantime is
 lost, and every iteration starts from the initial state again: a filter that does not advance, a

@@ -80,6 +80,7 @@ RULE = Rule(
     title="Condition of a while loop ignores the carry",
     family="scan",
     severity=Severity.CRITICAL,
+    by_absence=True,
     explanation="""\
 The condition of `jax.lax.while_loop` gets the carry, which is all that changes from one iteration
 to the next. A condition that reads the first value instead, by closure, is the same each time, and

@@ -36,6 +36,7 @@ RULE = Rule(
     title="Only the last turn of a loop has an effect",
     family="scan",
     severity=Severity.CRITICAL,
+    by_absence=True,
     explanation="""\
 `y = x.at[i].set(value)` makes a copy of `x` with one other element. In a loop, the copy of each
 turn replaces that of the turn before, so that of all elements only the last one is written. A

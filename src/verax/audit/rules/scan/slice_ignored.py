@@ -197,6 +197,7 @@ RULE = Rule(
     title="A scan ignores its slice and reads the whole sequence",
     family="scan",
     severity=Severity.CRITICAL,
+    by_absence=True,
     explanation="""\
 An array is given to a scan as `xs`, the body does not use the slice that it gets, and reads the
 array itself from the surrounding function: `actions[0]` instead of `action`. Every iteration then

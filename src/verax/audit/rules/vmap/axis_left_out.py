@@ -40,6 +40,7 @@ RULE = Rule(
     family="vmap",
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
+    by_absence=True,
     explanation="""\
 A map has a name so that collectives can go over it. With two maps around it, `pmean(x, "inner")` is
 one mean for each lane of the outer map, and statistics or gradients that should agree everywhere

@@ -103,6 +103,7 @@ RULE = Rule(
     family="vmap",
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
+    by_absence=True,
     explanation="""\
 In data-parallel training every device computes a gradient on its own part of the batch. Parameters
 that are given whole to all of them stay equal only if all apply the same update; when the gradient

@@ -48,12 +48,17 @@ def _walk(facts: SourceFacts) -> Iterator[Node]:
     for frame in facts.frames:
         for _, value in (*frame.steps, *frame.returns):
             pending.extend(nodes_of(value))
-        while pending:
-            node = pending.pop()
-            if node not in seen:
-                seen.add(node)
-                yield node
-                pending.extend(node.inputs)
+        yield from _sources(pending, seen)
+    yield from _sources(list(facts.record.open_ends), seen)
+
+
+def _sources(pending: list[Node], seen: set[Node]) -> Iterator[Node]:
+    while pending:
+        node = pending.pop()
+        if node not in seen:
+            seen.add(node)
+            yield node
+            pending.extend(node.inputs)
 
 
 @remembered

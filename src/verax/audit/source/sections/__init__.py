@@ -23,7 +23,7 @@ def sections_of(facts: SourceFacts) -> dict[str, Any]:
     """Data flow, transformation stack and shape trace of a file."""
     frames, calls = _entry_points(facts), calls_of(facts)
     return {
-        "data_flow": tuple(flow_of(frame, calls) for frame in frames),
+        "data_flow": tuple(flow_of(facts, it, calls) for it in frames),
         "transformation_stack": transformations(facts),
         "shape_trace": crossings(facts),
     }

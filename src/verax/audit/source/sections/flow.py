@@ -9,7 +9,7 @@ from itertools import islice
 from ...report import Flow, FlowStep, FlowValue
 from ..facts import SourceFacts
 from ..frame import Frame
-from ..graph import Node
+from ..graph import Node, sources
 from ..text import text_of
 from ..values import Data, Sequence, Value, leaves
 from .paths import leaves_by_path
@@ -38,7 +38,7 @@ def calls_of(facts: SourceFacts) -> Calls:
     return found
 
 
-def flow_of(frame: Frame, calls: Calls) -> Flow:
+def flow_of(facts: SourceFacts, frame: Frame, calls: Calls) -> Flow:
     """The data flow of one run of a function, from its parameters to what it returns."""
     writer = _Writer(calls)
     inputs = tuple(
@@ -53,8 +53,12 @@ def flow_of(frame: Frame, calls: Calls) -> Flow:
         for path, leaf in islice(leaves_by_path("output", value), _MOST)
     )
     place = frame.place(frame.function) if frame.function is not None else None
+    used = sources(leaf.node for _, value in frame.returns for leaf in leaves(value))
+    is_known = facts.is_known(place)
     notes = tuple(
-        f"`{it.name}` reaches no output" for it in inputs if not writer.reaches(it.id, outputs)
+        f"`{it.name}` reaches no output"
+        for it in inputs
+        if is_known and writer.node(it) not in used
     )
     return Flow(frame.name, place, inputs, _consumed(steps), tuple(dict.fromkeys(outputs)), notes)
 
@@ -120,10 +124,9 @@ class _Writer:
                 pending.extend(node.inputs)
         return tuple(sorted(found, key=lambda it: int(it[1:])))
 
-    def reaches(self, identity: str, outputs: tuple[FlowValue, ...]) -> bool:
-        """Whether an output is made from a value."""
-        wanted = self._nodes[identity]
-        return any(self._nodes[it.id].depends_on(wanted) for it in outputs)
+    def node(self, value: FlowValue) -> Node:
+        """The node of a value that has a number."""
+        return self._nodes[value.id]
 
 
 def _made(statement: ast.stmt, value: Value) -> list[tuple[str, Node]]:

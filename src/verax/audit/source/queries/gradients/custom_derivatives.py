@@ -79,7 +79,9 @@ def fitting(facts: SourceFacts) -> Iterator[tuple[Place, str, int]]:
             continue
         forward, backward = fact.data.get("forward"), fact.data.get("backward")
         count = len(fact.data["arguments"])
-        is_known = _count(forward) == 2 and _count(backward) == count
+        rules = [it for it in transformed.rules.values() if isinstance(it, Function)]
+        are_whole = all(facts.is_known(it.frame.place(it.syntax)) for it in rules)
+        is_known = are_whole and _count(forward) == 2 and _count(backward) == count
         if is_known and function.frame.module is facts.module:
             told.add(function.name)
             yield function.frame.place(function.syntax), function.name, count
