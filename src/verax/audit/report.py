@@ -189,9 +189,13 @@ class Unfollowed:
     reason: str
     on_host: bool = False
 
+    @property
+    def name(self) -> str:
+        """What to call the function."""
+        return f"`{self.place.function}`" if self.place.function else "the module"
+
     def __str__(self) -> str:
-        name = f"`{self.place.function}`" if self.place.function else "the module"
-        return f"{self.place}: {name} is followed up to this call: {self.reason}"
+        return f"{self.place}: {self.name} is followed up to this call: {self.reason}"
 
 
 @dataclass(frozen=True)

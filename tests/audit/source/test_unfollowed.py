@@ -30,9 +30,7 @@ def line_of(text: str, part: str) -> int:
 
 def test_a_long_program_outside_of_transformations():
     text = LONG + "def main(x):\n    x = work([x])\n    x = work([x])\n    return work((x,))\n"
-    reason = (
-        f"more than {DEFAULT.statements_on_host} statements ran outside of transformations before"
-    )
+    reason = f"more than {DEFAULT.statements_on_host} statements outside of transformations"
     assert cut(text) == [("main", line_of(text, "return work((x"), reason)]
 
 
@@ -47,7 +45,7 @@ def test_the_line_is_one_of_the_function_that_began():
 def test_a_function_that_is_called_very_often():
     calls = "".join(f"    x = step([x], {number})\n" for number in range(DEFAULT.runs + 2))
     text = f"def step(x, n):\n    return x\n\ndef main(x):\n{calls}    return x\n"
-    reason = f"`step` is called more than {DEFAULT.runs} times"
+    reason = f"more than {DEFAULT.runs} calls of `step`"
     assert cut(text) == [("main", line_of(text, f"x = step([x], {DEFAULT.runs})"), reason)]
 
 
@@ -55,7 +53,7 @@ def test_calls_inside_of_calls():
     text = "def f0(x):\n    return x\n\n"
     for number in range(1, DEFAULT.depth + 3):
         text += f"def f{number}(x):\n    return f{number - 1}([x])\n\n"
-    reason = f"more than {DEFAULT.depth} calls are inside of each other"
+    reason = f"more than {DEFAULT.depth} nested calls"
     assert {reason} == {it[2] for it in cut(text)}
 
 
@@ -67,7 +65,7 @@ def test_a_compiled_function_may_cost_more():
     text = f"import jax\n\n{works}\n@jax.jit\ndef step(x):\n{many}    return x\n"
     (found,) = cut(text)
     assert found[0] == "step"
-    assert found[2] == f"more than {DEFAULT.statements} statements ran before"
+    assert found[2] == f"more than {DEFAULT.statements} statements"
 
 
 def test_recursion_is_no_limit():
@@ -123,28 +121,40 @@ def test_the_cache_and_other_processes_tell_the_same(project: Path, own_cache: P
     assert lines(audit_paths(["."])) == expected  # from the cache
 
 
-def test_a_few_are_named_and_many_are_counted(project: Path, capsys):
-    named = f"a.py:{line_of(Path('a.py').read_text(), 'return work')}: `first` is followed up to"
+def test_the_first_are_named_and_all_are_counted(project: Path, capsys):
+    line = line_of(Path("a.py").read_text(), "return work")
+    first = f"a.py:{line} `first` (more than {DEFAULT.statements} statements)"
     assert main(["audit", "a.py"]) == 0
-    assert f"· {named}" in capsys.readouterr().out
+    out = " ".join(capsys.readouterr().out.split())
+    assert f"· 2 functions were not followed to the end: {first}, " in out
+    assert "; what depends on them is unknown" in out
     assert main(["audit", ".", "--format", "concise"]) == 0
     note, _ = capsys.readouterr().out.splitlines()
-    assert note == "note: 4 functions were not followed to their end; -v names them"
+    assert note.startswith(f"note: 4 functions were not followed to the end: {first}, ")
+    assert note.endswith(" and 1 more (-v names them); what depends on them is unknown")
     assert main(["audit", ".", "--format", "concise", "-v"]) == 0
     *notes, _ = capsys.readouterr().out.splitlines()
     assert len(notes) == 4
-    assert notes[0].startswith(f"note: {named}")
+    assert notes[0].startswith(f"note: a.py:{line}: `first` is followed up to this call")
 
 
-def test_functions_of_the_host_are_named_on_demand(tmp_path: Path, monkeypatch, capsys):
+def test_functions_of_the_host_are_named_as_well(tmp_path: Path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("main.py").write_text(LONG + BUSY.format(name="main"))
     assert main(["audit", "main.py", "--format", "concise", "--no-cache"]) == 0
-    assert capsys.readouterr().out == "no issues, no warnings, 0 verified\n"
-    assert main(["audit", "main.py", "--format", "concise", "--no-cache", "-v"]) == 0
-    assert capsys.readouterr().out.startswith(
-        "note: main.py:37: `main` is followed up to this call"
-    )
+    reason = f"more than {DEFAULT.statements_on_host} statements outside of transformations"
+    assert capsys.readouterr().out.splitlines() == [
+        f"note: 1 function was not followed to the end: main.py:37 `main` ({reason}); "
+        "what depends on it is unknown",
+        "no issues, no warnings, 0 verified",
+    ]
+
+
+@pytest.mark.parametrize("format", ["text", "markdown", "html", "sarif", "github"])
+def test_every_format_for_people_says_so(project: Path, capsys, format: str):
+    assert main(["audit", ".", "--format", format]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "4 functions were not followed to the end: " in out
 
 
 def test_json_names_all(project: Path, capsys):
@@ -163,4 +173,4 @@ def test_sarif_counts_them(project: Path, capsys):
     assert main(["audit", ".", "--format", "sarif"]) == 0
     (run,) = json.loads(capsys.readouterr().out)["runs"]
     (note,) = run["invocations"][0]["toolExecutionNotifications"]
-    assert note["message"]["text"] == "4 functions were not followed to their end; -v names them"
+    assert note["message"]["text"].startswith("4 functions were not followed to the end: a.py:")

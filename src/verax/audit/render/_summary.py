@@ -73,14 +73,16 @@ _NAMED = 3
 
 
 def notes_of(report: Report) -> tuple[str, ...]:
-    """All remarks about the audit; of many functions that were not followed only the number.
-
-    On the host that is so for many a function, and seldom matters.
-    """
-    cut = [it for it in report.unfollowed if not it.on_host]
-    if len(cut) <= _NAMED:
-        return (*report.notes, *map(str, cut))
-    return (*report.notes, f"{len(cut)} functions were not followed to their end; -v names them")
+    """All remarks about the audit, with one line on where it has stopped."""
+    cut = report.unfollowed
+    if not cut:
+        return report.notes
+    named = ", ".join(f"{it.place} {it.name} ({it.reason})" for it in cut[:_NAMED])
+    more = len(cut) - _NAMED
+    rest = f" and {more} more (-v names them)" if more > 0 else ""
+    were, them = ("function was", "it") if len(cut) == 1 else ("functions were", "them")
+    line = f"{len(cut)} {were} not followed to the end: {named}{rest}"
+    return (*report.notes, f"{line}; what depends on {them} is unknown")
 
 
 def remark_on(report: Report, section: str, has_entries: bool) -> str:

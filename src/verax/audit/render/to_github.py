@@ -8,14 +8,14 @@ from ..finding import Finding, Severity
 from ..report import Report
 from ._places import with_short_files
 from ._plain import one_line, plain
-from ._summary import summary
+from ._summary import notes_of, summary
 
 
 def render(report: Report) -> str:
     """One command a finding, then the summary.
 
     An issue that makes results wrong or raises is an error there, one that costs time or memory a
-    warning, and what verax calls a warning is a notice.
+    warning, and what verax calls a warning is a notice. So is a remark about the audit.
     """
     return "\n".join(_report(with_short_files(report))) + "\n"
 
@@ -25,6 +25,8 @@ def _report(report: Report) -> Iterator[str]:
         yield _command("warning" if issue.severity is Severity.MINOR else "error", issue)
     for warning in report.warnings:
         yield _command("notice", warning)
+    for note in notes_of(report):
+        yield f"::notice::{_message(plain(note))}"
     yield f"{one_line(report.target)}: {summary(report)}"
 
 

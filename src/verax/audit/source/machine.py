@@ -218,20 +218,20 @@ class Interpreter:
     def _limit(self, function: Function, site: Site, given: tuple[Value, ...]) -> str:
         """Which limit is reached, if one is, so that a call is not followed."""
         if site.frame.depth >= self.limits.depth:
-            return f"more than {self.limits.depth} calls are inside of each other"
+            return f"more than {self.limits.depth} nested calls"
         runs = self.limits.runs_of_example if self.is_thorough else self.limits.runs
         if self._runs[function.syntax] >= runs:
-            return f"`{function.name}` is called more than {runs} times"
+            return f"more than {runs} calls of `{function.name}`"
         if self._statements >= self._end_of_file:
-            return "all functions of this file together run too many statements"
+            return "too many statements in all functions of the file together"
         if self._statements < self._end_of_root or (
             self._statements < self._end_with_keys
             and any(isinstance(it, Data) and it.node.is_key for it in given)
         ):
             return ""
         if self._is_on_host:
-            return f"more than {self._allowed} statements ran outside of transformations before"
-        return f"more than {self._allowed} statements ran before"
+            return f"more than {self._allowed} statements outside of transformations"
+        return f"more than {self._allowed} statements"
 
     # --- names
 
