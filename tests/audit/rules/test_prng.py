@@ -402,6 +402,21 @@ CONSTANT = {
         def entry(key, x):
             return x + random.normal(KEY, x.shape)  # RK005
     """,
+    "counted_by_a_loop": """
+        def entry(x):
+            def body(i, x):
+                key = random.fold_in(random.key(7), i)  # RK005
+                return x + random.normal(key, x.shape)
+            return lax.fori_loop(0, 3, body, x)
+        def inputs(): return (jnp.ones(3),)
+    """,
+    "beside_one_that_the_step_chooses": """
+        def noise(step, x):
+            return x + random.normal(random.fold_in(random.key(7), step), x.shape)
+        def entry(step, x):
+            return noise(step, x) * random.normal(random.key(7))  # RK005
+        def inputs(): return jnp.int32(3), jnp.ones(3)
+    """,
     "beside_another_number": """
         def entry(seed, x):
             return x + seed * random.normal(random.key(3), x.shape)  # RK005
@@ -410,6 +425,26 @@ CONSTANT = {
 }
 
 FINE = {
+    "step_that_is_given": """
+        def entry(step, x):
+            first, second = random.split(random.fold_in(random.PRNGKey(0), step))
+            return x + random.normal(first, x.shape) * random.normal(second)
+        def inputs(): return jnp.int32(3), jnp.ones(3)
+    """,
+    "step_of_a_state": """
+        def entry(state, xs):
+            def body(state, x):
+                keys = random.split(random.key(0), 100)
+                drawn = state["x"] + random.normal(keys[state["step"]], x.shape)
+                return {"x": drawn, "step": state["step"] + 1}, None
+            return lax.scan(body, state, xs)
+        def inputs(): return {"x": jnp.ones(3), "step": jnp.int32(5)}, jnp.ones((4, 3))
+    """,
+    "examples_that_are_given": """
+        def entry(numbers):
+            return jax.vmap(lambda i: random.normal(random.fold_in(random.key(0), i)))(numbers)
+        def inputs(): return (jnp.arange(4),)
+    """,
     "seed_that_is_given": """
         def entry(seed, x):
             return x + random.normal(random.key(seed), x.shape)

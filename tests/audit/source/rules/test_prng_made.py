@@ -159,6 +159,15 @@ CONSTANT = {
         """,
         4,
     ),
+    "of which a fixed child is taken": (
+        """
+        @jax.jit
+        def f(x, step):
+            keys = jax.random.split(jax.random.key(0), 100)
+            return x + step * jax.random.normal(keys[3], x.shape)
+        """,
+        3,
+    ),
     "streams of nnx in a step": (
         """
         from flax import nnx
@@ -213,6 +222,12 @@ SEEDS = {
         def f(x, step):
             key = jax.random.fold_in(jax.random.key(0), step)
             return x + jax.random.normal(key, x.shape)
+        """,
+    "of which the program takes one": """
+        @jax.jit
+        def f(x, step):
+            keys = jax.random.split(jax.random.key(0), 100)
+            return x + jax.random.normal(keys[step], x.shape)
         """,
     "the same for each of several models": """
         def f(seed, models):

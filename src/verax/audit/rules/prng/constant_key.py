@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...source.graph import Node
     from ...trace.facts import Facts
-    from ...trace.keys.identity import Key
+    from ...trace.keys.identity import Key, Use
+    from ...trace.program import Step
 
 
 def check(facts: Facts) -> Iterator[Finding]:
@@ -38,9 +39,11 @@ def check(facts: Facts) -> Iterator[Finding]:
         fixed = root.kind == "constant" or (root.kind == "seed" and root.index[0][0] == "constant")
         if use.kind != "draw" or not fixed or root in seen or _is_given(facts, root):
             continue
+        if _differs_by_call(facts, use.key):
+            continue
         seen.add(root)
         name = name_of(facts, root)
-        step = root.step or use.step
+        step = _seeded_by(use) or use.step
         if not facts.is_users(step):
             continue  # A library that fixes its own seed has documented it.
         yield RULE.finding(
@@ -50,6 +53,30 @@ def check(facts: Facts) -> Iterator[Finding]:
             fix="take the key as a parameter, and make it where the program is called",
             evidence=(Evidence("a draw from it", facts.place(use.step)),),
         )
+
+
+def _seeded_by(use: Use) -> Step | None:
+    """Where the program makes the key that a use goes back to.
+
+    One number makes the same key wherever that is written.
+    """
+    from ...trace.liveness import needed_for
+
+    makers = (it.producer for it in needed_for(use.step.inputs[:1]))
+    return next((it for it in makers if it is not None and it.primitive == "random_seed"), None)
+
+
+def _differs_by_call(facts: Facts, key: Key) -> bool:
+    """Whether a key is made from a fixed one by what a call gives: `fold_in(key(0), step)`."""
+    from ...trace.liveness import needed_for
+
+    chosen = [
+        value
+        for it in key.line()
+        if it.kind in ("folded", "picked", "choice")
+        for value in it.index[1]
+    ]
+    return not needed_for(chosen).isdisjoint(facts.program.body.inputs)
 
 
 def _is_given(facts: Facts, root: Key) -> bool:
@@ -64,8 +91,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Report constant keys inside of compiled functions and loops, and in defaults."""
     seen: set[Node] = set()
     for use in facts.events(KeyUse):
-        if is_abstract(use.region) or is_for_shapes(facts, use):
-            continue
+        if use.by == "jax.random.split" or is_abstract(use.region) or is_for_shapes(facts, use):
+            continue  # What is drawn from the children goes back to it.
         for root in made_from(use.key.node):
             if root in seen or root.place is None or root.operation != "jax.random.key":
                 continue

@@ -241,8 +241,12 @@ def is_abstract(region: Region | None) -> bool:
 
 
 def made_from(key: Node) -> set[Node]:
-    """A key and what it is made from, up to where a value of the program's is folded in."""
-    return sources((key,), lambda it: it.operation != "jax.random.fold_in" or len(it.inputs) < 2)
+    """A key and what it is made from, up to where a value of the program's chooses which."""
+    return sources((key,), lambda it: it.operation not in _CHOSEN or len(it.inputs) < 2)
+
+
+# With a second input, that is not known until the program runs.
+_CHOSEN = frozenset(("jax.random.fold_in", "item"))
 
 
 def made_from_constant(node: Node) -> bool:
