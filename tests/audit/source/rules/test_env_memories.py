@@ -307,6 +307,57 @@ PROGRAMS = {
         def partial_scan(cell):
             return nn.scan(cell, variable_broadcast="params", split_rngs={"params": False})
         """,
+    "the memory of a scanned cell that starts anew inside, while steps are taken": """
+        import flax.linen as nn
+
+        class Cell(nn.Module):
+            width: int
+
+            @functools.partial(
+                nn.scan, variable_broadcast="params", split_rngs={"params": False}
+            )
+            @nn.compact
+            def __call__(self, memory, inputs):
+                seen, starts = inputs
+                memory = jnp.where(starts[:, None], jnp.zeros_like(memory), memory)
+                return nn.GRUCell(self.width)(memory, seen)
+
+        class Forgetful(nn.Module):
+            width: int
+
+            @functools.partial(
+                nn.scan, variable_broadcast="params", split_rngs={"params": False}
+            )
+            @nn.compact
+            def __call__(self, memory, inputs):
+                seen, starts = inputs
+                seen = jnp.where(starts[:, None], 0.0, seen)
+                return nn.GRUCell(self.width)(memory, seen)  # EN002
+
+        def collect(params, state, memory, actions):
+            def step(carry, action):
+                state, done, memory = carry
+                inputs = jax.tree.map(lambda x: x[None], (state, done))
+                memory, out = Cell(8).apply(params, memory, inputs)
+                state = state + action + out[0]
+                done = jnp.abs(state).sum(-1) > 2.0
+                state = jnp.where(done[:, None], 0.0, state)
+                return (state, done, memory), (state, done)
+
+            return lax.scan(step, (state, jnp.zeros(4, bool), memory), actions)
+
+        def collect_on(params, state, memory, actions):
+            def step(carry, action):
+                state, done, memory = carry
+                inputs = jax.tree.map(lambda x: x[None], (state, done))
+                memory, out = Forgetful(8).apply(params, memory, inputs)
+                state = state + action + out[0]
+                done = jnp.abs(state).sum(-1) > 2.0
+                state = jnp.where(done[:, None], 0.0, state)
+                return (state, done, memory), (state, done)  # EN002
+
+            return lax.scan(step, (state, jnp.zeros(4, bool), memory), actions)
+        """,
     "a network that gets the flags with its memory": """
         def rollout(network, env, params, hidden, obs, state, n):
             def step(carry, _):

@@ -549,6 +549,53 @@ PROGRAMS = {
             steps = (rewards, values, before.astype(jnp.float32))
             return lax.scan(back, start, steps, reverse=True)
         """,
+    "flags that come in or are made, in each of many updates": """
+        def rolled(state, last, actions):
+            def step(carry, action):
+                state, last = carry
+                state = state + action
+                done = jnp.abs(state) > 2.0
+                kept = (-jnp.abs(state), last, done)
+                return (jnp.where(done, 0.0, state), done), kept
+
+            return lax.scan(step, (state, last), actions)
+
+        def summed(rewards, flags, values, last_value, last_flag):
+            def back(carry, step):
+                gae, next_value, next_done = carry
+                reward, value, done = step
+                target = reward + 0.9 * next_value * (1 - next_done)  # EN011
+                gae = target - value + 0.8 * (1 - next_done) * gae
+                return (gae, value, done), gae
+
+            start = (jnp.zeros(4), last_value, last_flag)
+            return lax.scan(back, start, (rewards, values, flags), reverse=True)[1]
+
+        def train_well(state, all_actions, values):
+            def update(carry, actions):
+                (state, last), (rewards, before, _) = rolled(*carry, actions)
+                return (state, last), summed_well(rewards, before, values, values[-1], last)
+
+            return lax.scan(update, (state, jnp.zeros(4, bool)), all_actions)
+
+        def summed_well(rewards, flags, values, last_value, last_flag):
+            def back(carry, step):
+                gae, next_value, next_done = carry
+                reward, value, done = step
+                target = reward + 0.9 * next_value * (1 - next_done)
+                gae = target - value + 0.8 * (1 - next_done) * gae
+                return (gae, value, done), gae
+
+            start = (jnp.zeros(4), last_value, last_flag)
+            return lax.scan(back, start, (rewards, values, flags), reverse=True)[1]
+
+        def train(state, all_actions, values):
+            def update(carry, actions):
+                (state, last), (rewards, _, dones) = rolled(*carry, actions)
+                return (state, last), summed(rewards, dones, values, values[-1], last)
+
+            return lax.scan(update, (state, jnp.zeros(4, bool)), all_actions)
+        """,
     "decays of a recurrence that another function starts": """
         def recurrence(decay, drive, last):
             drive = drive.at[-1].add(decay[-1] * last)

@@ -109,6 +109,9 @@ def _is_of_turn_after(facts: SourceFacts, factor: Node, reward: Node) -> bool:
     flag, paid = recorded(_flag_in(slot.after)), recorded(reward)
     if flag is None or paid is None or not is_flag(flag):
         return False
+    came_in = slots(facts).get(flag)
+    if came_in is not None and paid.is_made_in(came_in.loop.region):
+        return False
     regions = [it for it in flag.varies & paid.varies if flag.is_made_in(it)]
     return any(paid.is_made_in(it) for it in regions)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Sequence, Set
 from typing import TYPE_CHECKING
 
 from ....words import is_episode_end, may_be_episode_boundary, words_of
 from ...events import Loop
 from ...frame import Frame, Region
-from ...graph import Node
+from ...graph import Node, sources
 from ...library.cells import CELLS
 from ...library.layers import is_linear
 from ...operations import CASTS, CONTRACTIONS, JOINS, PARTS, SELECTIONS
@@ -155,11 +155,25 @@ def feedback_path(
         if (node, changes) in seen or node in flags:
             continue
         seen.add((node, changes))
-        for source in node.inputs:
+        for source in _made_by_turns(node):
             if not _is_gated(node, source, told):
                 through = changes or node.operation not in _PLAIN
                 pending.append((source, (*path, source), through))
     return None
+
+
+def _made_by_turns(node: Node) -> Sequence[Node]:
+    """What a value is made from; after a loop, by its iterations, of which there are some.
+
+    A part that a loop inside starts anew by flags would otherwise go around that choice.
+    """
+    joined = node.inputs[0] if node.operation == "last" and node.inputs else None
+    if joined is None or joined.operation != "join":
+        return node.inputs
+    made = [it for it in joined.inputs if not it.varies <= node.varies]
+    began = set(joined.inputs).difference(made)
+    inside = sources(made, lambda it: not it.varies <= node.varies)
+    return made if began <= inside else node.inputs
 
 
 def _is_gated(node: Node, source: Node, told: set[Node]) -> bool:
