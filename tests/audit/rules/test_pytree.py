@@ -89,6 +89,17 @@ FOUND = {
             p_new, m_new = jax.tree.map(lambda p, m: (p - m, 0.9 * m), params, momentum)  # PT103
             return p_new, m_new
         """,
+    "one array, and a tree of two": """
+        def moved(leaf, momentum):
+            new_leaf = leaf - momentum
+            return new_leaf, 0.9 * momentum
+
+        def entry(x, y):
+            new_leaf, new_momentum = jax.tree.map(moved, x, y)
+            both, velocity = (new_leaf, y), (new_momentum, y)
+            both, velocity = jax.tree.map(moved, both, velocity)  # PT103
+            return both, velocity
+        """,
     "momentum": """
         def update(momentum, grad):
             return grad * 2.0, 0.9 * momentum + grad

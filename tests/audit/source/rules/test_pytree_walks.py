@@ -301,6 +301,35 @@ def spread(params, loss):
     assert found("PT103", program) == ([] if line is None else [line])
 
 
+def test_what_a_map_makes_of_one_array_is_what_its_function_returns():
+    program = """
+    def moments(x):
+        mean = x.mean(0)
+        var = x.var(0)
+        return mean, var
+
+    def normalised(x):
+        mean, var = jax.tree.map(moments, x)
+        return (x - mean) / jnp.sqrt(var + 1e-5)
+
+    def scaled(x):
+        mean, var = jax.tree.map(moments, x)
+        return mean, -var
+
+    def of_each(leaf):
+        mean, var = jax.tree.map(moments, leaf)
+        return mean, var
+
+    def of_all(params):
+        mean, var = jax.tree.map(moments, params)
+        return mean, var
+
+    def run(params, x):
+        return [of_each(it) for it in (jnp.ones(3), x * 2)], of_all({"w": x, "b": x})
+    """
+    assert found("PT103", program) == [19]
+
+
 def test_trees_that_are_handed_on_where_they_are_returned_to():
     program = """
     def spread(params, size):

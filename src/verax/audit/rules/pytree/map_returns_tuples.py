@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.classes import innermost_function
 from ...source.events import Fact
+from ...source.queries.nodes import users_of
 from ...source.queries.structures.taken_apart import is_handed_on_whole
 from ...source.queries.structures.tuples_as_leaves import (
     stopped_above_leaves,
@@ -16,7 +17,7 @@ from ...source.queries.structures.tuples_as_leaves import (
 )
 from ...source.remember import walked
 from ...source.text import text_of
-from ...source.values import Data, Instance, Mapping, Sequence, Value
+from ...source.values import Data, Instance, Mapping, Sequence, Value, nodes_of
 from ...trace.facts import Facts
 from .._rule import Rule
 
@@ -71,11 +72,12 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Maps of a function that returns tuples, unpacked under the names of trees."""
     yield from _taken_at_leaves(facts)
     yield from _taken_above_leaves(facts)
+    arrays = _mapped_arrays(facts)
     for fact in facts.events(Fact):
         if fact.kind != "tree map" or not isinstance(fact.syntax, ast.Call):
             continue
         tree, results = fact.data["trees"][0], fact.data["results"]
-        is_leaf = isinstance(tree, Data) and tree.is_array
+        is_leaf = isinstance(tree, Data) and (fact.syntax in arrays or _is_array(facts, fact, tree))
         is_tuples = bool(results) and all(
             isinstance(it, Sequence) and it.kind == "tuple" and it.type is None for it in results
         )
@@ -98,6 +100,34 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 engine=Engine.SOURCE,
             )
             break
+
+
+def _mapped_arrays(facts: SourceFacts) -> set[ast.AST]:
+    """The calls of maps that are given an array in some run of their function."""
+    return {
+        fact.syntax
+        for fact in facts.events(Fact)
+        if fact.kind == "tree map"
+        and isinstance(tree := fact.data["trees"][0], Data)
+        and tree.is_array
+    }
+
+
+def _is_array(facts: SourceFacts, fact: Fact, tree: Data) -> bool:
+    """Whether the function around a map computes with what is mapped, or with what is made of it.
+
+    No operator takes a tree, nor a tuple of a tree's children.
+    """
+    users = users_of(facts)
+    made = [tree.node, *(it for result in fact.data["results"] for it in nodes_of(result))]
+    return any(
+        user.frame is fact.frame and isinstance(user.syntax, _OPERATORS)
+        for node in made
+        for user in users.get(node, ())
+    )
+
+
+_OPERATORS = (ast.BinOp, ast.UnaryOp)
 
 
 def _names_of_whole_trees(fact: Fact, frame: Frame, statement: ast.Assign) -> list[str] | None:

@@ -39,6 +39,8 @@ def _key(entry: Any) -> str:
 def mapped_to_tuples(tree: Any, result: Any) -> MappedToTuples | None:
     """Whether every leaf became a tuple of one length."""
     structure = jax.tree.structure(tree)
+    if jax.tree_util.treedef_is_leaf(structure):
+        return None  # Of one leaf, what the function returned is the whole result.
     try:
         made = structure.flatten_up_to(result)
     except (ValueError, TypeError):
