@@ -275,3 +275,82 @@ def test_what_was_learned_and_nothing_reads():
     assert found("DF101", ADAPTED) == [17]
     assert found("DF101", ADAPTED.replace("error(meta.params", "error(adapted")) == []
     assert found("DF101", ADAPTED.replace("adapted,", "_,")) == []
+
+
+@pytest.mark.parametrize(
+    ("factor", "is_found"),
+    [
+        ("rate(n)", False),  # It may be negative.
+        ("jnp.array([-0.1, -0.01])[n]", False),
+        ("jnp.where(n < 2, -0.1, -0.01)", False),
+        ("-0.1 * 0.9**n", False),
+        ("0.1 * 0.9**n", True),
+        ("jnp.exp(-n)", True),
+    ],
+)
+def test_a_step_up_by_a_factor_of_which_the_sign_is_known(factor: str, is_found: bool):
+    program = MOMENTUM.replace("p + 0.1 * s", f"p + {factor} * s")
+    program = program.replace("def step(carry, _)", "def step(carry, n)")
+    program = program.replace("None, length=5", "jnp.arange(5)")
+    rate = "import optax\nrate = optax.exponential_decay(-0.1, 10, 0.9)\n"
+    assert found("DF113", rate + program) == ([12] if is_found else [])
+
+
+CHAIN = """
+import optax
+
+def entry(params, x, y, rate):
+    schedule = optax.cosine_decay_schedule(1e-3, 100)
+    tx = optax.chain(optax.scale_by_adam(), optax.scale_by_schedule(schedule))
+
+    def loss(params):
+        return jnp.mean((x @ params - y) ** 2)
+
+    grads = jax.grad(loss)(params)
+    updates, _ = tx.update(grads, tx.init(params))
+    return optax.apply_updates(params, updates)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("cosine_decay_schedule(1e-3, 100)", "exponential_decay(1e-3, 10, 0.9)"),
+        ("cosine_decay_schedule(1e-3, 100)", "linear_schedule(rate, end_value=0.0)"),
+        (
+            "cosine_decay_schedule(1e-3, 100)",
+            "join_schedules([optax.linear_schedule(0.0, 1e-3, 10), optax.constant_schedule(1e-3)])",
+        ),
+        (
+            "return jnp.mean((x @ params - y) ** 2)",
+            "return -jnp.mean(jax.nn.log_sigmoid(x @ params))",
+        ),
+        ("jax.grad(loss)(params)", "lax.pmean(jax.grad(loss)(params), 'i')"),
+    ],
+)
+def test_a_chain_that_goes_up(before: str, after: str):
+    assert before in CHAIN
+    assert found("DF113", CHAIN) == found("DF113", CHAIN.replace(before, after)) == [5]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("cosine_decay_schedule(1e-3, 100)", "cosine_decay_schedule(-1e-3, 100)"),
+        ("cosine_decay_schedule(1e-3, 100)", "linear_schedule(init_value=-rate, end_value=0.0)"),
+        (
+            "cosine_decay_schedule(1e-3, 100)",
+            "join_schedules([optax.linear_schedule(0.0, -0.1, 9), optax.constant_schedule(-0.1)])",
+        ),
+        ("schedule(schedule)", "schedule(lambda count: -schedule(count))"),
+        (
+            "return jnp.mean((x @ params - y) ** 2)",
+            "return jnp.mean(jax.nn.log_sigmoid(x @ params))",
+        ),
+        ("jax.grad(loss)(params)", "-jax.grad(loss)(params)"),
+        ("jax.grad(loss)(params)", "jax.tree.map(jnp.negative, jax.grad(loss)(params))"),
+    ],
+)
+def test_a_chain_that_goes_down_or_makes_a_score_larger(before: str, after: str):
+    assert before in CHAIN
+    assert found("DF113", CHAIN.replace(before, after)) == []

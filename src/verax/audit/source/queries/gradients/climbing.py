@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...events import Applied
 from ...graph import Node
+from ...operations import GIVEN, PARTS
 from ...values import Constant, Data, Instance, Mapping, Sequence, Value, leaves, nodes_of
 from ..boundaries import GRADIENTS
 from ..nodes import users_of
@@ -44,7 +46,8 @@ class Climb:
 
 def climbs(facts: SourceFacts) -> Iterator[Climb]:
     """Steps up the gradient of an error, with respect to a tree of parameters."""
-    found = [it for it in flows(facts) if it.event.transformed.kind in GRADIENTS and _is_error(it)]
+    derived = [it for it in flows(facts) if it.event.transformed.kind in GRADIENTS]
+    found = [it for it in derived if _is_error(it)]
     users = users_of(facts) if found else {}
     again = {node for it in facts.events(Applied) for value in it.args for node in nodes_of(value)}
     for flow in found:
@@ -56,10 +59,45 @@ def climbs(facts: SourceFacts) -> Iterator[Climb]:
                     yield Climb(flow.event, step)
 
 
+def goes_up(facts: SourceFacts, updates: Node) -> bool:
+    """Whether what an optimiser is given may be the gradient of what is to become small.
+
+    It is none that is turned round, and none of a score: a sum without a term that is an error, or
+    that is subtracted.
+    """
+    derived = {
+        gradient: it
+        for it in flows(facts)
+        if it.event.transformed.kind in GRADIENTS
+        for gradient in _gradients(it.event)
+    }
+    pending = [(it, 1) for it in updates.inputs[1:]]
+    seen = {updates}
+    while pending and len(seen) < 100:
+        node, sign = pending.pop()
+        if node in derived and (sign < 0 or _is_score(derived[node])):
+            return False
+        if node in seen or node in derived:
+            continue
+        seen.add(node)
+        pending += [(it, sign * (_sign_through(node, it) or 1)) for it in node.inputs]
+    return True
+
+
+def _is_score(flow: Flow) -> bool:
+    """Whether it is known what is differentiated, and nothing in it asks to become small."""
+    parts = [it for it in _terms(flow) if flow.gets(it.node)]
+    is_known = bool(parts) and all(it.node.operation != "call" for it in parts)
+    return is_known and not any(it.sign < 0 or _is_positive(it.node) for it in parts)
+
+
+def _terms(flow: Flow) -> list[Term]:
+    return terms(flow, [Term(node, 1) for node in flow.results])
+
+
 def _is_error(flow: Flow) -> bool:
     """Whether a loss is a sum of squares, or of other losses that cannot be negative."""
-    parts = terms(flow, [Term(node, 1) for node in flow.results])
-    parts = [it for it in parts if flow.gets(it.node)]
+    parts = [it for it in _terms(flow) if flow.gets(it.node)]
     return bool(parts) and all(it.sign > 0 and _is_positive(it.node) for it in parts)
 
 
@@ -119,27 +157,31 @@ def _sign_through(node: Node, part: Node) -> int:
     other = second if is_first else first
     if operation == "/" and not is_first:
         return 0
-    number = other.value if isinstance(other, Constant) else None
-    if isinstance(number, (int, float)):
-        return -1 if number < 0 else 1
-    return _sign_of(other)
+    return sign_of(other)
 
 
-def _sign_of(value: Value) -> int:
-    """The sign of a factor: positive, unless it is written with a minus."""
+def sign_of(value: Value, depth: int = 0) -> int:
+    """The sign of a number, zero if that is not known; what is given is positive as it comes."""
+    if isinstance(value, Constant):
+        number = value.value
+        return -1 if isinstance(number, (int, float)) and number < 0 else 1
     node = value.node if isinstance(value, Data) else None
-    sign = 1
-    for _ in range(8):
-        if node is None:
-            return sign
-        if node.operation == "-x":
-            sign = -sign
-        elif node.operation in ("*", "/"):
-            for it in node.operands:
-                number = it.value if isinstance(it, Constant) else None
-                if isinstance(number, (int, float)) and number < 0:
-                    sign = -sign
-        elif node.operation not in _SAME:
-            return sign
-        node = node.inputs[0] if node.inputs else None
-    return sign
+    if node is None or depth > _DEEPEST:
+        return 0
+    parts = [sign_of(it, depth + 1) for it in node.operands or map(Data, node.inputs)]
+    name = node.operation.rpartition(".")[2]
+    if name in _NEVER_NEGATIVE:
+        return 1
+    if not parts:
+        return int(node.operation in GIVEN)
+    if node.operation == "-x":
+        return -parts[0]
+    if node.operation in ("*", "/"):
+        return math.prod(parts)
+    if node.operation == "+":
+        return parts[0] if len(set(parts)) == 1 else 0
+    return parts[0] if node.operation in _SAME | PARTS | {"**"} else 0
+
+
+_DEEPEST = 8
+_NEVER_NEGATIVE = frozenset("exp sqrt abs square softplus sigmoid norm".split())

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from ...events import Call
 from ...graph import Node
-from ...values import Constant, Data, Value, nodes_of
+from ...values import Constant, Data, Mapping, Sequence, Value, nodes_of
+from ..gradients.climbing import goes_up, sign_of
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
@@ -41,7 +42,9 @@ def uphill(facts: SourceFacts) -> Iterator[tuple[Call, Call]]:
         for node in nodes_of(call.args[1]) if len(call.args) > 1 else ():
             owner = _optimiser(node)
             chain = chains.get(owner) if owner is not None else None
-            if chain is not None and chain not in told:
+            if chain is None or chain in told:
+                continue
+            if goes_up(facts, node.inputs[0]):
                 told.add(chain)
                 yield chain, call
 
@@ -66,8 +69,29 @@ def _part(facts: SourceFacts, value: Value) -> str:
     if name == "scale":
         number = given.value if isinstance(given, Constant) else None
         return name if isinstance(number, (int, float)) and number > 0 else ""
-    made_by = given.type if isinstance(given, Data) else ""
-    return name if made_by.rpartition(".")[2] in _SCHEDULES else ""
+    return name if given is not None and _is_positive(facts, given) else ""
+
+
+def _is_positive(facts: SourceFacts, schedule: Value) -> bool:
+    """Whether a schedule is one of optax's, and no number is negative of which it is made."""
+    made_by = schedule.type.rpartition(".")[2] if isinstance(schedule, Data) else ""
+    call = _call(facts, schedule) if isinstance(schedule, Data) else None
+    if made_by not in _SCHEDULES or call is None:
+        return False
+    parts = [part for it in (*call.args, *call.keywords.values()) for part in _parts_of(it)]
+    return all(
+        _is_positive(facts, it)
+        if isinstance(it, Data) and it.type.startswith("optax.")
+        else sign_of(it) > 0
+        for it in parts
+    )
+
+
+def _parts_of(value: Value) -> list[Value]:
+    """What is joined, or the one value itself; the scales of a piecewise schedule."""
+    if isinstance(value, Sequence):
+        return list(value.items or ())
+    return list(value.items.values()) if isinstance(value, Mapping) else [value]
 
 
 def _call(facts: SourceFacts, value: Data) -> Call | None:
