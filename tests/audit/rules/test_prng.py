@@ -32,6 +32,21 @@ REUSED = {
             b, _ = random.split(key)  # RK001
             return x + random.normal(a) * random.normal(b)
     """,
+    "one_array_in_two_orders": """
+        def entry(key, x):
+            first = x[random.permutation(key, 3)]
+            return first - x[random.permutation(key, 3)]  # RK001
+    """,
+    "arrays_of_two_lengths": """
+        def entry(key, x):
+            first = random.permutation(key, x)
+            return first, random.permutation(key, x[1:])  # RK001
+    """,
+    "rows_that_are_used_otherwise_as_well": """
+        def entry(key, x):
+            rows = random.randint(key, (3,), 0, 3)
+            return x[rows] + rows, (x * 2)[random.randint(key, (3,), 0, 3)]  # RK001
+    """,
     "python_loop": """
         def entry(key, x):
             for _ in range(3):
@@ -425,6 +440,26 @@ CONSTANT = {
 }
 
 FINE = {
+    "arrays_in_one_order": """
+        def entry(key, x):
+            batch = {"x": jnp.ones((6, 2)), "y": jnp.ones(6), "z": jnp.ones((6, 3, 2))}
+            orders = random.split(key, 5)
+            by_map = jax.tree.map(lambda it: random.permutation(orders[0], it), batch)
+            by_loop = [random.permutation(orders[1], it) for it in batch.values()]
+            x, y = batch["x"], batch["y"]
+            pair = random.permutation(orders[2], x), random.permutation(orders[2], y)
+            rows = x[random.permutation(orders[3], 6)], y[random.permutation(orders[3], 6)]
+            last = random.permutation(orders[4], x, axis=1), random.permutation(orders[4], x.T)
+            return by_map, by_loop, pair, rows, last
+    """,
+    "rows_of_two_arrays": """
+        def entry(key, x):
+            inputs, targets = jnp.ones((6, 2)), jnp.arange(6.0)
+            some, few = random.split(key)
+            drawn = random.choice(some, inputs, (4,)), random.choice(some, targets, (4,))
+            once = [random.choice(few, it, (4,), replace=False) for it in (inputs, targets)]
+            return drawn, once
+    """,
     "step_that_is_given": """
         def entry(step, x):
             first, second = random.split(random.fold_in(random.PRNGKey(0), step))

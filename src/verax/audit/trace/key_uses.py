@@ -16,6 +16,7 @@ import numpy as np
 
 from ..finding import Place
 from .keys import Key, Use
+from .moved_rows import select_alike
 from .program import Body, Loop, Mapping, Step, Value
 
 if TYPE_CHECKING:
@@ -97,7 +98,10 @@ def _both_happen(facts: Facts, one: Step, other: Step) -> bool:
     if one is other or one in other.ancestors() or other in one.ancestors():
         return False
     return not (
-        _exclusive(one, other) or _evaluated_again(one, other) or _selected(facts, one, other)
+        _exclusive(one, other)
+        or _evaluated_again(one, other)
+        or _selected(facts, one, other)
+        or select_alike(facts, _outermost_call(one), _outermost_call(other))
     )
 
 

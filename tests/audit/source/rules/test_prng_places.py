@@ -280,6 +280,44 @@ PROGRAMS = {
 
         def of_all(key, *arrays):
             return [jax.random.permutation(key, x) for x in arrays]
+
+        def of_fields(key, batch):
+            return {name: jax.random.permutation(key, it) for name, it in batch.items()}
+
+        def of_leaves(key, batch):
+            return jax.tree.map(functools.partial(jax.random.permutation, key), batch)
+
+        def resampled(key, x, y):
+            rows = jax.random.choice(key, x, (x.shape[0],))
+            return rows, jax.random.choice(key, y, (y.shape[0],))
+
+        def entry(key, x, y):
+            for one in (of_tree, of_fields, of_leaves):
+                key, sub = jax.random.split(key)
+                print(one(sub, {"x": x, "y": y}))
+            for one in (of_known_tree, of_two, of_all, resampled):
+                key, sub = jax.random.split(key)
+                print(one(sub, x, y))
+
+        def inputs():
+            return jax.random.key(0), jnp.ones((6, 2)), jnp.ones(6)
+    """,
+    "an array that is shuffled twice, and indices": """
+        def of_one(key, x):
+            return jax.random.permutation(key, x), jax.random.permutation(key, x)  # RK001
+
+        def of_numbers(key, x):
+            return jax.random.permutation(key, x.shape[0]), jax.random.permutation(key, 6)  # RK001
+
+        def rows(key, x, y):
+            return jax.random.choice(key, x, (4,)), jax.random.choice(key, y, (5,))  # RK001
+
+        def entry(key, x):
+            a, b, c = jax.random.split(key, 3)
+            return of_one(a, x), of_numbers(b, x), rows(c, x, x * 2)
+
+        def inputs():
+            return jax.random.key(0), jnp.ones((6, 2))
     """,
     "indices that are drawn twice": """
         def minibatch(key, xs):

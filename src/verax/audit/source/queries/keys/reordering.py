@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
-from ...events import Call, KeyUse
+from ...events import Call, Event, KeyUse
 from ...frame import Region
 from ...graph import Node
-from ...values import Data
+from ...shapes import Size
+from ...shapes.dims import differ
+from ...values import Constant, Data, Sequence, Value
 from ..loops.bodies import calls
 from .reuse import counts
 
@@ -20,33 +21,61 @@ REORDERING = frozenset(("jax.random.permutation", "jax.random.shuffle", "jax.ran
 
 def moves_along(facts: SourceFacts, before: KeyUse, use: KeyUse) -> bool:
     """Whether two uses of a key reorder two arrays alike."""
-    if use.by not in REORDERING or before.by != use.by or not _selects_alike(before, use):
+    if use.by not in REORDERING or before.by != use.by or not _on_one_way(before, use):
         return False
-    one, other = _reordered(facts, before), _reordered(facts, use)
-    return one is not None and other is not None and one is not other
+    one, other = _call_of(facts, before), _call_of(facts, use)
+    if one is None or other is None or not _select_alike(one, other):
+        return False
+    first, second = _reordered(one), _reordered(other)
+    return first is not None and second is not None and first is not second
 
 
-def _selects_alike(before: KeyUse, use: KeyUse) -> bool:
-    """Whether two calls differ in their arrays alone, and no helper is called twice."""
+def _on_one_way(before: KeyUse, use: KeyUse) -> bool:
+    """Whether no helper is called twice."""
     ways = [[syntax for _, syntax in calls(it)][1:] for it in (before, use)]
-    return ways[0] == ways[1] and _options(before.syntax) == _options(use.syntax)
+    return ways[0] == ways[1]
 
 
-def _options(syntax: ast.AST) -> list[str]:
-    """The arguments of a call without the key and the array."""
-    if not isinstance(syntax, ast.Call):
-        return []
-    named = [it for it in syntax.keywords if it.arg not in ("key", "a", "x")]
-    return [ast.dump(it) for it in (*syntax.args[2:], *named)]
+def _call_of(facts: SourceFacts, use: KeyUse) -> Call | None:
+    """The call that uses a key; a line may run several times in one frame."""
+    uses = [it for it in facts.events(KeyUse) if _is_beside(it, use) and it.by == use.by]
+    made = [it for it in facts.events(Call) if _is_beside(it, use) and it.name == use.by]
+    return made[uses.index(use)] if len(uses) == len(made) else None
 
 
-def _reordered(facts: SourceFacts, use: KeyUse) -> Node | None:
+def _select_alike(one: Call, other: Call) -> bool:
+    """Whether two calls may differ in their arrays alone."""
+    if len(one.args) != len(other.args) or one.keywords.keys() != other.keywords.keys():
+        return False
+    pairs = [*zip(one.args, other.args, strict=True)][2:]
+    pairs += [(one.keywords[it], other.keywords[it]) for it in one.keywords if it not in _ARRAYS]
+    return all(_may_be_equal(*pair) for pair in pairs)
+
+
+_ARRAYS = ("key", "a", "x")
+
+
+def _may_be_equal(one: Value, other: Value) -> bool:
+    if isinstance(one, Constant) and isinstance(other, Constant):
+        if isinstance(one.value, Size) or isinstance(other.value, Size):
+            return not differ(one.value, other.value)
+        return one.value == other.value
+    if isinstance(one, Sequence) and isinstance(other, Sequence) and one.items and other.items:
+        is_same = len(one.items) == len(other.items)
+        return is_same and all(map(_may_be_equal, one.items, other.items))
+    return True
+
+
+def _reordered(call: Call) -> Node | None:
     """The array that is reordered; none where only indices are drawn."""
-    for call in facts.events(Call):
-        if call.syntax is use.syntax and call.frame is use.frame and len(call.args) > 1:
-            value = call.args[1]
-            return value.node if isinstance(value, Data) and value.traced is not False else None
-    return None
+    value = call.args[1] if len(call.args) > 1 else None
+    if not isinstance(value, Data) or value.node.shape == ():
+        return None
+    return value.node if value.is_array or value.traced is not False else None
+
+
+def _is_beside(event: Event, use: KeyUse) -> bool:
+    return event.syntax is use.syntax and event.frame is use.frame
 
 
 def goes_through_arrays(use: KeyUse, region: Region) -> bool:
