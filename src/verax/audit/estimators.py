@@ -154,15 +154,6 @@ class Estimators(ABC, Generic[_Term]):
                     yield it.whole, part.term
                     break
 
-    def passed_through(self) -> Iterator[_Term]:
-        """Those that are right: they give a gradient to what would have none."""
-        for it in self._sums():
-            for soft in it.parts:
-                with_it = [part for part in it.parts if part.value * soft.slope > 0]
-                is_soft = not soft.value and bool(with_it)
-                if is_soft and any(self._is_cut(part.term, soft.term) for part in with_it):
-                    yield it.whole
-
     def _replaces(self, whole: Sum[_Term], soft: Part[_Term], hard: Part[_Term]) -> bool:
         """Whether a sum has the value of one term where it should have that of a rounded one."""
         if self._is_cut(hard.term, soft.term):

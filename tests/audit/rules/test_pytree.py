@@ -291,26 +291,6 @@ def test_trees_that_are_fine(program):
     claims(program)
 
 
-def test_a_class_that_comes_back_as_it_was_is_verified():
-    report = claims("""
-        @jax.tree_util.register_pytree_node_class
-        class Box:
-            def __init__(self, low, high):
-                self.low, self.high = low, high
-
-            def tree_flatten(self):
-                return (self.low, self.high), None
-
-            @classmethod
-            def tree_unflatten(cls, aux, children):
-                return cls(*children)
-
-        def entry(x, y):
-            return jax.jit(lambda b: b.high - b.low)(Box(x, y))
-    """)
-    assert [it.claim for it in report.verified] == ["`Box` survives flattening"]
-
-
 def test_audits_leave_the_classes_of_the_user_alone():
     from verax.audit.run import audit_source
 

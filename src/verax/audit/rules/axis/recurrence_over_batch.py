@@ -63,12 +63,6 @@ def check(facts: Facts) -> Iterator[Verdict]:
                     if time in facts.axes.names(carry)
                 ),
             )
-        elif over and is_sequence(over) and step.detail.length:
-            yield RULE.verified(
-                f"the scan at line {facts.place(step).line} runs over {over}",
-                f"{over} is the leading axis of all that it scans, {step.detail.length} steps",
-                facts.place(step),
-            )
 
 
 def _sequence_in_recurrent_carry(facts: Facts, step: Step) -> str | None:

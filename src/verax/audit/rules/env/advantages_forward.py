@@ -45,12 +45,6 @@ def check(facts: Facts) -> Iterator[Verdict]:
         if not discounted:
             continue
         if loop.reverse or any(_is_flipped(value) for value in loop.scanned):
-            yield RULE.verified(
-                f"the recursion at line {facts.place(step).line} runs from the last step to the "
-                "first",
-                "the scan is reversed, so that each step adds what comes after it",
-                step.place,
-            )
             continue
         yield RULE.finding(
             facts.place(step),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Evidence, Finding, Severity, Verified
-from ...source.queries.gradients.custom_derivatives import fitting, misfits
+from ...finding import Engine, Evidence, Finding, Severity
+from ...source.queries.gradients.custom_derivatives import misfits
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _FIX = (
 )
 
 
-def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Report rules whose arguments, results or shapes visibly do not fit."""
     for it in misfits(facts):
         yield RULE.finding(
@@ -48,13 +48,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
             if it.returned in (None, it.place)
             else (Evidence("returned here", it.returned),),
             engine=Engine.SOURCE,
-        )
-    for place, name, count in fitting(facts):
-        yield RULE.verified(
-            f"the rules of `{name}` return as much as they should",
-            "the forward rule a result and residuals, the backward rule "
-            f"{count} cotangent{'s' * (count != 1)} for {count} argument{'s' * (count != 1)}",
-            place,
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Evidence, Finding, Place, Severity, Verified
+from ...finding import Engine, Evidence, Finding, Place, Severity
 from ...source.queries.gradients.flows import flows
 from ...source.queries.gradients.straight_through import ReadEstimators, exchanged_at
 from ...source.values import Data
@@ -25,8 +25,8 @@ _EXPECTED_AGAINST = "a gradient that goes where the value goes"
 _FIX_AGAINST = "compare the quantised value itself, as it is before it passes a gradient on"
 
 
-def check(facts: Facts) -> Iterator[Finding | Verified]:
-    """Report the wrong ones; list the right ones as verified."""
+def check(facts: Facts) -> Iterator[Finding]:
+    """Report the wrong ones."""
     from ...trace.blame import given_together_at
     from ...trace.straight_through import TracedEstimators
 
@@ -72,13 +72,6 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
                 expected=_EXPECTED,
                 fix=_FIX,
                 evidence=(Evidence("differentiated here", facts.place(flow.step)),),
-            )
-        for whole in estimators.passed_through():
-            yield RULE.verified(
-                "straight-through estimator: quantised value, gradient passed on",
-                "x + stop_gradient(q - x) has the value of q, which has no derivative, and the "
-                "gradient of x, which has one",
-                _place(facts, whole),
             )
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Finding, Severity, Verified
+from ...finding import Engine, Finding, Severity
 from ...source.binding import all_names
 from ...source.events import Applied, Made
 from ...source.library.options import constants, free_names
@@ -33,16 +32,11 @@ if TYPE_CHECKING:
 _OPTIONS = ("static_argnums", "static_argnames", "donate_argnums", "donate_argnames")
 
 
-def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Numbers and names without a parameter, and values without a hash."""
-    told: set[ast.AST] = set()
     for made in facts.events(Made):
         if made.transformed.kind == "jit" and not made.transformed.is_filtered:
-            found = list(_missing(made))
-            yield from found
-            if not found and made.syntax not in told and made.frame.module is facts.module:
-                told.add(made.syntax)
-                yield from _named(made)
+            yield from _missing(made)
     for applied in facts.events(Applied):
         for name, value in static_arguments(applied):
             kind = _unhashable(value)
@@ -84,26 +78,6 @@ def _missing(made: Made) -> Iterator[Finding]:
                     "the number or name of a parameter",
                     "Name the parameter as it is written in the function.",
                 )
-
-
-def _named(made: Made) -> Iterator[Verified]:
-    """Say so if all options are known, and name parameters."""
-    function, options = made.transformed.function, made.transformed.options
-    given = {name: options[name] for name in _OPTIONS if name in options}
-    is_known = all(
-        isinstance(value, Constant)
-        or (isinstance(value, Sequence) and value.items is not None
-            and all(isinstance(it, Constant) for it in value.items))
-        for value in given.values()
-    )  # fmt: skip
-    values = {name: constants(value) for name, value in given.items()}
-    if isinstance(function, Function) and is_known and any(values.values()):
-        named = [f"{name} {', '.join(map(repr, them))}" for name, them in values.items() if them]
-        yield RULE.verified(
-            f"`{function.name}` has the parameters that its jit names",
-            "; ".join(named),
-            made.place,
-        )
 
 
 def _unhashable(value: Value) -> str:

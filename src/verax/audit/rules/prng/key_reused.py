@@ -31,7 +31,6 @@ from ...source.queries.keys.reuse import (
 )
 from ...source.queries.keys.spare_keys import drawn_and_returned, is_only_child, spare_beside
 from ...source.queries.keys.turns import handed_on_used, returned_used
-from ...source.queries.keys.used_once import used_once
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -110,29 +109,8 @@ def _verified(facts: Facts) -> Iterator[Verified]:
             )
 
 
-def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
-    """Report every use of a key after its first; list functions that use each of theirs once."""
-    found = list(_reuses(facts))
-    yield from found
-    yield from _used_once(facts, found)
-
-
-def _used_once(facts: SourceFacts, found: list[Finding]) -> Iterator[Verified]:
-    places = [place for it in found for place in (it.place, *(e.place for e in it.evidence))]
-    for it in used_once(facts):
-        if any(place in it for place in places):
-            continue
-        names = ", ".join(f"`{name}`" for name in it.keys)
-        each = "are each" if len(it.keys) > 1 else "is"
-        yield RULE.verified(
-            f"each random key is used once in `{it.name}`",
-            f"{names} {each} drawn from, split or handed on once, whatever way it takes",
-            it.place,
-        )
-
-
-def _reuses(facts: SourceFacts) -> Iterator[Finding]:
-    """Every use of a key after its first, on a path that the program can take."""
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Report every use of a key after its first, on a path that the program can take."""
     told: dict[Node, int] = {}
     when: dict[KeyUse, int] = {}
     for number, use in enumerate(uses(facts)):

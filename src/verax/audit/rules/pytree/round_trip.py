@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Evidence, Finding, Severity, Verified
+from ...finding import Engine, Evidence, Finding, Severity
 from ...source.parameters import FunctionSyntax
 from ...source.queries.structures.round_trips import trips, unnamed_fields
 from ...trace.facts import Facts
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ...source.facts import SourceFacts
 
 
-def check(facts: Facts) -> Iterator[Finding | Verified]:
+def check(facts: Facts) -> Iterator[Finding]:
     """What the observer saw when it put instances together again."""
     for seen in facts.traced.observations:
         if seen.kind == "round trip":
@@ -33,17 +33,9 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
                 "order, arrays as children and everything else as static data.",
                 evidence=(Evidence(f"`{name}` is defined here", defined),) if defined else (),
             )
-        elif seen.kind == "round trip holds":
-            name = seen.data.cls.__name__
-            yield RULE.verified(
-                f"`{name}` survives flattening",
-                "an instance was taken apart and put together: same children, same order, same "
-                "static data",
-                seen.place,
-            )
 
 
-def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Classes whose own functions, one after the other, give another object."""
     for cls, call, field in unnamed_fields(facts):
         yield RULE.finding(
@@ -57,14 +49,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
         )
     for trip in trips(facts):
         name = trip.cls.name
-        if trip.kept:
-            yield RULE.verified(
-                f"`{name}` survives flattening",
-                f"its own functions, one after the other, give back {', '.join(trip.kept)}",
-                trip.cls.frame.place(trip.cls.syntax),
-            )
-        if not trip.problem:
-            continue
         yield RULE.finding(
             trip.function.frame.place(_first_line(trip.function.syntax)),
             current=f"`{name}` is registered as a pytree, but {trip.problem}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Engine, Evidence, Severity, Verified
+from ...finding import Confidence, Engine, Evidence, Severity
 from ...source.events import Loop
 from ...source.queries.loops.bodies import behind, body_frame, paired_leaves, returned_at
 from ...source.queries.loops.carries import handed_on_at
@@ -60,22 +60,6 @@ def check(facts: Facts) -> Iterator[Verdict]:
                 confidence=Confidence.CERTAIN if dropped and not moving else Confidence.LIKELY,
                 evidence=dropped,
             )
-        elif step.kind == "scan" and loop.carry and not stale:
-            yield _verified(facts, step)
-
-
-def _verified(facts: Facts, step: Step) -> Verified:
-    from ...trace.describe import tensor_of
-
-    loop, place = step.detail, facts.place(step)
-    carries = ", ".join(str(tensor_of(facts, carry)) for carry in loop.carry[:4])
-    more = f" and {len(loop.carry) - 4} more" if len(loop.carry) > 4 else ""
-    return RULE.verified(
-        f"scan at line {place.line}: carry ({carries}{more}) is constant in type and updated",
-        "it has the same structure, shape, dtype and weak type in and out, and every leaf is made "
-        "anew in each iteration",
-        place,
-    )
 
 
 def _dropped_updates(facts: Facts, step: Step, stale: list[Value]) -> tuple[Evidence, ...]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...finding import Engine, Evidence, Finding, Place, Severity, Verified
+from ...finding import Engine, Evidence, Finding, Place, Severity
 from ...source.events import Loop
 from ...source.queries.arrays import are_declared
 from ...source.queries.loops.bodies import (
@@ -24,7 +23,7 @@ from ...source.queries.loops.carry_shapes import ends_otherwise, has_other_size,
 from ...source.queries.loops.clashing_starts import clashing_starts
 from ...source.queries.loops.growing import growth
 from ...source.queries.names import local_name, names_of
-from ...source.queries.structures.structure import described, difference
+from ...source.queries.structures.structure import difference
 from ...source.shapes.dims import differ
 from ...source.shapes.dtypes import is_weak, kind, strong
 from ...source.values import Constant, Data
@@ -158,23 +157,10 @@ def _structures(facts: Facts) -> str:
     return ""
 
 
-def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
-    """Report carries that change for certain; list those that certainly keep their structure."""
-    kept: dict[ast.AST, set[str]] = {}
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
+    """Report carries that change for certain."""
     for loop in facts.events(Loop):
-        found = list(_changes(facts, loop))
-        yield from found
-        same = "" if found else described(loop.carry_in, loop.carry_out)
-        kept.setdefault(loop.syntax, set()).add(same)
-    for loop in facts.events(Loop):
-        # However the loop is reached, its carry is known.
-        ways = kept.pop(loop.syntax, {""})
-        if all(ways) and loop.frame.module is facts.module:
-            yield RULE.verified(
-                f"the carry of the {loop.kind} keeps its structure",
-                f"in and out it is {' or '.join(sorted(ways))}",
-                loop.place,
-            )
+        yield from _changes(facts, loop)
 
 
 def _changes(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:

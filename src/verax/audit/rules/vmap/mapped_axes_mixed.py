@@ -23,27 +23,7 @@ if TYPE_CHECKING:
 
 def check(facts: Facts) -> Iterator[Verdict]:
     """Names that a vmap pairs, and maps that pair only like with like."""
-    found = list(
-        clashes_at(
-            facts,
-            RULE,
-            {"mapped"},
-            expected=_EXPECTED,
-            fix=_FIX,
-        )
-    )
-    yield from found
-    places = {finding.place for finding in found}
-    for step in facts.steps:
-        if step.kind == "map" and facts.place(step) not in places:
-            over = facts.axes.over[step].label
-            mapped = [outer.name for outer, _, _ in step.detail.mapped]
-            if over and len(mapped) > 1 and all(mapped):
-                yield RULE.verified(
-                    f"vmap at line {facts.place(step).line} maps {over} of {', '.join(mapped)}",
-                    f"`in_axes` points at the axis {over} of each of them",
-                    step.place,
-                )
+    yield from clashes_at(facts, RULE, {"mapped"}, expected=_EXPECTED, fix=_FIX)
 
 
 _EXPECTED = "one vmap goes along the same axis of everything that it maps"

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Engine, Evidence, Finding, Severity, Verified
-from ...source.queries.loops.in_axes import axes_written_at, fits, misfits
-from ...source.values import Function, Sequence
+from ...finding import Engine, Evidence, Finding, Severity
+from ...source.queries.loops.in_axes import axes_written_at, misfits
+from ...source.values import Sequence
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ _OF_ARGUMENTS = (
 )
 
 
-def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Maps that cannot work, by what is known of the function and its arguments."""
     for event, reason in misfits(facts):
         expected, fix = _OF_RESULTS if "out_axes" in reason else _OF_ARGUMENTS
@@ -90,14 +90,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
             fix=fix,
             evidence=(Evidence("the call", event.place),),
             engine=Engine.SOURCE,
-        )
-    for event, fit in fits(facts):
-        function = event.transformed.function
-        name = f" of `{function.name}`" if isinstance(function, Function) else ""
-        yield RULE.verified(
-            f"`in_axes` of {event.transformed.kind} has an entry for each argument{name}",
-            fit,
-            event.place,
         )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from ...finding import Edit, Engine, Evidence, Finding, Severity, Verified
+from ...finding import Edit, Engine, Evidence, Finding, Severity
 from ...source.edits import edited
 from ...source.events import Fact, Made
 from ...source.library.collectives import names_of_mesh
@@ -54,7 +54,7 @@ def _fix(name: str, bound: list[str]) -> str:
     return f"Run it inside of `jax.vmap` with `axis_name={name!r}`, or of `jax.shard_map`."
 
 
-def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
+def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Collectives over names that no map around them binds, where all maps are known."""
     yield from _unknown_to_mesh(facts)
     collectives = [
@@ -73,11 +73,6 @@ def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
         for finding in _unbound(facts, fact):
             told.add(fact.syntax)
             yield finding
-    for fact in collectives:
-        if fact.syntax not in told and fact.frame.module is facts.module:
-            for verified in _bound_there(fact):
-                told.add(fact.syntax)
-                yield verified
 
 
 def _unknown_to_mesh(facts: SourceFacts) -> Iterator[Finding]:
@@ -152,24 +147,6 @@ def _renamed(fact: Fact, name: str, bound: list[str]) -> Edit | None:
     ]
     is_clear = len(bound) == len(written) == 1
     return edited(fact.frame, {written[0]: f'"{bound[0]}"'}) if is_clear else None
-
-
-def _bound_there(fact: Fact) -> Iterator[Verified]:
-    """Say so if maps around a collective bind all the names that it goes over."""
-    region = fact.frame.region
-    around = list(region.chain()) if region is not None else []
-    binding = [
-        next((it for it in around if it.axis_name == name and it.place is not None), None)
-        for name in fact.data["axes"]
-    ]
-    places = [it.place for it in binding if it is not None and it.place is not None]
-    if binding and len(places) == len(binding):
-        names = ", ".join(map(repr, fact.data["axes"]))
-        yield RULE.verified(
-            f"the axis {names} of `{fact.text}` is bound",
-            f"by the map at {', '.join(f'line {place.line}' for place in dict.fromkeys(places))}",
-            fact.place,
-        )
 
 
 def _bound_names(facts: Facts) -> list[str]:

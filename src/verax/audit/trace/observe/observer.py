@@ -163,16 +163,12 @@ class Observer:
                 continue
             problems = [round_trip_problem(instance) for instance in instances]
             problem = next((it for it in problems if it), "")
-            defined = class_place(cls)
-            place = (body_place(registered[cls]) or defined) if problem else defined
-            frames = (place,) if place else ()
             if problem:
+                defined = class_place(cls)
+                place = body_place(registered[cls]) or defined
+                frames = (place,) if place else ()
                 self.seen.append(
                     Observation("round trip", frames, RoundTrip(cls, problem, defined))
-                )
-            elif all(it == "" for it in problems):
-                self.seen.append(
-                    Observation("round trip holds", frames, RoundTrip(cls, "", defined))
                 )
 
 

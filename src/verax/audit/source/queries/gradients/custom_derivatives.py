@@ -66,32 +66,6 @@ def misfitting(facts: SourceFacts) -> frozenset[str]:
     return frozenset(it.function for it in misfits(facts))
 
 
-def fitting(facts: SourceFacts) -> Iterator[tuple[Place, str, int]]:
-    """Functions whose `custom_vjp` rules fit: where, their names, how many cotangents there are."""
-    wrong = misfitting(facts)
-    told: set[str] = set()
-    for fact in facts.events(Fact):
-        if fact.kind != "derivative run":
-            continue
-        transformed: Transformed = fact.data["transformed"]
-        function = innermost_function(transformed.function)
-        if function is None or function.name in wrong | told:
-            continue
-        forward, backward = fact.data.get("forward"), fact.data.get("backward")
-        count = len(fact.data["arguments"])
-        rules = [it for it in transformed.rules.values() if isinstance(it, Function)]
-        are_whole = all(facts.is_known(it.frame.place(it.syntax)) for it in rules)
-        is_known = are_whole and _count(forward) == 2 and _count(backward) == count
-        if is_known and function.frame.module is facts.module:
-            told.add(function.name)
-            yield function.frame.place(function.syntax), function.name, count
-
-
-def _count(value: Value | None) -> int:
-    is_known = isinstance(value, Sequence) and value.kind == "tuple" and value.items is not None
-    return len(value.items or ()) if is_known and isinstance(value, Sequence) else -1
-
-
 def _signatures(fact: Fact) -> Iterator[Misfit]:
     """Rules that take another number of arguments than they are given."""
     transformed: Transformed = fact.data["transformed"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...binding import positional_names
 from ...classes import innermost_function
-from ...events import Applied, Event, Made
+from ...events import Applied, Made
 from ...graph import Node
 from ...library.options import axes_of
 from ...shapes import Dim
@@ -17,7 +17,6 @@ from ...values import (
     Bound,
     Constant,
     Data,
-    Function,
     Mapping,
     Partial,
     Sequence,
@@ -60,47 +59,6 @@ def misfits(facts: SourceFacts) -> Iterator[tuple[Applied | Made, str]]:
         for reason in (*reasons, *_wrong_results(event)):
             yield event, reason
             break
-
-
-def fits(facts: SourceFacts) -> Iterator[tuple[Applied, str]]:
-    """Maps of which it is certain that `in_axes` fits the arguments, and how it does."""
-    wrong = {syntax for event, _ in misfits(facts) for syntax in _syntax_of(event)}
-    told: dict[ast.AST, list[tuple[Applied, str]]] = {}
-    for event in applied_maps(facts):
-        if event.frame.module is facts.module and wrong.isdisjoint(_syntax_of(event)):
-            told.setdefault(event.syntax, []).append((event, _fit(facts, event)))
-    for ways in told.values():
-        event, fit = ways[0]
-        if fit and all(other == fit for _, other in ways):
-            yield event, fit
-
-
-def _syntax_of(event: Event) -> set[ast.AST]:
-    transformed = event.transformed if isinstance(event, (Applied, Made)) else None
-    return {event.syntax, *((transformed.syntax,) if transformed is not None else ())}
-
-
-def _fit(facts: SourceFacts, event: Applied) -> str:
-    axes = event.transformed.options.get("in_axes")
-    if event.transformed.is_filtered or not _is_direct(event) or event.keywords:
-        return ""
-    if not isinstance(axes, Sequence) or axes.items is None:
-        return ""
-    entries = [it.value for it in axes.items if isinstance(it, Constant)]
-    if not len(entries) == len(axes.items) == len(event.args) or len(entries) < 2:
-        return ""
-    mapped = sum(isinstance(it, int) for it in entries)
-    fit = f"{mapped} of {len(entries)} arguments are mapped, {len(entries) - mapped} shared"
-    return f"{fit}; the function takes {len(entries)}" if _takes(event, len(entries)) else ""
-
-
-def _takes(event: Applied, count: int) -> bool:
-    """Whether the function itself, without anything in between, takes so many arguments."""
-    function = event.transformed.function
-    if not isinstance(function, Function) or function.syntax.args.vararg is not None:
-        return False
-    names = positional_names(function)
-    return len(names) - len(function.syntax.args.defaults) <= count <= len(names)
 
 
 def _is_direct(event: Applied) -> bool:

@@ -59,20 +59,15 @@ def _is_not_given(default: ast.expr | None) -> bool:
 
 
 class Trip(NamedTuple):
-    """A registered class, the one of its functions that is wrong, and how it is.
-
-    Where neither is, `kept` are the fields that certainly come back as they were: all of them, or
-    none.
-    """
+    """A registered class, the one of its functions that is wrong, and how it is."""
 
     cls: Class
     function: Function
-    problem: str = ""
-    kept: tuple[str, ...] = ()
+    problem: str
 
 
 def trips(facts: SourceFacts) -> Iterator[Trip]:
-    """What becomes of the registered classes of a file."""
+    """The registered classes of a file that come back changed."""
     for cls in facts.record.classes:
         if cls.frame.module is not facts.module or cls.registration is None:
             continue
@@ -123,7 +118,7 @@ def _trip(
     changed = computed_again(fields, after)
     if changed:
         return Trip(cls, function, changed)
-    return Trip(cls, function, "", _kept(cls, fields, after))
+    return None
 
 
 def _is_unread(function: Function, auxiliary: Value) -> bool:
@@ -142,25 +137,6 @@ def _missing(function: Function, count: int, after: Instance) -> str:
         if isinstance(value, Data) and value.node.operation == "argument":
             return f"{count} children are flattened, and its constructor needs `{name}` too"
     return ""
-
-
-def _kept(cls: Class, fields: dict[str, list[Node]], after: Instance) -> tuple[str, ...]:
-    """All fields of a class, if each of them holds exactly what it held."""
-    names = tuple(dict.fromkeys((*all_fields(cls), *_stored(cls))))
-    same = all(
-        fields.get(name)
-        and (value := after.attributes.get(name)) is not None
-        and nodes_of(value) == fields[name]
-        for name in names
-    )
-    return names if same else ()
-
-
-def _stored(cls: Class) -> Iterator[str]:
-    """Attributes that methods of a class store in some object, whatever it is called."""
-    for node in walked(cls.syntax):
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            yield node.attr
 
 
 def _unpacked_count(function: Function, count: int) -> int:

@@ -96,40 +96,6 @@ def parts_of(value: Value) -> dict[Any, Value]:
     return dict(value.attributes) if isinstance(value, Instance) else {}
 
 
-def described(one: Value | None, other: Value | None, depth: int = 0) -> str:
-    """The structure that two values have both, in words; empty where that is not certain."""
-    if one is None or other is None or depth > 12:
-        return ""
-    kind = _kind(one)
-    if kind is None or kind != _kind(other):
-        return ""
-    inner: list[str] = []
-    if isinstance(one, Sequence) and isinstance(other, Sequence):
-        if one.items is None or other.items is None or len(one.items) != len(other.items):
-            return ""
-        inner = [described(*both, depth + 1) for both in zip(one.items, other.items, strict=True)]
-    elif isinstance(one, Mapping) and isinstance(other, Mapping):
-        if one.is_open or other.is_open or one.items.keys() != other.items.keys():
-            return ""
-        inner = [described(one.items[key], other.items[key], depth + 1) for key in one.items]
-    elif isinstance(one, Instance) and isinstance(other, Instance):
-        names = one.attributes.keys()
-        if one.cls is not other.cls or names != other.attributes.keys() or not names:
-            return ""
-        inner = [described(one.attributes[it], other.attributes[it], depth + 1) for it in names]
-    if not all(inner):
-        return ""
-    return _with_parts(kind, inner)
-
-
-def _with_parts(kind: str, parts: list[str]) -> str:
-    if not parts:
-        return kind
-    if len(parts) > 1 and set(parts) == {"an array"}:
-        return f"{kind} of {len(parts)} arrays"
-    return f"{kind} of {', '.join(parts[:4])}{' …' * (len(parts) > 4)}"
-
-
 def _kind(value: Value) -> str | None:
     """What a value is to JAX: an array, `None`, or a container of some class."""
     if isinstance(value, Sequence):
