@@ -165,6 +165,29 @@ REUSED_BY_LOOPS = {
             x = x * random.normal(first) + random.normal(second)
             return x + random.normal(random.fold_in(key, 1))  # RK001
     """,
+    "drawn_before_a_loop_in_a_loop_splits_it": """
+        def entry(key, x):
+            x = x * random.normal(key)
+            def inner(_, carry):
+                key, x = carry
+                key, sub = random.split(key)
+                return key, x + random.normal(sub)
+            def outer(carry, _):
+                return lax.fori_loop(0, 3, inner, carry), None
+            return lax.scan(outer, (key, x), None, length=2)[0][1]  # RK001
+    """,
+    "drawn_from_after_the_inner_loop_and_handed_on": """
+        def entry(key, x):
+            def inner(_, carry):
+                key, x = carry
+                key, sub = random.split(key)
+                return key, x + random.normal(sub)
+            def outer(carry, _):
+                key, x = lax.fori_loop(0, 3, inner, carry)
+                score = (x + random.normal(key)).mean()  # RK001
+                return (key, x), score
+            return lax.scan(outer, (key, x), None, length=2)[1]
+    """,
     "drawn_and_handed_on": """
         def entry(key, x):
             def step(carry, _):

@@ -98,7 +98,7 @@ def _both_happen(facts: Facts, one: Step, other: Step) -> bool:
     if one is other or one in other.ancestors() or other in one.ancestors():
         return False
     return not (
-        _exclusive(one, other)
+        exclusive(one, other)
         or _evaluated_again(one, other)
         or _selected(facts, one, other)
         or select_alike(facts, _outermost_call(one), _outermost_call(other))
@@ -113,7 +113,7 @@ def _bodies(step: Step) -> Iterator[Body]:
         yield body
 
 
-def _exclusive(one: Step, other: Step) -> bool:
+def exclusive(one: Step, other: Step) -> bool:
     """Whether two steps are in different branches of a `cond`."""
     branches = {body.owner: body for body in _bodies(one) if _is_branch(body)}
     return any(
@@ -236,7 +236,7 @@ def repetitions(facts: Facts) -> list[Repetition]:
         for over in use.step.ancestors():
             # A library's own loop may well mean it: a Brownian path is the same whenever asked.
             theirs = over.kind == "while" and not facts.is_users(over)
-            if _runs_often(over) and not theirs and not facts.keys.changes(use.key, over):
+            if runs_often(over) and not theirs and not facts.keys.changes(use.key, over):
                 root = _root(use.key, over)
                 if (over, root) not in found and _matters(facts, use, over):
                     found[over, root] = _repetition(facts, use, over, root)
@@ -249,7 +249,8 @@ def _repetition(facts: Facts, use: Use, over: Step, root: Key) -> Repetition:
     return Repetition(use, over, root, next(inside, use), carried)
 
 
-def _runs_often(step: Step) -> bool:
+def runs_often(step: Step) -> bool:
+    """Whether a step runs its body more than once."""
     if isinstance(step.detail, Loop):
         return step.detail.length is None or step.detail.length > 1
     if isinstance(step.detail, Mapping):

@@ -91,22 +91,21 @@ def _finding(facts: Facts, reuse: Reuse) -> Finding:
 
 
 def _verified(facts: Facts) -> Iterator[Verified]:
-    """Say so if every draw is known to have a key of its own."""
-    from ...trace.key_uses import live_uses, repetitions
+    """Say so if every draw certainly has a key of its own."""
+    from ...trace.consumed_once import each_key_once
+    from ...trace.key_uses import live_uses
 
     draws = [use for use in live_uses(facts) if use.kind == "draw"]
-    kinds = {key.kind for use in draws for key in use.key.line()}
-    certain = facts.keys.complete and kinds.isdisjoint({"picked", "choice", "unknown"})
-    if draws and certain and not facts.keys.clamped and not repetitions(facts):
-        distinct = len({use.key for use in draws})
-        if distinct == len(draws):
-            count = f"{distinct} random draw{'s' if distinct > 1 else ''}"
-            yield RULE.verified(
-                f"{count}, {distinct} distinct key{'s' if distinct > 1 else ''}",
-                "every key was followed from the inputs through splits, fold_ins, loops and "
-                "mapped axes; none is consumed twice, and none repeats over iterations or lanes",
-                facts.traced.place,
-            )
+    distinct = len({use.key for use in draws})
+    if draws and distinct == len(draws) and each_key_once(facts):
+        count = f"{distinct} random draw{'s' if distinct > 1 else ''}"
+        yield RULE.verified(
+            f"{count}, {distinct} distinct key{'s' if distinct > 1 else ''}",
+            "every key was followed from the inputs through splits, fold_ins, loops and mapped "
+            "axes; none is consumed twice, in no iteration and no lane, if those given as inputs "
+            "differ",
+            facts.traced.place,
+        )
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:

@@ -18,6 +18,8 @@ class Keys:
 
     def __init__(self, program: Program, variation: Variation):
         self.uses: list[Use] = []
+        # Where a number is folded into a key, which does not consume it.
+        self.folds: list[Use] = []
         self.clamped: list[Clamped] = []
         # Whether everything that takes a key is understood.
         self.complete: bool = True
@@ -132,7 +134,7 @@ class Keys:
             rule = RULES.get(step.primitive)
             if rule is not None:
                 rule(self, step)
-            elif any(is_typed(value) for value in step.inputs):
+            elif any(is_typed(it) or self.arrays.get(it) is not None for it in step.inputs):
                 self.complete = False
             for value in step.outputs:
                 if value not in self.arrays and key_shape(value) is not None and is_typed(value):

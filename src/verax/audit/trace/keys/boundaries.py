@@ -114,15 +114,26 @@ def _close(
         key = known.made[int(starts[position])]
         end = None if ends is None else ends[position] if typed else ends[position][0] // WORDS
         known.carried[key] = None if end is None else known.made[int(end)]
-    known.arrays[final] = known.array(initial) if same else known.fresh("final", final, step)
+    known.arrays[final] = known.array(initial) if same else _final(known, step, carry, final)
+
+
+def _final(known: Keys, step: Step, carry: Value, final: Value) -> np.ndarray:
+    """What a carried key has become after its loop."""
+    codes, typed = known.array(carry), is_typed(final)
+    assert codes is not None
+    starts = codes if typed else codes[..., 0] // WORDS
+    ends = np.empty(starts.shape, np.int64)
+    for position in np.ndindex(*starts.shape):
+        start = known.made[int(starts[position])]
+        key = known.key((final, position), "final", parents=(start,), value=final, step=step)
+        ends[position] = key.number
+    return ends if typed else words(ends, final.shape[-1])
 
 
 def _use_of_initial(known: Keys, step: Step, before: int) -> None:
     """A loop that consumes its carry consumes, at first, the key that it starts with."""
     consumed = dict.fromkeys(
-        use.key
-        for use in known.uses[before:]
-        if use.key.kind == "carry" and use.key.step is step and use.kind != "loop"
+        use.key for use in known.uses[before:] if use.key.kind == "carry" and use.key.step is step
     )
     known.uses += [Use(key.parents[0], "loop", step) for key in consumed]
     handed_on = [known.carried.get(key) for key in consumed]

@@ -9,7 +9,7 @@ import numpy as np
 from ..moves import MOVES
 from ..program import Step
 from .analysis import Keys
-from .identity import LIMIT, WORDS, folds_like_splits, may_hold_keys, words
+from .identity import LIMIT, WORDS, Use, folds_like_splits, may_hold_keys, words
 from .picking import dynamic_slice, gather
 
 
@@ -54,6 +54,7 @@ def _fold_in(known: Keys, step: Step) -> None:
             step=step,
         )
         codes[position] = key.number
+        known.folds.append(Use(parent, "fold", step))
     known.arrays[out] = codes
 
 
