@@ -23,19 +23,12 @@ _KINDS = frozenset("elementwise contraction concatenation update branch declared
 
 def check(facts: Facts) -> Iterator[Verdict]:
     """Declared names that an operation makes one axis."""
-    found = list(
-        clashes_at(
-            facts,
-            RULE,
-            _KINDS,
-            expected=_EXPECTED,
-            fix=_FIX,
-        )
-    )
-    yield from found
-    names = {name for leaf in facts.program.body.inputs for name in facts.axes.names(leaf) if name}
-    followed = not facts.axes.clashes and not facts.axes.reshuffles
-    if len(names) > 1 and followed and facts.traced.failure is None:
+    from ...trace.axes.apart import never_meet
+
+    yield from clashes_at(facts, RULE, _KINDS, expected=_EXPECTED, fix=_FIX)
+    suspicious = facts.axes.clashes or facts.axes.reshuffles or facts.traced.failure is not None
+    names = frozenset[str]() if suspicious else never_meet(facts.axes)
+    if len(names) > 1:
         yield RULE.verified(
             f"axes {', '.join(sorted(names))} never meet each other",
             "every operation between two arrays pairs axes of the same name",
