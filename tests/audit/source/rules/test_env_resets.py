@@ -342,6 +342,24 @@ PROGRAMS = {
             first = start, start > 9.0, jnp.zeros(4)
             return lax.while_loop(lambda it: jnp.sum(it[0]) > 0.1, body, first)
 
+        def moves_on_unseen(start, winds):
+            def body(carry, wind):
+                place, going, taken = carry
+                place = place + 0.1 * wind
+                taken = taken + going
+                return (place, going & (jnp.abs(place).max() < 9.0), taken), None
+
+            return lax.scan(body, (start, True, 0), winds)[0][2]
+
+        def moves_on(start):
+            def body(carry, _):
+                place, going, taken = carry
+                place = place + 0.1 * jnp.tanh(place)
+                taken = taken + going
+                return (place, going & (jnp.abs(place).max() < 9.0), taken), None
+
+            return lax.scan(body, (start, True, 0), None, 25)[0]
+
         def counts_until_then(start):
             def body(it):
                 place, gain, arrived = jax.vmap(walk)(it.place)

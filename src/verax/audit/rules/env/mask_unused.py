@@ -11,17 +11,15 @@ from ...source.events import Loop
 from ...source.graph import sources
 from ...source.queries.episodes.latches import unmasked_sums
 from ...source.queries.loops.bodies import body_frame, paired_leaves
+from ...source.queries.loops.outcomes import is_used_after
 from ...source.queries.names import local_name, names_of
-from ...source.queries.nodes import all_nodes
-from ...source.values import Data, Sequence, nodes_of
+from ...source.values import Data, nodes_of
 from ...words import is_episode_end, words_of
 from .._rule import Rule
 
 if TYPE_CHECKING:
     from ...source.facts import SourceFacts
     from ...source.frame import Frame
-    from ...source.graph import Node
-    from ...source.values import Value
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
@@ -98,31 +96,7 @@ def _is_used(facts: SourceFacts, loop: Loop, before: Data, after: Data) -> bool:
         return True
     if loop.options.get("condition") is not None:
         return True
-    last = [
-        out.node
-        for initial, out in paired_leaves(loop.initial, _carry_outside(loop))
-        if initial.node in before.node.inputs
-    ]
-    if len(last) != 1:
-        return True
-    return any(last[0] in node.inputs for node in all_nodes(facts)) or _is_returned(facts, last[0])
-
-
-def _carry_outside(loop: Loop) -> Value | None:
-    outside = loop.outside
-    if loop.kind == "scan" and isinstance(outside, Sequence) and outside.items:
-        return outside.items[0]
-    return outside
-
-
-def _is_returned(facts: SourceFacts, node: Node) -> bool:
-    """Whether it leaves the program: what a helper returns is used, or not, by who calls it."""
-    return any(
-        node in nodes_of(value)
-        for frame in facts.frames
-        if frame.called_in is None or frame.called_in.function is None
-        for _, value in frame.returns
-    )
+    return is_used_after(facts, loop, before.node)
 
 
 RULE = Rule(

@@ -16,6 +16,7 @@ from ...graph import Node
 from ...operations import AND, OR, SELECTIONS
 from ...values import Constant
 from ..loops.bodies import behind, made_from, paired_leaves
+from ..loops.outcomes import is_used_after
 from ..names import names_of
 from ..nodes import is_flag, of_all_lanes, of_lane
 
@@ -44,15 +45,28 @@ def unmasked_sums(facts: SourceFacts) -> Iterator[Unmasked]:
         if len(latches) != 1:
             continue
         latch = latches[0]
-        sums = [(after, added) for before, after in slots for added in _added(before, after)]
-        known = {total: set(latch) & made_from([added]) for total, added in sums}
-        masked = [total for total, _ in sums if known[total]]
+        sums = [
+            (before, after, added) for before, after in slots for added in _added(before, after)
+        ]
+        known = {total: set(latch) & made_from([added]) for _, total, added in sums}
+        masked = [total for _, total, _ in sums if known[total]]
         is_asked = bool(masked) or _is_asked(loop, latch[0])
-        for total, added in sums:
+        for before, total, added in sums:
             if known[total] or not _counts_always(added, loop):
+                continue
+            if not _leaves(facts, loop, before, total):
                 continue
             if is_asked or _ends_what_is_paid(facts, latch[1], total, added):
                 yield Unmasked(loop, latch[0], total, masked[0] if masked else latch[1])
+
+
+def _leaves(facts: SourceFacts, loop: Loop, before: Node, total: Node) -> bool:
+    """Whether anybody outside of a loop sees a part of its carry, be it as an output.
+
+    What moves on after the end to nobody's knowledge, as a position that flags stop, is no sum.
+    """
+    stacked = behind(loop.stacked)
+    return before in stacked or total in stacked or is_used_after(facts, loop, before)
 
 
 def _ends_what_is_paid(facts: SourceFacts, latch: Node, total: Node, added: Node) -> bool:
@@ -75,13 +89,15 @@ def _stays_set(before: Node, after: Node) -> bool:
 
 
 def _added(before: Node, after: Node) -> Iterator[Node]:
-    """What a turn adds to a part of a carry."""
+    """What an iteration adds to a sum in the carry.
+
+    Where it depends on what it is added to, the loop integrates a state instead.
+    """
     if after.operation == "+" and len(after.inputs) == 2:
         one, other = after.inputs
-        if of_all_lanes(one) is before:
-            yield other
-        elif of_all_lanes(other) is before:
-            yield one
+        for total, added in ((one, other), (other, one)):
+            if of_all_lanes(total) is before and not added.depends_on(before):
+                yield added
 
 
 def _is_asked(loop: Loop, latch: Node) -> bool:
