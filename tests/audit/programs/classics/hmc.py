@@ -111,11 +111,12 @@ AXES = {"target": Target("dim", "dim dim"), "starts": "chain dim"}
 
 def check():
     key, target, starts, step_size = inputs()
-    # One step of the integrator, by hand, and back again.
+    # A short step keeps the energy, and one that is far too long is rejected.
+    key, short_key, long_key = jax.random.split(key, 3)
     init, kernel = make_kernel(partial(log_density, target), 1)
-    _, info = kernel(key, init(starts[0]), jnp.float32(1e-3))
+    _, info = kernel(short_key, init(starts[0]), jnp.float32(1e-3))
     assert abs(float(info.energy_error)) < 1e-3
-    _, info = kernel(key, init(starts[0]), jnp.float32(50.0))
+    _, info = kernel(long_key, init(starts[0]), jnp.float32(50.0))
     assert not info.accepted
 
     kept = []
