@@ -8,6 +8,7 @@ from verax.audit.source import parallel
 
 from ..sample import example_rule
 from .planted import analyse
+from .repositories import commit, git
 
 PLANTED = Path(__file__).with_name("planted.py")
 
@@ -34,3 +35,22 @@ def elsewhere(planted: Path, monkeypatch) -> Path:
     )
     monkeypatch.setattr(parallel, "_START", program)
     return planted
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch) -> Path:
+    """An empty repository with the branch `main`, to work in."""
+    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    folder = tmp_path / "project"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    git("init", "--quiet", "--initial-branch", "main")
+    commit()
+    return folder
+
+
+@pytest.fixture
+def planted_repository(planted: Path, repository: Path) -> Path:
+    """The same, where the analysis finds what is planted."""
+    return repository

@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from verax.cli import main
+
+from .repositories import already, commit, error_of, git, new, write
 
 # A helper before and after a change, and a caller that the change breaks.
 SPLITS = """\
@@ -35,56 +36,6 @@ def sample(key):
     first, second = library.split(key)
     return jax.random.normal(first), jax.random.uniform(second)
 """
-
-
-def git(*arguments: str) -> str:
-    who = ("-c", "user.name=A", "-c", "user.email=a@b.c", "-c", "protocol.file.allow=always")
-    ran = subprocess.run(["git", *who, *arguments], check=True, capture_output=True, text=True)
-    return ran.stdout
-
-
-def commit() -> None:
-    git("add", "--all")
-    git("commit", "--quiet", "--allow-empty", "--message", "change")
-
-
-@pytest.fixture
-def repository(tmp_path: Path, monkeypatch) -> Path:
-    """An empty repository with the branch `main`, to work in."""
-    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):
-        monkeypatch.delenv(name, raising=False)
-    folder = tmp_path / "project"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    git("init", "--quiet", "--initial-branch", "main")
-    commit()
-    return folder
-
-
-@pytest.fixture
-def planted_repository(planted: Path, repository: Path) -> Path:
-    """The same, where the analysis finds what is planted."""
-    return repository
-
-
-def write(**files: str) -> None:
-    for name, text in files.items():
-        Path(f"{name}.py").write_text(text)
-
-
-def new(capsys, *arguments: str) -> tuple[list[str], list[str]]:
-    """The lines of findings that are new, and the notes."""
-    main(["audit", "--format", "json", *(arguments or ("--diff", "main"))])
-    out, err = capsys.readouterr()
-    assert err == ""
-    data = json.loads(out)
-    found = (*data["issues"], *data["warnings"])
-    return [f"{it['file']}:{it['line']} {it['code']}" for it in found], data["notes"]
-
-
-def already(count: int, since: str = "main") -> list[str]:
-    return [f"{count} finding{'s' * (count > 1)} {'were' if count > 1 else 'was'} there already "
-            f"at {since}"]  # fmt: skip
 
 
 def test_a_caller_that_has_not_changed(repository: Path, capsys):
@@ -337,14 +288,6 @@ def test_every_format_shows_only_what_is_new(planted_repository: Path, capsys, f
     out = capsys.readouterr().out
     assert "b.py" in out
     assert "a.py" not in out
-
-
-def error_of(capsys, *arguments: str) -> str:
-    assert main(["audit", *arguments]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.count("\n") == 1
-    return err.removeprefix("verax: error: ").removesuffix("\n")
 
 
 def test_revisions_that_are_not_there(repository: Path, capsys):
