@@ -1,35 +1,38 @@
 """`--diff`: which findings were there before a change, so that only what it breaks is shown.
 
 A file that has not changed, and that depends on none that has, tells now what it told then. The
-others are written as they were into a temporary folder, and audited there.
+others are laid out as they were in a temporary folder, and audited there.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from .child import Given, Where, audit_in_child
 from .errors import UsageError
 from .finding import Finding
-from .git import Repository
+from .git import Limit, Repository
 from .places import map_places
 from .recognise import Known, Recogniser
 from .report import Report, merged
+from .scratch import temporary_folder
 from .source.discover import SUFFIXES, discover
 from .source.engine import Audited, Options, audit_each
 from .source.outcome import Texts
-from .source.reading import digest_of_file
+from .source.reading import digest_of_file, limit_of
 from .source.roots import import_roots
 from .suppressions import without_suppressed
 from .target import STDIN, FunctionTarget, SourceTarget, Target, home_of
+from .tree import Folder, lay_out
 
 _T = TypeVar("_T")
+
+_MOST_NAMED = 4
 
 
 @dataclass(frozen=True)
@@ -96,12 +99,14 @@ def _folder(target: Target, option: str) -> str:
 
 def found_before(change: Change, report: Report, audited: Audited, asked: Asked) -> Before:
     """Those findings of a report that were there before a change."""
-    with tempfile.TemporaryDirectory(prefix="verax-") as folder:
-        old = _Old(change.repository, os.path.realpath(folder))
-        change.repository.write(change.commit, old.folder, _is_wanted)
-        old.take_ignored(audited.digests)
+    version = change.repository.version(change.commit, _limit(asked.options.max_bytes))
+    with temporary_folder() as folder:
+        old = _Old(change.repository, folder)
+        old.add_ignored(version.tree, audited.digests)
+        problems = version.problems | old.lay_out(version.tree)
         changed = {file: old.changed(digests) for file, digests in audited.digests.items()}
         then, notes = _findings_then(old, changed, audited, asked)
+    notes += _told(problems)
     same = [audited.reports[file] for file, is_changed in changed.items() if not is_changed]
     certain = {finding.identity for part in same for finding in part.findings}
     left = [it for it in report.findings if it.identity not in certain]
@@ -111,8 +116,30 @@ def found_before(change: Change, report: Report, audited: Audited, asked: Asked)
     return Before(known, change.since, tuple(f"{note} at {change.since}" for note in notes))
 
 
-def _is_wanted(path: str) -> bool:
-    return path.endswith((*SUFFIXES, ".gitignore"))
+def _limit(max_bytes: int) -> Limit:
+    """What is wanted of an earlier version: all that the audit of files reads."""
+    wanted = (*SUFFIXES, ".gitignore")
+    return lambda path: limit_of(path, max_bytes) if path.endswith(wanted) else 0
+
+
+def _told(problems: Mapping[str, str]) -> list[str]:
+    """Notes of files that could not be had as they were, one a reason."""
+    by_reason: defaultdict[str, list[str]] = defaultdict(list)
+    for path, why in problems.items():
+        shown = path if path.isprintable() else repr(path)
+        by_reason[why].append(shown or "all of it")
+    return [
+        f"{_some(paths)} could not be read as {'they were' if len(paths) > 1 else 'it was'} ({why})"
+        for why, paths in by_reason.items()
+    ]
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = names if len(names) <= _MOST_NAMED else names[: _MOST_NAMED - 1]
+    more = len(names) - len(shown)
+    last = f"{more} more files" if more else shown[-1]
+    others = shown if more else shown[:-1]
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 class _Old:
@@ -121,8 +148,13 @@ class _Old:
     def __init__(self, repository: Repository, folder: str):
         self._repository = repository
         self.folder = folder
+
+    def lay_out(self, tree: Folder) -> dict[str, str]:
+        """Write the tree; returns what the system would not write, and why."""
+        problems = lay_out(tree, self.folder)
         # What searches for files takes this for the top of a repository.
-        os.mkdir(os.path.join(folder, ".git"))
+        os.mkdir(os.path.join(self.folder, ".git"))
+        return problems
 
     def path(self, path: str) -> str:
         """Where a path of the work tree is in the old one; what lies outside stays."""
@@ -146,20 +178,19 @@ class _Old:
             if (old := self.path(file)) != file
         )
 
-    def take_ignored(self, digests: Mapping[str, Mapping[str, str]]) -> None:
-        """Take files from the work tree that git ignores: what is generated has no history."""
+    def add_ignored(self, tree: Folder, digests: Mapping[str, Mapping[str, str]]) -> None:
+        """Add files of the work tree that git ignores: what is generated has no history."""
         read = {file for depends in digests.values() for file in depends}
         only_now = {
             relative: file
             for file in read
             if (relative := self._relative(file)) is not None
-            and os.path.exists(file)
-            and not os.path.exists(self.path(file))
+            and os.path.isfile(file)
+            and tree.at(relative.split(os.sep)) is None
         }
         for relative in self._repository.ignored(only_now) if only_now else ():
-            copy = os.path.join(self.folder, relative)
-            os.makedirs(os.path.dirname(copy), exist_ok=True)
-            shutil.copyfile(only_now[relative], copy)
+            with suppress(OSError), open(only_now[relative], "rb") as file:
+                tree.add(relative.split(os.sep), file.read())
 
 
 def _findings_then(
@@ -209,7 +240,10 @@ def _traced_then(old: _Old, target: FunctionTarget, asked: Asked) -> Report:
         raise UsageError("it was not there")
     search = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     where = Where(old.path(os.getcwd()), os.pathsep.join(old.path(it) for it in search if it))
-    os.makedirs(where.folder, exist_ok=True)
+    try:
+        os.makedirs(where.folder, exist_ok=True)
+    except OSError:
+        raise UsageError(f"{os.getcwd()} was no folder") from None
     report = audit_in_child(replace(target, file=file), asked.given, asked.timeout, where)
     files: set[str] = set()
     map_places(report, lambda place: files.add(place.file) or place)

@@ -1,22 +1,88 @@
 """Earlier versions of a work tree, out of its git repository, which is only read.
 
-No file of the work tree is touched, no filter or hook that a repository configures is run.
+The repository may be a stranger's, with a configuration that he wrote. So every call of git goes
+through `_git`, which turns off what a configuration can have git run or fetch, and only commands
+are called that use neither filters nor a pager.
 """
 
 from __future__ import annotations
 
+import io
 import os
+import shutil
 import subprocess
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path
-from typing import IO
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import IO, NamedTuple
 
 from .close import close_names
 from .errors import UsageError
+from .tree import Folder, Link, is_safe
 
-_LINK, _SUBMODULE = "120000", "160000"
+# What a tree may be in all. Git keeps trees that unfold to more than any disk can hold.
+_MOST_ENTRIES = 2_000_000
+_MOST_BYTES = 1_000_000_000
+_DEEPEST = 200
+_LONGEST_LINK = 4096
+# How much of it git hands over at once.
+_AT_ONCE = 64_000_000
+_MOST_DEATHS = 200
+_PATIENCE = 120.0  # seconds
+
+_FOLDER, _LINK, _SUBMODULE = 0o040000, 0o120000, 0o160000
+_LFS = b"version https://git-lfs.github.com/spec/"
+
+# What a repository can have git run, whichever command it is: these win over its configuration.
+_SETTINGS = {
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "protocol.allow": "never",
+    # A folder that only looks like a repository's insides has no configuration that counts.
+    "safe.bareRepository": "explicit",
+}
+_ENVIRONMENT = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    # An object that is not there stays so. Older versions of git know only the second: it leaves
+    # no protocol to fetch by, whatever `protocol.*.allow` says.
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "",
+    # A hash means what it says.
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_GRAFT_FILE": os.devnull,
+    "LC_ALL": "C",
+}
+# Of git's variables those count that say where the user's own configuration and git's programs
+# are, and where to stop looking for a repository. Others, as a hook has them, name a repository.
+_KEPT = (
+    "GIT_CONFIG",
+    "GIT_EXEC_PATH",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+)
+
+_MISSING = "this partial clone lacks its content, which `git fetch --refetch --no-filter` brings"
+_LOST = "the repository lacks its content; `git fsck` says more"
+_UNSAFE = "no checkout would write such a name"
+_TWICE = "the name is there twice"
+_TOO_DEEP = f"it lies more than {_DEEPEST} folders deep"
+_TOO_LARGE = "it is larger than files that are read; max-file-size can allow more"
+_IN_LFS = "Git LFS keeps its content elsewhere"
+
+# The most bytes that are wanted of the file with a path; 0 where it is not wanted.
+Limit = Callable[[str], int]
+
+
+@dataclass(frozen=True)
+class Version:
+    """The wanted files of a commit, and why others could not be had, by path.
+
+    The path of the whole tree is empty.
+    """
+
+    tree: Folder = field(default_factory=Folder)
+    problems: dict[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True)
@@ -35,7 +101,7 @@ class Repository:
         """
         ran = _git(folder, option, "rev-parse", "--show-toplevel")
         if ran.returncode == 0:
-            return Repository(os.path.realpath(os.fsdecode(ran.stdout.rstrip(b"\n"))), option)
+            return Repository(os.path.realpath(os.fsdecode(ran.stdout.removesuffix(b"\n"))), option)
         if b"not a git repository" in ran.stderr:
             raise UsageError(f"{option}: {folder} lies in no git repository")
         raise _failed(option, ran)
@@ -47,14 +113,16 @@ class Repository:
             UsageError: It means none.
         """
         ran = self._run("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
-        if revision and ran.returncode == 0:
+        # `^main` is one revision, too: all but what main has.
+        if revision and ran.returncode == 0 and not ran.stdout.startswith(b"^"):
             return ran.stdout.decode().strip()
-        if b"Needed a single revision" not in ran.stderr:
+        if ran.returncode != 0 and b"Needed a single revision" not in ran.stderr:
             raise _failed(self.option, ran)
         raise UsageError(f"{self.option}: there is no such revision{self._hint(revision)}")
 
     def _hint(self, revision: str) -> str:
-        names = self._run("for-each-ref", "--format=%(refname:short)").stdout.decode().split()
+        listed = self._run("for-each-ref", "--format=%(refname:short)").stdout
+        names = [name for name in os.fsdecode(listed).split("\n") if name and name.isprintable()]
         remote = [name for name in names if name.endswith(f"/{revision}")]
         if close := remote or close_names(revision, names):
             return f"; did you mean {' or '.join(close)}?"
@@ -73,97 +141,272 @@ class Repository:
         ran = self._run("check-ignore", "-z", "--stdin", input=given)
         return [os.fsdecode(path) for path in ran.stdout.split(b"\0") if path]
 
-    def write(self, commit: str, folder: str, wanted: Callable[[str], bool]) -> None:
-        """Write the files of a commit with a wanted name to a folder, as they are stored.
+    def version(self, commit: str, limit: Limit) -> Version:
+        """The files of a commit that are wanted, as they are stored, with those of submodules.
 
-        Those of submodules are among them, where the submodule is there.
+        Links are among them, wherever they lead.
+
+        Raises:
+            UsageError: There is too much.
         """
-        links: list[tuple[Path, bytes]] = []
-        listed = self._run("ls-tree", "-r", "-z", "--full-tree", commit)
-        if listed.returncode != 0:
-            raise _failed(self.option, listed)
-        entries = [_entry(entry) for entry in listed.stdout.split(b"\0") if entry]
-        files = [it for it in entries if it.mode != _SUBMODULE and wanted(it.path)]
-        for entry, content in zip(files, self._contents(it.name for it in files), strict=True):
-            path = Path(folder, entry.path)
-            if content is None or ".." in path.parts:
-                continue
-            if entry.mode == _LINK:
-                links.append((path, content))
-                continue
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-        for path, content in links:  # last, so that no file is written through one
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with suppress(OSError):  # not every system of files has links
-                path.symlink_to(os.fsdecode(content))
-        for entry in entries:
-            inner = os.path.join(self.top, entry.path)
-            if entry.mode == _SUBMODULE and os.path.exists(os.path.join(inner, ".git")):
-                submodule = Repository(inner, self.option)
-                if submodule._run("cat-file", "-e", entry.name).returncode == 0:
-                    submodule.write(entry.name, os.path.join(folder, entry.path), wanted)
+        return _Reader(self, commit, limit).version()
 
-    def _contents(self, names: Iterable[str]) -> Iterator[bytes | None]:
-        """The contents of objects, one after the other; `None` for one that is not there."""
-        command = _command(self.top, "cat-file", "--batch")
-        with subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=_environment()
-        ) as process:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            for name in names:
-                process.stdin.write(f"{name}\n".encode())
-                process.stdin.flush()
-                yield _content(process.stdout)
+    def submodule(self, path: str) -> Repository | None:
+        """The submodule at a path of the work tree, if it is there."""
+        inner = os.path.join(self.top, path)
+        is_there = os.path.exists(os.path.join(inner, ".git")) and os.path.realpath(inner) == inner
+        return Repository(inner, self.option) if is_there else None
+
+    def objects(self, command: str, names: Iterable[str], commit: str) -> Iterator[Object]:
+        """What `git cat-file` with `--batch` or `--batch-check` tells of objects of a commit.
+
+        Those that are not there are left out.
+        """
+        left = list(dict.fromkeys(names))
+        lacking: frozenset[str] | None = None
+        deaths = 0
+        while left:
+            asked = "".join(f"{name}\n" for name in left).encode()
+            ran = self._run("cat-file", command, input=asked)
+            answers = io.BytesIO(ran.stdout)
+            told = 0
+            while told < len(left) and (head := answers.readline()).endswith(b"\n"):
+                found = _object(left[told], head, answers if command == "--batch" else None)
+                if found is not None:
+                    yield found
+                told += 1
+            # Git ends at an object that is damaged, or that a partial clone would have to fetch.
+            deaths += told < len(left)
+            if deaths > _MOST_DEATHS:
+                raise _failed(self.option, ran)
+            left = left[told + 1 :]
+            if left and lacking is None:
+                lacking = self._lacking(commit)
+                left = [name for name in left if name not in lacking]
+
+    def _lacking(self, commit: str) -> frozenset[str]:
+        """The objects of a commit's tree that the clone lacks, asked for without fetching any."""
+        ran = self._run(
+            *("rev-list", "--objects", "--no-object-names", "--missing=print"),
+            *("--end-of-options", f"{commit}^{{tree}}"),
+        )
+        lines = ran.stdout.decode(errors="replace").split("\n")
+        return frozenset(line[1:] for line in lines if line.startswith("?"))
+
+    def is_partial(self) -> bool:
+        """Whether git may have been told to leave objects with a remote."""
+        ran = self._run("config", "--get-regexp", r"^(remote\..*\.promisor|extensions\.partial)")
+        return ran.returncode == 0
 
     def _run(self, *arguments: str, input: bytes = b"") -> subprocess.CompletedProcess[bytes]:
         return _git(self.top, self.option, *arguments, input=input)
 
 
-@dataclass(frozen=True)
-class _Entry:
-    mode: str
+class Object(NamedTuple):
+    """An object of a repository; `content` is empty where only its size was asked for."""
+
     name: str
-    path: str
+    kind: bytes
+    size: int
+    content: bytes = b""
 
 
-def _entry(line: bytes) -> _Entry:
-    about, _, path = line.partition(b"\t")
-    mode, _, name = about.decode().split()
-    return _Entry(mode, name, os.fsdecode(path))
-
-
-def _content(stream: IO[bytes]) -> bytes | None:
-    """What `git cat-file --batch` answers: a line with the size, and the content."""
-    head = stream.readline().split()
-    if len(head) != 3:
+def _object(name: str, head: bytes, stream: IO[bytes] | None) -> Object | None:
+    """An object by what git says of it: its hash, kind and size, then perhaps its content."""
+    words = head.split()
+    if len(words) != 3 or not words[2].isdigit():
         return None
-    content = stream.read(int(head[2]))
+    size = int(words[2])
+    if stream is None:
+        return Object(name, words[1], size)
+    content = stream.read(size)
     stream.read(1)  # a line break
-    return content
+    return Object(name, words[1], size, content) if len(content) == size else None
+
+
+class _Entry(NamedTuple):
+    """What a tree says of a file or link: where it goes, and which object it is."""
+
+    path: str
+    folder: Folder
+    name: str
+    object: str
+    is_link: bool
+
+
+class _Reader:
+    """Reads one version."""
+
+    def __init__(self, repository: Repository, commit: str, limit: Limit):
+        self._repository = repository
+        self._commit = commit
+        self._limit = limit
+        self._seen = 0
+        self._result = Version()
+        self._entries: list[_Entry] = []
+        self._is_partial: bool | None = None
+
+    def version(self) -> Version:
+        """What was asked for."""
+        self._read_folders()
+        self._read_files()
+        self._result.tree.prune()
+        return self._result
+
+    def _read_folders(self) -> None:
+        top = f"{self._commit}^{{tree}}"
+        level = [("", self._result.tree, top)]
+        for _ in range(_DEEPEST):
+            names = (name for _, _, name in level)
+            found = self._repository.objects("--batch", names, self._commit)
+            contents = {it.name: it.content for it in found if it.kind == b"tree"}
+            inner: list[tuple[str, Folder, str]] = []
+            for path, folder, name in level:
+                if name in contents:
+                    inner += self._of_folder(path, folder, contents[name])
+                else:
+                    self._lost(path.rstrip("/"))
+            level = inner
+        for path, _, _ in level:
+            self._result.problems[path] = _TOO_DEEP
+
+    def _of_folder(
+        self, above: str, folder: Folder, content: bytes
+    ) -> Iterator[tuple[str, Folder, str]]:
+        """Take what a folder holds; the folders in it are yet to be read."""
+        names: set[str] = set()
+        for kind, name, object in _lines(content, len(self._commit) // 2):
+            path = above + name
+            self._count_one()
+            if not is_safe(name) or name in names:
+                self._result.problems[path] = _TWICE if name in names else _UNSAFE
+                continue
+            names.add(name)
+            if kind == _FOLDER:
+                folder[name] = inner = Folder()
+                yield path + "/", inner, object
+            elif kind == _SUBMODULE:
+                self._take_submodule(path, folder, name, object)
+            elif kind == _LINK or self._limit(path):
+                self._entries.append(_Entry(path, folder, name, object, kind == _LINK))
+
+    def _count_one(self) -> None:
+        self._seen += 1
+        if self._seen > _MOST_ENTRIES:
+            raise UsageError(
+                f"{self._repository.option}: the commit has more than {_MOST_ENTRIES} files"
+            )
+
+    def _take_submodule(self, path: str, folder: Folder, name: str, commit: str) -> None:
+        submodule = self._repository.submodule(path)
+        if submodule is not None:
+            version = submodule.version(commit, lambda inner: self._limit(f"{path}/{inner}"))
+            folder[name] = version.tree
+            for inner, why in version.problems.items():
+                self._result.problems[f"{path}/{inner}".rstrip("/")] = why
+
+    def _read_files(self) -> None:
+        """Read what is there and not too large, some at once."""
+        objects = self._repository.objects
+        asked = (it.object for it in self._entries)
+        sizes = {it.name: it.size for it in objects("--batch-check", asked, self._commit)}
+        total = 0
+        waiting: dict[str, list[_Entry]] = {}
+        size_waiting = 0
+        for entry in self._entries:
+            size = sizes.get(entry.object)
+            limit = _LONGEST_LINK if entry.is_link else self._limit(entry.path)
+            if size is None:
+                self._lost(entry.path)
+            elif size > limit:
+                self._result.problems[entry.path] = _TOO_LARGE
+            else:
+                total += size
+                size_waiting += size if entry.object not in waiting else 0
+                waiting.setdefault(entry.object, []).append(entry)
+            if total > _MOST_BYTES:
+                raise UsageError(
+                    f"{self._repository.option}: the Python files of the commit have more than "
+                    f"{_MOST_BYTES / 1e9:g} GB"
+                )
+            if size_waiting > _AT_ONCE:
+                self._take(waiting)
+                waiting, size_waiting = {}, 0
+        self._take(waiting)
+
+    def _take(self, waiting: Mapping[str, Sequence[_Entry]]) -> None:
+        found = self._repository.objects("--batch", waiting, self._commit)
+        contents = {it.name: it.content for it in found if it.kind == b"blob"}
+        for entry in (it for entries in waiting.values() for it in entries):
+            content = contents.get(entry.object)
+            if content is None:
+                self._lost(entry.path)
+            elif entry.is_link:
+                entry.folder[entry.name] = Link(_text(content))
+            elif content.startswith(_LFS):
+                self._result.problems[entry.path] = _IN_LFS
+            else:
+                entry.folder[entry.name] = content
+
+    def _lost(self, path: str) -> None:
+        if self._is_partial is None:
+            self._is_partial = self._repository.is_partial()
+        self._result.problems[path] = _MISSING if self._is_partial else _LOST
+
+
+def _lines(tree: bytes, length: int) -> Iterator[tuple[int, str, str]]:
+    """The lines of a tree, as git stores it: kind, name and object, whose hash has a length."""
+    at = 0
+    while (end := tree.find(b"\0", at)) >= 0:
+        mode, _, name = tree[at:end].partition(b" ")
+        at = end + 1 + length
+        kind = int(mode, 8) & 0o170000 if mode.isdigit() and not set(mode) & set(b"89") else 0
+        yield kind, _text(name), tree[end + 1 : at].hex()
+
+
+def _text(name: bytes) -> str:
+    # As `os.fsdecode`, which on Windows refuses what is not UTF-8.
+    return name.decode(sys.getfilesystemencoding(), "surrogateescape")
 
 
 def _git(
     folder: str, option: str, *arguments: str, input: bytes = b""
 ) -> subprocess.CompletedProcess[bytes]:
+    """Run git in a folder: the only place that does."""
+    program = _program()
+    if program is None:
+        raise UsageError(f"{option}: there is no git on the path")
+    settings = [it for name, value in _SETTINGS.items() for it in ("-c", f"{name}={value}")]
+    command = [program, "--no-pager", "-C", folder, *settings, *arguments]
     try:
         return subprocess.run(
-            _command(folder, *arguments), input=input, capture_output=True, env=_environment()
+            command, input=input, capture_output=True, env=_environment(), timeout=_PATIENCE
         )
-    except OSError:
-        raise UsageError(f"{option}: there is no git on the path") from None
+    except subprocess.TimeoutExpired:
+        raise UsageError(
+            f"{option}: git {arguments[0]} has not ended within {_PATIENCE:g} s"
+        ) from None
+    except OSError as error:
+        raise UsageError(f"{option}: git cannot be run: {error.strerror or error}") from None
 
 
-def _command(folder: str, *arguments: str) -> list[str]:
-    # A monitor of files is a program that the repository names.
-    return ["git", "-C", folder, "-c", "core.fsmonitor=false", *arguments]
+def _program() -> str | None:
+    """Git, but not one that lies in the folder where the audit happens to run."""
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    found = shutil.which("git", path=os.pathsep.join(filter(os.path.isabs, folders)))
+    return found if found is not None and os.path.isabs(found) else None
 
 
 def _environment() -> dict[str, str]:
-    return os.environ | {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+    own = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GIT_") or name.startswith(_KEPT)
+    }
+    return own | _ENVIRONMENT
 
 
 def _failed(option: str, ran: subprocess.CompletedProcess[bytes]) -> UsageError:
     lines = ran.stderr.decode(errors="replace").strip().split("\n")
-    return UsageError(f"{option}: git says {lines[0].removeprefix('fatal: ')!r}")
+    first = next((line for line in lines if line.startswith("fatal: ")), lines[0])
+    return UsageError(f"{option}: git says {first.removeprefix('fatal: ')!r}")

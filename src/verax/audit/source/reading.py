@@ -81,8 +81,7 @@ def read(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> SourceText:
     Raises:
         UnreadableError: There is none.
     """
-    is_notebook = path.endswith(".ipynb")
-    limit = max_bytes * _NOTEBOOK_FACTOR if is_notebook else max_bytes
+    limit = limit_of(path, max_bytes)
     try:
         with open(path, "rb") as file:
             data = file.read(limit + 1)
@@ -95,6 +94,11 @@ def read(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> SourceText:
             Problem(path, 0, f"it is larger than {_size(limit)}; max-file-size can allow more")
         )
     return read_bytes(data, path)
+
+
+def limit_of(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> int:
+    """The most bytes that are read of a file with a name, if Python files may have `max_bytes`."""
+    return max_bytes * _NOTEBOOK_FACTOR if path.endswith(".ipynb") else max_bytes
 
 
 def read_bytes(data: bytes, path: str) -> SourceText:
