@@ -257,6 +257,8 @@ class _Reader:
         top = f"{self._commit}^{{tree}}"
         level = [("", self._result.tree, top)]
         for _ in range(_DEEPEST):
+            if not level:
+                break
             names = (name for _, _, name in level)
             found = self._repository.objects("--batch", names, self._commit)
             contents = {it.name: it.content for it in found if it.kind == b"tree"}

@@ -277,8 +277,9 @@ def test_no_setting_has_git_run_something(planted_repository: Path, canary: Cana
     assert {"ran core.fsmonitor", "ran filter.own.process"} <= canary.marks()  # what others run
     for mark in canary.folder.iterdir():
         mark.unlink()
-    assert new(capsys, "a.py", "--diff", "main") == (["a.py:2 AX001"], already(1))
-    error_of(capsys, "a.py", "--diff", "nowhere")
+    write(b="y = 1\n")  # git is asked whether it ignores that
+    assert new(capsys, ".", "--diff", "main") == (["a.py:2 AX001"], already(1))
+    error_of(capsys, ".", "--diff", "nowhere")
 
 
 def test_git_is_not_taken_from_the_repository(
