@@ -5,7 +5,7 @@
 VENV ?= .venv
 # Requirements besides pyproject.toml's, such as WITH='jax==0.8.0 jaxlib==0.8.0'.
 WITH ?=
-# Passed on to pytest or the benchmarks: make test ARGS='-k scan -x'
+# Passed on to pytest, the fuzzers or the benchmarks: make test ARGS='-k scan -x'
 ARGS ?=
 
 PY := $(VENV)/bin/python
@@ -13,7 +13,7 @@ UV := $(shell command -v uv 2>/dev/null)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help test demo transcripts lint types bench docs programs clean
+.PHONY: help test demo transcripts lint types fuzz bench docs programs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ types: $(VENV)/.has-dev ## check types, and that every exported name has a compl
 	@$(call quietly,$(in-venv) pyright --ignoreexternal --verifytypes verax)
 	@echo 'every exported name has a complete type'
 
+fuzz: $(VENV)/.has-test ## try random cases, for a minute: make fuzz ARGS='git --seconds 600'
+	@$(PY) -m tests.fuzz $(ARGS)
+
 programs: $(VENV)/.has-programs ## audit real programs, and compare with what is on record
 	@$(PY) tests/audit/programs/check.py $(ARGS)
 
@@ -47,7 +50,7 @@ docs: $(VENV)/.has-docs ## make the documentation's site, in site/
 	@echo 'site/index.html'
 
 clean: ## remove environments and caches
-	rm -rf .venv .venv-* .pytest_cache .ruff_cache .hypothesis build dist site
+	rm -rf .venv .venv-* .pytest_cache .ruff_cache .hypothesis .fuzz build dist site
 	find src tests typing_tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # For tools that look for Python on PATH, as `pyright --verifytypes` does.
