@@ -33,6 +33,7 @@ from .tree import Folder, lay_out
 _T = TypeVar("_T")
 
 _MOST_NAMED = 4
+_LONGEST_SHOWN = 100
 
 
 @dataclass(frozen=True)
@@ -99,10 +100,11 @@ def _folder(target: Target, option: str) -> str:
 
 def found_before(change: Change, report: Report, audited: Audited, asked: Asked) -> Before:
     """Those findings of a report that were there before a change."""
-    version = change.repository.version(change.commit, _limit(asked.options.max_bytes))
+    limit = _limit(asked.options.max_bytes)
+    version = change.repository.version(change.commit, limit)
     with temporary_folder() as folder:
         old = _Old(change.repository, folder)
-        old.add_ignored(version.tree, audited.digests)
+        old.add_ignored(version.tree, audited.digests, limit)
         problems = version.problems | old.lay_out(version.tree)
         changed = {file: old.changed(digests) for file, digests in audited.digests.items()}
         then, notes = _findings_then(old, changed, audited, asked)
@@ -126,12 +128,17 @@ def _told(problems: Mapping[str, str]) -> list[str]:
     """Notes of files that could not be had as they were, one a reason."""
     by_reason: defaultdict[str, list[str]] = defaultdict(list)
     for path, why in problems.items():
-        shown = path if path.isprintable() else repr(path)
-        by_reason[why].append(shown or "all of it")
+        by_reason[why].append(_shown(path) or "all of it")
     return [
         f"{_some(paths)} could not be read as {'they were' if len(paths) > 1 else 'it was'} ({why})"
         for why, paths in by_reason.items()
     ]
+
+
+def _shown(path: str) -> str:
+    if len(path) > _LONGEST_SHOWN:
+        path = f"{path[: _LONGEST_SHOWN - 3]}..."
+    return path if path.isprintable() else repr(path)
 
 
 def _some(names: Sequence[str]) -> str:
@@ -147,7 +154,10 @@ class _Old:
 
     def __init__(self, repository: Repository, folder: str):
         self._repository = repository
-        self.folder = folder
+        # By the same name, which is a package's where the top is one; alone in a folder, so that
+        # nothing that lies beside it can be imported.
+        self.folder = os.path.join(folder, os.path.basename(repository.top) or "top")
+        os.mkdir(self.folder)
 
     def lay_out(self, tree: Folder) -> dict[str, str]:
         """Write the tree; returns what the system would not write, and why."""
@@ -178,7 +188,9 @@ class _Old:
             if (old := self.path(file)) != file
         )
 
-    def add_ignored(self, tree: Folder, digests: Mapping[str, Mapping[str, str]]) -> None:
+    def add_ignored(
+        self, tree: Folder, digests: Mapping[str, Mapping[str, str]], limit: Limit
+    ) -> None:
         """Add files of the work tree that git ignores: what is generated has no history."""
         read = {file for depends in digests.values() for file in depends}
         only_now = {
@@ -189,8 +201,11 @@ class _Old:
             and tree.at(relative.split(os.sep)) is None
         }
         for relative in self._repository.ignored(only_now) if only_now else ():
+            most = limit(relative)
             with suppress(OSError), open(only_now[relative], "rb") as file:
-                tree.add(relative.split(os.sep), file.read())
+                content = file.read(most + 1)
+                if len(content) <= most:
+                    tree.add(relative.split(os.sep), content)
 
 
 def _findings_then(

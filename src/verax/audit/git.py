@@ -14,7 +14,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import IO, NamedTuple
+from typing import IO, NamedTuple, NoReturn
 
 from .close import close_names
 from .errors import UsageError
@@ -99,12 +99,15 @@ class Repository:
         Raises:
             UsageError: It lies in none, or there is no git.
         """
-        ran = _git(folder, option, "rev-parse", "--show-toplevel")
-        if ran.returncode == 0:
-            return Repository(os.path.realpath(os.fsdecode(ran.stdout.removesuffix(b"\n"))), option)
-        if b"not a git repository" in ran.stderr:
-            raise UsageError(f"{option}: {folder} lies in no git repository")
-        raise _failed(option, ran)
+        top = os.path.realpath(os.fsdecode(_found(folder, option, "--show-toplevel")))
+        # Where the settings say so, the work tree is any folder, perhaps of another repository.
+        own, tops = (_found(it, option, "--absolute-git-dir") for it in (folder, top))
+        if own != tops:
+            raise UsageError(
+                f"{option}: {folder} cannot be compared: its repository has its work tree "
+                f"elsewhere, in {top}"
+            )
+        return Repository(top, option)
 
     def commit(self, revision: str) -> str:
         """The commit that a revision means.
@@ -242,6 +245,7 @@ class _Reader:
         self._commit = commit
         self._limit = limit
         self._seen = 0
+        self._size_of_folders = 0
         self._result = Version()
         self._entries: list[_Entry] = []
         self._is_partial: bool | None = None
@@ -259,9 +263,7 @@ class _Reader:
         for _ in range(_DEEPEST):
             if not level:
                 break
-            names = (name for _, _, name in level)
-            found = self._repository.objects("--batch", names, self._commit)
-            contents = {it.name: it.content for it in found if it.kind == b"tree"}
+            contents = self._contents_of_folders(name for _, _, name in level)
             inner: list[tuple[str, Folder, str]] = []
             for path, folder, name in level:
                 if name in contents:
@@ -271,6 +273,21 @@ class _Reader:
             level = inner
         for path, _, _ in level:
             self._result.problems[path] = _TOO_DEEP
+
+    def _contents_of_folders(self, names: Iterable[str]) -> dict[str, bytes]:
+        asked = self._repository.objects("--batch-check", names, self._commit)
+        sizes = {it.name: it.size for it in asked if it.kind == b"tree"}
+        self._size_of_folders += sum(sizes.values())
+        if self._size_of_folders > _MOST_BYTES:
+            self._too_much("the folders", "take")
+        found = self._repository.objects("--batch", sizes, self._commit)
+        return {it.name: it.content for it in found}
+
+    def _too_much(self, what: str, have: str) -> NoReturn:
+        raise UsageError(
+            f"{self._repository.option}: {what} of the commit {have} more than "
+            f"{_MOST_BYTES / 1e9:g} GB"
+        )
 
     def _of_folder(
         self, above: str, folder: Folder, content: bytes
@@ -327,10 +344,7 @@ class _Reader:
                 size_waiting += size if entry.object not in waiting else 0
                 waiting.setdefault(entry.object, []).append(entry)
             if total > _MOST_BYTES:
-                raise UsageError(
-                    f"{self._repository.option}: the Python files of the commit have more than "
-                    f"{_MOST_BYTES / 1e9:g} GB"
-                )
+                self._too_much("the Python files", "have")
             if size_waiting > _AT_ONCE:
                 self._take(waiting)
                 waiting, size_waiting = {}, 0
@@ -354,6 +368,16 @@ class _Reader:
         if self._is_partial is None:
             self._is_partial = self._repository.is_partial()
         self._result.problems[path] = _MISSING if self._is_partial else _LOST
+
+
+def _found(folder: str, option: str, what: str) -> bytes:
+    """What git says of the repository that a folder lies in."""
+    ran = _git(folder, option, "rev-parse", what)
+    if ran.returncode == 0:
+        return ran.stdout.removesuffix(b"\n")
+    if b"not a git repository" in ran.stderr:
+        raise UsageError(f"{option}: {folder} lies in no git repository")
+    raise _failed(option, ran)
 
 
 def _lines(tree: bytes, length: int) -> Iterator[tuple[int, str, str]]:

@@ -69,6 +69,18 @@ def test_files_beside_those_that_are_audited_are_read_as_they_were(repository: P
     assert new(capsys, "app", "--diff", "main") == (["app/caller.py:7 RK001"], [])
 
 
+def test_a_repository_that_is_a_package(repository: Path, capsys):
+    """Its files import each other by the name of the folder that it lies in."""
+    write(
+        __init__="",
+        library=KEEPS,
+        caller=USES.replace("import library", "from project import library"),
+    )
+    commit()
+    write(library=f"# moved\n{KEEPS}")
+    assert new(capsys) == ([], already(1))
+
+
 def test_lines_that_move_stay_known(planted_repository: Path, capsys):
     write(a="x = 1  # BUG AX001\ny = 1\n")
     commit()

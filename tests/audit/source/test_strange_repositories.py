@@ -329,6 +329,24 @@ def test_a_folder_that_looks_like_the_inside_of_a_repository(planted_repository:
     assert "safe.bareRepository" in error_of(capsys, "inner/a.py", "--diff", "HEAD")
 
 
+@pytest.mark.parametrize("elsewhere", ["..", "../other", "inner"])
+def test_a_work_tree_that_the_settings_claim(
+    planted_repository: Path, tmp_path: Path, capsys, elsewhere: str
+):
+    """Perhaps one of another repository, whose history has nothing to do with the targets."""
+    write(a=BUG)
+    commit()
+    for other in (tmp_path, tmp_path / "other", planted_repository / "inner"):
+        git("init", "--quiet", "--initial-branch", "main", str(other))
+        git("-C", str(other), "commit", "--quiet", "--allow-empty", "--message", "other")
+    claimed = (planted_repository / elsewhere).resolve()
+    git("config", "core.worktree", str(claimed))
+    assert error_of(capsys, "a.py", "--diff", "main") == (
+        "--diff main: . cannot be compared: "
+        f"its repository has its work tree elsewhere, in {claimed}"
+    )
+
+
 def test_a_hash_means_what_it_says(planted_repository: Path, capsys):
     """Neither replaced objects nor grafts change what was there."""
     write(a="x = 1\n")
@@ -418,6 +436,23 @@ def test_contents_that_unfold_to_more_than_fits(planted_repository: Path, capsys
     )
 
 
+def test_folders_with_more_names_than_fit(planted_repository: Path, capsys, monkeypatch):
+    monkeypatch.setattr(git_module, "_MOST_BYTES", 1_000_000)
+    write(a="x = 1\n")
+    commit_of(tree((FILE, "a" * 2_000_000, blob(BUG))))
+    assert error_of(capsys, "--diff", "old") == (
+        "--diff old: the folders of the commit take more than 0.001 GB"
+    )
+
+
+def test_long_names_are_cut(planted_repository: Path, outside: Path, capsys):
+    write(a="x = 1\n")
+    commit_of(tree((FILE, "a" * 10_000 + ".py", blob(BUG))))
+    (note,) = new(capsys, "--diff", "old")[1]
+    assert note.startswith("aaa")
+    assert len(note) < 300
+
+
 def test_folders_that_lie_too_deep(planted_repository: Path, outside: Path, capsys):
     inner = tree((FILE, "a.py", blob(BUG)))
     for _ in range(1000):
@@ -427,6 +462,17 @@ def test_folders_that_lie_too_deep(planted_repository: Path, outside: Path, caps
     found, notes = new(capsys, "--diff", "old")
     assert found == []
     assert "it lies more than 200 folders deep" in notes[0]
+
+
+def test_hashes_that_are_longer(planted_repository: Path, tmp_path: Path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    git("init", "--quiet", "--initial-branch", "main", "--object-format", "sha256", "other")
+    monkeypatch.chdir("other")
+    Path("inner").mkdir()
+    write(a=BUG, **{"inner/b": f"y = 1\n{BUG}"})
+    commit()
+    write(a=BUG + BUG, **{"inner/b": f"z = 1\n{BUG}"})
+    assert new(capsys) == (["a.py:2 AX001"], already(2))
 
 
 def test_names_that_are_no_text(planted_repository: Path, outside: Path, capsys):
@@ -472,7 +518,7 @@ def test_a_work_tree_beside_the_first(
     assert new(capsys) == (["a.py:2 AX001"], already(1))
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_nothing_is_left_after_a_signal(tmp_path: Path, name: str):
     program = (
         "import time\nfrom pathlib import Path\nfrom verax.audit.scratch import temporary_folder\n"
