@@ -115,7 +115,7 @@ class _Case:
 
 _CALLER = b"""\
 import jax
-import library
+%b library
 
 
 def sample(key):
@@ -213,7 +213,12 @@ def _folder(case: _Case, above: bytes, depth: int) -> bytes:
         taken.add(name)
     if depth == 0:
         entries.append(_known_file(case, b"library.py", case.library()))
-        entries.append(_known_file(case, b"caller.py", _CALLER))
+        statement = b"import"
+        if case.chance(0.3):
+            # The repository is a package, by the name of the folder that it lies in.
+            entries.append(_known_file(case, b"__init__.py", b""))
+            statement = b"from %b import" % case.project.name.encode()
+        entries.append(_known_file(case, b"caller.py", _CALLER % statement))
     if depth < 3:
         for name in case.rng.sample(_FOLDERS, case.rng.randrange(3 - depth)):
             entries.append((FOLDER, name, _folder(case, above + name + b"/", depth + 1)))
@@ -290,7 +295,7 @@ def _make_present(case: _Case) -> None:
                 case.now[path] = content
         elif path == "library.py":
             case.now[path] = case.library()
-        elif change < 0.5 or path == "caller.py":
+        elif change < 0.5 or path in ("caller.py", "__init__.py"):
             case.now[path] = content
         elif change < 0.7:
             case.now[path] = b"# moved\n" + content
@@ -319,7 +324,7 @@ def _write(folder: Path, files: dict[str, bytes | str]) -> None:
 
 
 def _check(case: _Case) -> None:
-    safe = case.root / "safe"
+    safe = case.root / "safe" / case.project.name
     (safe / ".git").mkdir(parents=True)
     _write(safe, case.then)
     with _surroundings(case):
