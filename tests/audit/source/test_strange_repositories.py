@@ -1,9 +1,11 @@
 """`--diff` in a repository that somebody else made, who would have us write or run something."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -282,6 +284,37 @@ def test_no_setting_has_git_run_something(planted_repository: Path, canary: Cana
     error_of(capsys, ".", "--diff", "nowhere")
 
 
+def test_every_call_of_git_is_made_in_the_same_way(
+    planted_repository: Path, tmp_path: Path, capsys, monkeypatch
+):
+    """By a git that writes down how it was called."""
+    Path(".gitignore").write_text("b.py\n")
+    write(a=BUG, b="y = 1\n")
+    commit()
+    calls = tmp_path / "calls"
+    names = ("GIT_NO_LAZY_FETCH", "GIT_ALLOW_PROTOCOL-unset", "GIT_NO_REPLACE_OBJECTS", "GIT_DIR-")
+    wrapper = tmp_path / "bin" / "git"
+    wrapper.parent.mkdir()
+    state = " ".join(f"${{{name}}}" for name in names)
+    wrapper.write_text(
+        f'#!/bin/sh\necho "{state} $*" >> {calls}\nexec {shutil.which("git")} "$@"\n'
+    )
+    wrapper.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{wrapper.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("GIT_DIR", ".git")
+    assert new(capsys, "a.py", "b.py", "--diff", "main") == ([], already(1))
+    error_of(capsys, "--diff", "mian")
+    settings = (
+        "-c core.fsmonitor=false -c core.hooksPath=/dev/null -c protocol.allow=never "
+        "-c safe.bareRepository=explicit "
+    )
+    called: set[str] = set()
+    for call in calls.read_text().splitlines():
+        assert call.startswith("1  1  --no-pager -C ")
+        called.add(call.partition(settings)[2].partition(" ")[0])
+    assert called == {"rev-parse", "merge-base", "cat-file", "check-ignore", "for-each-ref"}
+
+
 def test_git_is_not_taken_from_the_repository(
     planted_repository: Path, canary: Canary, capsys, monkeypatch
 ):
@@ -535,3 +568,30 @@ def test_nothing_is_left_after_a_signal(tmp_path: Path, name: str):
         process.send_signal(getattr(signal, name))
     assert process.returncode == -getattr(signal, name)
     assert not folder.exists()
+
+
+def test_a_trace_of_the_earlier_version_ends_with_the_audit(repository: Path, tmp_path: Path):
+    """And nothing of it is left."""
+    started = tmp_path / "started"
+    step = "def step(x):\n    return x\n"
+    slow = (
+        f"import os, pathlib, time\npathlib.Path({str(started)!r}).write_text(str(os.getpid()))\n"
+    )
+    write(train=f"{slow}time.sleep(600)\n{step}")
+    commit()
+    write(train=step)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    call = ["audit", "train.py:step", "--in", "x=f32[a=2]", "--diff", "main"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "verax", *call], env=os.environ | {"TMPDIR": str(temporary)}
+    ) as process:
+        while not started.exists() or not started.read_text():
+            assert process.poll() is None
+            time.sleep(0.05)
+        assert list(temporary.iterdir())
+        process.terminate()
+    assert process.returncode == -signal.SIGTERM
+    assert not list(temporary.iterdir())
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(started.read_text()), 0)
