@@ -175,6 +175,8 @@ class Repository:
             told = 0
             while told < len(left) and (head := answers.readline()).endswith(b"\n"):
                 found = _object(left[told], head, answers if command == "--batch" else None)
+                if found is not None and found.is_cut:
+                    break
                 if found is not None:
                     yield found
                 told += 1
@@ -206,12 +208,17 @@ class Repository:
 
 
 class Object(NamedTuple):
-    """An object of a repository; `content` is empty where only its size was asked for."""
+    """An object of a repository; there is no content where only its size was asked for."""
 
     name: str
     kind: bytes
     size: int
-    content: bytes = b""
+    content: bytes | None = None
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether git has ended within the content."""
+        return self.content is not None and len(self.content) < self.size
 
 
 def _object(name: str, head: bytes, stream: IO[bytes] | None) -> Object | None:
@@ -224,7 +231,7 @@ def _object(name: str, head: bytes, stream: IO[bytes] | None) -> Object | None:
         return Object(name, words[1], size)
     content = stream.read(size)
     stream.read(1)  # a line break
-    return Object(name, words[1], size, content) if len(content) == size else None
+    return Object(name, words[1], size, content)
 
 
 class _Entry(NamedTuple):
@@ -281,7 +288,7 @@ class _Reader:
         if self._size_of_folders > _MOST_BYTES:
             self._too_much("the folders", "take")
         found = self._repository.objects("--batch", sizes, self._commit)
-        return {it.name: it.content for it in found}
+        return {it.name: it.content for it in found if it.content is not None}
 
     def _too_much(self, what: str, have: str) -> NoReturn:
         raise UsageError(

@@ -237,21 +237,21 @@ def test_missing_folders_are_not_fetched(
 
 
 def test_objects_that_are_lost(planted_repository: Path, capsys):
-    write(a=BUG, b=f"y = 1\n{BUG}", c=f"z = 1\n{BUG}")
+    """Not there, no object, and one whose content ends too early."""
+    texts = {name: f"{name} = 1\n{BUG}" + "# filler\n" * 1000 for name in "abcdef"}
+    write(**texts)
     commit()
-    for name, damage in (("a", None), ("b", b"nothing that git has written")):
+    for name in "abc":
         object = git("rev-parse", f"HEAD:{name}.py").strip()
         file = Path(".git", "objects", object[:2], object[2:])
+        data = file.read_bytes()
         file.unlink()
-        if damage is not None:
-            file.write_bytes(damage)
-    assert new(capsys, "--diff", "HEAD") == (
-        ["a.py:1 AX001", "b.py:2 AX001"],
-        [
-            note("a.py and b.py", "the repository lacks its content; `git fsck` says more", "HEAD"),
-            *already(1, "HEAD"),
-        ],
-    )
+        if name != "a":
+            file.write_bytes(b"nothing that git has written" if name == "b" else data[:-8])
+    lost = "the repository lacks its content; `git fsck` says more"
+    found, notes = new(capsys, "--diff", "HEAD")
+    assert found == ["a.py:2 AX001", "b.py:2 AX001", "c.py:2 AX001"]
+    assert notes == [note("a.py, b.py and c.py", lost, "HEAD"), *already(3, "HEAD")]
 
 
 def test_no_setting_has_git_run_something(planted_repository: Path, canary: Canary, capsys):
