@@ -145,9 +145,14 @@ def _object(case: _Case, kind: bytes, content: bytes, is_lost: bool = False) -> 
     data = kind + b" %d\0" % len(content) + content
     name = hashlib.sha1(data).hexdigest()
     file = case.project / ".git" / "objects" / name[:2] / name[2:]
-    if not is_lost:
+    stored = zlib.compress(data, 1)
+    if is_lost:
+        case.has_lost = True
+        case.told.append(f"lost {name}")
+        stored = case.rng.choice([b"", b"nothing of git's", stored[: len(stored) // 2]])
+    if stored:
         file.parent.mkdir(exist_ok=True)
-        file.write_bytes(zlib.compress(data, 1))
+        file.write_bytes(stored)
     return bytes.fromhex(name)
 
 
@@ -228,16 +233,18 @@ def _folder(case: _Case, above: bytes, depth: int) -> bytes:
     # The first of a name counts: what repeats one comes later.
     for _ in range(case.rng.randrange(3)):
         entries.append(_hostile(case, case.rng.choice([*_UNSAFE, *taken]), depth))
-    return _object(case, b"tree", b"".join(b"%b %b\0%b" % entry for entry in entries))
+    is_lost = depth > 0 and case.chance(0.05)
+    if is_lost:
+        start = os.fsdecode(above)
+        case.then = {path: it for path, it in case.then.items() if not path.startswith(start)}
+    content = b"".join(b"%b %b\0%b" % entry for entry in entries)
+    return _object(case, b"tree", content, is_lost)
 
 
 def _file(case: _Case, above: bytes, name: bytes) -> tuple[bytes, bytes, bytes]:
     content = case.source()
     is_lost = case.chance(0.05)
-    if is_lost:
-        case.has_lost = True
-        case.told.append(f"lost {above + name!r}")
-    else:
+    if not is_lost:
         case.then[os.fsdecode(above + name)] = content
     mode = case.rng.choice([FILE, PROGRAM])
     return mode, name, _object(case, b"blob", content, is_lost)
