@@ -61,7 +61,7 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
 
 
 def _finding(facts: Facts, reuse: Reuse) -> Finding:
-    from ...trace.key_uses import has_name, name_of, unused_children
+    from ...trace.key_uses import has_name, name_of, quoted, unused_children
 
     name = name_of(facts, reuse.key)
     first, second = _DONE[reuse.first.kind], _DONE[reuse.second.kind]
@@ -74,7 +74,8 @@ def _finding(facts: Facts, reuse: Reuse) -> Finding:
     if reuse.first.kind == reuse.second.kind == "split":
         current += ", which gives the same children"
     unused = [it for it in unused_children(facts, reuse.key) if has_name(facts, it)]
-    fix = f"split `{name}` and give each use a key of its own, unless equal draws are meant"
+    fix = f"split {quoted(facts, reuse.key)} and give each use a key of its own, unless equal "
+    fix += "draws are meant"
     if unused and "split" in (reuse.first.kind, reuse.second.kind):
         spare = name_of(facts, unused[0])
         fix = f"take `{spare}`, a child of that split that is unused, instead of `{name}`"
