@@ -66,7 +66,8 @@ def _finding(facts: Facts, reuse: Reuse) -> Finding:
     name = name_of(facts, reuse.key)
     first, second = _DONE[reuse.first.kind], _DONE[reuse.second.kind]
     again = f"{second} again" if first == second else second
-    current = f"`{name}` is {again} here, after it was {first} at line {reuse.first_place.line}"
+    current = f"`{name}` is {again} here, after it was {first} at "
+    current += reuse.first_place.line_from(reuse.place)
     if reuse.second.kind == "next":
         current = f"`{name}` is {first} here, and handed on to the next iteration of the loop"
     elif reuse.first_place == reuse.place:
@@ -202,7 +203,7 @@ def _used_again(facts: SourceFacts, before: KeyUse, use: KeyUse) -> Finding:
     is_certain = use.is_certain and before.is_certain
     return RULE.finding(
         later,
-        current=f"`{name}` is {again} here, after it was {first} at line {earlier.line}",
+        current=f"`{name}` is {again} here, after it was {first} at " + earlier.line_from(later),
         expected="each key is consumed once: drawn from, or split",
         fix=f"split `{name}` and give each use a key of its own, unless equal draws are meant",
         evidence=(
