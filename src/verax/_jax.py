@@ -344,6 +344,14 @@ def call_flat(function: Any, args: Sequence[Any]) -> Any:
     return getattr(function, "call_wrapped", function)(*args)
 
 
+def forgotten(function: Any) -> Any:
+    """The same, when what an earlier call has left in it (the tree of its results) is forgotten."""
+    for store in getattr(function, "stores", ()):
+        if store is not None:
+            store.reset()
+    return function
+
+
 def origin_of(function: Any) -> tuple[str, str, int]:
     """Name, file and first line of a function that JAX is about to transform."""
     info = getattr(function, "debug_info", None)

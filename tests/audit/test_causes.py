@@ -107,4 +107,4 @@ def test_keys_are_called_as_the_function_that_uses_them_calls_them():
 
     (issue,) = verax.audit(rollout, jax.random.key(0)).issues
     assert issue.current.startswith("`own` is split here, after it was drawn from")
-    assert issue.fix.startswith("split `own` once")
+    assert issue.fix.startswith("split `own` and give each use a key of its own")

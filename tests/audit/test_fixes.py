@@ -18,6 +18,7 @@ import pytest
 
 import verax
 from verax.audit.finding import Edit, Finding
+from verax.audit.phrases import unquoted
 from verax.audit.rules._rule import Rule
 from verax.audit.rules.registry import all_rules, find
 from verax.audit.run import audit_source
@@ -180,3 +181,32 @@ def test_an_edit_keeps_what_it_does_not_change():
     assert finding.edit is not None
     repaired = applied(program, {finding.edit})
     assert repaired == program.replace("values),\n", "values), reverse=True,\n")
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("add nothing where `the value` is set", "add nothing where the value is set"),
+        ("`a f32[3]` meets `the f32[4] of line 2`", "a f32[3] meets the f32[4] of line 2"),
+        ("`a + b` or `a if b else c`", "`a + b` or `a if b else c`"),
+        ("`the` is not `another`", "`the` is not `another`"),
+    ],
+)
+def test_what_has_no_name_is_not_quoted(said: str, shown: str):
+    assert unquoted(said) == shown
+
+
+def test_keys_without_a_name_are_no_code():
+    program = (
+        "import jax\n\n"
+        "def entry(seed, x):\n"
+        "    def lane(it):\n"
+        "        noise = jax.random.normal(jax.random.split(jax.random.key(seed))[0])\n"
+        "        return it + noise\n\n"
+        "    return jax.vmap(lane)(x)\n\n"
+        "def inputs():\n"
+        "    return 3, jax.numpy.ones(4)\n"
+    )
+    report = audit_source(program, "lanes", strict=True)
+    (fix,) = {it.fix for it in report.findings if it.code == "RK003"}
+    assert not list(problems(fix, program)), fix

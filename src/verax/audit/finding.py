@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import PurePath
 
 
 class Severity(StrEnum):
@@ -59,6 +60,12 @@ class Place:
     function: str = ""
     cell: int = 0
     calls: CallPath | None = field(default=None, compare=False, repr=False)
+
+    def line_from(self, reader: Place) -> str:
+        """Which line this is, to someone who reads at another place: of which file, if another."""
+        cell = f" of cell {self.cell}" if self.cell and self.cell != reader.cell else ""
+        file = f" of {PurePath(self.file).name}" if self.file != reader.file else ""
+        return f"line {self.line}{cell or file}"
 
     def __str__(self) -> str:
         cell = f":cell {self.cell}" if self.cell else ""

@@ -336,3 +336,152 @@ def test_a_class_is_registered_where_it_is_handed_on(tmp_path: Path):
     """
     files = {"layers.py": layers, "registered.py": registered, "train.py": train}
     assert found_in(tmp_path, files) == []
+
+
+ATTENTION = """
+    import math
+
+    import torch
+    from torch import nn
+
+    class SelfAttention(nn.Module):
+        def __init__(self, width, heads):
+            super().__init__()
+            self.qkv, self.heads = nn.Linear(width, 3 * width), heads
+
+        def forward(self, x):
+            b, t, c = x.shape
+            q, k, v = self.qkv(x).split(c, dim=-1)
+            q, k, v = (y.view(b, t, self.heads, -1).transpose(1, 2) for y in (q, k, v))
+            scores = q @ k.transpose(-2, -1) / math.sqrt(k.size(-1))
+            return (scores.softmax(dim=-1) @ v).transpose(1, 2).reshape(b, t, c)
+"""
+
+
+def test_files_that_nothing_of_jax_leads_to_are_left_alone(tmp_path: Path):
+    files = {
+        "teacher/attention.py": ATTENTION,
+        "teacher/__init__.py": "from .attention import SelfAttention\n",
+        "teacher/run.py": "from teacher import SelfAttention\n\nmodel = SelfAttention(32, 4)\n",
+        "student.py": """
+            import jax.numpy as jnp
+
+            def attend(q, k, v):
+                return (q @ jnp.swapaxes(k, -2, -1)) @ v
+        """,
+    }
+    assert found_in(tmp_path, files) == []
+    with_jax = {
+        "arrays.py": "import jax.numpy as jnp\n\nZEROS = jnp.zeros((2, 8, 4))\n",
+        "use.py": "from arrays import ZEROS\n\nSWAPPED = ZEROS.transpose(-2, -1)\n",
+    }
+    assert found_in(tmp_path, with_jax) == [("AX201", "use.py", 3)]
+
+
+def test_a_line_of_a_mixin_is_reported_once(tmp_path: Path):
+    base = """
+        import jax
+
+        class Sampled:
+            def sample(self, key, shape):
+                noise = jax.random.normal(key, shape)
+                keep = jax.random.bernoulli(key, 0.5, shape)
+                return self.transformed(noise) * keep
+    """
+    files = {"mix/base.py": base, "mix/__init__.py": ""}
+    for name in ("one", "two", "three", "four", "five", "six"):
+        files[f"mix/{name}.py"] = f"""
+            import jax
+            import jax.numpy as jnp
+
+            from .base import Sampled
+
+            class Of{name}(Sampled):
+                def transformed(self, noise):
+                    return jnp.tanh(noise)
+
+            @jax.jit
+            def draw(key):
+                return Of{name}().sample(key, (3,))
+        """
+    assert found_in(tmp_path, files) == [("RK001", "mix/base.py", 7)]
+    assert found_in(tmp_path, files, "mix/six.py") == [("RK001", "mix/base.py", 7)]
+
+
+PROFILER = """
+    import functools
+    import time
+
+    class Profiler:
+        def __init__(self):
+            self.times = {}
+
+        def wrap(self, name):
+            def decorate(fn):
+                @functools.wraps(fn)
+                def wrapped(*args, **kwargs):
+                    start = time.perf_counter()
+                    try:
+                        return fn(*args, **kwargs)
+                    finally:
+                        self.times.setdefault(name, []).append(time.perf_counter() - start)
+
+                return wrapped
+
+            return decorate
+
+    PROFILER = Profiler()
+
+    def timed(fn):
+        def wrapped(*args):
+            out = fn(*args)
+            return out
+
+        return wrapped
+
+    def call(fn, *args):
+        return fn(*args)
+"""
+TRAINING = """
+    import jax
+
+    from profiler import PROFILER, call, timed
+
+    def {collect}
+
+    def {perturb}
+
+    def main(params):
+        key = jax.random.key(0)
+        for _ in range(10):
+            key, sub = jax.random.split(key)
+            rows = {first}params, sub)
+            params = params + {second}rows, sub).mean()
+        return params
+"""
+COLLECT = "collect(params, key):\n        return jax.random.normal(key, (8, 3)) @ params"
+PERTURB = "perturb(x, key):\n        return x + jax.random.normal(key, x.shape)"
+WRAPPED = {
+    "by a decorator": ("@timed\n    def ", "@timed\n    def ", "collect(", "perturb("),
+    "by a method": (
+        '@PROFILER.wrap("c")\n    def ',
+        '@PROFILER.wrap("p")\n    def ',
+        "collect(",
+        "perturb(",
+    ),
+    "one of two": ("@timed\n    @jax.jit\n    def ", "def ", "collect(", "perturb("),
+    "where called": ("def ", "def ", "call(collect, ", "call(perturb, "),
+}
+
+
+@pytest.mark.parametrize("way", WRAPPED)
+def test_a_key_that_wrapped_functions_share_is_reported_where_they_are_called(
+    tmp_path: Path, way: str
+):
+    before, after, first, second = WRAPPED[way]
+    text = TRAINING.format(collect=COLLECT, perturb=PERTURB, first=first, second=second)
+    text = text.replace("def collect", f"{before}collect").replace("def perturb", f"{after}perturb")
+    files = {"profiler.py": PROFILER, "train.py": text}
+    line = textwrap.dedent(files["train.py"]).splitlines()
+    number = next(n for n, it in enumerate(line, 1) if "params = params +" in it)
+    assert found_in(tmp_path, files) == [("RK001", "train.py", number)]

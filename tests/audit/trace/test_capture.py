@@ -166,6 +166,54 @@ def test_other_threads_do_not_notice():
     assert (float(constant), sums.tolist()) == (2.0, [0.0, 3.0, 6.0, 9.0])
 
 
+def sign(row):
+    """What `vmap` accepts, while a call for one row does not fit."""
+    return jax.lax.select(row > 0, 1.0, -1.0)
+
+
+def signed_sines(x):
+    signs = vmap(sign)(x)
+    return jnp.sum(vmap(lambda row, s: jnp.sin(row) * s)(x, signs))
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (vmap(sign), []),
+        (signed_sines, ["map"]),
+        (grad(signed_sines), ["derive", "map"]),
+        (jit(grad(signed_sines)), ["derive", "map"]),
+        (lambda x: vmap(vmap(sign))(jnp.stack([x, x])), ["map"]),
+        (
+            lambda x: vmap(lambda y: grad(signed_sines)(y) + 1)(jnp.stack([x, x])),
+            ["map", "derive", "map"],
+        ),
+    ],
+)
+def test_what_only_vmap_accepts_costs_nothing_but_its_own_region(function, expected):
+    traced = trace(function, (X,), {})
+    steps = [step.kind for step in traced.program.walk() if step.bodies]
+    assert [kind for kind in steps if kind in ("map", "derive")] == expected
+    found = [(value.shape, value.dtype) for value in traced.program.body.outputs]
+    assert found == types(jax.eval_shape(function, X))
+    (note,) = traced.notes
+    assert note.startswith("`vmap` of `sign` could not be marked while tracing")
+
+
+def averaged(x):
+    mean = jit(lambda y: jax.lax.pmean(y, "i"))(x)
+    return mean, jax.lax.psum(1, "i"), jnp.where(mean > 0, jax.lax.pmax(x, "i"), mean)
+
+
+def test_what_devices_agree_on_is_one_result():
+    function = vmap(averaged, axis_name="i", out_axes=None)
+    traced = trace(function, (X,), {})
+    assert (traced.failure, traced.notes) == (None, [])
+    found = [(value.shape, value.dtype) for value in traced.program.body.outputs]
+    assert found == types(jax.eval_shape(function, X))
+    assert "map" in kinds(function, X)
+
+
 @pytest.mark.parametrize(
     ("function", "args", "error"),
     [

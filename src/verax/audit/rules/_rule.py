@@ -7,10 +7,11 @@ program, which the tests audit: the rule has to fire on the first and stay silen
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..finding import Confidence, Edit, Engine, Evidence, Finding, Place, Severity, Verified
+from ..phrases import unquoted
 
 FAMILIES = {
     "dataflow": "DF",
@@ -91,11 +92,11 @@ class Rule:
             severity=severity or self.severity,
             confidence=confidence,
             place=place,
-            current=current,
-            expected=expected,
-            fix=fix,
+            current=unquoted(current),
+            expected=unquoted(expected),
+            fix=unquoted(fix),
             engine=engine,
-            evidence=evidence,
+            evidence=tuple(replace(it, text=unquoted(it.text)) for it in evidence),
             edit=edit,
             # What happened is reported, however often the static analysis was wrong about it.
             preview=self.preview and not self._is_exact(engine),

@@ -336,7 +336,7 @@ def _from_fields(
         if name in given:
             values[name] = given[name]
         else:
-            values[name] = default or machine.opaque("field", site, ())
+            values[name] = default or machine.opaque("default", site, ())
     if is_named_tuple(cls):
         items = list(values.values())
         return Sequence("tuple", items, None, site.frame, type=cls, syntax=site.syntax)

@@ -107,7 +107,7 @@ class SourceFacts:
     def name_of(self, value: Value) -> str:
         """What to call a value: its own name, or the expression that makes it."""
         if not isinstance(value, Data):
-            return "it"
+            return "the value"
         node = value.node
         while node.operation in _OTHER_SIDES and node.inputs:
             node = node.inputs[0]

@@ -27,9 +27,8 @@ from ..._jax import CUSTOM_DERIVATIVES, ENTRY_POINTS
 from . import staging
 from .observe import Observer
 from .staging.salvage import SALVAGING, plainly, with_own_derivative
+from .staging.unmarked import auditing
 
-# Zero outside of an audit; inside, a number that no other audit has.
-_auditing = jax.make_user_context(default_value=0)
 # Part of the keys of JAX's caches as well, and nothing else.
 _anew = jax.make_user_context(default_value=0)
 _numbers = itertools.count(1)
@@ -47,7 +46,7 @@ def regions(observer: Observer | None = None, *, salvage: bool = False) -> Gener
         @wraps(original)
         def replacement(*args: Any, **kwargs: Any) -> Any:
             # Other threads, and what runs below an ordinary trace, must not notice.
-            if threading.get_ident() != owner or not _auditing.value:
+            if threading.get_ident() != owner or not auditing.value:
                 return original(*args, **kwargs)
             if signature is None:
                 return ours(original, *args, **kwargs)
@@ -85,7 +84,7 @@ def regions(observer: Observer | None = None, *, salvage: bool = False) -> Gener
         try:
             for space, name, original in originals:
                 space[name] = replacements[id(original)]
-            with _auditing(next(_numbers)):
+            with auditing(next(_numbers)):
                 yield
         finally:
             for space, name, original in originals:
@@ -116,9 +115,9 @@ def _changed(cls: type, name: str, value: Any) -> Generator[None]:
         setattr(cls, name, own)
 
 
-def is_auditing() -> bool:
+def isauditing() -> bool:
     """Whether an audit is tracing what runs now."""
-    return bool(_auditing.value)
+    return bool(auditing.value)
 
 
 def _namespaces_holding(ids: set[int]) -> Generator[tuple[dict[str, Any], str]]:

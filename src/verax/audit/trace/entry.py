@@ -23,6 +23,7 @@ from .capture import regions
 from .observe import Observation, Observer
 from .places import UserCode, place_of_function
 from .program import Program
+from .staging.unmarked import notes_taken
 
 
 @dataclass(frozen=True)
@@ -63,10 +64,11 @@ def trace(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str
     observer = Observer(user_code)
     entry = Entry(function, args, kwargs, observer)
     notes: list[str] = []
-    try:
-        jaxpr, failure = entry.jaxpr(partial(regions, observer))
-    except Exception as error:  # Not the user's error: those are caught inside of the trace.
-        jaxpr, failure = None, error
+    with notes_taken() as unmarked:
+        try:
+            jaxpr, failure = entry.jaxpr(partial(regions, observer))
+        except Exception as error:  # Not the user's error: those are caught inside of the trace.
+            jaxpr, failure = None, error
     if failure is not None:
         plain, plain_failure = entry.jaxpr()
         if plain_failure is None:
@@ -76,6 +78,8 @@ def trace(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str
             )
             jaxpr = plain
         jaxpr, failure = (plain if jaxpr is None else jaxpr), plain_failure
+    else:
+        notes += unmarked
     if failure is not None:
         jaxpr = _until_failure(entry, observer) or jaxpr
         notes.append(

@@ -6,6 +6,7 @@ function that is evaluated and differentiated with one key draws the same number
 
 from __future__ import annotations
 
+import ast
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -325,6 +326,17 @@ def name_of(facts: Facts, key: Key) -> str:
     if key.kind == "constant":
         return "a captured key"
     return (_assigned(facts, key) or name_of(facts, key.parents[0])) if key.parents else "a key"
+
+
+def quoted(facts: Facts, key: Key) -> str:
+    """How a fix refers to a key: by the variable, part or field that holds it, if there is one."""
+    name = name_of(facts, key)
+    try:
+        syntax = ast.parse(name, mode="eval").body
+    except SyntaxError:
+        return "the key"
+    is_held = isinstance(syntax, (ast.Name, ast.Attribute, ast.Subscript))
+    return f"`{name}`" if is_held else "the key"
 
 
 def _name_inside(key: Key) -> str:

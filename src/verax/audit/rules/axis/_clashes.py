@@ -45,9 +45,9 @@ _PLACED = frozenset(("elementwise", "contraction", "concatenation", "update", "b
 _MEET = "there the axes meet"
 
 
-def _meet_later(kind: str, place: Place) -> str:
+def _meet_later(kind: str, place: Place, cause: Place) -> str:
     """How axes meet, told at the place which decides that they do."""
-    return f"{_HOW[kind]} in line {place.line}, after what is decided here"
+    return f"{_HOW[kind]} in {place.line_from(cause)}, after what is decided here"
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def clashes_read(facts: SourceFacts) -> Iterator[Read]:
         yield Read(
             cause or fact.place,
             fact.data["names"],
-            _HOW[kind] if cause is None else _meet_later(kind, fact.place),
+            _HOW[kind] if cause is None else _meet_later(kind, fact.place, cause),
             arrays_in_words(facts, operands),
             evidence if cause is None else (*evidence, Evidence(_MEET, fact.place)),
         )
@@ -105,7 +105,7 @@ def clashes_at(
         shapes = " and ".join(dict.fromkeys(map(str, tensors)))
         evidence = _both_paths(facts, clash)
         cause = _caused_at(facts, clash) if clash.where in _PLACED else None
-        how = _HOW[clash.where] if cause is None else _meet_later(clash.where, place)
+        how = _HOW[clash.where] if cause is None else _meet_later(clash.where, place, cause)
         yield rule.finding(
             cause or place,
             current=f"axes {one} and {other} {how}: {shapes}",

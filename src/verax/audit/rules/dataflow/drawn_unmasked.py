@@ -27,11 +27,13 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     drawn = {given.node for _, given in draws}
     for call, given in draws:
         for masked in users_of(facts).get(given.node, ()):
-            if masks(masked) and masked not in drawn and _is_beside(call, masked):
+            if masked.place is None or masked in drawn or not masks(masked):
+                continue
+            if _is_beside(call, masked):
                 yield RULE.finding(
                     call.place,
                     current=f"a choice is drawn from `{facts.name_of(given)}` as they are, while "
-                    f"line {_line(masked)} takes out of them what is not allowed",
+                    f"{masked.place.line_from(call.place)} takes out of them what is not allowed",
                     expected="what is masked is never drawn",
                     fix="draw from the masked scores",
                     evidence=(Evidence("they are masked here", masked.place),),
@@ -60,10 +62,6 @@ def _is_beside(call: Call, masked: Node) -> bool:
             is_after = not set(nodes_of(call.result)).isdisjoint(masked.ancestors())
             return not is_after and not exclude_each_other(frame, syntax, other)
     return False
-
-
-def _line(node: Node) -> int:
-    return node.place.line if node.place is not None else 0
 
 
 RULE = Rule(

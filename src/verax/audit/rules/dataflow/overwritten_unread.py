@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Names that are given a value anew, from what the unread one was made of."""
     for it in overwritten_values(facts):
-        lost = f"line {it.computed.line}"
+        lost = it.computed.line_from(it.replaced)
         current = f"`{it.name}` starts again from `{it.source}`: what {lost} made of it is lost"
         fix = f"Use `{it.name}` instead of `{it.source}` here, or remove {lost}."
         if it.is_gradient:

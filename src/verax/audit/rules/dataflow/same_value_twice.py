@@ -44,8 +44,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             continue
         yield RULE.finding(
             second,
-            current=f"this is the value of line {first.line} once more, computed from the same "
-            f"things, and `{name}` chooses between the two",
+            current=f"this is the value of {first.line_from(second)} once more, computed from the "
+            f"same things, and `{name}` chooses between the two",
             expected=f"`{name}` gets two values",
             fix="look which of the two was to be made from something else",
             evidence=(Evidence(f"`{name}` gets both here", choice.place),),

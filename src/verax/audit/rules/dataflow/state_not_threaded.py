@@ -47,7 +47,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             + (
                 "other results of the call are handed on"
                 if it.kept_at == it.place
-                else f"line {it.kept_at.line} keeps it"
+                else f"{it.kept_at.line_from(it.place)} keeps it"
             ),
             expected=f"`{it.state}` is what the last call has made of it",
             fix=f"assign it: `{it.state}`",
@@ -69,7 +69,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         yield RULE.finding(
             it.place,
             current=f"the old `{it.old}` is {where}, for the next state; its new value is "
-            f"`{it.new}`, made in line {it.made_at.line}",
+            f"`{it.new}`, made in {it.made_at.line_from(it.place)}",
             expected="what is computed of the next state is computed from its fields",
             fix=f"give it `{it.new}`",
             evidence=(Evidence(f"`{it.new}` is made here", it.made_at),),

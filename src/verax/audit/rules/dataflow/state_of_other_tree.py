@@ -19,7 +19,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         yield RULE.finding(
             it.init.place,
             current="the optimiser's state is made for other parameters than those whose gradients "
-            f"it gets in line {it.update.place.line}",
+            f"it gets in {it.update.place.line_from(it.init.place)}",
             expected="`init` and `update` see the same tree",
             fix="give `init` the parameters that are trained with this state",
             evidence=(Evidence("the state meets other gradients here", it.update.place),),

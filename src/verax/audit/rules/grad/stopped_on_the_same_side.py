@@ -35,7 +35,7 @@ def check(facts: Facts) -> Iterator[Finding]:
             first, second = sorted(places_apart(facts, pair.first, pair.second))
             yield RULE.finding(
                 first,
-                current=f"this term and the one at line {second.line} compare the same two "
+                current=f"this term and the one at {second.line_from(first)} compare the same two "
                 f"values, and both stop the gradient of the same side{left}",
                 expected="one term trains each side: stop_gradient on the other one in each",
                 fix="in one of the two terms, apply `jax.lax.stop_gradient` to the other side",
@@ -56,7 +56,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             left = f", so that `{untrained[0]}` gets no gradient at all" if untrained else ""
             yield RULE.finding(
                 first,
-                current=f"this term and the one at line {second.line} compare the same two "
+                current=f"this term and the one at {second.line_from(first)} compare the same two "
                 f"values, and both stop the gradient of the same side{left}",
                 expected="one term trains each side: stop_gradient on the other one in each",
                 fix="in one of the two terms, apply `jax.lax.stop_gradient` to the other side",

@@ -82,8 +82,8 @@ def _found(
 ) -> Finding:
     place = frame.place(used)
     call = next(at for it, at in applied.frame.calls_to(applied.syntax) if it is frame)
-    line = frame.place(call).line
-    again = "in the next turn" if place.line <= line else "here"
+    taken = frame.place(call)
+    again = "in the next turn" if place.line <= taken.line else "here"
     what = f"`{alias}`" if alias == text else f"`{alias}`, which is of `{text}`,"
     fix = (
         f"Assign the result of the call to `{text}`"
@@ -92,7 +92,7 @@ def _found(
     )
     return RULE.finding(
         place,
-        current=f"{what} is used {again} after the call at line {line} "
+        current=f"{what} is used {again} after the call at {taken.line_from(place)} "
         f"took its memory: it is donated as `{name}`",
         expected="what is donated is not used again",
         fix=f"{fix}, or leave `{name}` out of `donate_argnums`.",
@@ -102,10 +102,11 @@ def _found(
 
 
 def _kept(applied: Applied, name: str, keeper: str, kept: ast.expr) -> Finding:
+    place = applied.frame.place(kept)
     return RULE.finding(
-        applied.frame.place(kept),
+        place,
         current=f"`{keeper}` keeps `{text_of(kept)}` for after the loop, and in the next turn the "
-        f"call at line {applied.place.line} takes its memory: it is donated as `{name}`",
+        f"call at {applied.place.line_from(place)} takes its memory: it is donated as `{name}`",
         expected="what is donated is not used again",
         fix=f"Keep a copy: `jax.tree.map(jnp.copy, {text_of(kept)})`, or leave `{name}` out of "
         "`donate_argnums`.",

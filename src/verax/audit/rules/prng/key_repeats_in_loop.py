@@ -46,7 +46,7 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 
 def _finding(facts: Facts, it: Repetition) -> Finding:
-    from ...trace.key_uses import name_of
+    from ...trace.key_uses import name_of, quoted
 
     name = name_of(facts, it.root)
     loop = "scan" if it.over.kind == "scan" else "while loop"
@@ -62,7 +62,8 @@ def _finding(facts: Facts, it: Repetition) -> Finding:
         place = _copied_at(facts, it) or within
         current = f"`{name}` is the same in {often} of the {loop}: each draws the same numbers"
         fix = (
-            f"fold the iteration's number into `{name}` with `jax.random.fold_in`, or scan over as "
+            f"fold the iteration's number into {quoted(facts, it.root)} with "
+            "`jax.random.fold_in`, or scan over as "
             f"many keys as there are iterations{f', {times}' if times else ''}"
         )
     return RULE.finding(

@@ -61,12 +61,13 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
 
 
 def _finding(facts: Facts, reuse: Reuse) -> Finding:
-    from ...trace.key_uses import has_name, name_of, unused_children
+    from ...trace.key_uses import has_name, name_of, quoted, unused_children
 
     name = name_of(facts, reuse.key)
     first, second = _DONE[reuse.first.kind], _DONE[reuse.second.kind]
     again = f"{second} again" if first == second else second
-    current = f"`{name}` is {again} here, after it was {first} at line {reuse.first_place.line}"
+    current = f"`{name}` is {again} here, after it was {first} at "
+    current += reuse.first_place.line_from(reuse.place)
     if reuse.second.kind == "next":
         current = f"`{name}` is {first} here, and handed on to the next iteration of the loop"
     elif reuse.first_place == reuse.place:
@@ -74,7 +75,8 @@ def _finding(facts: Facts, reuse: Reuse) -> Finding:
     if reuse.first.kind == reuse.second.kind == "split":
         current += ", which gives the same children"
     unused = [it for it in unused_children(facts, reuse.key) if has_name(facts, it)]
-    fix = f"split `{name}` and give each use a key of its own, unless equal draws are meant"
+    fix = f"split {quoted(facts, reuse.key)} and give each use a key of its own, unless equal "
+    fix += "draws are meant"
     if unused and "split" in (reuse.first.kind, reuse.second.kind):
         spare = name_of(facts, unused[0])
         fix = f"take `{spare}`, a child of that split that is unused, instead of `{name}`"
@@ -201,7 +203,7 @@ def _used_again(facts: SourceFacts, before: KeyUse, use: KeyUse) -> Finding:
     is_certain = use.is_certain and before.is_certain
     return RULE.finding(
         later,
-        current=f"`{name}` is {again} here, after it was {first} at line {earlier.line}",
+        current=f"`{name}` is {again} here, after it was {first} at " + earlier.line_from(later),
         expected="each key is consumed once: drawn from, or split",
         fix=f"split `{name}` and give each use a key of its own, unless equal draws are meant",
         evidence=(

@@ -43,9 +43,9 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 
 def _finding(facts: Facts, it: Repetition) -> Finding:
-    from ...trace.key_uses import call_chain, name_of
+    from ...trace.key_uses import call_chain, name_of, quoted
 
-    name = name_of(facts, it.root)
+    name, key = name_of(facts, it.root), quoted(facts, it.root)
     chain = call_chain(it.consumed.step, it.over)
     place = facts.place(it.over)
     how = "is closed over"
@@ -57,17 +57,17 @@ def _finding(facts: Facts, it: Repetition) -> Finding:
             how = "is mapped over as copies of one key"
         elif chain:
             place = chain[-1]
-        mapped_with = f"vmap with in_axes=0 over `jax.random.split({name}, {count})`"
+        mapped_with = f"vmap with in_axes=0 over {count} keys split from {key}"
     elif it.over.detail.made_by_pmap:
         count, lanes = it.over.detail.devices, "devices of the pmap"
         how = "is the same on each of them"
-        mapped_with = f"pmap with in_axes=0 over `jax.random.split({name}, {count})`"
+        mapped_with = f"pmap with in_axes=0 over {count} keys split from {key}"
     else:
         mesh = it.over.detail.mesh
         lanes, count = "devices", " by ".join(f"{size} {axis}" for axis, size in mesh.items())
         how = "is the same on all of them"
         axis = next(iter(mesh))
-        mapped_with = f"`jax.random.fold_in({name}, jax.lax.axis_index({axis!r}))`"
+        mapped_with = f"fold `jax.lax.axis_index({axis!r})` into {key}"
     return RULE.finding(
         place,
         current=f"`{name}` {how}, so that all {count} {lanes} draw the same numbers",

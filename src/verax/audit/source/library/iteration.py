@@ -98,6 +98,12 @@ def _zip(
     if isinstance(rows, Sequence) and rows.items is not None:
         # `zip(*rows)`: as many columns as there are elements in a row.
         return Sequence("zip", [gathered(site, it) for it in rows.items])
+    strict = keywords.get("strict")
+    return _rows(machine, site, args, isinstance(strict, Constant) and strict.value is True)
+
+
+def _rows(machine: Interpreter, site: Site, args: list[Value], is_strict: bool) -> Sequence:
+    """What several things give together, until the shortest of them ends."""
     args = [_gone_through(it) for it in args]
     lengths = [length_of(it) for it in args]
     numbers = [it for it in lengths if isinstance(it, int)]
@@ -114,8 +120,6 @@ def _zip(
         ]
         return Sequence("zip", list(rows))
     items: list[Value] = []
-    strict = keywords.get("strict")
-    is_strict = isinstance(strict, Constant) and strict.value is True
     for it, own in zip(args, lengths, strict=True):
         is_longer = type(own) is int and type(length) is int and own > length
         if isinstance(it, Data) and not is_strict and (is_longer or _may_go_on(it, args)):
@@ -259,6 +263,8 @@ def _map(
     if turns is not None and name.endswith("map"):
         with one_by_one(machine, turns):
             return Sequence("map", [machine.call(site, args[0], [it], {}) for it in turns])
+    if len(args) > 2:
+        return _map_rows(machine, site, args[0], _rows(machine, site, args[1:], False))
     with each_turn(machine, site, args[1] if len(args) > 1 else Constant(None)) as region:
         elements = [
             varying(parts.element(machine, site, it), region, site.syntax, site.frame)
@@ -269,6 +275,25 @@ def _map(
         machine.test(site, "filter", result)
         result = elements[0] if elements else result
     return Sequence("map", None, result, length=None)
+
+
+def _map_rows(machine: Interpreter, site: Site, function: Value, rows: Sequence) -> Value:
+    """`map` of a function over several things at once."""
+    if rows.items is not None:
+        with one_by_one(machine, rows.items):
+            results = [machine.call(site, function, _elements_of(row), {}) for row in rows.items]
+        return Sequence("map", results)
+    with each_turn(machine, site, rows) as region:
+        elements = [
+            varying(it, region, site.syntax, site.frame) for it in _elements_of(rows.element)
+        ]
+        result = machine.call(site, function, elements, {})
+    return Sequence("map", None, result, length=rows.length)
+
+
+def _elements_of(row: Value | None) -> list[Value]:
+    """The elements of one row."""
+    return list(row.items or ()) if isinstance(row, Sequence) else []
 
 
 @handles("builtins.next")

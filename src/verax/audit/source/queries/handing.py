@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from ..classes import fields_are_leaves
@@ -96,10 +96,21 @@ def _taker(frame: Frame, is_it: Callable[[Value], bool]) -> Frame | None:
     """The call that has something as a parameter: this one, or one that its function is within."""
     scope: Frame | None = frame
     while scope is not None:
-        if any(map(is_it, scope.given.values())):
+        if any(map(is_it, _arguments(scope))):
             return scope
         scope = scope.outer
     return None
+
+
+def _arguments(frame: Frame) -> Iterator[Value]:
+    """What a call is given; what `*args` and `**kwargs` gather are arguments like any other."""
+    function = frame.function
+    gathered: list[ast.arg | None] = []
+    if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+        gathered = [function.args.vararg, function.args.kwarg]
+    names = {it.arg for it in gathered if it is not None}
+    for name, value in frame.given.items():
+        yield from parts_of(value).values() if name in names else (value,)
 
 
 def _is_around(frame: Frame, region: Region) -> bool:

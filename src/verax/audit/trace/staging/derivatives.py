@@ -15,6 +15,7 @@ from jax.core import ShapedArray
 from ...._jax import argument_names, call_flat, differentiation_settings, origin_of
 from ..regions import Region, bind_region, derivative_p, traced, type_of, with_axis
 from .salvage import is_salvaging, leave_part
+from .unmarked import or_performed
 
 
 class _Flat:
@@ -82,8 +83,19 @@ def vjp(original: Any, function: Any, *primals: Any, has_aux: bool = False, **op
         return original(function, *primals, has_aux=has_aux, **options)
     settings = differentiation_settings(sys._getframe(2))
     kind = "vjp" if settings is None else "grad"
+
+    def left() -> Any:
+        return _vjp(kind, function, primals, has_aux, settings or {})
+
+    def performed() -> Any:
+        return original(function, *primals, has_aux=has_aux, **options)
+
+    return or_performed(kind, origin_of(function)[0], left, performed)
+
+
+def _vjp(kind: str, function: Any, primals: Any, has_aux: bool, settings: dict[str, Any]) -> Any:
     region, operands, leaves, in_tree, flat, value, aux = _differentiable_region(
-        kind, function, primals, has_aux, settings or {}
+        kind, function, primals, has_aux, settings
     )
     pullback = jax.tree_util.Partial(
         partial(_pull_back, region, in_tree, [type_of(leaf) for leaf in leaves], flat.out_tree),

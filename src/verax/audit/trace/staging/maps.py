@@ -13,11 +13,13 @@ from ...._jax import (
     argument_names,
     axis_name_of,
     call_flat,
+    forgotten,
     named_axis,
     origin_of,
 )
 from ..regions import Region, bind_region, traced, type_of, with_axis
 from .salvage import is_salvaging, leave_part
+from .unmarked import or_performed
 
 
 def batch(
@@ -42,14 +44,20 @@ class _Batched:
         self._function, self._axis, self._in_dims, self._out_dims, *self._rest = parts
 
     def call_wrapped(self, *args: Any) -> Any:
+        name = origin_of(self._function)[0]
+        return or_performed("vmap", name, lambda: self._left(args), lambda: self._performed(args))
+
+    def _left(self, args: Sequence[Any]) -> Any:
         in_dims: Any = self._in_dims() if callable(self._in_dims) else self._in_dims
         if not all(_is_plain(dim) for dim in in_dims):
-            args_, kwargs = self._rest
-            return self._original(
-                self._function, self._axis, self._in_dims, self._out_dims, *args_, **kwargs
-            ).call_wrapped(*args)
+            raise TypeError("an argument is mapped along something else than one axis")
         outs, axes = self._leave_region(args, list(in_dims))
         return (outs, axes) if BATCH_RETURNS_AXES else outs
+
+    def _performed(self, args: Sequence[Any]) -> Any:
+        options, named = self._rest
+        parts = forgotten(self._function), self._axis, self._in_dims, self._out_dims
+        return self._original(*parts, *options, **named).call_wrapped(*args)
 
     def _argument_names(self) -> tuple[str, ...]:
         names = argument_names(self._function)
@@ -94,7 +102,9 @@ class _Batched:
         with named_axis(self._axis.name, size):
             jaxpr, consts = self._traced(types, args, axes)
         dests: Any = self._out_dims() if callable(self._out_dims) else self._out_dims
-        mapped = _varying(jaxpr, [False] * len(consts) + [axis is not None for axis in axes])
+        mapped = _varying(
+            jaxpr, [False] * len(consts) + [axis is not None for axis in axes], self._axis.name
+        )
         out_axes = [
             _destination(dest, len(var.aval.shape), varies)
             for dest, var, varies in zip(dests, jaxpr.outvars, mapped, strict=True)
@@ -140,11 +150,28 @@ def _destination(dest: Any, rank: int, varies: bool) -> int | None:
     return range(rank + 1)[dest]
 
 
-def _varying(jaxpr: Jaxpr, mapped: Sequence[bool]) -> list[bool]:
+# What these give is the same for every element of the axes that they go over.
+_COMMON = frozenset(("psum", "psum_invariant", "pmax", "pmin"))
+
+
+def _varying(jaxpr: Jaxpr, mapped: Sequence[bool], axis: Any) -> list[bool]:
     """Which results can differ from one element of the mapped axis to the next."""
     varying = {var for var, m in zip(jaxpr.invars, mapped, strict=True) if m}
     for eqn in jaxpr.eqns:
         free = not eqn.invars and eqn.primitive.name == "axis_index"
-        if free or any(not isinstance(v, Literal) and v in varying for v in eqn.invars):
+        given = [not isinstance(var, Literal) and var in varying for var in eqn.invars]
+        if eqn.primitive.name in ("jit", "pjit"):
+            results = _varying(eqn.params["jaxpr"].jaxpr, given, axis)
+            varying.update(var for var, m in zip(eqn.outvars, results, strict=True) if m)
+        elif (free or any(given)) and not _is_common(eqn, axis):
             varying.update(eqn.outvars)
     return [not isinstance(var, Literal) and var in varying for var in jaxpr.outvars]
+
+
+def _is_common(eqn: Any, axis: Any) -> bool:
+    axes = eqn.params.get("axes", ())
+    return (
+        eqn.primitive.name in _COMMON
+        and axis in axes
+        and eqn.params.get("axis_index_groups") is None
+    )

@@ -10,7 +10,6 @@ from ...graph import Node
 from ...shapes import Size
 from ...shapes.dims import differ
 from ...values import Constant, Data, Sequence, Value
-from ..loops.bodies import calls
 from .reuse import counts
 
 if TYPE_CHECKING:
@@ -21,19 +20,13 @@ REORDERING = frozenset(("jax.random.permutation", "jax.random.shuffle", "jax.ran
 
 def moves_along(facts: SourceFacts, before: KeyUse, use: KeyUse) -> bool:
     """Whether two uses of a key reorder two arrays alike."""
-    if use.by not in REORDERING or before.by != use.by or not _on_one_way(before, use):
+    if use.by not in REORDERING or before.by != use.by:
         return False
     one, other = _call_of(facts, before), _call_of(facts, use)
     if one is None or other is None or not _select_alike(one, other):
         return False
     first, second = _reordered(one), _reordered(other)
     return first is not None and second is not None and first is not second
-
-
-def _on_one_way(before: KeyUse, use: KeyUse) -> bool:
-    """Whether no helper is called twice."""
-    ways = [[syntax for _, syntax in calls(it)][1:] for it in (before, use)]
-    return ways[0] == ways[1]
 
 
 def _call_of(facts: SourceFacts, use: KeyUse) -> Call | None:

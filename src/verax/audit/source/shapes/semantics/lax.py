@@ -40,14 +40,16 @@ def _argmax(args: Arguments) -> Value:
 
 
 def _select(args: Arguments) -> Value:
-    shape = broadcast(args["on_true"].shape, args["on_false"].shape)
+    """One of two arrays; of two scalars for each element of a mask, as `vmap` alone accepts."""
+    shape = broadcast(args["pred"].shape, args["on_true"].shape, args["on_false"].shape)
     return Value(shape, promote(args["on_true"].dtype, args["on_false"].dtype))
 
 
 def _select_n(args: Arguments) -> Value:
     """One of several arrays alike, for each element."""
     cases = args.rest
-    return Value(broadcast(*(it.shape for it in cases)), promote(*(it.dtype for it in cases)))
+    shape = broadcast(args["which"].shape, *(it.shape for it in cases))
+    return Value(shape, promote(*(it.dtype for it in cases)))
 
 
 def _complex(*_: DType) -> DType:
