@@ -52,7 +52,8 @@ def fitted_elsewhere(
 ) -> _Error | None:
     """The error that fits what a factor is made from, outside of its product with the rest.
 
-    Each error comes with its square, and with the predictions that it is made of.
+    Each error comes with its square, and with the predictions that it is made of. A factor with
+    parameters that these have not is a prediction from them, and not a weight.
     """
     if not flow.gets(factor) or not flow.is_data(factor):
         return None
@@ -61,10 +62,11 @@ def fitted_elsewhere(
     for error, squared, predictions in fitted:
         if squared in within or flow.same.number(squared) in made_from:
             continue
-        if any(
-            flow.is_data(it) and it not in beside and flow.same.number(it) in made_from
-            for it in predictions
-        ):
+        trained = 0
+        for it in predictions:
+            if flow.is_data(it) and it not in beside and flow.same.number(it) in made_from:
+                trained |= flow.gets(it)
+        if trained and not flow.gets(factor) & ~trained:
             return error
     return None
 

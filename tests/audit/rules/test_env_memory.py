@@ -105,6 +105,18 @@ SILENT = {
 
             return lax.scan(step, (now, total), (xs, flags))
     """,
+    "a recursion whose factors the caller gives, beside the last value": """
+        def entry(p, xs, flags, total, after):
+            decay, mix = p["x"][0, :2]
+
+            def step(carry, inp):
+                (total, after), (x, flag) = carry, inp
+                alive = 1.0 - flag
+                change = x[:, :1] + 0.9 * alive * after - total.mean(-1, keepdims=True)
+                return (change + decay * mix * alive * total, jnp.tanh(total + x[:, :1])), total
+
+            return lax.scan(step, (total, after), (xs, flags), reverse=True)
+    """,
     "flags that the network gets": """
         def entry(p, xs, flags, h, c):
             def step(memory, inp):

@@ -157,3 +157,51 @@ def test_finds(program: str) -> None:
 @pytest.mark.parametrize("program", RIGHT.values(), ids=RIGHT)
 def test_stays_silent(program: str) -> None:
     assert_claims("grad", with_inputs(program))
+
+
+# A file that is not the user's.
+LIBRARY = '''
+library = {{}}
+text = """
+import jax
+
+def value(f):
+    def inner(*args):
+        return {of_library}f(*args)
+    return jax.grad(inner)
+"""
+exec(compile(text, "<library>", "exec"), library)
+
+
+def loss(x, y):
+    return jnp.sum(jnp.tanh(x) * y)
+
+
+def entry(x, y):
+    return {entry}
+'''
+
+
+@pytest.mark.parametrize(
+    ("of_library", "entry", "named"),
+    [
+        ("", "jax.grad(loss)(x, y)", ["`loss`"]),
+        ("", "library['value'](loss)(x, y)", ["`loss`"]),
+        ("2 * ", "library['value'](loss)(x, y)", []),
+        ("", "jax.grad(lambda x: jnp.sum(x**2))(x)", ["the function of line 25"]),
+        ("", "library['value'](lambda x: x @ x)(x)", []),
+        ("", "jax.grad(loss)(x, y), jax.grad(loss)(y, x)", ["`loss`"]),
+        (
+            "",
+            "jax.grad(loss)(x, y), jax.grad(lambda x: x @ x)(x)",
+            ["`loss`", "the function of line 25"],
+        ),
+    ],
+)
+def test_names_the_function_of_the_user_or_says_nothing(
+    of_library: str, entry: str, named: list[str]
+) -> None:
+    program = LIBRARY.format(of_library=of_library, entry=entry)
+    report = assert_claims("grad", with_inputs(program))
+    claims = sorted(it.claim for it in report.verified)
+    assert claims == [f"the gradient of {it} reaches its differentiated input" for it in named]

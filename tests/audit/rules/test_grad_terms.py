@@ -207,6 +207,30 @@ WRONG = {
 }
 
 RIGHT = {
+    "parameters_after_a_step_of_an_inner_loss": """
+        def predict(params, x): return jnp.tanh(x @ params["w"] + params["v"][None])[:, 0]
+
+        def inner(params, x, r): return jnp.mean((predict(params, x) - r) ** 2)
+
+        def f(params, x, r, y, done):
+            def step(params, _):
+                slope = jax.grad(inner)(params, x, r)
+                return jax.tree.map(lambda p, g: p - 0.1 * g, params, slope), None
+
+            params = jax.lax.scan(step, params, None, 3)[0]
+            return jnp.mean((y @ params["w"] + params["v"][None] - done[:, None]) ** 2)
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
+    "scales_of_a_flow_that_come_from_the_layer_before": """
+        def f(params, x, r, y, done):
+            first = r - jnp.tanh(y @ params["w"])[:, 0]
+            scale = jnp.exp(params["v"][0]) * jnp.tanh(params["v"][1] * first)
+            second = done * jnp.exp(-scale)
+            return jnp.mean(0.5 * first**2 + 0.5 * second**2 + scale)
+
+        def entry(*args): return jax.grad(f)(*args)
+    """,
     "classes_drawn_in_a_loop_beside_their_chances": """
         def f(params, x, r, y, done):
             def turn(state, key):

@@ -68,6 +68,30 @@ def test_a_compiled_function_may_cost_more():
     assert found[2] == f"more than {DEFAULT.statements} statements"
 
 
+TRAINING = """
+import jax
+import jax.numpy as jnp
+
+def loss(w, x, labels, mask):
+    accuracy = jnp.sum(((x @ w > 0) == labels) * mask) / mask.sum()
+    return jnp.mean((x @ w - labels) ** 2 * mask), accuracy
+
+@jax.jit
+def step(w, x, labels, mask):
+    return jax.grad(loss, has_aux=True)(w, x, labels, mask)
+
+"""
+
+
+def test_a_function_that_is_called_beyond_a_limit_is_known_from_where_it_was_followed():
+    main = "def main(w, x, y, mask):\n    x = work([x])\n    x = work([x])\n"
+    for end in ("    return x\n", "    return step([w], x, y, mask), loss([w], x, y, mask)\n"):
+        text = LONG + TRAINING + main + end
+        assert bool(cut(text)) == ("step" in end)
+        found = [(it.code, it.place.line) for it in audit_text(text, strict=True).issues]
+        assert found == [("DF109", line_of(text, "return jnp.mean"))]
+
+
 def test_recursion_is_no_limit():
     assert cut("def f(x):\n    return f(x - 1)\n\nf(1)\n") == []
 

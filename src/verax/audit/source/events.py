@@ -173,9 +173,10 @@ class Record:
         self.too_deep: dict[Place, None] = {}
         # The first call that was not followed, and why, by the function that everything began in.
         self.unfollowed: dict[ast.AST | None, Unfollowed] = {}
-        # What came of such calls, and the functions that are not known in all their runs, each
-        # with its file.
+        # What came of such calls, the runs that were left in the middle by one, and the functions
+        # that are not known in all their runs, each with its file.
         self.open_ends: dict[Node, None] = {}
+        self.left: set[Frame] = set()
         self.unknown: dict[ast.AST, str] = {}
         self.is_lost: bool = False  # whether that may be said of all functions
         self.classes: list[Class] = []

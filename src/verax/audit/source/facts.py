@@ -54,7 +54,20 @@ class SourceFacts:
 
     def is_whole(self, place: Place) -> bool:
         """Whether the functions that a place is in were gone through to their end."""
-        return not self.record.is_lost and not _is_in(place, self.record.unknown)
+        return not self.record.is_lost and not _is_in(place, self._left)
+
+    @cached_property
+    def _left(self) -> dict[ast.AST, str]:
+        """The functions of which a run was left in the middle, or no run is known at all.
+
+        One that was called beyond a limit is whole if it was gone through for others.
+        """
+        runs, left = self.record.runs, self.record.left
+        return {
+            function: file
+            for function, file in self.record.unknown.items()
+            if not runs.get(function) or not left.isdisjoint(runs[function])
+        }
 
     def is_known(self, place: Place | None) -> bool:
         """Whether that holds of what may call them as well, so that no run of them is missing."""

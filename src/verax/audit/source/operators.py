@@ -26,6 +26,7 @@ from .values import (
     Sequence,
     Transformed,
     Value,
+    View,
     class_of,
 )
 
@@ -221,7 +222,7 @@ def _of_sequences(site: Site, symbol: str, left: Value, right: Value) -> Value |
         return Sequence(left.kind, None, element, left.made_in)
     if symbol in ("-", "&", "|", "^"):
         for it in (left, right):
-            if isinstance(it, Sequence) and it.kind == "set":
+            if isinstance(it, View) or (isinstance(it, Sequence) and it.kind == "set"):
                 return Sequence("set", None, element_of(it), it.made_in)
     if symbol == "*":
         sequence, times = (left, right) if isinstance(left, Sequence) else (right, left)

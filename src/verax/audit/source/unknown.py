@@ -10,9 +10,10 @@ changed what can be changed. Therefore
 - containers, attributes and variables that some function behind the call stores to are opaque
   afterwards;
 - no function that may have run there, and none that was left in the middle, is known to its end:
-  `Record.unknown` holds them. What follows from something that they have not done is not reported
-  (`Rule.by_absence`), nor is anything verified of them, or of what they may call. Where a call can
-  reach too much to go through it, that holds of all functions.
+  `Record.unknown` holds them. Nothing is verified of them, or of what they may call. What follows
+  from something that they have not done (`Rule.by_absence`) is reported only of those that were
+  gone through for others, and never left in the middle. Where a call can reach too much to go
+  through it, none of them is known.
 """
 
 from __future__ import annotations
@@ -90,6 +91,7 @@ def _left_open(
     record.open_ends[result.node] = None
     for frame in site.frame.callers():
         record.unknown[frame.function or frame.module.syntax] = frame.module.path
+        record.left.add(frame)
     parts = [behind] if behind is not None else []
     if not all(isinstance(it, (Data, Constant)) for it in values):
         parts.append(Reach(machine, values))

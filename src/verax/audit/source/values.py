@@ -153,13 +153,13 @@ def sorted_keys(tree: Mapping) -> list[Any]:
 
 
 class View(Sequence):
-    """The keys, values or items of a dict, in the order in which they were written."""
+    """The keys, values or items of a dict, in the order in which they were written if known."""
 
     __slots__ = ("of",)
 
-    def __init__(self, of: Mapping, items: list[Value]):
-        super().__init__("list", items)
-        self.of: Mapping = of
+    def __init__(self, of: Value, items: list[Value] | None, element: Value | None = None):
+        super().__init__("list", items, element)
+        self.of: Value = of
 
 
 def words_of(value: Value) -> list[str] | None:

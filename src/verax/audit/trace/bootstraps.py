@@ -29,6 +29,8 @@ def bootstraps(flow: Flow) -> Iterator[Bootstrap]:
         fixed = [it for it in parts if not flow.uses(it.value) and it.value in flow.data]
         signs = {it.sign for it in fixed}
         targets = [it for it in parts if it.scaled and flow.gets(it.value) and it.sign in signs]
+        # A step along a gradient adapts the prediction's own parameters.
+        targets = [it for it in targets if not _is_slope(it.value)]
         # A step of a solver starts from what its slope is made of.
         whole = [it for it in parts if not it.scaled and flow.gets(it.value)]
         targets = [it for it in targets if not any(_is_made_of(flow, it, w) for w in whole)]
@@ -45,6 +47,12 @@ def bootstraps(flow: Flow) -> Iterator[Bootstrap]:
         )
         if found is not None:
             yield found
+
+
+def _is_slope(value: Value) -> bool:
+    """Whether a value is the derivative of a function."""
+    step = root(value).producer
+    return step is not None and step.kind == "derivative"
 
 
 def _is_step(flow: Flow, prediction: Value, beside: list[Term]) -> bool:

@@ -292,7 +292,17 @@ def _derive(builder: Builder, step: Step, eqn: JaxprEqn) -> list[Value]:
         arguments=region.arguments,
     )
     builder.name_body(body, *region.origin)
+    if body.place is None:
+        body.function = _only_function_in(body)
     return list(body.outputs)
+
+
+def _only_function_in(body: Body) -> str:
+    """The user's function that a body of a library's is all made of, if there is one."""
+    around = body.owner.frames if body.owner is not None else ()
+    own = [[it for it in step.frames if it not in around] for step in body.steps]
+    names = {frames[-1].function.split(".")[-1] if frames else "" for frames in own}
+    return names.pop() if len(names) == 1 else ""
 
 
 def _derivative(builder: Builder, step: Step, eqn: JaxprEqn) -> list[Value]:

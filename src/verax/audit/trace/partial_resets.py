@@ -35,7 +35,7 @@ def partial_resets(facts: Facts) -> Iterator[PartialReset]:
 
 def _in_scan(facts: Facts, step: Step) -> Iterator[PartialReset]:
     loop: Loop = step.detail
-    flags = _made_of_flags(facts.variation, loop)
+    flags = _made_of_flags(facts.variation, step)
     gates = [(carry, _gate_of(carry, flags)) for carry in loop.carry] if flags else []
     for reset, gate in gates:
         if gate is None:
@@ -48,13 +48,14 @@ def _in_scan(facts: Facts, step: Step) -> Iterator[PartialReset]:
                 yield PartialReset(gate, reset, kept)
 
 
-def _made_of_flags(variation: Variation, loop: Loop) -> set[Value]:
-    """Truth values that are scanned, and what is made from them and constants alone."""
+def _made_of_flags(variation: Variation, step: Step) -> set[Value]:
+    """Truth values that are scanned, and what is made from them and what no turn changes."""
+    loop: Loop = step.detail
     flags = {it for it in loop.slices if str(it.dtype) == "bool"}
     pending = list(flags)
     while pending:
         for target, by in variation.made_from(pending.pop()):
-            known = all(it in flags or it.is_constant for it in by.inputs)
+            known = all(it in flags or not variation.changes(it, step) for it in by.inputs)
             if by.kind == "operation" and known and target not in flags:
                 flags.add(target)
                 pending.append(target)

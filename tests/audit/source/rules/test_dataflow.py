@@ -98,6 +98,21 @@ WRONG = {
                 jax.lax.stop_gradient(x)  # DF104
             return x
         """,
+    "the leaves of a tree, changed for nobody, beside some that are looked at": """
+        from typing import NamedTuple
+
+        import numpy as np
+
+        class Pair(NamedTuple):
+            w: jax.Array
+            b: jax.Array
+
+        def check(x):
+            one, other = Pair(x, 2 * x), Pair(x + 1, x)
+            jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b), one, other)
+            jax.tree.map(lambda a, b: a + b, one, other)  # DF104
+            return one
+        """,
     "the optimiser's state stays the old one": """
         def train(tx, params, state, batches, loss):
             for batch in batches:

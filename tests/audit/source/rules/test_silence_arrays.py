@@ -76,6 +76,18 @@ def test_a_flag_that_a_loop_sets_is_known_in_its_first_turn_only():
     assert found("AX201", program.replace("= True", "= False")) == [9]
 
 
+def test_keys_of_dicts_are_sets():
+    program = """
+    def changed(data, steps):
+        known = {it: None for it in steps}
+        lost, new = data["steps"].keys() - known, known.keys() - steps
+        both = data["steps"].items() & known.items()
+        scaled = known - 0.1 * jnp.ones(3)
+        return lost, new, both, scaled
+    """
+    assert found("JT204", program) == [5]
+
+
 def test_arrays_in_place_of_the_lists_that_they_are_made_of():
     program = """
     def padded(batch, size):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity, Verified
@@ -31,6 +32,7 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
     """Report inputs with a gradient that is zero everywhere; else say that all are reached."""
     from ...trace.straight_through import TracedEstimators
 
+    verified: dict[tuple[str, Place], Verified] = {}  # once for each line
     for flow in facts.gradients.flows:
         lost = flow.without_gradient()
         explained = 0
@@ -50,7 +52,10 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
             if facts.is_users(link.step):
                 yield _finding(facts, flow, link, parameters)
         if not lost:
-            yield from _verified(facts, flow)
+            for it in _verified(facts, flow):
+                line = replace(facts.place(flow.step), column=1)
+                verified.setdefault((it.claim, line), it)
+    yield from verified.values()
 
 
 def _main(facts: Facts, blockers: list[Link]) -> Link:
@@ -62,7 +67,7 @@ def _main(facts: Facts, blockers: list[Link]) -> Link:
 def _finding(facts: Facts, flow: Flow, link: Link, parameters: list[Parameter]) -> Finding:
     names = ", ".join(f"`{it.name}`" for it in parameters[:4])
     names += f" and {len(parameters) - 4} more" if len(parameters) > 4 else ""
-    function = f"`{flow.body.function}`" if flow.body.function else "the function"
+    function = _named(flow) or "the function"
     stopped = link.blocker == "stop_gradient"
     certain = len(flow.without_gradient()) == len(flow.parameters)
     remedy = (
@@ -83,13 +88,20 @@ def _finding(facts: Facts, flow: Flow, link: Link, parameters: list[Parameter]) 
     )
 
 
+def _named(flow: Flow) -> str:
+    """How to call the differentiated function; empty if it is none of the user's."""
+    name, place = flow.body.function, flow.body.place
+    if name == "<lambda>":
+        return f"the function of line {place.line}" if place is not None else ""
+    return f"`{name}`" if name else ""
+
+
 def _verified(facts: Facts, flow: Flow) -> Iterator[Verified]:
     got = 0
     for result in flow.results:
         got |= flow.gets(result)
-    count = len(flow.parameters)
-    if count and all(it.bit & got for it in flow.parameters):
-        function = f"`{flow.body.function}`" if flow.body.function else "the function"
+    count, function = len(flow.parameters), _named(flow)
+    if count and function and all(it.bit & got for it in flow.parameters):
         which = "its differentiated input" if count == 1 else f"all {count} differentiated inputs"
         yield RULE.verified(
             f"the gradient of {function} reaches {which}",

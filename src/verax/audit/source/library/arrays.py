@@ -13,7 +13,7 @@ from ..shapes.semantics.creating import contents
 from ..shapes.semantics.densities import DISTRIBUTIONS
 from ..shapes.shape import Shape, known
 from ..shaping import array_function, array_method, described, of_update, shape_from
-from ..values import Constant, Data, Sequence, Value, leaves
+from ..values import Constant, Data, Sequence, Value, View, leaves
 from .arguments import product_of_sizes
 from .inert import TYPE_OF, as_array, is_unchanged
 from .registry import handles, handles_method
@@ -196,9 +196,9 @@ def _of_container(
     if name == "items":
         key = machine.opaque("key", site, (), traced=False)
         value = Data(machine.opaque("item", site, (owner,)).node, owner.traced)
-        return Sequence("list", None, machine.tuple_of(key, value))
+        return View(owner, None, machine.tuple_of(key, value))
     if name == "keys":
-        return Sequence("list", None, machine.opaque("key", site, (), traced=False))
+        return View(owner, None, machine.opaque("key", site, (), traced=False))
     if name == "get" and args and isinstance(args[0], Constant):
         found = parts.item(machine, site, owner, args[0])
         return join(found, args[1] if len(args) > 1 else Constant(None))

@@ -200,7 +200,7 @@ def _views(
         joined = one_of(owner.items.values()) or machine.opaque(how, site, (owner,))
         key = machine.opaque("key", site, (), traced=False)
         element = {"items": machine.tuple_of(key, joined), "keys": key, "values": joined}[how]
-        return Sequence("list", None, element)
+        return View(owner, None, element)
     pairs: list[Value] = []
     for key, value in owner.items.items():
         constant = Constant(key)

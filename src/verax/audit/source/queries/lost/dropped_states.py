@@ -74,6 +74,8 @@ def _is_state(value: Value) -> bool:
 def _old_versions(frame: Frame, call: ast.Call, new: Value) -> list[str]:
     owner = [call.func.value] if isinstance(call.func, ast.Attribute) else []
     given = [it for it in (*owner, *call.args) if isinstance(it, (ast.Name, ast.Attribute))]
+    if all(it.operation == "call" for it in nodes_of(new)):
+        return []  # What an unknown function gives, which may be there for what it does.
     olds = [(text_of(it), held(frame, it)) for it in given]
     return [
         name for name, old in olds if old is not None and old is not new and is_version_of(new, old)
