@@ -55,16 +55,19 @@ def _verified(facts: Facts) -> Iterator[Verdict]:
     """Lines at which every index stays inside."""
     from ...trace.indices import proved_inside
     from ...trace.phrases import line_phrase
+    from ...trace.ranges.interval import shown
 
     for found in proved_inside(facts):
         step = found[0].step
         arrays = line_phrase(facts, step, "into", [it.array for it in found])
         bounds = dict.fromkeys(
-            f"{it.interval}, where axis {it.axis} has size {it.size}" for it in found
+            f"from {shown(it.interval.low)} to {shown(it.interval.high)}, where axis {it.axis} "
+            f"has size {it.size}"
+            for it in found
         )
         yield RULE.verified(
             f"every index {arrays} stays inside",
-            f"it is in {'; in '.join(bounds)}",
+            f"it is {', and '.join(bounds)}",
             facts.place(step),
         )
 

@@ -49,8 +49,7 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
         for link, parameters in groups.items():
             if facts.is_users(link.step):
                 yield _finding(facts, flow, link, parameters)
-        if not lost:
-            yield from _verified(facts, flow)
+    yield from _verified(facts)
 
 
 def _main(facts: Facts, blockers: list[Link]) -> Link:
@@ -60,8 +59,7 @@ def _main(facts: Facts, blockers: list[Link]) -> Link:
 
 
 def _finding(facts: Facts, flow: Flow, link: Link, parameters: list[Parameter]) -> Finding:
-    names = ", ".join(f"`{it.name}`" for it in parameters[:4])
-    names += f" and {len(parameters) - 4} more" if len(parameters) > 4 else ""
+    names = _listed([it.name for it in parameters])
     function = f"`{flow.body.function}`" if flow.body.function else "the function"
     stopped = link.blocker == "stop_gradient"
     certain = len(flow.without_gradient()) == len(flow.parameters)
@@ -83,19 +81,30 @@ def _finding(facts: Facts, flow: Flow, link: Link, parameters: list[Parameter]) 
     )
 
 
-def _verified(facts: Facts, flow: Flow) -> Iterator[Verified]:
-    got = 0
-    for result in flow.results:
-        got |= flow.gets(result)
-    count = len(flow.parameters)
-    if count and all(it.bit & got for it in flow.parameters):
-        function = f"`{flow.body.function}`" if flow.body.function else "the function"
-        which = "its differentiated input" if count == 1 else f"all {count} differentiated inputs"
-        yield RULE.verified(
-            f"the gradient of {function} reaches {which}",
-            "a path of operations that have a derivative leads from each of them to the result",
-            facts.place(flow.step),
-        )
+def _verified(facts: Facts) -> Iterator[Verified]:
+    """Functions whose gradient is whole wherever a line asks for it."""
+    from ...trace.whole_gradients import is_whole
+
+    lines: dict[tuple[str, int, str], list[Flow]] = {}
+    for flow in facts.gradients.flows:
+        place = facts.place(flow.step)
+        lines.setdefault((place.file, place.line, flow.body.function), []).append(flow)
+    for flows_there in lines.values():
+        if all(is_whole(facts, it) for it in flows_there):
+            flow = flows_there[0]
+            function = f"`{flow.body.function}`" if flow.body.function else "the function"
+            names = dict.fromkeys(it.name for each in flows_there for it in each.parameters)
+            yield RULE.verified(
+                f"the gradient of {function} reaches {_listed(list(names))}",
+                "every operation between them and the result has a derivative, but for what "
+                "`stop_gradient` cuts",
+                facts.place(flow.step),
+            )
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(f"`{it}`" for it in names[:4])
+    return shown + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
