@@ -216,6 +216,7 @@ RULE = Rule(
     severity=Severity.CRITICAL,
     exact="the trace shows every path from the input, and no derivative comes back on any",
     by_absence=True,
+    proves_all=True,
     explanation="""\
 `argmax`, rounding, comparisons and integer indices have no derivative: what reaches the result only
 through them gets a gradient of exactly zero. Nothing fails; the parameter is never trained.
