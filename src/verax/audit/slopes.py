@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-
 # How close two derivatives are that are the same but for rounding.
 _CLOSE = 2e-3
 

@@ -8,7 +8,7 @@ from hypothesis import event, given, settings
 from verax.audit.rules.grad.gradient_blocked import RULE
 from verax.audit.run import audit_source
 
-from .gradients import FOOTER, HEADER, losses, loses_gradient
+from .gradients import FOOTER, HEADER, loses_gradient, losses
 
 
 def verified(program: str) -> list[str]:

@@ -26,7 +26,8 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
             yield _other_value(facts, it)
         elif it.verdict == "agrees":
             yield RULE.verified(
-                f"the custom derivative of `{it.function}` agrees with the function at random points",
+                f"the custom derivative of `{it.function}` agrees with the function at random "
+                "points",
                 "both were run there, and the rule is linear in what it is given",
                 it.place,
             )
