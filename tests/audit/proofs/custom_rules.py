@@ -87,18 +87,18 @@ def inputs():
 """
 
 
-def derivative_is_right(program: str) -> bool:
-    """Whether pulling back by the rule gives what a difference quotient of the function does."""
+def derivative_is_right(program: str, name: str = "curve") -> bool:
+    """Whether pulling back by a rule gives what a difference quotient of its function does."""
     own: dict[str, Any] = {}
     exec(program, own)
-    plain = own["curve"].__wrapped__
+    plain = own[name].__wrapped__
     rng = np.random.default_rng(20)
     points = np.concatenate([np.linspace(-1.5, 1.5, 31), rng.normal(size=30)])
     cotangents = rng.uniform(-3, 3, points.shape)
     with jax.enable_x64(True):
         ahead, behind = (np.asarray(plain(jnp.asarray(points + it))) for it in (1e-5, -1e-5))
         slopes = (ahead - behind) / 2e-5
-    _, pull = jax.vjp(own["curve"], jnp.asarray(points, jnp.float32))
+    _, pull = jax.vjp(own[name], jnp.asarray(points, jnp.float32))
     (ruled,) = pull(jnp.asarray(cotangents, jnp.float32))
     return bool(np.allclose(ruled, slopes * cotangents, rtol=3e-3, atol=3e-3))
 
