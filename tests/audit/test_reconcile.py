@@ -14,7 +14,7 @@ from verax.audit.child import Given
 from verax.audit.command import audit_targets
 from verax.audit.finding import Confidence, Engine, Evidence, Finding, Severity, Verified
 from verax.audit.reconcile import needs_witness, reconciled
-from verax.audit.report import Report
+from verax.audit.report import Report, merged
 from verax.audit.rules.registry import find
 from verax.audit.run import audit_callable
 from verax.audit.source.analyse import audit_text
@@ -193,8 +193,20 @@ def test_an_entry_does_not_stand_beside_a_finding_that_denies_it():
     entry = Verified("RK001", "prng", "each key is used once", "", read.place)
     traced = Report("entry", issues=(replace(read, engine=Engine.TRACE),))
     assert reconciled(Report("a", verified=(entry,)), traced).verified == ()
-    elsewhere = replace(entry, place=replace(read.place, function="other"))
+    elsewhere = replace(entry, place=replace(read.place, function="other", line=1))
     assert reconciled(Report("a", verified=(elsewhere,)), traced).verified == (elsewhere,)
+
+
+def test_what_is_verified_of_one_line_is_denied_by_a_finding_there_alone():
+    read, _ = reused(find("RK001").wrong)
+    found = replace(read, code="DF203", family="dataflow", evidence=())
+    entry = Verified("DF201", "dataflow", "a log is defined", "", read.place)
+    traced = Report("entry", issues=(found,))
+    assert merged([Report("a", verified=(entry,)), traced]).verified == ()
+    above = replace(entry, place=replace(read.place, line=1))
+    assert merged([Report("a", verified=(above,)), traced]).verified == (above,)
+    led_here = replace(found, evidence=(Evidence("the index", above.place),))
+    assert merged([Report("a", verified=(above,)), Report("b", issues=(led_here,))]).verified == ()
 
 
 @pytest.mark.parametrize("code", ["AX201", "SC203", "SC204", "SC205", "JT105", "PT204", "GR202"])

@@ -44,7 +44,6 @@ def reconciled(read: Report, traced: Report) -> Report:
         target=traced.target,
         issues=_one_a_defect(report.issues),
         warnings=_one_a_defect(report.warnings),
-        verified=tuple(it for it in report.verified if not _is_denied(it, report.findings)),
     )
 
 
@@ -99,17 +98,6 @@ def _shortest(paths: Iterable[CallPath]) -> set[CallPath]:
 
 def _line(place: Place) -> tuple[str, int]:
     return (place.file, place.line)
-
-
-def _is_denied(verified: Verified, findings: Iterable[Finding]) -> bool:
-    """Whether a finding says the opposite of an entry, about the same function."""
-    place = verified.place
-    return any(
-        it.code == verified.code
-        and place is not None
-        and (place.file, place.function) == (it.place.file, it.place.function)
-        for it in findings
-    )
 
 
 def _one_a_defect(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
+from .denials import undenied
 from .finding import CallPath, Confidence, Finding, Place, Severity, Verified
 from .repetition import without_repetition
 
@@ -278,17 +279,18 @@ class AuditError(Exception):
 
 
 def merged(reports: Iterable[Report]) -> Report:
-    """Several reports as one, without what is said twice."""
+    """Several reports as one, without what is said twice, or verified here and denied there."""
     parts = tuple(reports)
     if len(parts) == 1:
         return parts[0]
+    findings = (it for part in parts for it in part.findings)
     return Report(
         target=", ".join(part.target for part in parts),
         data_flow=tuple(it for part in parts for it in part.data_flow),
         transformation_stack=tuple(it for part in parts for it in part.transformation_stack),
         shape_trace=tuple(it for part in parts for it in part.shape_trace),
         issues=without_repetition(it for part in parts for it in part.issues),
-        verified=tuple(dict.fromkeys(it for part in parts for it in part.verified)),
+        verified=undenied((it for part in parts for it in part.verified), findings),
         warnings=without_repetition(it for part in parts for it in part.warnings),
         notes=tuple(dict.fromkeys(it for part in parts for it in part.notes)),
         unfollowed=tuple(dict.fromkeys(it for part in parts for it in part.unfollowed)),

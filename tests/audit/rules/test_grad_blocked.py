@@ -204,4 +204,5 @@ def test_names_the_function_of_the_user_or_says_nothing(
     program = LIBRARY.format(of_library=of_library, entry=entry)
     report = assert_claims("grad", with_inputs(program))
     claims = sorted(it.claim for it in report.verified)
-    assert claims == [f"the gradient of {it} reaches its differentiated input" for it in named]
+    of = [it.removeprefix("the gradient of ").partition(" reaches ")[0] for it in claims]
+    assert of == named

@@ -287,6 +287,14 @@ def test_a_mask_takes_back_what_it_brought():
     assert 0 not in [point.value for point in reached]
 
 
+@pytest.mark.parametrize("function", [jnp.sqrt, jnp.log, jnp.arccos, jnp.arcsin, jnp.arctanh])
+@pytest.mark.parametrize("ends", [(-3, -2), (2, 3)])
+def test_bounds_that_a_function_is_not_defined_in(function, ends):
+    interval = range_of(lambda x: function(x), X, ranges={"x": ends})
+    for end in ends:
+        assert_holds(interval, function(jnp.float32(end)))
+
+
 def test_an_unknown_primitive_gives_nothing_but_its_dtype():
     def unknown(x):
         return jax.pure_callback(lambda x: x, jax.ShapeDtypeStruct((8,), jnp.float32), x)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ..denials import undenied
 from ..finding import Engine, Finding, Verified
 from ..repetition import without_repetition
 from ._rule import Rule
@@ -45,16 +46,19 @@ def judged(
                 (warnings if rule.warns else issues).append(verdict)
     return {
         "issues": without_repetition(issues),
-        "verified": tuple(verified),
+        "verified": undenied(verified, (*issues, *warnings), engine is Engine.TRACE),
         "warnings": without_repetition(warnings),
         "notes": tuple(notes),
     }
 
 
 def _is_established(facts: Any, engine: Engine, rule: Rule, verdict: Finding | Verified) -> bool:
-    """Whether nothing that was not gone through could say otherwise: a trace goes through all."""
+    """Whether nothing that was not gone through could say otherwise.
+
+    A trace goes through all, unless it raises.
+    """
     if engine is Engine.TRACE:
-        return True
+        return not isinstance(verdict, Verified) or facts.traced.failure is None
     if isinstance(verdict, Verified):
         return facts.is_known(verdict.place)
     places = (verdict.place, *(it.place for it in verdict.evidence if it.place))

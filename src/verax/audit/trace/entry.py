@@ -6,7 +6,6 @@ numbers, strings, functions, flags) is passed as it is.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from ..finding import Place
 from .build import Builder
 from .capture import regions
 from .observe import Observation, Observer
+from .parameters import parameter_name
 from .places import UserCode, place_of_function
 from .program import Program
 from .staging.unmarked import notes_taken
@@ -179,19 +179,5 @@ def _name(function: Any, path: Sequence[Any]) -> str:
     """A leaf's name in the user's words: the parameter, then the way to the leaf."""
     where, argument, *rest = path
     by_keyword = where.idx == 1
-    parameter = str(argument.key) if by_keyword else _parameters(function, argument.idx)
+    parameter = str(argument.key) if by_keyword else parameter_name(function, argument.idx)
     return parameter + jax.tree_util.keystr(tuple(rest))
-
-
-def _parameters(function: Any, index: int) -> str:
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
-        return f"arg{index}"
-    positional = [it for it in parameters if it.kind not in (it.KEYWORD_ONLY, it.VAR_KEYWORD)]
-    for position, parameter in enumerate(positional):
-        if parameter.kind is parameter.VAR_POSITIONAL:
-            return f"{parameter.name}[{index - position}]"
-        if position == index:
-            return parameter.name
-    return f"arg{index}"

@@ -7,8 +7,9 @@ out* when bounds exclude it, and else nothing is said about it.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .facts import Facts
 from .program import Step, Value
@@ -37,16 +38,33 @@ class Hazard:
     domain: Domain
     point: Point | None
     interval: Interval
+    numerator: Interval | None = None
 
     @property
     def is_ruled_out(self) -> bool:
         """Whether bounds exclude all numbers for which the step is undefined."""
+        if self.numerator and _may_be_infinite(self.numerator) and _may_be_infinite(self.interval):
+            return False  # inf / inf
         return not self.interval.nan and self.domain.excludes(self.interval)
+
+    @property
+    def is_understood(self) -> bool:
+        """Whether it is known for which numbers the step is undefined."""
+        return kind_of(self.operand.dtype).is_float and self.domain is not _UNKNOWN_POWER
+
+    @property
+    def is_of_constant(self) -> bool:
+        """Whether the operand is one number, which the author sees."""
+        return self.operand.is_constant or self.interval.is_single
 
     @property
     def result(self) -> str:
         """What the step makes of the number that gets there."""
         return self.domain.result(self.point.value) if self.point else "nan"
+
+
+def _may_be_infinite(interval: Interval) -> bool:
+    return not interval.is_bounded
 
 
 def _log_result(x: Number) -> str:
@@ -133,6 +151,9 @@ _BROKEN_NEGATIVE_POWER = Domain(
     "greater than 0",
 )
 
+# What a power needs whose exponent is not known: nothing is reported of it, and nothing proved.
+_UNKNOWN_POWER = replace(_BROKEN_POWER, is_bad=lambda x: False, excludes=lambda it: False)
+
 
 def domain_of(facts: Facts, step: Step) -> Domain | None:
     """Where a step is defined, if not everywhere."""
@@ -141,7 +162,7 @@ def domain_of(facts: Facts, step: Step) -> Domain | None:
     if step.primitive == "pow":
         exponent = facts.ranges[step.inputs[1]]
         if not exponent.is_single or not math.isfinite(exponent.low):
-            return None
+            return _UNKNOWN_POWER
         if exponent.integral:
             return _NEGATIVE_POWER if exponent.low < 0 else None
         return _BROKEN_NEGATIVE_POWER if exponent.low < 0 else _BROKEN_POWER
@@ -149,17 +170,41 @@ def domain_of(facts: Facts, step: Step) -> Domain | None:
 
 
 def hazards(facts: Facts) -> Iterator[Hazard]:
-    """Every step of the user's code that is not defined everywhere."""
+    """Every step of the user's code that is known not to be defined everywhere.
+
+    Without those of constants, which the author sees.
+    """
+    return (it for it in _all_hazards(facts) if not it.is_of_constant and it.is_understood)
+
+
+def ruled_out(facts: Facts) -> Iterator[list[Hazard]]:
+    """The hazards of each operation and line, where bounds exclude all of them.
+
+    A line may hold an operation twice, and a helper is called in several places: what is proved of
+    one says nothing of the others.
+    """
+    lines: dict[tuple[str, str, int], list[Hazard]] = defaultdict(list)
+    for hazard in _all_hazards(facts):
+        place = facts.place(hazard.step)
+        lines[hazard.step.primitive, place.file, place.line].append(hazard)
+    for found in lines.values():
+        computed = [it for it in found if not it.is_of_constant]
+        if computed and all(it.is_ruled_out for it in found):
+            yield computed
+
+
+def _all_hazards(facts: Facts) -> Iterator[Hazard]:
     for step in facts.steps:
         domain = domain_of(facts, step)
         if domain is None or not facts.is_in_users_function(step):
             continue
         operand = step.inputs[domain.operand]
-        interval = facts.ranges[operand]
-        if not kind_of(operand.dtype).is_float or operand.is_constant or interval.is_single:
-            # The author sees a constant.
+        if kind_of(operand.dtype).letter in "biu":
             continue
-        yield Hazard(step, operand, domain, interval.reached(domain.is_bad), interval)
+        interval = facts.ranges[operand]
+        point = interval.reached(domain.is_bad)
+        numerator = facts.ranges[step.inputs[0]] if domain is DOMAINS["div"] else None
+        yield Hazard(step, operand, domain, point, interval, numerator)
 
 
 # Numbers pass through these with at most a change of sign, scale or layout.

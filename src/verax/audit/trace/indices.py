@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -47,8 +49,28 @@ class Access:
         return number > self.last or (number < 0 and not self.skips_negative)
 
 
+def proved_inside(facts: Facts) -> Iterator[list[Access]]:
+    """The accesses of each line, where bounds prove that every index stays inside.
+
+    A line may index several axes or arrays, and a helper is called in several places: what is
+    proved of one says nothing of the others. Of constants there is nothing to prove.
+    """
+    lines: dict[tuple[str, int], list[Access]] = defaultdict(list)
+    for access in accesses(facts):
+        place = facts.place(access.step)
+        lines[place.file, place.line].append(access)
+    for found in lines.values():
+        if all(it.is_inside for it in found):
+            computed = [it for it in found if not it.index.is_constant]
+            if any(not it.interval.is_single for it in computed):
+                yield computed
+
+
 def accesses(facts: Facts) -> Iterator[Access]:
-    """Reads and writes of the user's code at computed indices, one for each axis indexed."""
+    """Reads and writes of the user's code at computed indices, one for each axis indexed.
+
+    Where several indices come in one array, their intervals are not told apart, and are unknown.
+    """
     for step in facts.steps:
         find = _ACCESSES.get(step.primitive)
         if find is None or _is_key(step.inputs[0]):
@@ -72,9 +94,11 @@ def _dynamic_slice(facts: Facts, step: Step) -> Iterator[Access]:
     taken = step.params["slice_sizes"]
     for axis, index in enumerate(indices):
         last = array.shape[axis] - taken[axis]
+        found = _access(facts, step, array, index, axis, last, f"reads from {last} instead")
         if last > 0 or taken[axis] == 1:
-            outcome = f"reads from {last} instead"
-            yield _access(facts, step, array, index, axis, last, outcome)
+            yield found
+        else:  # All of the axis: a start that is not zero is of no consequence.
+            yield replace(found, interval=found.interval.without_points())
 
 
 def _dynamic_update(facts: Facts, step: Step) -> Iterator[Access]:
@@ -90,7 +114,8 @@ def _gather(facts: Facts, step: Step) -> Iterator[Access]:
     axes = step.params["dimension_numbers"].start_index_map
     sizes = step.params["slice_sizes"]
     if len(axes) != 1:
-        return  # Several indices in one array: their intervals are not told apart.
+        yield _unknown(step, array, index)
+        return
     filled = "FILL" in str(step.params["mode"])
     last = array.shape[axes[0]] - sizes[axes[0]]
     fill = step.params.get("fill_value")
@@ -103,6 +128,7 @@ def _scatter(facts: Facts, step: Step) -> Iterator[Access]:
     numbers = step.params["dimension_numbers"]
     axes = numbers.scatter_dims_to_operand_dims
     if len(axes) != 1 or axes[0] not in numbers.inserted_window_dims:
+        yield _unknown(step, array, index)
         return
     clips = "CLIP" in str(step.params["mode"])
     last = array.shape[axes[0]] - 1
@@ -120,6 +146,10 @@ def _counts_from_the_end(index: Value) -> bool:
         return False
     asked = step.inputs[0].producer
     return asked is not None and asked.primitive == "lt"
+
+
+def _unknown(step: Step, array: Value, index: Value) -> Access:
+    return Access(step, array, index, Interval(-math.inf, math.inf), 0, 0, 0, "")
 
 
 def _access(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .describe import assigned_name, name_of
+from .describe import assigned_name, listed, name_of
 from .facts import Facts
-from .program import Value
+from .program import Step, Value
 
 _PARTS = frozenset("slice dynamic_slice gather".split())
 _REARRANGED = frozenset(
@@ -13,10 +13,32 @@ _REARRANGED = frozenset(
 )
 
 
+# A statement longer than this is no name.
+_MOST_LETTERS = 60
+
+
 def phrase(facts: Facts, value: Value) -> str:
     """The user's name of a value, or of the one that it is a part of, or its type and line."""
     if value.is_constant and value.shape == ():
         return str(value.constant)
+    return _named(facts, value) or name_of(facts, value)
+
+
+def line_phrase(facts: Facts, step: Step, preposition: str, values: list[Value]) -> str:
+    """What the line of a step works on: `by x and y at line 9`.
+
+    Where a value has no name, the line itself is quoted: "in `z = x / f(y)` at line 9".
+    """
+    place = facts.place(step)
+    named = [_named(facts, it) for it in values]
+    statement = facts.sources.statement(place)
+    if all(named) or statement is None or len(statement.text) > _MOST_LETTERS:
+        names = listed(it or phrase(facts, value) for it, value in zip(named, values, strict=True))
+        return f"{preposition} {names} at line {place.line}"
+    return f"in `{statement.text}` at line {place.line}"
+
+
+def _named(facts: Facts, value: Value) -> str:
     is_part = False
     current = value
     for _ in range(8):
@@ -30,4 +52,4 @@ def phrase(facts: Facts, value: Value) -> str:
             break
         is_part = is_part or step.primitive in _PARTS
         current = step.inputs[0]
-    return name_of(facts, value)
+    return ""

@@ -57,6 +57,7 @@ RULE = Rule(
     family="axis",
     severity=Severity.CRITICAL,
     exact="the names are declared, and the trace follows each to the operation that pairs them",
+    proves_all=True,
     explanation="""\
 Follows every declared axis through the program and reports where an operation pairs two of them:
 adding a `(batch, time)` array to a `(time, feat)` one, contracting time against hidden units,

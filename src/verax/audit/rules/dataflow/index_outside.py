@@ -29,18 +29,8 @@ def check(facts: Facts) -> Iterator[Verdict]:
     from ...trace.phrases import phrase
     from ...trace.ranges.interval import shown
 
-    proved: set[tuple[str, int]] = set()
     for access in accesses(facts):
-        place = facts.place(access.step)
-        array = phrase(facts, access.array)
         if access.is_inside:
-            if not _is_known(facts, access) and (place.file, place.line) not in proved:
-                proved.add((place.file, place.line))
-                yield RULE.verified(
-                    f"index into {array} at line {place.line} stays inside",
-                    f"it is in {access.interval}, where axis {access.axis} has size {access.size}",
-                    place,
-                )
             continue
         point = access.outside
         if point is None or point.when or _is_meant(facts, access):
@@ -49,14 +39,36 @@ def check(facts: Facts) -> Iterator[Verdict]:
         if not gets_away(facts, access.step, access.index, point):
             continue
         yield RULE.finding(
-            place,
-            current=f"the index into {array} can be {shown(point.value)}, but axis {access.axis} "
-            f"ends at {access.last}: JAX {access.outcome}, without an error",
+            facts.place(access.step),
+            current=f"the index into {phrase(facts, access.array)} can be {shown(point.value)}, "
+            f"but axis {access.axis} ends at {access.last}: JAX {access.outcome}, without an error",
             expected=f"an index between 0 and {access.last}",
             fix="correct the range of the index (an offset of one?), or say what is meant: `mode` "
             'of the indexed `at` property or of `jnp.take`, as in `mode="fill"` or `mode="clip"`',
             confidence=Confidence.LIKELY,
             evidence=_origin(facts, point),
+        )
+    yield from _verified(facts)
+
+
+def _verified(facts: Facts) -> Iterator[Verdict]:
+    """Lines at which every index stays inside."""
+    from ...trace.indices import proved_inside
+    from ...trace.phrases import line_phrase
+    from ...trace.ranges.interval import shown
+
+    for found in proved_inside(facts):
+        step = found[0].step
+        arrays = line_phrase(facts, step, "into", [it.array for it in found])
+        bounds = dict.fromkeys(
+            f"from {shown(it.interval.low)} to {shown(it.interval.high)}, where axis {it.axis} "
+            f"has size {it.size}"
+            for it in found
+        )
+        yield RULE.verified(
+            f"every index {arrays} stays inside",
+            f"it is {', and '.join(bounds)}",
+            facts.place(step),
         )
 
 
@@ -67,11 +79,6 @@ def _origin(facts: Facts, point: Point) -> tuple[Evidence, ...]:
         return ()
     made = phrase(facts, point.origin.outputs[0])
     return (Evidence(f"the index takes its range from {made}", facts.place(point.origin)),)
-
-
-def _is_known(facts: Facts, access: Access) -> bool:
-    """Whether the index is a constant, of which there is nothing to prove."""
-    return access.index.is_constant or access.interval.is_single
 
 
 def _is_meant(facts: Facts, access: Access) -> bool:

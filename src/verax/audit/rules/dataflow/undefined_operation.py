@@ -27,31 +27,39 @@ def check(facts: Facts) -> Iterator[Verdict]:
     from ...trace.phrases import phrase
     from ...trace.ranges.interval import shown
 
-    proved: set[tuple[str, str, int]] = set()
     for hazard in hazards(facts):
-        place = facts.place(hazard.step)
-        name = phrase(facts, hazard.operand)
         operation = hazard.domain.name
-        if hazard.is_ruled_out:
-            known = (operation, place.file, place.line)
-            if known not in proved:
-                proved.add(known)
-                yield RULE.verified(
-                    f"{operation} at line {place.line} is defined for all that it can get",
-                    f"{name} is {_bounds(hazard)}, and has to be {hazard.domain.allowed}",
-                    place,
-                )
-        elif hazard.point is not None and does_harm(facts, hazard):
-            number = shown(hazard.point.value)
-            by = "by" if operation == "division" else "of"
-            yield RULE.finding(
-                place,
-                current=f"{operation} {by} {name}, which can be {number}, gives {hazard.result}",
-                expected=f"what {operation} gets is {hazard.domain.allowed}",
-                fix=_FIXES.get(operation, _FIXES["division"]),
-                evidence=_evidence(facts, hazard, number),
-            )
+        if hazard.is_ruled_out or hazard.point is None or not does_harm(facts, hazard):
+            continue
+        name = phrase(facts, hazard.operand)
+        number = shown(hazard.point.value)
+        by = "by" if operation == "division" else "of"
+        yield RULE.finding(
+            facts.place(hazard.step),
+            current=f"{operation} {by} {name}, which can be {number}, gives {hazard.result}",
+            expected=f"what {operation} gets is {hazard.domain.allowed}",
+            fix=_FIXES.get(operation, _FIXES["division"]),
+            evidence=_evidence(facts, hazard, number),
+        )
+    yield from _verified(facts)
     yield from _noisy(facts)
+
+
+def _verified(facts: Facts) -> Iterator[Verdict]:
+    """Operations of one line whose operands are all within bounds for which they are defined."""
+    from ...trace.hazards import ruled_out
+    from ...trace.phrases import line_phrase, phrase
+
+    for found in ruled_out(facts):
+        step, domain = found[0].step, found[0].domain
+        by = "by" if domain.name == "division" else "of"
+        which = line_phrase(facts, step, by, [it.operand for it in found])
+        bounds = dict.fromkeys(f"{phrase(facts, it.operand)} is {_bounds(it)}" for it in found)
+        yield RULE.verified(
+            f"{domain.name} {which} is defined for all that it can get",
+            f"{', '.join(bounds)}, and has to be {domain.allowed}",
+            facts.place(step),
+        )
 
 
 def _noisy(facts: Facts) -> Iterator[Verdict]:

@@ -26,8 +26,9 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
             yield _other_value(facts, it)
         elif it.verdict == "agrees":
             yield RULE.verified(
-                f"the custom derivative of `{it.function}` is that of the function",
-                "rule and function were run at random points, and the derivatives agree",
+                f"the custom derivative of `{it.function}` agrees with the function at random "
+                "points",
+                "both were run there, and the rule is linear in what it is given",
                 it.place,
             )
 
@@ -90,8 +91,9 @@ def check_source(facts: SourceFacts) -> Iterator[Finding | Verified]:
             )
         if all(slope.verdict == "agrees" for slope in it.slopes):
             yield RULE.verified(
-                f"the custom derivative of `{it.name}` is that of the function",
-                "both were computed for numbers as they are written, and the derivatives agree",
+                f"the custom derivative of `{it.name}` agrees with the function at random points",
+                "both were computed there as they are written, and the rule is linear in what it "
+                "is given",
                 it.place,
             )
 

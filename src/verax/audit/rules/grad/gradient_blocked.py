@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity, Verified
@@ -32,7 +31,6 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
     """Report inputs with a gradient that is zero everywhere; else say that all are reached."""
     from ...trace.straight_through import TracedEstimators
 
-    verified: dict[tuple[str, Place], Verified] = {}  # once for each line
     for flow in facts.gradients.flows:
         lost = flow.without_gradient()
         explained = 0
@@ -51,11 +49,7 @@ def check(facts: Facts) -> Iterator[Finding | Verified]:
         for link, parameters in groups.items():
             if facts.is_users(link.step):
                 yield _finding(facts, flow, link, parameters)
-        if not lost:
-            for it in _verified(facts, flow):
-                line = replace(facts.place(flow.step), column=1)
-                verified.setdefault((it.claim, line), it)
-    yield from verified.values()
+    yield from _verified(facts)
 
 
 def _main(facts: Facts, blockers: list[Link]) -> Link:
@@ -65,8 +59,7 @@ def _main(facts: Facts, blockers: list[Link]) -> Link:
 
 
 def _finding(facts: Facts, flow: Flow, link: Link, parameters: list[Parameter]) -> Finding:
-    names = ", ".join(f"`{it.name}`" for it in parameters[:4])
-    names += f" and {len(parameters) - 4} more" if len(parameters) > 4 else ""
+    names = _listed([it.name for it in parameters])
     function = _named(flow) or "the function"
     stopped = link.blocker == "stop_gradient"
     certain = len(flow.without_gradient()) == len(flow.parameters)
@@ -96,18 +89,29 @@ def _named(flow: Flow) -> str:
     return f"`{name}`" if name else ""
 
 
-def _verified(facts: Facts, flow: Flow) -> Iterator[Verified]:
-    got = 0
-    for result in flow.results:
-        got |= flow.gets(result)
-    count, function = len(flow.parameters), _named(flow)
-    if count and function and all(it.bit & got for it in flow.parameters):
-        which = "its differentiated input" if count == 1 else f"all {count} differentiated inputs"
-        yield RULE.verified(
-            f"the gradient of {function} reaches {which}",
-            "a path of operations that have a derivative leads from each of them to the result",
-            facts.place(flow.step),
-        )
+def _verified(facts: Facts) -> Iterator[Verified]:
+    """Functions whose gradient is whole wherever a line asks for it."""
+    from ...trace.whole_gradients import is_whole
+
+    lines: dict[tuple[str, int, str], list[Flow]] = {}
+    for flow in facts.gradients.flows:
+        place = facts.place(flow.step)
+        lines.setdefault((place.file, place.line, _named(flow)), []).append(flow)
+    for (_, _, function), flows_there in lines.items():
+        if function and all(is_whole(facts, it) for it in flows_there):
+            flow = flows_there[0]
+            names = dict.fromkeys(it.name for each in flows_there for it in each.parameters)
+            yield RULE.verified(
+                f"the gradient of {function} reaches {_listed(list(names))}",
+                "every operation between them and the result has a derivative, but for what "
+                "`stop_gradient` cuts",
+                facts.place(flow.step),
+            )
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(f"`{it}`" for it in names[:4])
+    return shown + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
@@ -219,6 +223,7 @@ RULE = Rule(
     severity=Severity.CRITICAL,
     exact="the trace shows every path from the input, and no derivative comes back on any",
     by_absence=True,
+    proves_all=True,
     explanation="""\
 `argmax`, rounding, comparisons and integer indices have no derivative: what reaches the result only
 through them gets a gradient of exactly zero. Nothing fails; the parameter is never trained.

@@ -267,6 +267,7 @@ RULE = Rule(
     family="prng",
     severity=Severity.CRITICAL,
     proven=True,
+    proves_all=True,
     also_rules_out=("RK002", "RK003"),
     explanation="""\
 Draws from the same key are the same numbers, or functions of the same bits: noise that should be

@@ -130,6 +130,8 @@ def apply(name: str, interval: Interval, dtype: Any, step: Step | None = None) -
         from .interval import anything
 
         return anything(dtype)
+    if interval.high < function.domain[0] or interval.low > function.domain[1]:
+        return Interval(function.low, function.high, nan=True)  # It is nan whatever it gets.
     inside = interval.within(*function.domain)
     outside = interval.low < function.domain[0] or interval.high > function.domain[1]
     ends = [inside.low, inside.high, *(it for it in function.turns if inside.contains(it))]

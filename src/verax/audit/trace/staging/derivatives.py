@@ -13,6 +13,7 @@ import numpy as np
 from jax.core import ShapedArray
 
 from ...._jax import argument_names, call_flat, differentiation_settings, origin_of
+from ..parameters import parameter_name
 from ..regions import Region, bind_region, derivative_p, traced, type_of, with_axis
 from .salvage import is_salvaging, leave_part
 from .unmarked import or_performed
@@ -48,7 +49,7 @@ def _differentiable_region(
     leaves, in_tree = jax.tree.flatten(primals)
     flat = _Flat(function, in_tree, has_aux)
     origin = origin_of(settings.get("fun", function))
-    arguments = argument_names(function) or _paths(primals)
+    arguments = argument_names(function) or _paths(settings, function, primals)
     types = [type_of(leaf) for leaf in leaves]
     try:
         jaxpr, consts = traced(flat, types)
@@ -73,8 +74,15 @@ def _differentiable_region(
     return region, operands, leaves, in_tree, flat, value, aux
 
 
-def _paths(primals: Any) -> tuple[str, ...]:
-    return tuple(jax.tree_util.keystr(path) for path, _ in jax.tree.leaves_with_path(primals))
+def _paths(settings: dict[str, Any], function: Any, primals: Any) -> tuple[str, ...]:
+    """The names of the leaves: the parameter that takes each argument, and the way to the leaf."""
+    argnums = settings.get("argnums", tuple(range(len(primals))))
+    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    names = [parameter_name(settings.get("fun", function), it) for it in numbers]
+    return tuple(
+        (names[path[0].idx] if path[0].idx < len(names) else "") + jax.tree_util.keystr(path[1:])
+        for path, _ in jax.tree.leaves_with_path(primals)
+    )
 
 
 def vjp(original: Any, function: Any, *primals: Any, has_aux: bool = False, **options: Any) -> Any:

@@ -1,0 +1,47 @@
+"""What is verified of gradients, held against derivatives and perturbed runs."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import event, given, settings
+
+from verax.audit.rules.grad.gradient_blocked import RULE
+from verax.audit.run import audit_source
+
+from .gradients import FOOTER, HEADER, loses_gradient, losses
+
+
+def verified(program: str) -> list[str]:
+    """The claims about the gradient of a program's loss."""
+    report = audit_source(HEADER + program + FOOTER, rules=(RULE,), strict=True)
+    return [it.claim for it in report.verified]
+
+
+@settings(max_examples=settings().max_examples // 2)
+@given(losses())
+def test_no_gradient_is_lost_where_it_is_verified_to_arrive(program: str) -> None:
+    claims = verified(program)
+    event("verified" if claims else "not verified")
+    if claims:
+        assert not loses_gradient(program), program
+
+
+ENTROPY = """
+def terms(w, v, b, x):
+    logits = w * x + b * v
+    action = jnp.argmax(logits)
+    policy = -{policy}
+    entropy = -jnp.sum(jax.nn.softmax(logits) * jax.nn.log_softmax(logits))
+    return [policy, -0.01 * entropy]
+"""
+
+
+@pytest.mark.parametrize(
+    ("policy", "is_lost"),
+    [("jax.nn.one_hot(action, 3) @ x", True), ("jax.nn.log_softmax(logits)[action] * x[0]", False)],
+)
+def test_a_term_without_gradient_beside_one_that_has_it(policy: str, is_lost: bool) -> None:
+    program = ENTROPY.format(policy=policy)
+    assert bool(loses_gradient(program)) == is_lost
+    claims = [] if is_lost else ["the gradient of `loss` reaches `w`, `v`, `b`"]
+    assert verified(program) == claims
