@@ -12,6 +12,7 @@ from collections.abc import Callable, Container, Hashable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..finding import Place
+from .work import spend
 
 if TYPE_CHECKING:
     from .frame import Frame, Region
@@ -103,6 +104,7 @@ class Node:
         pending: list[Node] = [self]
         while pending:
             node = pending.pop()
+            spend()
             yield node
             for source in node.inputs:
                 if source not in seen:
@@ -147,6 +149,7 @@ def sources(
                 if it not in found and it not in but:
                     found.add(it)
                     pending.append(it)
+    spend(len(found))
     return found
 
 
