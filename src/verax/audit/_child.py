@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any, TextIO
 
 from . import _importing
+from ._keeper import go_on_below_keeper
 from .errors import UsageError
 from .report import Report
 
@@ -25,6 +26,7 @@ Request = dict[str, Any]
 
 def main() -> None:
     """Serve one request and end, whatever threads the program has left behind."""
+    go_on_below_keeper(os.getppid())
     answers = _own_stdout()
     request: Request = json.loads(sys.stdin.read())
 
@@ -43,6 +45,9 @@ def main() -> None:
         traceback.print_exc()
         send(error=f"verax itself failed: {type(error).__name__}: {error}")
         code = 1
+    except SystemExit as error:
+        # Python would wait for threads that may never end.
+        send(error=f"tracing {request['target']}: it calls sys.exit({_code(error)})")
     else:
         from .render.to_json import as_data
 
@@ -140,13 +145,17 @@ def _user_code(doing: str, home: str) -> Generator[None]:
         hint = "; put what runs it below `if __name__ == '__main__':`"
         is_import = doing.startswith("importing ")
         raise UsageError(
-            f"{doing}: it calls sys.exit({'' if error.code is None else repr(error.code)})"
+            f"{doing}: it calls sys.exit({_code(error)})"
             f"{_place(error, home)}{hint if is_import else ''}"
         ) from None
     except KeyboardInterrupt:
         raise
     except BaseException as error:
         raise UsageError(f"{doing} failed: {_text(error)}{_place(error, home)}") from None
+
+
+def _code(error: SystemExit) -> str:
+    return "" if error.code is None else repr(error.code)
 
 
 def _text(error: BaseException) -> str:

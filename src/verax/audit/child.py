@@ -27,6 +27,7 @@ _START = "import sys; sys.path.append({root!r}); from verax.audit._child import 
 _ROOT = str(Path(__file__).parents[2])
 
 DEFAULT_TIMEOUT = 60.0
+_PATIENCE = 10.0  # seconds, for the end of what does not end at once
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def audit_in_child(
         encoding="utf-8",
         cwd=where.folder if where is not None else None,
         env=os.environ | {"PYTHONPATH": where.python_path} if where is not None else None,
-        # Its own group, so that what it starts ends with it.
+        # An interrupt from the keyboard is ours to handle.
         start_new_session=os.name == "posix",
     )
     lines: queue.SimpleQueue[str] = queue.SimpleQueue()
@@ -170,9 +171,10 @@ def _died(process: subprocess.Popen[str], phase: str, target: FunctionTarget, gi
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    if process.poll() is None and os.name == "posix":
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-    elif process.poll() is None:
+    """End the process with all that it has started, which is what its keeper is there for."""
+    process.terminate()
+    try:
+        process.wait(_PATIENCE)
+    except subprocess.TimeoutExpired:
         process.kill()
-    process.wait()
+        process.wait()

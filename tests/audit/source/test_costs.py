@@ -2,10 +2,13 @@
 
 import cProfile
 import signal
+import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -13,7 +16,7 @@ from verax.audit.report import Report
 from verax.audit.source.analyse import analyse, audit_text
 from verax.audit.source.project import Project
 
-from .growing import FAMILIES, HEAD
+from .growing import FAMILIES, HEAD, LONG
 
 
 def work(text: str) -> int:
@@ -48,13 +51,40 @@ def at_most(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [*FAMILIES, *LONG])
 def test_twice_the_program_is_not_much_more_than_twice_the_work(family: str):
-    program = FAMILIES[family]
+    program = {**FAMILIES, **LONG}[family]
     audit_text(HEAD)  # What is loaded at first is no work of the program's.
     nothing = work(HEAD)
     once, twice = (work(HEAD + program(size)) - nothing for size in (20, 40))
     assert twice < 3 * once + 1000
+
+
+@pytest.mark.parametrize("family", LONG)
+def test_no_rule_goes_through_pairs(family: str):
+    """Loops are counted as well, of programs that are long enough for squares to show."""
+    program = LONG[family]
+    audit_text(HEAD)
+    once, twice = (lines_for(HEAD + program(size)) for size in (50, 100))
+    assert twice < 3 * once
+
+
+def lines_for(text: str) -> int:
+    """How many lines of Python run for an audit, each as often as it does."""
+    count = 0
+
+    def step(frame: FrameType, event: str, argument: object) -> Callable[..., Any]:
+        nonlocal count
+        count += 1
+        return step
+
+    before = sys.gettrace()
+    sys.settrace(step)
+    try:
+        audit_text(text)
+    finally:
+        sys.settrace(before)
+    return count
 
 
 def test_a_helper_of_one_long_line_is_followed_only_so_often():

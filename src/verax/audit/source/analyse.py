@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from .limits import DEFAULT, Limits
 from .machine import Interpreter
 from .project import Module, Project
 from .reading import Problem, SourceText, UnreadableError
-from .remember import walked
+from .remember import size_of, walked
 from .runs import (
     run_compiled_methods,
     run_definition,
@@ -27,9 +27,10 @@ from .runs import (
     run_unflatten,
 )
 from .sections import sections_of
+from .work import ExhaustedError, budget_of
 
 if TYPE_CHECKING:
-    from ..rules._rule import Rule
+    from ..rules._rule import Rule, Verdict
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,8 @@ def analyse(
     if isinstance(module, Problem):
         return Analysis(unread(module))
     with _deep_recursion():
-        report = _judged(interpret(module, project, limits), module, sections=sections)
+        machine = interpret(module, project, limits)
+        report = _judged(machine, module, sections=sections)
     uses_jax = project.uses_jax(module)
     return Analysis(report, frozenset(project.consulted - {path}), uses_jax)
 
@@ -107,6 +109,16 @@ def interpret(module: Module, project: Project, limits: Limits = DEFAULT) -> Int
     registry.load()
     walked(module.syntax)  # Everybody asks for parts of it, and gets them from one walk.
     machine = Interpreter(project, limits)
+    steps = limits.steps_for(size_of(module.syntax))
+    try:
+        with budget_of(steps):
+            _run(machine, module)
+    except ExhaustedError:
+        machine.give_up(f"more than {steps:,} steps of work for the whole file")
+    return machine
+
+
+def _run(machine: Interpreter, module: Module) -> None:
     machine.start_file(module)
     frame = machine.run_module(module)
     for value in list(frame.environment.values()):
@@ -116,7 +128,6 @@ def interpret(module: Module, project: Project, limits: Limits = DEFAULT) -> Int
     run_unflatten(machine, module)
     run_compiled_methods(machine, module)
     run_example(machine, frame)
-    return machine
 
 
 def _judged(
@@ -127,19 +138,64 @@ def _judged(
     sections: bool = True,
 ) -> Report:
     from ..rules.judging import judged
+    from ..rules.registry import all_rules
 
     facts = SourceFacts(machine, module)
-    verdicts = judged(facts, Engine.SOURCE, rules, strict)
+    steps = machine.limits.steps_for(size_of(module.syntax))
+    share, stopped = steps // _GREEDY_RULES, list[str]()
+    bounded = [_bounded(it, share, stopped) for it in (all_rules() if rules is None else rules)]
+    with budget_of(steps):
+        verdicts = judged(facts, Engine.SOURCE, bounded, strict)
     notes = [
         f"{place}: this statement is nested too deeply to be gone through"
         for place in machine.record.too_deep
         if place.file == module.path
     ]
+    if stopped:
+        notes.append(
+            f"{module.path}: {_counted(stopped)} stopped after {share:,} steps of work, as there "
+            "is very much to compare: what they would find in the rest of the file is unknown"
+        )
     shown: dict[str, Any] = {}
     try:
-        shown = sections_of(facts) if sections else {}
+        with budget_of(steps):
+            shown = sections_of(facts) if sections else {}
     except RecursionError:
         notes.append(f"{module.path}: what is nested too deeply has no data flow to show")
+    except ExhaustedError:
+        notes.append(f"{module.path}: how data flows takes more than {steps:,} steps to work out")
     report = Report(module.path, **shown, **verdicts)
     cut = [it for it in machine.record.unfollowed.values() if it.place.file == module.path]
     return replace(report, notes=(*report.notes, *notes), unfollowed=tuple(cut))
+
+
+# So many rules may take all that each of them is allowed, before the others get nothing.
+_GREEDY_RULES = 8
+_NAMED = 5
+
+
+def _bounded(rule: Rule, steps: int, stopped: list[str]) -> Rule:
+    """A rule that takes no more steps; it keeps what it has found by then."""
+    check = rule.source
+    if check is None:
+        return rule
+
+    def bounded(facts: SourceFacts) -> Iterator[Verdict]:
+        found: list[Verdict] = []
+        try:
+            with budget_of(steps):
+                for verdict in check(facts):
+                    found.append(verdict)
+        except ExhaustedError:
+            stopped.append(rule.code)
+        return iter(found)
+
+    return replace(rule, source=bounded)
+
+
+def _counted(codes: list[str]) -> str:
+    """`rule DF010` or `9 rules (DF010, DF011 and others)`."""
+    if len(codes) == 1:
+        return f"rule {codes[0]}"
+    rest = " and others" if len(codes) > _NAMED else ""
+    return f"{len(codes)} rules ({', '.join(codes[:_NAMED])}{rest})"

@@ -101,12 +101,12 @@ def _kind(value: Value) -> str:
 
 
 def _of_data(machine: Interpreter, site: Site, base: Data, name: str) -> Value:
-    node = base.node
-    replaced = machine.replaced.get(node)
-    if replaced is not None:
-        owner, changes = replaced
+    while (replaced := machine.replaced.get(base.node)) is not None:
+        base, changes = replaced
         found = changes.get(name)
-        return found if found is not None else _of_data(machine, site, owner, name)
+        if found is not None:
+            return found
+    node = base.node
     if name in STATIC_ATTRIBUTES and (base.traced is not None or base.is_array or not base.type):
         return _static(site, base, name)
     if name in _VIEWS and (base.is_array or base.traced):

@@ -65,11 +65,17 @@ def all_names(function: Function) -> list[str]:
 
 def default_of(function: Function, name: str) -> Value | None:
     """The default of a parameter."""
-    names = positional_names(function)
-    if name in names:
-        index = names.index(name) - (len(names) - len(function.defaults))
+    numbers = _numbers(function.syntax)
+    if name in numbers:
+        index = numbers[name] - (len(numbers) - len(function.defaults))
         return function.defaults[index] if index >= 0 else None
     return function.keyword_defaults.get(name)
+
+
+@remembered
+def _numbers(function: FunctionSyntax) -> dict[str, int]:
+    """The parameters that can be given by position, each with its number."""
+    return {it.arg: number for number, it in enumerate(positional(function))}
 
 
 def gathered(site: Site, element: Value, is_all: bool = True) -> Sequence:

@@ -11,6 +11,7 @@ from ..report import Report, findings_only, merged
 from ..suppressions import without_suppressed
 from .cache import Cache, cache_folder
 from .discover import discover
+from .limits import DEFAULT, Limits
 from .outcome import Outcome, Texts
 from .parallel import audit_all
 from .progress import Bar
@@ -27,7 +28,7 @@ class Options:
 
     `exclude` has patterns relative to the folder `base`. `jobs` is the number of processes, or
     `None` for one a core. Without `sections` only findings are reported, and not how data flows,
-    which takes most of the time if nothing has changed.
+    which takes most of the time if nothing has changed. `limits` bound the work for each file.
     """
 
     exclude: tuple[str, ...] = ()
@@ -36,6 +37,7 @@ class Options:
     jobs: int | None = None
     cache: bool = True
     sections: bool = True
+    limits: Limits = DEFAULT
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,9 @@ def audit_files(
     if given:
         from .one_file import Auditor
 
-        outcomes |= {file: Auditor(roots, texts).audit(file) for file in given}
+        outcomes |= {
+            file: Auditor(roots, texts, limits=options.limits).audit(file) for file in given
+        }
     outcomes = _of_jax(outcomes)
     notes = list(found.notes)
     if not files:
@@ -126,7 +130,8 @@ def audit_each(
     """What each file told, from the cache where nothing has changed."""
     outcomes: dict[str, Outcome] = {}
     folder = cache_folder() if options.cache else None
-    with Bar(len(files)) as bar, Cache(folder, [*roots, str(options.max_bytes)]) as cache:
+    settings = [*roots, str(options.max_bytes), str(options.limits)]
+    with Bar(len(files)) as bar, Cache(folder, settings) as cache:
         for file in files:
             outcome = cache.get(file, options.sections)
             if outcome is not None:
@@ -141,6 +146,7 @@ def audit_each(
             jobs=options.jobs,
             sections=options.sections,
             kept=folder is not None,
+            limits=options.limits,
         )
         with closing(results):  # ends all processes, also after an interrupt
             for done in results:

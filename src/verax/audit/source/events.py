@@ -13,6 +13,7 @@ from .frame import Frame, Region
 from .graph import Node
 from .text import text_of
 from .values import Class, Data, Function, Instance, Transformed, Value
+from .work import spend
 
 
 @dataclass(slots=True, eq=False)
@@ -216,4 +217,6 @@ class Record:
 
     def of(self, kind: type[_Event]) -> list[_Event]:
         """The events of a class."""
-        return self._events[kind]
+        found = self._events[kind]
+        spend(len(found))
+        return found

@@ -71,9 +71,11 @@ class SourceFacts:
 
     def is_known(self, place: Place | None) -> bool:
         """Whether that holds of what may call them as well, so that no run of them is missing."""
+        if self.record.is_lost:
+            return False
         unknown = self._unseen
-        if not unknown or self.record.is_lost:
-            return not unknown
+        if not unknown:
+            return True
         return place is not None and not _is_in(place, unknown)
 
     @cached_property

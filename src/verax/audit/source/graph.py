@@ -8,10 +8,11 @@ such, under whatever names. Boundaries of transformations keep the graph in one 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..finding import Place
+from .work import spend
 
 if TYPE_CHECKING:
     from .frame import Frame, Region
@@ -103,6 +104,7 @@ class Node:
         pending: list[Node] = [self]
         while pending:
             node = pending.pop()
+            spend()
             yield node
             for source in node.inputs:
                 if source not in seen:
@@ -130,16 +132,24 @@ class Node:
         return any(node is other for node in self.ancestors())
 
 
-def sources(nodes: Iterable[Node], through: Callable[[Node], bool] | None = None) -> set[Node]:
-    """Some nodes and everything that they are made from, going on only `through` some of these."""
-    pending = list(nodes)
+def sources(
+    nodes: Iterable[Node],
+    through: Callable[[Node], bool] | None = None,
+    but: Container[Node] = (),
+) -> set[Node]:
+    """Some nodes and everything that they are made from, going on only `through` some of these.
+
+    Nodes in `but` are known already, with all that they are made from.
+    """
+    pending = [it for it in nodes if it not in but]
     found = set(pending)
     for node in pending:
         if through is None or through(node):
             for it in node.inputs:
-                if it not in found:
+                if it not in found and it not in but:
                     found.add(it)
                     pending.append(it)
+    spend(len(found))
     return found
 
 

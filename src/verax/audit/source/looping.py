@@ -31,6 +31,7 @@ from .values import (
     Value,
     mapped,
 )
+from .work import spend
 
 if TYPE_CHECKING:
     from .machine import Interpreter
@@ -248,6 +249,7 @@ def _held_by(end: dict[str, Value], names: list[str]) -> Iterator[Node]:
 def _after(before: dict[str, Value], ends: list[dict[str, Value]]) -> dict[str, Value]:
     after = dict(before)
     for end in ends:
+        spend(len(end))
         for name, value in end.items():
             own = after.get(name)
             if own is None:

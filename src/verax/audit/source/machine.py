@@ -37,11 +37,15 @@ from .values import (
     leaves,
     nodes_of,
 )
+from .work import spend
 
 # Functions of one decorator that are inside of each other.
 WRAPPERS = 3
 # Syntax that counts as a further statement where it runs again: one line can hold very much.
 NODES_OF_STATEMENT = 32
+
+# What it costs to evaluate an expression, compared with looking at a node.
+STEPS_OF_EXPRESSION = 10
 
 # Operations on arrays and numbers: containers do not subtract, and have no sine.
 ON_ARRAYS = frozenset("- * / // ** @ < <= > >= & | ~ %".split()) | frozenset(
@@ -88,6 +92,8 @@ class Interpreter:
         self._is_cut = False
         self._is_on_host = False
         self._root: Frame | None = None
+        # Where it is: at a statement, as a frame runs it.
+        self._position: tuple[Frame, ast.stmt] | None = None
         self._allowed = limits.statements
         self._end_of_root = limits.statements
         self._end_with_keys = limits.statements
@@ -155,6 +161,7 @@ class Interpreter:
 
     def evaluate(self, frame: Frame, syntax: ast.expr) -> Value:
         """The value of an expression."""
+        spend(STEPS_OF_EXPRESSION)
         handler = _EXPRESSIONS.get(syntax.__class__)
         if handler is None:
             return self.opaque("expression", Site(frame, syntax), ())  # of a later Python
@@ -167,6 +174,7 @@ class Interpreter:
         cost = frame is not self._root
         for statement in body:
             self._statements += cost
+            self._position = (frame, statement)
             handler = STATEMENTS.get(statement.__class__)
             try:
                 if handler is not None and handler(self, frame, statement) is False:
@@ -181,6 +189,13 @@ class Interpreter:
         """Go on after something that is nested too deeply to be gone through."""
         self.control, self.choices = control, choices
         self.record.too_deep[place] = None
+
+    def give_up(self, reason: str) -> None:
+        """Nothing more is run: what was left may do anything to anything."""
+        self.record.is_lost = True
+        if self._position is not None:
+            frame, statement = self._position
+            self.record.leave_out(frame, statement, reason, on_host=False)
 
     def call(
         self, site: Site, callee: Value, args: list[Value], keywords: dict[str, Value]

@@ -9,6 +9,7 @@ from ..finding import Place
 from ..places import map_places
 from ..report import Report
 from .analyse import analyse, unread
+from .limits import DEFAULT, Limits
 from .outcome import Outcome, Texts
 from .project import Project
 from .reading import SourceText, UnreadableError
@@ -20,7 +21,14 @@ class Auditor:
     Without `sections` reports do not show how data flows, for when nobody will look at that.
     """
 
-    def __init__(self, roots: Sequence[str], texts: Texts, sections: bool = True):
+    def __init__(
+        self,
+        roots: Sequence[str],
+        texts: Texts,
+        sections: bool = True,
+        limits: Limits = DEFAULT,
+    ):
+        self._limits = limits
         self._texts = texts
         self._sections = sections
         self._project = Project(roots, texts.read)
@@ -30,7 +38,7 @@ class Auditor:
         consulted: frozenset[str] = frozenset()
         failed, uses_jax = False, True
         try:
-            analysis = analyse(path, self._project, self._sections)
+            analysis = analyse(path, self._project, self._sections, self._limits)
             report, consulted = analysis.report, analysis.consulted
             uses_jax = analysis.uses_jax
         except UnreadableError as error:

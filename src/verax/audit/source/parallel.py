@@ -11,12 +11,13 @@ import threading
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ..garbage import few_collections
 from ..report import Report
 from . import stored
+from .limits import DEFAULT, Limits
 from .outcome import Outcome, Texts
 from .stored import NO_SECTIONS, Stored
 
@@ -51,6 +52,7 @@ def audit_all(
     jobs: int | None,
     sections: bool = True,
     kept: bool = True,
+    limits: Limits = DEFAULT,
 ) -> Generator[Done]:
     """The outcome of each file, in the order in which they come.
 
@@ -66,6 +68,7 @@ def audit_all(
             "roots": list(roots),
             "max_bytes": max_bytes,
             "sections": sections or kept,
+            "limits": asdict(limits),
         }
         pool = _Pool(ordinary, start, count, sections)
         try:
@@ -79,7 +82,7 @@ def audit_all(
         return
     from .one_file import Auditor  # the interpreter is slow to load, and nothing may be left
 
-    auditor = Auditor(roots, texts, sections or kept)
+    auditor = Auditor(roots, texts, sections or kept, limits)
     with few_collections():
         for path in left:
             yield Done(path, auditor.audit(path))

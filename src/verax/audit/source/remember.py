@@ -9,6 +9,8 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, TypeVar
 
+from .work import spend, uncounted
+
 _Thing = TypeVar("_Thing")
 _Known = TypeVar("_Known")
 
@@ -25,8 +27,14 @@ def remembered(make: Callable[[_Thing], _Known]) -> Callable[[_Thing], _Known]:
         try:
             return known[key]
         except KeyError:
-            known[key] = result = make(thing)
-            return result
+            pass
+        if isinstance(thing, ast.AST):
+            with uncounted():
+                result = make(thing)
+        else:
+            result = make(thing)
+        known[key] = result
+        return result
 
     ask.__doc__ = make.__doc__
     return ask
@@ -76,19 +84,23 @@ def size_of(node: ast.AST) -> int:
     return count
 
 
-@remembered
 def walked(node: ast.AST) -> list[ast.AST]:
     """All code in a piece of syntax, itself first, in the order of the text.
 
     What it holds is a part of what is found around it, and is taken from there if somebody has
     asked for that.
     """
+    known = _span_of(node)
+    spend(known.end - known.start)
+    return known.walk.nodes[known.start : known.end]
+
+
+def _span_of(node: ast.AST) -> _Span:
     known = node.__dict__.get(_SPAN)
-    if known is not None:
-        return known.walk.nodes[known.start : known.end]
-    walk = _Walk()
-    _walk(node, walk)
-    return walk.nodes
+    if known is None:
+        _walk(node, _Walk())
+        known = node.__dict__[_SPAN]
+    return known
 
 
 _Kind = TypeVar("_Kind", bound=ast.AST)
@@ -99,16 +111,15 @@ def each(node: ast.AST, *kinds: type[_Kind]) -> list[_Kind]:
 
     It is looked up, and not looked for: what a function does not hold costs nothing to ask about.
     """
-    known = node.__dict__.get(_SPAN)
-    if known is None:
-        walked(node)
-        known = node.__dict__[_SPAN]
+    known = _span_of(node)
     nodes: list[Any] = known.walk.nodes
     if len(kinds) > _FEW_KINDS:
+        spend(known.end - known.start)
         return [it for it in nodes[known.start : known.end] if isinstance(it, kinds)]
     positions = known.positions(kinds[0])
     for kind in kinds[1:]:
         positions += known.positions(kind)
+    spend(len(positions))
     return [nodes[at] for at in (sorted(positions) if len(kinds) > 1 else positions)]
 
 

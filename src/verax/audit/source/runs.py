@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from .axes import named_arguments
 from .binding import default_of, generic_arguments, positional_names
@@ -183,7 +183,7 @@ def run_transformed(machine: Interpreter, module: Module) -> None:
     for applied in machine.record.of(Applied):
         calls[applied.transformed.syntax].append(applied)
     all_made = list(machine.record.of(Made))
-    wrapped = {it for made in all_made for it in _wrapped(made.transformed)}
+    wrapped = _wrapped(made.transformed for made in all_made)
     for made in all_made:
         transformed = made.transformed
         function = innermost_function(transformed.function)
@@ -203,13 +203,16 @@ def run_transformed(machine: Interpreter, module: Module) -> None:
             machine.leave_off(made.place)
 
 
-def _wrapped(transformed: Transformed) -> Iterator[Transformed]:
+def _wrapped(all_made: Iterable[Transformed]) -> set[Transformed]:
     """What a transformation is applied to, if that is transformed itself: `jit(grad(f))`."""
-    value = transformed.function
-    while isinstance(value, (Bound, Partial, Transformed)):
-        if isinstance(value, Transformed):
-            yield value
-        value = value.function
+    found: set[Transformed] = set()
+    for made in all_made:
+        value = made.function
+        while isinstance(value, (Bound, Partial, Transformed)) and value not in found:
+            if isinstance(value, Transformed):
+                found.add(value)
+            value = value.function
+    return found
 
 
 def _call_generic(

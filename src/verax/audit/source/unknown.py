@@ -42,6 +42,7 @@ from .values import (
     Transformed,
     Value,
 )
+from .work import spend
 
 if TYPE_CHECKING:
     from .frame import Frame
@@ -174,6 +175,7 @@ class Reach:
         if syntax in self.functions:
             return
         self.functions[syntax] = frame.module.path
+        spend(len(names_in(syntax)))
         self._declared += [(frame, it) for it in each(syntax, ast.Global, ast.Nonlocal)]
         for name in names_in(syntax):
             found = _looked_up(frame, name)

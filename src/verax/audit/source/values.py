@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from .graph import Node
+from .work import spend
 
 if TYPE_CHECKING:
     from .frame import Frame
@@ -326,6 +327,7 @@ class Class(Value):
             it = pending.pop()
             if isinstance(it, (Class, External)) and it not in seen:
                 seen.add(it)
+                spend()
                 yield it
                 if isinstance(it, Class):
                     pending.extend(reversed(it.bases))
@@ -397,6 +399,7 @@ def leaves(value: Value, limit: int = 200) -> list[Data]:
             pending.extend((*item.args, *item.keywords.values()))
         elif isinstance(item, Bound):
             pending.append(item.owner)
+    spend(len(found) + len(seen))
     return found
 
 

@@ -13,6 +13,7 @@ import sys
 
 from ..garbage import last_collections
 from . import stored
+from .limits import Limits
 from .one_file import Auditor
 from .outcome import Texts
 
@@ -22,7 +23,8 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # answers are all that the other side may see
     start = json.loads(sys.stdin.readline())
-    auditor = Auditor(start["roots"], Texts(start["max_bytes"]), start["sections"])
+    texts, limits = Texts(start["max_bytes"]), Limits(**start["limits"])
+    auditor = Auditor(start["roots"], texts, start["sections"], limits)
     print("ready", file=answers, flush=True)
     with last_collections():
         for line in sys.stdin:

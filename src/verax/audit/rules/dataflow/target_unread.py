@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Finding, Severity
 from ...source.parameters import parameters
 from ...source.queries.reads import is_ignored, reads_of
+from ...source.remember import remembered
 from .._rule import Rule
 
 if TYPE_CHECKING:
@@ -22,27 +24,33 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     for function, runs in facts.functions():
         if not any(frame.returns for frame in runs) or _has_signature_of_kin(facts, function):
             continue
+        unread = [it for it in parameters(function) if _is_target(it.arg)]
+        unread = [it for it in unread if is_ignored(function, it.arg)]
         read = [it.arg for it in parameters(function) if reads_of(function).count(it.arg)]
-        for argument in parameters(function):
+        for argument in unread:
             name = argument.arg
-            if _is_target(name) and is_ignored(function, name):
-                online = next((it for it in read if it in _online_names(name)), None)
-                if online is not None:
-                    yield RULE.finding(
-                        runs[0].place(argument),
-                        current=f"`{name}` is never read: only `{online}` is asked",
-                        expected="the target network says what the online one is to learn",
-                        fix=f"compute the target with `{name}`, or leave it out",
-                        engine=Engine.SOURCE,
-                    )
+            names = _online_names(name)
+            online = next((it for it in read if it in names), None)
+            if online is not None:
+                yield RULE.finding(
+                    runs[0].place(argument),
+                    current=f"`{name}` is never read: only `{online}` is asked",
+                    expected="the target network says what the online one is to learn",
+                    fix=f"compute the target with `{name}`, or leave it out",
+                    engine=Engine.SOURCE,
+                )
 
 
 def _has_signature_of_kin(facts: SourceFacts, function: NamedFunction) -> bool:
     """Whether it is a method of classes that derive from each other, which all take the same."""
-    return any(
-        function in cls.syntax.body and bool(cls.bases or cls.derived)
-        for cls in facts.record.classes
-    )
+    return function in _of_kin(facts)
+
+
+@remembered
+def _of_kin(facts: SourceFacts) -> set[ast.stmt]:
+    """What is written in the bodies of such classes."""
+    kin = [it for it in facts.record.classes if it.bases or it.derived]
+    return {statement for cls in kin for statement in cls.syntax.body}
 
 
 def _is_target(name: str) -> bool:

@@ -96,11 +96,15 @@ def _large(facts: SourceFacts, value: Value) -> list[Node]:
 
 def _bound(facts: SourceFacts, seen: set[object]) -> Iterator[Verdict]:
     """Arrays that `partial` has given to a function before it is jitted."""
+    inside: set[Transformed] = set()
     for made in facts.events(Made):
+        if made.transformed.kind != "jit":
+            continue
         function = made.transformed.function
-        while isinstance(function, Transformed):
+        while isinstance(function, Transformed) and function not in inside:
+            inside.add(function)
             function = function.function  # `jax.jit(jax.vmap(partial(f, table)))`
-        if made.transformed.kind != "jit" or not isinstance(function, Partial):
+        if not isinstance(function, Partial):
             continue
         for value in (*function.args, *function.keywords.values()):
             size = _size(value.node) if isinstance(value, Data) and value.is_array else 0

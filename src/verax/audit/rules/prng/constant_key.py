@@ -93,10 +93,11 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     for use in facts.events(KeyUse):
         if use.by == "jax.random.split" or is_abstract(use.region) or is_for_shapes(facts, use):
             continue  # What is drawn from the children goes back to it.
-        for root in made_from(use.key.node):
-            if root in seen or root.place is None or root.operation != "jax.random.key":
+        new = made_from(use.key.node, but=seen)
+        seen |= new
+        for root in new:
+            if root.operation != "jax.random.key" or root.place is None:
                 continue
-            seen.add(root)
             where = constant_in(root) if made_from_constant(root) else None
             loop = loop_without_seed(facts, root) if where is None else None
             if where is not None:

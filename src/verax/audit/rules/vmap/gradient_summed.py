@@ -48,6 +48,7 @@ RULE = Rule(
     family="vmap",
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
+    by_absence=True,
     explanation="""\
 A loss that is a mean over a device's own part of the batch has to be averaged over the devices, and
 so has its gradient. `psum` adds the gradients up: with eight devices every step is eight times as

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ..looping import assigned_names
 from ..parameters import FunctionSyntax, NamedFunction, parameters
 from ..remember import each, remembered
-from .syntax import holds
+from .nested import Nested, Position, end_of, start_of
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -37,28 +39,48 @@ class Reads:
 
     def around(self, statement: ast.stmt) -> list[ast.For | ast.AsyncFor | ast.While]:
         """The loops that a statement is in."""
-        return [it for it in self.loops if holds(it, statement)]
+        return self._nested_loops.around(start_of(statement))
 
     def needs(self, statement: ast.stmt, name: str) -> bool:
         """Whether it may be read for anything but its own next value."""
-        others = [it for it in self.lines.get(name, ()) if it not in self.own]
-        return self.after(statement, name, others)
+        return self._may_follow(statement, name, self._positions_of_others)
 
     def after(self, statement: ast.stmt, name: str, reads: list[ast.Name] | None = None) -> bool:
         """Whether a name may be read once a statement has run, of all reads or of some."""
+        some = self._positions if reads is None else {name: sorted(map(start_of, reads))}
+        return self._may_follow(statement, name, some)
+
+    def _may_follow(self, statement: ast.stmt, name: str, reads: dict[str, list[Position]]) -> bool:
         if name in self.within or not self.is_clear:
             return True
-        end = (statement.end_lineno or statement.lineno, statement.end_col_offset or 0)
-        around = self.around(statement)
-        for read in self.lines.get(name, ()) if reads is None else reads:
-            if holds(statement, read):
-                # In a loop it reads what it gave the name in the turn before.
-                if around:
-                    return True
-                continue
-            if (read.lineno, read.col_offset) >= end or any(holds(it, read) for it in around):
-                return True
-        return False
+        positions = reads.get(name)
+        if not positions:
+            return False
+        if positions[-1] >= end_of(statement):
+            return True
+        loops = self.around(statement)
+        if not loops:
+            return False
+        # In a loop it reads what it gave the name in the turn before.
+        first = bisect_left(positions, start_of(loops[0]))
+        return first < len(positions) and positions[first] < end_of(loops[0])
+
+    @cached_property
+    def _nested_loops(self) -> Nested[ast.For | ast.AsyncFor | ast.While]:
+        return Nested((start_of(it), end_of(it), it) for it in self.loops)
+
+    @cached_property
+    def _positions(self) -> dict[str, list[Position]]:
+        """Where each name is read, in the order of the text."""
+        return {name: sorted(map(start_of, reads)) for name, reads in self.lines.items()}
+
+    @cached_property
+    def _positions_of_others(self) -> dict[str, list[Position]]:
+        """The same without the reads that only give a name its own next value."""
+        return {
+            name: sorted(start_of(it) for it in reads if it not in self.own)
+            for name, reads in self.lines.items()
+        }
 
 
 @remembered

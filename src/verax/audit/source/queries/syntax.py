@@ -11,6 +11,7 @@ from ..frame import Frame
 from ..remember import each, remembered
 from ..text import text_of
 from ..values import Data
+from .nested import Nested
 
 
 def body_of(frame: Frame) -> ast.AST:
@@ -89,12 +90,24 @@ def written_number(syntax: ast.expr) -> int | None:
 
 def handlers_around(frame: Frame, syntax: ast.AST) -> Iterator[ast.ExceptHandler]:
     """The `except` clauses that are ready where a piece of syntax runs."""
-    line: int = getattr(syntax, "lineno", 0)
-    for node in statements_in(body_of(frame)):
-        if not isinstance(node, ast.Try) or not node.body:
-            continue
-        if node.body[0].lineno <= line <= (node.body[-1].end_lineno or 0):
-            yield from node.handlers
+    for node in _tries_in(body_of(frame)).around((getattr(syntax, "lineno", 0), 0)):
+        yield from node.handlers
+
+
+@remembered
+def _tries_in(owner: ast.AST) -> Nested[ast.Try]:
+    """The `try` statements of a function or a module, by the lines that they watch."""
+    tries = [it for it in statements_in(owner) if isinstance(it, ast.Try) and it.body]
+    return Nested(
+        ((it.body[0].lineno, 0), ((it.body[-1].end_lineno or 0) + 1, 0), it) for it in tries
+    )
+
+
+@remembered
+def _conditions_in(owner: ast.AST) -> Nested[ast.If]:
+    """The `if` statements of a function or a module, by the lines below their first."""
+    conditions = [it for it in statements_in(owner) if isinstance(it, ast.If)]
+    return Nested(((it.lineno + 1, 0), ((it.end_lineno or 0) + 1, 0), it) for it in conditions)
 
 
 def is_guarded(frame: Frame, syntax: ast.AST) -> bool:
@@ -114,10 +127,7 @@ def is_guarded(frame: Frame, syntax: ast.AST) -> bool:
 
 def _asks_for_tracing(frame: Frame, syntax: ast.AST) -> bool:
     """Whether a condition around a piece of syntax asks if the code is jitted or traced at all."""
-    line: int = getattr(syntax, "lineno", 0)
-    for node in statements_in(body_of(frame)):
-        if not isinstance(node, ast.If) or not node.lineno < line <= (node.end_lineno or 0):
-            continue
+    for node in _conditions_in(body_of(frame)).around((getattr(syntax, "lineno", 0), 0)):
         words = (it.attr if isinstance(it, ast.Attribute) else it.id for it in _names(node.test))
         if any(word.rpartition("_")[2] in _SETTINGS for word in words):
             return True

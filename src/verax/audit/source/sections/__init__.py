@@ -7,12 +7,13 @@ outermost ones only: what they call is shown inside of them.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from typing import Any
 
 from ..classes import innermost_function
 from ..events import Applied
 from ..facts import SourceFacts
-from ..frame import Frame
+from ..frame import Frame, Region
 from ..values import leaves
 from .boundaries import crossings
 from .flow import calls_of, flow_of
@@ -32,18 +33,20 @@ def sections_of(facts: SourceFacts) -> dict[str, Any]:
 def _entry_points(facts: SourceFacts) -> list[Frame]:
     """A run of each function that is transformed while nothing around it is."""
     chosen: dict[ast.AST, Frame] = {}
+    staged: dict[ast.AST, dict[Region, list[Frame]]] = {}
     for applied in facts.events(Applied):
         if applied.frame.region is not None:
             continue
         function = innermost_function(applied.transformed.function)
         if function is None or function.frame.module is not facts.module:
             continue
-        for frame in facts.record.runs[function.syntax]:
-            if frame.region is not None and _starts(frame, applied):
-                best = chosen.get(function.syntax)
-                # Of two that know as much, the last: examples come last.
-                if best is None or _known_shapes(frame) >= _known_shapes(best):
-                    chosen[function.syntax] = frame
+        if function.syntax not in staged:
+            staged[function.syntax] = _by_region(facts.record.runs[function.syntax])
+        for frame in staged[function.syntax].get(applied.region, ()):
+            best = chosen.get(function.syntax)
+            # Of two that know as much, the last: examples come last.
+            if best is None or _known_shapes(frame) >= _known_shapes(best):
+                chosen[function.syntax] = frame
     return sorted(chosen.values(), key=lambda frame: getattr(frame.function, "lineno", 0))
 
 
@@ -54,7 +57,10 @@ def _known_shapes(frame: Frame) -> int:
     )
 
 
-def _starts(frame: Frame, applied: Applied) -> bool:
-    return (
-        any(region is applied.region for region in frame.region.chain()) if frame.region else False
-    )
+def _by_region(runs: Iterable[Frame]) -> dict[Region, list[Frame]]:
+    """The runs of a function, by each of the regions that they are inside of."""
+    found: dict[Region, list[Frame]] = {}
+    for frame in runs:
+        for region in frame.region.chain() if frame.region is not None else ():
+            found.setdefault(region, []).append(frame)
+    return found

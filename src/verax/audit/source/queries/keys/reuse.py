@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import TYPE_CHECKING
 
 from ....finding import Place
@@ -240,9 +240,12 @@ def is_abstract(region: Region | None) -> bool:
     return region is not None and any(it.kind in ABSTRACT for it in region.chain())
 
 
-def made_from(key: Node) -> set[Node]:
-    """A key and what it is made from, up to where a value of the program's chooses which."""
-    return sources((key,), lambda it: it.operation not in _CHOSEN or len(it.inputs) < 2)
+def made_from(key: Node, but: Container[Node] = ()) -> set[Node]:
+    """A key and what it is made from, up to where a value of the program's chooses which.
+
+    What keys `but` this one are made from is left out, where all of them are known already.
+    """
+    return sources((key,), lambda it: it.operation not in _CHOSEN or len(it.inputs) < 2, but)
 
 
 # With a second input, that is not known until the program runs.

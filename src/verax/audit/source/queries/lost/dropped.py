@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ....finding import Place
@@ -121,6 +122,7 @@ def _of_run(
 ) -> Iterator[Dropped]:
     live = live_in(frame)
     reads = reads_of(function)
+    names, lost = Names(frame), _Lost(function, frame, live, reads)
     for statement, value in frame.steps:
         if not isinstance(statement, ast.Assign):
             continue
@@ -130,10 +132,10 @@ def _of_run(
                 continue
             if not isinstance(part, Data) or not _is_computed(part) or part.node in live:
                 continue
-            found = _replaced(frame, live, reads, statement, name, part)
-            if not found and target is statement.targets[0]:
-                found = list(_lost(function, frame, live, reads, statement, name, part))
+            found = _replaced(frame, live, reads, statement, names, name, part)
             yield from found
+            if not found and target is statement.targets[0]:
+                yield from lost.behind(statement, name, part)
 
 
 def live_in(frame: Frame) -> set[Node]:
@@ -159,25 +161,31 @@ def _is_of_leaves(node: Node) -> bool:
 
 
 def _replaced(
-    frame: Frame, live: set[Node], reads: Reads, statement: ast.stmt, name: str, value: Data
+    frame: Frame,
+    live: set[Node],
+    reads: Reads,
+    statement: ast.stmt,
+    names: Names,
+    name: str,
+    value: Data,
 ) -> list[Dropped]:
     """The value that this one is a version of, where it is used afterwards by its name."""
-    names = names_in(frame, name)
     # Of several results some are often of no use.
     together = {it.id for it in each(statement, ast.Name) if _is_bound(it)}
     for source, is_clear in versions_of(value.node):
-        if source not in names or not _fits(value.node, source) or names[source] in together:
+        old = names.of(source, but=name)
+        if old is None or not _fits(value.node, source) or old in together:
             continue
-        if not is_clear and not value.node.shape and not _share_words(name, names[source]):
+        if not is_clear and not value.node.shape and not _share_words(name, old):
             continue
-        if not reads.after(statement, names[source].partition(".")[0]):
+        if not reads.after(statement, old.partition(".")[0]):
             continue
         if is_made_anew(live, source, value.node):
             continue
         used = _used_after(frame, live, source, statement)
         used = used or _kept_after(frame, source, statement)
         if used is not None:
-            return [Dropped(name, frame.place(statement), names[source], used_at=used)]
+            return [Dropped(name, frame.place(statement), old, used_at=used)]
     return []
 
 
@@ -185,21 +193,27 @@ def _is_bound(name: ast.Name) -> bool:
     return isinstance(name.ctx, ast.Store)
 
 
-def names_in(frame: Frame, but: str) -> dict[Node, str]:
+class Names:
     """What a function calls its values, and the fields of a state that it is given."""
-    found: dict[Node, str] = {}
-    # A parameter may have got another value since.
-    for key, it in (*frame.given.items(), *frame.environment.items()):
-        if isinstance(it, Data):
-            if key != but:
-                found[it.node] = key
-            for child in (it.node.children or {}).values():
-                if child.operation == "field":
-                    found.setdefault(child, f"{key}.{child.label}")
-        elif key in frame.given:
-            for field, part in named_parts(it):
-                found.setdefault(part, f"{key}.{field}")
-    return found
+
+    def __init__(self, frame: Frame):
+        self._own: dict[Node, list[str]] = {}
+        self._fields: dict[Node, str] = {}
+        # A parameter may have got another value since.
+        for key, it in (*frame.given.items(), *frame.environment.items()):
+            if isinstance(it, Data):
+                self._own.setdefault(it.node, []).append(key)
+                for child in (it.node.children or {}).values():
+                    if child.operation == "field":
+                        self._fields.setdefault(child, f"{key}.{child.label}")
+            elif key in frame.given:
+                for field, part in named_parts(it):
+                    self._fields.setdefault(part, f"{key}.{field}")
+
+    def of(self, node: Node, but: str) -> str | None:
+        """What a value is called by the last name for it, but for one name."""
+        own = (it for it in reversed(self._own.get(node, ())) if it != but)
+        return next(own, None) or self._fields.get(node)
 
 
 def _kept_after(frame: Frame, source: Node, statement: ast.stmt) -> Place | None:
@@ -268,46 +282,36 @@ def _first_after(
     return frame.place(min(later, key=lambda it: (it.lineno, it.col_offset)))
 
 
-def _lost(
-    function: NamedFunction,
-    frame: Frame,
-    live: set[Node],
-    reads: Reads,
-    statement: ast.stmt,
-    name: str,
-    value: Data,
-) -> Iterator[Dropped]:
-    """The parameter that only this value is made from."""
-    made_from = set(value.node.ancestors())
-    for argument in positional(function):
-        if not _is_lost(function, frame, live, reads, argument.arg, made_from):
-            continue
-        merge = _merge_after(frame, live, statement)
+class _Lost:
+    """The parameters of a function from which nothing is made that it returns."""
+
+    def __init__(self, function: NamedFunction, frame: Frame, live: set[Node], reads: Reads):
+        self._frame = frame
+        self._live = live
+        self._names: dict[Node, tuple[int, str]] = {}
+        for number, argument in enumerate(positional(function)):
+            name = argument.arg
+            given: Value | None = frame.environment.get(name)
+            if name in ("self", "cls") or name.startswith("_") or reads.count(name) != 1:
+                continue
+            if not isinstance(given, Data) or given.node.is_key or given.node in live:
+                continue
+            if name not in assigned_names(function):
+                self._names.setdefault(given.node, (number, name))
+
+    def behind(self, statement: ast.stmt, name: str, value: Data) -> Iterator[Dropped]:
+        """The first of them that a value is made from, if it is missing somewhere."""
+        made_from = value.node.ancestors() if self._names else ()
+        found = [self._names[it] for it in made_from if it in self._names]
+        # Where values are put together after the statement, there the lost one is missing.
+        merge = _first_after(self._frame, statement, self._merges) if found else None
         if merge is not None:
-            yield Dropped(name, frame.place(statement), lost=argument.arg, used_at=merge)
-            return
+            _, lost = min(found)
+            yield Dropped(name, self._frame.place(statement), lost=lost, used_at=merge)
 
-
-def _is_lost(
-    function: NamedFunction,
-    frame: Frame,
-    live: set[Node],
-    reads: Reads,
-    name: str,
-    made_from: set[Node],
-) -> bool:
-    given: Value | None = frame.environment.get(name)
-    if name in ("self", "cls") or name.startswith("_") or reads.count(name) != 1:
-        return False
-    if not isinstance(given, Data) or given.node.is_key or name in assigned_names(function):
-        return False
-    return given.node in made_from and given.node not in live
-
-
-def _merge_after(frame: Frame, live: set[Node], statement: ast.stmt) -> Place | None:
-    """Where values are put together after a statement: there the lost one is missing."""
-    positions = [position_in(frame, node) for node in live if _is_merge(node)]
-    return _first_after(frame, statement, positions)
+    @cached_property
+    def _merges(self) -> list[ast.expr | ast.stmt | None]:
+        return [position_in(self._frame, node) for node in self._live if _is_merge(node)]
 
 
 def _is_merge(node: Node) -> bool:

@@ -20,7 +20,7 @@ from ...remember import each, remembered
 from ...values import Data, Instance, Value, nodes_of
 from ..reads import reads_of
 from ..syntax import statements_in
-from .dropped import live_in, names_in
+from .dropped import Names, live_in
 from .dropped_states import named_parts_of
 
 if TYPE_CHECKING:
@@ -126,12 +126,13 @@ def _part(statement: ast.Assign, value: Value, name: str) -> Value | None:
 
 def _start_again(frame: Frame, name: str, old: Node, new: Value | None) -> Iterator[str]:
     """What a new value is computed from that an old one was computed from too, by name."""
-    names = names_in(frame, name)
+    names = Names(frame)
     made_from = set(islice(old.ancestors(), 300)) - {old}
     for node in nodes_of(new) if new is not None else ():
         for it in _operands(frame, node):
-            if it in made_from and it in names:
-                yield names[it]
+            called = names.of(it, but=name) if it in made_from else None
+            if called is not None:
+                yield called
 
 
 def _operands(frame: Frame, node: Node) -> Iterator[Node]:

@@ -164,9 +164,13 @@ def _plain(name: str) -> str:
 
 def _swapped(names: list[str], call: ast.Call) -> tuple[str, str] | None:
     given = [it for it in _given(names, call) if it[0] and it[1]]
+    by_name: dict[str, list[tuple[int, str]]] = {}
+    for number, (one, of_one, _) in enumerate(given):
+        by_name.setdefault(one, []).append((number, of_one))
     for number, (one, of_one, is_keyword) in enumerate(given):
-        for other, of_other, _ in given[number + 1 :]:
-            if _plain(of_one) != other or _plain(of_other) != one or one == other:
+        other = _plain(of_one)
+        for later, of_other in by_name.get(other, ()):
+            if later <= number or _plain(of_other) != one or one == other:
                 continue
             if not SIDES.isdisjoint((*words_of(one), *words_of(other))):
                 continue

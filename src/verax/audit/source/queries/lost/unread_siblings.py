@@ -7,6 +7,7 @@ is written with a name as well. It is one if what came with it takes its place.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from ....finding import Place
 from ...frame import Frame
 from ...graph import Node
 from ...parameters import FunctionSyntax, NamedFunction, positional
-from ...remember import each, remembered, walked
+from ...remember import each, remembered
 from ...values import Class, Data, Function, Value
 from ..reads import reads_of
 from ..syntax import statements_in
@@ -68,7 +69,7 @@ def _of_leaves(facts: SourceFacts) -> Iterator[Doubled]:
         names = [it.arg for it in positional(function)]
         for lost in _unread(function, names):
             for name in names:
-                for it in (*_joins(function, name), *_mixtures(function, name)):
+                for it in (*_joins(function).get(name, ()), *_mixtures(function).get(name, ())):
                     yield Doubled(given.frame.place(it), name, lost)
 
 
@@ -81,17 +82,26 @@ def _doubled(
     unread: list[str],
 ) -> Iterator[tuple[ast.expr, str, str]]:
     every = [name for group in groups for name in group]
+    joins, sums, mixtures = _joins(function), _sums(function), _mixtures(function)
+    handed, calls = _handed_twice(function), _same_calls(function)
+    values, given = frame.environment, frame.given if frame.is_staged else {}
+    # Pairs of names are many, names that are used twice few.
+    joined = [it for it in every if it in joins]
+    twice = [(set(group), [it for it in group if it in handed or it in sums]) for group in groups]
+    parameters, siblings = set(names), set(every)
+    mixed, called = [it for it in names if it in mixtures], [it for it in names if it in calls]
     for lost in unread:
-        for name in _alike(lost, every, frame.environment):
-            yield from ((it, name, lost) for it in _joins(function, name))
-        for group in groups:
-            for name in _alike(lost, group, frame.environment):
-                for it in (*_handed_twice(facts, frame, function, name), *_sums(function, name)):
-                    yield it, name, lost
-        for name in names if lost in names else ():
-            yield from ((it, name, lost) for it in _mixtures(function, name) if _is_whole(it))
-        for name in _alike(lost, names, frame.given) if frame.is_staged else ():
-            yield from ((it, name, lost) for it in _same_calls(facts, frame, function, name))
+        for name in _alike(lost, siblings, joined, values):
+            yield from ((it, name, lost) for it in joins[name])
+        for group, some in twice:
+            for name in _alike(lost, group, some, values):
+                own = (it for it in handed.get(name, ()) if _is_own(facts, frame, it.func))
+                yield from ((it, name, lost) for it in (*own, *sums.get(name, ())))
+        for name in mixed if lost in parameters else ():
+            yield from ((it, name, lost) for it in mixtures[name] if _is_whole(it))
+        for name in _alike(lost, parameters, called, given):
+            own = (it for it in calls[name] if _is_own(facts, frame, it.func))
+            yield from ((it, name, lost) for it in own)
 
 
 def _unpacked(function: NamedFunction) -> list[list[str]]:
@@ -113,12 +123,14 @@ def _unread(function: FunctionSyntax, names: list[str]) -> list[str]:
     ]
 
 
-def _alike(unread: str, names: list[str], values: Mapping[str, Value]) -> Iterator[str]:
-    """Names beside one that nothing reads, whose values are made like its own."""
-    lost = values.get(unread) if unread in names else None
+def _alike(
+    unread: str, names: set[str], some: list[str], values: Mapping[str, Value]
+) -> Iterator[str]:
+    """Some of the names beside one that nothing reads, whose values are made like its own."""
+    lost = values.get(unread) if some and unread in names else None
     if not isinstance(lost, Data) or lost.node.is_key or lost.node.operation in _GIVEN:
         return
-    for name in dict.fromkeys(names):
+    for name in dict.fromkeys(some):
         own = values.get(name)
         if name == unread or not isinstance(own, Data) or own.node.is_key:
             continue
@@ -139,44 +151,66 @@ def _are_factors(one: Node, other: Node) -> bool:
 _GIVEN = frozenset(("parameter", "argument", "static", "counter"))
 
 
-def _joins(function: FunctionSyntax, name: str) -> Iterator[ast.expr]:
-    """`jnp.concatenate([a, a])`."""
+_ByName = dict[str, list[ast.expr]]
+
+
+@remembered
+def _joins(function: FunctionSyntax) -> _ByName:
+    """`jnp.concatenate([a, a])`, by the name."""
+    found: _ByName = {}
     for call in _calls(function):
         given = call.args[0] if call.args else None
         parts = given.elts if isinstance(given, (ast.List, ast.Tuple)) else []
-        is_merge = isinstance(call.func, ast.Attribute) and call.func.attr in MERGES
-        if is_merge and sum(_is(it, name) for it in parts) > 1:
-            yield call
+        if isinstance(call.func, ast.Attribute) and call.func.attr in MERGES:
+            for name, times in Counter(it.id for it in parts if isinstance(it, ast.Name)).items():
+                if times > 1:
+                    found.setdefault(name, []).append(call)
+    return found
 
 
-def _handed_twice(
-    facts: SourceFacts, frame: Frame, function: NamedFunction, name: str
-) -> Iterator[ast.expr]:
-    """`Film(1.0 + a, a)`, of what the project defines."""
+@remembered
+def _handed_twice(function: NamedFunction) -> dict[str, list[ast.Call]]:
+    """`Film(1.0 + a, a)`, by the name."""
+    found: dict[str, list[ast.Call]] = {}
     for call in _calls(function):
         given = [*call.args, *(it.value for it in call.keywords)]
-        is_twice = sum(_holds(it, name) for it in given) > 1 and any(_is(it, name) for it in given)
-        if is_twice and _is_own(facts, frame, call.func):
-            yield call
+        plain = {it.id for it in given if isinstance(it, ast.Name)}
+        times = Counter(name for it in given if plain for name in _names_in(it))
+        for name in plain:
+            if times[name] > 1:
+                found.setdefault(name, []).append(call)
+    return found
 
 
-def _sums(function: NamedFunction, name: str) -> Iterator[ast.expr]:
-    """`x * a + a`."""
-    for it in walked(function):
-        if isinstance(it, ast.BinOp) and isinstance(it.op, ast.Add):
+@remembered
+def _sums(function: NamedFunction) -> _ByName:
+    """`x * a + a`, by the name."""
+    found: _ByName = {}
+    for it in each(function, ast.BinOp):
+        if isinstance(it.op, ast.Add):
             for one, other in ((it.left, it.right), (it.right, it.left)):
-                if _is(one, name) and isinstance(other, ast.BinOp) and _holds(other, name):
-                    yield it
+                if not isinstance(one, ast.Name) or not isinstance(other, ast.BinOp):
+                    continue
+                if one.id in _names_in(other):
+                    found.setdefault(one.id, []).append(it)
+    return found
 
 
-def _mixtures(function: FunctionSyntax, name: str) -> Iterator[ast.expr]:
-    """`(1 - r) * a + r * a`."""
-    for it in walked(function):
-        if isinstance(it, ast.BinOp) and isinstance(it.op, (ast.Add, ast.Sub)):
-            sides = [side for side in (it.left, it.right) if isinstance(side, ast.BinOp)]
-            # A square is no weight.
-            if sum(_is(one.left, name) is not _is(one.right, name) for one in sides) > 1:
-                yield it
+@remembered
+def _mixtures(function: FunctionSyntax) -> _ByName:
+    """`(1 - r) * a + r * a`, by the name."""
+    found: _ByName = {}
+    for it in each(function, ast.BinOp):
+        if isinstance(it.op, (ast.Add, ast.Sub)):
+            times = Counter[str]()
+            for side in (it.left, it.right):
+                if isinstance(side, ast.BinOp):
+                    names = {_name(side.left)} ^ {_name(side.right)}  # A square is no weight.
+                    times.update(names - {""})
+            for name in times:
+                if times[name] > 1:
+                    found.setdefault(name, []).append(it)
+    return found
 
 
 def _is_whole(mixture: ast.expr) -> bool:
@@ -191,19 +225,23 @@ def _is_whole(mixture: ast.expr) -> bool:
     return any(f"{one} - {it}" in factors for one in ("1", "1.0") for it in factors)
 
 
-def _same_calls(
-    facts: SourceFacts, frame: Frame, function: NamedFunction, name: str
-) -> Iterator[ast.expr]:
-    """The second of `encode(p, a)` and `encode(q, a)`."""
-    seen: set[tuple[str, int]] = set()
+@remembered
+def _same_calls(function: NamedFunction) -> dict[str, list[ast.Call]]:
+    """The second of `encode(p, a)` and `encode(q, a)`, and those after it, by the name."""
+    found: dict[str, list[ast.Call]] = {}
+    seen: set[tuple[str, str, int]] = set()
     for call in sorted(_calls(function), key=lambda it: (it.lineno, it.col_offset)):
-        at = [number for number, it in enumerate(call.args) if _is(it, name)]
-        if len(at) != 1 or not isinstance(call.func, ast.Name):
+        if not isinstance(call.func, ast.Name):
             continue
-        known = (call.func.id, at[0])
-        if known in seen and _is_own(facts, frame, call.func):
-            yield call
-        seen.add(known)
+        times = Counter(map(_name, call.args))
+        for number, name in enumerate(map(_name, call.args)):
+            known = (name, call.func.id, number)
+            if not name or times[name] > 1:
+                continue
+            if known in seen:
+                found.setdefault(name, []).append(call)
+            seen.add(known)
+    return found
 
 
 def _calls(function: FunctionSyntax) -> list[ast.Call]:
@@ -215,9 +253,9 @@ def _is_own(facts: SourceFacts, frame: Frame, called: ast.expr) -> bool:
     return isinstance(found, (Function, Class))
 
 
-def _is(syntax: ast.expr, name: str) -> bool:
-    return isinstance(syntax, ast.Name) and syntax.id == name
+def _name(syntax: ast.expr) -> str:
+    return syntax.id if isinstance(syntax, ast.Name) else ""
 
 
-def _holds(syntax: ast.expr, name: str) -> bool:
-    return any(isinstance(it, ast.Name) and it.id == name for it in walked(syntax))
+def _names_in(syntax: ast.expr) -> set[str]:
+    return {it.id for it in each(syntax, ast.Name)}

@@ -7,6 +7,7 @@ was made to take the place of the first.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -40,12 +41,16 @@ def unread_twins(facts: SourceFacts) -> list[Twin]:
     unread = {(it.name, it.place) for it in unread_values(facts) if not it.is_total}
     found: list[Twin] = []
     for function, (frame, *_) in facts.functions():
-        made = list(dict.fromkeys(it for it, _ in frame.steps if _made(it) is not None))
+        made = dict.fromkeys(it for it, _ in frame.steps if _made(it) is not None)
+        makers: dict[str, list[ast.stmt]] = {}
+        times = Counter(_pair(it)[0] for it in made)
         for later in made if len(made) > 1 else ():
             name, call = _pair(later)
+            before = makers.setdefault(ast.unparse(call.func), [])
             is_data = (name, frame.place(later)) in unread
             is_unread = is_data or _is_unread(function, name, later)
-            older = _older(function, made, later) if is_unread else None
+            older = _older(function, before, later, times) if is_unread else None
+            before.append(later)
             if older is None or not _is_own(facts, frame, call.func):
                 continue
             # To make a function does nothing by itself.
@@ -74,19 +79,21 @@ def _is_unread(function: NamedFunction, name: str, statement: ast.stmt) -> bool:
     return not name.startswith("_") and not reads_of(function).after(statement, name)
 
 
-def _older(function: NamedFunction, made: list[ast.stmt], later: ast.stmt) -> ast.Name | None:
-    """Where the last thing that was made by the same function from others is first used on."""
+def _older(
+    function: NamedFunction, alike: list[ast.stmt], later: ast.stmt, times: Counter[str]
+) -> ast.Name | None:
+    """Where the last thing that the same function made before, from others, is first used on."""
     name, call = _pair(later)
     reads, end = reads_of(function), later.end_lineno or later.lineno
     if reads.around(later):
         return None
-    for it in reversed(made[: made.index(later)]):
+    for it in reversed(alike):
         other, before = _pair(it)
-        if other == name or ast.unparse(before.func) != ast.unparse(call.func):
+        if other == name:
             continue
         if ast.unparse(before) == ast.unparse(call) or other in reads.within:
             return None
-        if sum(_pair(one)[0] == other for one in made) > 1:
+        if times[other] > 1:
             return None
         uses = [one for one in reads.lines.get(other, ()) if one.lineno > end]
         return min(uses, key=lambda one: (one.lineno, one.col_offset), default=None)

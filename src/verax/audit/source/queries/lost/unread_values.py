@@ -18,6 +18,7 @@ from ...graph import Node
 from ...library.layers import only_computes
 from ...operations import ARITHMETIC
 from ...parameters import NamedFunction
+from ...remember import each
 from ...values import Data, Instance, Sequence, Value, nodes_of
 from ..reads import reads_of
 from ..syntax import handlers_around, holds, statements_in
@@ -53,12 +54,16 @@ def unread_values(facts: SourceFacts) -> Iterator[Unread]:
     for function, runs in facts.functions():
         if not _TRIALS.isdisjoint(words_of(function.name)):
             continue
-        for statement, name in _candidates(function, runs[0]):
+        candidates = list(_candidates(function, runs[0]))
+        steps: dict[ast.stmt, list[tuple[Frame, Value]]] = {it: [] for it, _ in candidates}
+        for frame in runs if steps else ():
+            for step, value in frame.steps:
+                if step in steps:
+                    steps[step].append((frame, value))
+        for statement, name in candidates:
             values = [
                 (frame, part)
-                for frame in runs
-                for step, value in frame.steps
-                if step is statement
+                for frame, value in steps[statement]
                 for part in _named(statement, name, value)
             ]
             if any(_is_data(frame, value) for frame, value in values):
@@ -73,8 +78,7 @@ def unread_containers(facts: SourceFacts) -> Iterator[Unread]:
     """
     for function, runs in facts.functions():
         reads = reads_of(function)
-        for name in _made_empty(function) if reads.is_clear else ():
-            fills = [it for it in statements_in(function) if _fills(it, name)]
+        for name, fills in _filled(function).items() if reads.is_clear else ():
             filled = sum(1 for it in fills for one in reads.lines.get(name, ()) if holds(it, one))
             own = len(reads.lines.get(name, ()))
             if filled and name not in reads.within and filled == own:
@@ -101,11 +105,15 @@ def _is_empty(value: ast.expr) -> bool:
     return isinstance(value, ast.Dict) and not value.keys
 
 
-def _fills(statement: ast.stmt, name: str) -> bool:
-    """Whether a statement does nothing but put something into a dict."""
-    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-    owner = target.value if isinstance(target, ast.Subscript) else None
-    return isinstance(owner, ast.Name) and owner.id == name
+def _filled(function: NamedFunction) -> dict[str, list[ast.stmt]]:
+    """The dicts that a function makes, with the statements that only put something into one."""
+    found: dict[str, list[ast.stmt]] = {it: [] for it in _made_empty(function)}
+    for statement in statements_in(function) if found else ():
+        target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+        owner = target.value if isinstance(target, ast.Subscript) else None
+        if isinstance(owner, ast.Name) and owner.id in found:
+            found[owner.id].append(statement)
+    return found
 
 
 def _candidates(function: NamedFunction, frame: Frame) -> list[tuple[ast.stmt, str]]:
@@ -153,10 +161,7 @@ def _is_tried(frame: Frame, function: NamedFunction, statement: ast.stmt) -> boo
     """Whether a statement may be there for its error, or for the time that it takes."""
     if any(handlers_around(frame, statement)):
         return True
-    return any(
-        isinstance(it, (ast.With, ast.AsyncWith)) and holds(it, statement)
-        for it in statements_in(function)
-    )
+    return any(holds(it, statement) for it in each(function, ast.With, ast.AsyncWith))
 
 
 def _is_data(frame: Frame, value: Value) -> bool:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from ....finding import Place
 from ...classes import innermost_function
 from ...events import Applied, Event, Fact, Loop
 from ...facts import SourceFacts
+from ...frame import Frame, Region
 from ...library.options import DERIVATIVES, argument_numbers
+from ...remember import remembered
 from ...values import Value
 from ..arguments import mapped_arguments, ordinary_arguments
 from ..loops.bodies import instead_of_pair
@@ -44,13 +47,26 @@ def crossing(facts: SourceFacts) -> Iterator[tuple[Event, str, Value, Place]]:
 def _returned(facts: SourceFacts, applied: Applied) -> Iterator[tuple[Place, Value]]:
     """What a transformed function gives, where it says so."""
     function = innermost_function(applied.transformed.function)
-    runs = facts.record.runs.get(function.syntax, []) if function is not None else []
-    own = [frame for frame in runs if frame.region is applied.region]
+    own = (
+        _runs_by_region(facts).get((function.syntax, applied.region), ())
+        if function is not None
+        else ()
+    )
     for frame in own:
         for syntax, value in frame.returns:
             yield frame.place(syntax), value
     if not own:
         yield applied.place, applied.result
+
+
+@remembered
+def _runs_by_region(facts: SourceFacts) -> dict[tuple[ast.AST, Region | None], list[Frame]]:
+    """The runs of each function in each region."""
+    found: dict[tuple[ast.AST, Region | None], list[Frame]] = {}
+    for function, runs in facts.record.runs.items():
+        for frame in runs:
+            found.setdefault((function, frame.region), []).append(frame)
+    return found
 
 
 def _entering(applied: Applied) -> Iterator[tuple[str, Value]]:
