@@ -1,6 +1,6 @@
 """Audit real programs, and compare with what is known about them.
 
-    make programs [ARGS='ppo sac']
+    make programs [ARGS='ppo sac'] [ARGS='--jobs 1']
 
 Beside this file are programs of well-known libraries, in `classics` programs of our own, written as
 the single-file implementations of the field are. Each has an `entry`, its `inputs()` and perhaps
@@ -26,7 +26,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-from guard.audits import Outcome, gone_through
+from guard.audits import ROOT, Outcome, gone_through
 from guard.defects import write_found
 from guard.pins import differences, pinned_again
 
@@ -34,6 +34,8 @@ from verax.audit import record
 
 HERE = Path(__file__).parent
 DEFECTS = HERE / "defects"
+COMPILED = ROOT / "build" / "programs"
+DEVICES = 4
 
 
 def programs() -> dict[str, Path]:
@@ -46,11 +48,24 @@ def _name(file: Path) -> str:
     return file.stem
 
 
-def outcomes(chosen: dict[str, Path]) -> Iterator[Outcome]:
+def set_up_jax() -> None:
+    """Several devices for the programs that share their work among them, and nothing twice.
+
+    A program is compiled for its audit, again for that of each defect, and for its check: compiled
+    code is kept, also for the next run, unless JAX is told already where to keep it.
+    """
+    devices = f"--xla_force_host_platform_device_count={DEVICES}"
+    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {devices}".strip()
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(COMPILED))
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+
+
+def outcomes(chosen: dict[str, Path], jobs: int) -> Iterator[Outcome]:
     """What comes of each program, in a process of its own that has JAX already."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["jax", "guard.audits"])
-    with ProcessPoolExecutor(os.cpu_count(), context, max_tasks_per_child=1) as pool:
+    with ProcessPoolExecutor(jobs, context, max_tasks_per_child=1) as pool:
         running = {
             pool.submit(gone_through, file, DEFECTS / f"{name}.toml", _is_own(file)): name
             for name, file in chosen.items()
@@ -81,14 +96,14 @@ def judged(outcome: Outcome, pinned: dict[str, Any]) -> list[str]:
     return lines
 
 
-def show(outcome: Outcome, lines: list[str]) -> None:
+def show(outcome: Outcome, lines: list[str], progress: str) -> None:
     verdict = "FAILED" if lines else "ok"
     found, verified = len(outcome.entries.findings), len(outcome.entries.verified)
     defects = f", {sum(map(bool, outcome.found))} of {len(outcome.found)} defects"
     print(
-        f"{outcome.name:24} {verdict:7} {outcome.steps:4} lines, {found:2} findings, "
+        f"{progress} {outcome.name:22} {verdict:7} {outcome.steps:4} lines, {found:2} findings, "
         f"{verified:3} verified{defects * bool(outcome.defects)}, {outcome.seconds:5.1f} s",
-        *lines,
+        *(line.replace("\n", "\n      ") for line in lines),
         sep="\n    ",
         flush=True,
     )
@@ -118,7 +133,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("programs", metavar="PROGRAM", nargs="*", help="(default: all)")
     parser.add_argument("--write", action="store_true", help="bring the record up to date")
+    parser.add_argument(
+        "--jobs",
+        metavar="N",
+        type=int,
+        default=os.cpu_count() or 1,
+        help="programs at once (default: %(default)s, one for each processor)",
+    )
     options = parser.parse_args()
+    if options.jobs < 1:
+        parser.error(f"--jobs is {options.jobs}; at least one program is audited at once")
     known = programs()
     for name in options.programs:
         if name not in known:
@@ -128,10 +152,11 @@ def main() -> None:
     data = record.read()
     done: list[Outcome] = []
     failed: list[str] = []
-    for outcome in outcomes(chosen):
+    set_up_jax()
+    for outcome in outcomes(chosen, options.jobs):
         lines = judged(outcome, data["programs"].get(outcome.name, {}))
-        show(outcome, lines)
         done.append(outcome)
+        show(outcome, lines, f"{len(done):{len(str(len(chosen)))}}/{len(chosen)}")
         failed += [outcome.name] * bool(lines)
         if options.write:
             write(outcome, data)
@@ -143,6 +168,8 @@ def main() -> None:
         record.write(data)
     print(totals(done))
     print(f"{len(done) - len(failed)} of {len(done)} programs are as they are known to be")
+    if failed:
+        print(f"FAILED: {', '.join(sorted(failed))}")
     sys.exit(bool(failed or gone))
 
 

@@ -56,6 +56,11 @@ def begins_anew_once_all_are_through(pos, fresh):
     return lax.cond(jnp.all(done), lambda: fresh, lambda: pos)
 
 
+def mode_where_it_is_defined(concentration):
+    total = concentration.sum() - concentration.size
+    return jnp.where(jnp.all(concentration > 1.0), (concentration - 1.0) / total, jnp.nan)
+
+
 def accumulated_gradients(x, w):
     def step(total, part):
         loss, grads = jax.value_and_grad(lambda w: jnp.mean((part @ w) ** 2))(w)
@@ -417,6 +422,7 @@ PROGRAMS = [
     (step_that_leaves_something_unused, (Body(array(4), jnp.ones(4)), array(5, 4)), None),
     (mean_until_a_bound, (array(4),), None),
     (deltas_of_calls, (jnp.full(4, 1.1), jnp.ones(4)), None),
+    (mode_where_it_is_defined, (2.0 + jnp.arange(3.0),), None),
     (kernel_matrix, (array(4, 2), array(6, 2)), {"x": "n dim", "y": "m dim"}),
 ]
 

@@ -106,7 +106,7 @@ def create_state(key):
     init_key, dropout_key = jax.random.split(key)
     model = ViT()
     params = model.init(init_key, jnp.zeros((1, 12, 8, 3)), False)["params"]
-    schedule = optax.warmup_cosine_decay_schedule(0.0, 3e-3, 10, 100)
+    schedule = optax.warmup_cosine_decay_schedule(0.0, 6e-3, 20, 150)
     return TrainState.create(
         apply_fn=model.apply, params=params, tx=optax.adamw(schedule), key=dropout_key
     )
@@ -140,7 +140,7 @@ def check():
         np.testing.assert_allclose(result, expected, atol=1e-5)
 
     state = create_state(jax.random.key(0))
-    for _ in range(100):
+    for _ in range(150):
         state, metrics = entry(state, *pictures(rng, 32))
     assert metrics["loss"] < 0.3, metrics
     assert evaluate(state, *pictures(rng, 200)) > 0.95

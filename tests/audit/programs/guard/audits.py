@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.util
 import io
 import os
 import sys
@@ -67,6 +69,12 @@ def gone_through(file: Path, defects: Path, is_checked: bool) -> Outcome:
 
 
 def _go_through(outcome: Outcome, file: Path, defects: Path, is_checked: bool) -> None:
+    missing = packages_missing(file.read_text())
+    if missing:
+        raise UsageError(
+            f"{', '.join(missing)} not installed: `make programs` installs what all programs need, "
+            "as `pip install -e '.[programs]'` does"
+        )
     outcome.defects = read_defects(defects)
     report = audited(file)
     outcome.entries = entries_of(report)
@@ -80,7 +88,34 @@ def _go_through(outcome: Outcome, file: Path, defects: Path, is_checked: bool) -
             after = entries_of(audited(broken))
         outcome.found.append(codes_added(outcome.entries, after))
     if is_checked:
+        outcome.problems += _failures(file)
+
+
+def packages_missing(text: str) -> list[str]:
+    """The packages that a program imports at its beginning, and that are not there."""
+    names: set[str] = set()
+    for statement in ast.parse(text).body:
+        if isinstance(statement, ast.Import):
+            names.update(alias.name for alias in statement.names)
+        elif isinstance(statement, ast.ImportFrom) and statement.module:
+            names.add(statement.module)
+    packages = {name.partition(".")[0] for name in names}
+    return sorted(it for it in packages if importlib.util.find_spec(it) is None)
+
+
+def _failures(file: Path) -> list[str]:
+    """What is wrong with a program by its own check, with the line of the program that says so."""
+    try:
         _importing.import_file(str(file), Path.cwd()).check()
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [it for it in frames if it.filename == str(file)]
+        if not own:
+            raise
+        at = own[-1]
+        said = "".join(traceback.format_exception_only(error)).strip()
+        return [f"its check failed at {file.name}:{at.lineno}: {at.line}\n{said}"]
+    return []
 
 
 def audited(file: Path) -> Report:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from math import prod
+from math import isnan, prod
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Severity
@@ -140,6 +140,8 @@ def _replaced(
         judged = _varying(needed_for([step.inputs[0]]))
         for is_turned in ways:
             fresh, kept = sides[::-1] if is_turned else sides
+            if _is_nan(fresh):
+                continue  # The flags say whether the result means anything.
             # The flags look at what is kept; what replaces it has nothing to do with either.
             # Flags that give way where none of them is set are no state.
             is_state = kept in given and kept is not flags
@@ -147,6 +149,13 @@ def _replaced(
             if replaced and judged.isdisjoint(needed_for([fresh])):
                 yield out, shared[0]
                 return
+
+
+def _is_nan(value: Value) -> bool:
+    from ...trace.meaning.copies import number_of
+
+    number = number_of(value)
+    return number is not None and isnan(number)
 
 
 def _varying(values: Iterable[Value]) -> set[Value]:
