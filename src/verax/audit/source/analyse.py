@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..finding import Engine
 from ..report import Report
+from . import numbering
 from .facts import SourceFacts
 from .library import registry
 from .limits import DEFAULT, Limits
@@ -105,6 +106,7 @@ def _only(file: str, path: str, text: str) -> SourceText:
 def interpret(module: Module, project: Project, limits: Limits = DEFAULT) -> Interpreter:
     """Run a module and everything that it defines."""
     registry.load()
+    numbering.start()
     walked(module.syntax)  # Everybody asks for parts of it, and gets them from one walk.
     machine = Interpreter(project, limits)
     machine.start_file(module)

@@ -63,7 +63,7 @@ def audit_paths(paths: Sequence[str], options: Options | None = None) -> Report:
     """One report about files and folders, without what comments in them answer."""
     audited = audit_files(paths, options or Options())
     report = merged(audited.reports.values())
-    report = replace(report, target=", ".join(paths), notes=(*audited.notes, *report.notes))
+    report = replace(report, target=", ".join(sorted(paths)), notes=(*audited.notes, *report.notes))
     return without_suppressed(report, audited.commented, audited.read)
 
 
@@ -77,7 +77,8 @@ def audit_files(
 
     `stdin` is the text of one more file.
     """
-    found = discover(paths, options.exclude, options.base)
+    # In whatever order paths are given, the audit is the same.
+    found = discover(sorted(paths), options.exclude, options.base)
     here = os.getcwd()
     known = {os.path.realpath(file) for file in found.files} if also else set[str]()
     beside = [file for file in also if os.path.realpath(file) not in known]
