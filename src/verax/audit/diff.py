@@ -10,7 +10,7 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -22,6 +22,7 @@ from .places import map_places
 from .recognise import Known, Recogniser
 from .report import Report, merged
 from .source.discover import SUFFIXES, discover
+from .source.disk import kind_of
 from .source.engine import Audited, Options, audit_each
 from .source.outcome import Texts
 from .source.reading import digest_of_file
@@ -99,8 +100,12 @@ def found_before(change: Change, report: Report, audited: Audited, asked: Asked)
     with tempfile.TemporaryDirectory(prefix="verax-") as folder:
         old = _Old(change.repository, os.path.realpath(folder))
         change.repository.write(change.commit, old.folder, _is_wanted)
-        old.take_ignored(audited.digests)
-        changed = {file: old.changed(digests) for file, digests in audited.digests.items()}
+        depends = (*audited.digests.values(), *audited.kinds.values())
+        old.take_ignored({file for it in depends for file in it})
+        changed = {
+            file: old.changed(digests, digest_of_file) or old.changed(audited.kinds[file], kind_of)
+            for file, digests in audited.digests.items()
+        }
         then, notes = _findings_then(old, changed, audited, asked)
     same = [audited.reports[file] for file, is_changed in changed.items() if not is_changed]
     certain = {finding.identity for part in same for finding in part.findings}
@@ -138,22 +143,21 @@ class _Old:
         inside = real.startswith(top.rstrip(os.sep) + os.sep)
         return os.path.relpath(real, top) if inside else None
 
-    def changed(self, digests: Mapping[str, str]) -> bool:
-        """Whether one of some files, each with its present digest, was another one."""
+    def changed(self, answers: Mapping[str, str], ask: Callable[[str], str]) -> bool:
+        """Whether a question about some paths, each with its present answer, had another one."""
         return any(
-            digest_of_file(old) != digest
-            for file, digest in digests.items()
-            if (old := self.path(file)) != file
+            ask(old) != answer
+            for path, answer in answers.items()
+            if (old := self.path(path)) != path
         )
 
-    def take_ignored(self, digests: Mapping[str, Mapping[str, str]]) -> None:
+    def take_ignored(self, files: Iterable[str]) -> None:
         """Take files from the work tree that git ignores: what is generated has no history."""
-        read = {file for depends in digests.values() for file in depends}
         only_now = {
             relative: file
-            for file in read
+            for file in files
             if (relative := self._relative(file)) is not None
-            and os.path.exists(file)
+            and os.path.isfile(file)
             and not os.path.exists(self.path(file))
         }
         for relative in self._repository.ignored(only_now) if only_now else ():

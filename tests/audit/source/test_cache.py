@@ -84,7 +84,7 @@ def test_a_file_that_changed_lately_is_read_again(planted: Path, analysed):
     analysed()
     folder = cache_folder()
     assert folder is not None
-    with sqlite3.connect(folder / "source-1.sqlite3") as database:
+    with sqlite3.connect(folder / "source-2.sqlite3") as database:
         of_project = "SELECT count(*) FROM files WHERE path LIKE '%.py'"
         assert database.execute(of_project).fetchone() == (0,)
     database.close()
@@ -110,14 +110,14 @@ def test_what_failed_is_tried_again(planted: Path, analysed):
 @pytest.mark.parametrize("content", [b"", b"garbage" * 1000, b"SQLite format 3\0" + b"\xff" * 9000])
 def test_a_damaged_file_is_built_anew(planted: Path, analysed, own_cache: Path, content: bytes):
     (planted / "a.py").write_text("x = 1  # BUG AX001\n")
-    (own_cache / "source-1.sqlite3").write_bytes(content)
+    (own_cache / "source-2.sqlite3").write_bytes(content)
     assert analysed() == (["a.py"], ["a.py"])
     assert analysed() == ([], ["a.py"])
 
 
 def test_a_database_of_another_form_is_built_anew(planted: Path, analysed, own_cache: Path):
     (planted / "a.py").write_text("x = 1\n")
-    with sqlite3.connect(own_cache / "source-1.sqlite3") as database:
+    with sqlite3.connect(own_cache / "source-2.sqlite3") as database:
         database.execute("CREATE TABLE outcomes (something)")
     database.close()
     assert analysed()[0] == ["a.py"]
@@ -131,7 +131,7 @@ def test_a_damaged_entry_is_analysed_again(
 ):
     (planted / "a.py").write_text("x = 1  # BUG AX001\n")
     analysed()
-    with sqlite3.connect(own_cache / "source-1.sqlite3") as database:
+    with sqlite3.connect(own_cache / "source-2.sqlite3") as database:
         database.execute(f"UPDATE outcomes SET {column} = {value}")
     database.close()
     assert analysed() == (["a.py"], ["a.py"])
@@ -142,7 +142,7 @@ def test_a_damaged_entry_is_analysed_again(
 def test_damaged_sections_are_analysed_again(planted: Path, analysed, own_cache: Path, value: str):
     (planted / "a.py").write_text("x = 1\n")
     analysed()
-    with sqlite3.connect(own_cache / "source-1.sqlite3") as database:
+    with sqlite3.connect(own_cache / "source-2.sqlite3") as database:
         database.execute(f"UPDATE sections SET packed = {value}")
     database.close()
     assert analysed(sections=False)[0] == []
@@ -157,7 +157,7 @@ def test_damaged_sections_are_analysed_again(planted: Path, analysed, own_cache:
 def test_any_damage_costs_only_time(planted: Path, analysed, own_cache: Path, at, junk):
     (planted / "a.py").write_text("x = 1  # BUG AX001\n")
     assert analysed()[1] == ["a.py"]
-    file = own_cache / "source-1.sqlite3"
+    file = own_cache / "source-2.sqlite3"
     data = bytearray(file.read_bytes())
     data[at % len(data) :] = junk + data[at % len(data) + len(junk) :]
     file.write_bytes(data)
@@ -178,7 +178,7 @@ def test_a_locked_database_holds_nobody_up(planted: Path, analysed, own_cache: P
     monkeypatch.setattr(
         sqlite3, "connect", lambda file, **options: connect(file, **{**options, "timeout": 0.1})
     )
-    blocker = connect(own_cache / "source-1.sqlite3", isolation_level=None)
+    blocker = connect(own_cache / "source-2.sqlite3", isolation_level=None)
     blocker.execute("BEGIN EXCLUSIVE")
     (planted / "b.py").write_text("x = 1  # BUG AX001\n")
     assert analysed()[1] == ["a.py", "b.py"]
@@ -200,7 +200,7 @@ def test_it_stays_small(tmp_path: Path, monkeypatch):
                 path = str(tmp_path / f"{number}.py")
                 outcome = Outcome(Report(path, notes=("x" * 3000,)), {path: digest_of(b"")})
                 cache.put(path, outcome)
-        assert (tmp_path / "source-1.sqlite3").stat().st_size < 500_000
+        assert (tmp_path / "source-2.sqlite3").stat().st_size < 500_000
 
 
 @settings(

@@ -18,13 +18,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from . import reading, stored
+from .disk import kind_of
 from .outcome import Outcome
 from .stored import NO_SECTIONS, Stored
 
 if TYPE_CHECKING:
     from .database import Database, Entry, FileEntry, SectionsEntry
 
-_FILE = "source-1.sqlite3"  # the number changes with the tables
+_FILE = "source-2.sqlite3"  # the number changes with the tables
 MAX_BYTES = 256_000_000
 _DAY = 86_400
 _WRITE_EVERY = 256  # entries; what is written survives an interrupt
@@ -89,6 +90,7 @@ class Cache:
         self._now = time.time()
         self._database = None if folder is None else _open(folder / _FILE)
         self._digests: dict[str, str] = {}
+        self._kinds: dict[str, str] = {}
         self._entries: list[tuple[Entry, SectionsEntry]] = []
         self._files: dict[str, FileEntry] = {}
         self._used: list[str] = []
@@ -118,7 +120,7 @@ class Cache:
         try:
             if _checksum(entry.depends, entry.state, entry.outcome) != entry.checksum:
                 return None
-            if _checksum(*map(self._digest, json.loads(entry.depends))) != entry.state:
+            if _checksum(*self._answers(*json.loads(entry.depends))) != entry.state:
                 return None
             text = Stored(entry.outcome, NO_SECTIONS)
             if sections:
@@ -140,8 +142,8 @@ class Cache:
         from .database import Entry, SectionsEntry
 
         text = stored.encode(outcome) if text is None else text
-        depends = json.dumps(list(outcome.digests))
-        state = _checksum(*outcome.digests.values())
+        depends = json.dumps([list(outcome.digests), list(outcome.kinds)])
+        state = _checksum(*outcome.digests.values(), *outcome.kinds.values())
         checksum = _checksum(depends, state, text.findings)
         key, now = self._key(path), int(self._now)
         entry = Entry(key, depends, state, text.findings, checksum, now)
@@ -159,6 +161,16 @@ class Cache:
 
     def _key(self, path: str) -> str:
         return _checksum(self._settings, path)
+
+    def _answers(self, contents: list[str], kinds: list[str]) -> Iterator[str]:
+        """What is now at the paths that an outcome depends on: see `disk`."""
+        yield from map(self._digest, contents)
+        yield from map(self._kind, kinds)
+
+    def _kind(self, path: str) -> str:
+        if path not in self._kinds:
+            self._kinds[path] = kind_of(path)
+        return self._kinds[path]
 
     def _engine(self) -> str:
         """The state of the engine, whose files are all read again only if their times differ."""
@@ -181,8 +193,11 @@ class Cache:
         return digest
 
     def _remember(self, path: str, digest: str, stamp: str) -> None:
-        """Keep the digest of a file by its times, if it has not changed since well before us."""
-        if not stamp:
+        """Keep the digest of a file by its times, if it has not changed since well before us.
+
+        Whether it can be read depends on more than the file.
+        """
+        if not stamp or not reading.is_of_content(digest):
             return
         from .database import FileEntry
 

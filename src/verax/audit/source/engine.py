@@ -43,8 +43,8 @@ class Audited:
     """What an audit of files gave, before comments in them have answered anything.
 
     `reports` are by file, in order. `beside` are the files that no path meant, `commented` those
-    that may hold `# verax:` comments; `texts` reads them as the audit did. `digests` are, by file,
-    those of all files that its report depends on.
+    that may hold `# verax:` comments; `texts` reads them as the audit did. `digests` and `kinds`
+    are, by file, what its report depends on: see `Outcome`.
     """
 
     reports: Mapping[str, Report]
@@ -53,6 +53,7 @@ class Audited:
     commented: frozenset[str] = frozenset()
     texts: Texts = field(default_factory=Texts)
     digests: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
+    kinds: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
 
     def read(self, path: str) -> SourceText:
         """The text of a file, as the audit has read it."""
@@ -102,6 +103,7 @@ def audit_files(
         frozenset(file for file, outcome in outcomes.items() if outcome.has_comments),
         texts,
         {file: outcome.digests for file, outcome in outcomes.items()},
+        {file: outcome.kinds for file, outcome in outcomes.items()},
     )
 
 
