@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 from verax.audit.render import to_json
 from verax.audit.settings import read_settings
@@ -75,7 +76,7 @@ class Project:
 
     def __init__(self, folder: Path, rng: random.Random):
         self.folder = folder / "project"
-        self.cache = folder / "cache"
+        self.own = folder
         self.main = rng.choice(_MAINS)
         # Where imports are looked for follows from the targets: with few, more is found elsewhere.
         self.targets = rng.choice(((self.main,), (self.main, "a.py"), (".",), ("src", "pkg")))
@@ -106,7 +107,7 @@ class Project:
         Raises:
             AssertionError: The reports differ.
         """
-        with _at(self.folder, self.cache):
+        with _at(self.folder, self.own):
             targets = [it for it in self.targets if os.path.exists(it)] or ["."]
             settings = read_settings(self.folder)
             options = Options(
@@ -287,16 +288,13 @@ def _remove(path: Path) -> None:
 
 
 @contextmanager
-def _at(folder: Path, cache: Path) -> Iterator[None]:
+def _at(folder: Path, own: Path) -> Iterator[None]:
     """Work in a folder, with a cache of one's own."""
-    before, had = os.getcwd(), os.environ.get("VERAX_CACHE_DIR")
+    before = os.getcwd()
     os.chdir(folder)
-    os.environ["VERAX_CACHE_DIR"] = str(cache)
+    places = {"VERAX_CACHE_DIR": str(own / "cache"), "XDG_STATE_HOME": str(own / "state")}
     try:
-        yield
+        with patch.dict(os.environ, places):
+            yield
     finally:
         os.chdir(before)
-        if had is None:
-            del os.environ["VERAX_CACHE_DIR"]
-        else:
-            os.environ["VERAX_CACHE_DIR"] = had

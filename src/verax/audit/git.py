@@ -121,6 +121,14 @@ class Repository:
         return _git(self.top, self.option, *arguments, input=input)
 
 
+def is_tracked(path: str, top: str) -> bool:
+    """Whether a repository holds a file, or anything in a folder, of its work tree at `top`."""
+    try:
+        return bool(_git(top, "", "ls-files", "-z", "--", path).stdout)
+    except UsageError:
+        return False  # there is no git
+
+
 @dataclass(frozen=True)
 class _Entry:
     mode: str

@@ -13,12 +13,16 @@ from hypothesis import strategies as st
 import verax
 from verax.audit import Report
 from verax.audit.source import cache as cache_module
-from verax.audit.source.cache import Cache, cache_folder
+from verax.audit.source.cache import Cache
 from verax.audit.source.engine import Options, audit_paths
+from verax.audit.source.folders import cache_folder, state_folder
 from verax.audit.source.outcome import Outcome
 from verax.audit.source.reading import digest_of
 
 from ..reports import reports
+
+# The first hundred bytes of our databases, as far as they say whose they are.
+OURS = b"SQLite format 3\0\x10\0\2\2".ljust(68, b"\0") + b"verx".ljust(32, b"\0")
 
 
 @pytest.fixture
@@ -107,7 +111,7 @@ def test_what_failed_is_tried_again(planted: Path, analysed):
     assert analysed()[0] == ["a.py"]
 
 
-@pytest.mark.parametrize("content", [b"", b"garbage" * 1000, b"SQLite format 3\0" + b"\xff" * 9000])
+@pytest.mark.parametrize("content", [b"", b"garbage" * 1000, OURS + b"\xff" * 9000])
 def test_a_damaged_file_is_built_anew(planted: Path, analysed, own_cache: Path, content: bytes):
     (planted / "a.py").write_text("x = 1  # BUG AX001\n")
     (own_cache / "source-2.sqlite3").write_bytes(content)
@@ -115,13 +119,28 @@ def test_a_damaged_file_is_built_anew(planted: Path, analysed, own_cache: Path, 
     assert analysed() == ([], ["a.py"])
 
 
-def test_a_database_of_another_form_is_built_anew(planted: Path, analysed, own_cache: Path):
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DROP TABLE files",
+        "ALTER TABLE outcomes ADD COLUMN something",
+        "CREATE TRIGGER t AFTER INSERT ON outcomes BEGIN DELETE FROM outcomes; END",
+        "PRAGMA journal_mode = DELETE",
+    ],
+)
+def test_a_database_of_another_form_is_built_anew(
+    planted: Path, analysed, own_cache: Path, capsys, statement: str
+):
     (planted / "a.py").write_text("x = 1\n")
+    analysed()
     with sqlite3.connect(own_cache / "source-2.sqlite3") as database:
-        database.execute("CREATE TABLE outcomes (something)")
+        database.execute(statement)
     database.close()
+    assert capsys.readouterr().err == ""
     assert analysed()[0] == ["a.py"]
+    assert "was damaged, and is made anew" in capsys.readouterr().err
     assert analysed()[0] == []
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("column", ["depends", "state", "outcome", "checksum"])
@@ -248,3 +267,14 @@ def test_where_it_lies(monkeypatch, tmp_path: Path):
     assert cache_folder({}) == tmp_path / "Library" / "Caches" / "verax"
     monkeypatch.setattr(sys, "platform", "win32")
     assert cache_folder({"LOCALAPPDATA": "/l"}) == Path("/l/verax/Cache")
+
+
+def test_the_key_lies_elsewhere(monkeypatch, tmp_path: Path):
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    for platform in ("linux", "darwin", "win32"):
+        monkeypatch.setattr(sys, "platform", platform)
+        key, cache = state_folder({}), cache_folder({})
+        assert key is not None
+        assert cache is not None
+        assert not key.is_relative_to(cache)
+        assert state_folder({"VERAX_CACHE_DIR": "/x"}) == key

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 from ..report import Report, findings_only, merged
 from ..suppressions import without_suppressed
-from .cache import Cache, cache_folder
+from .cache import Cache
 from .discover import discover
+from .folders import cache_folder
 from .outcome import Outcome, Texts
 from .parallel import audit_all
 from .progress import Bar
@@ -153,4 +155,7 @@ def audit_each(
                     done.outcome, report=report if options.sections else findings_only(report)
                 )
                 bar.advance()
+    # Not in the report, which tells the same with a cache as without.
+    for note in cache.notes:
+        print(f"verax: note: {note}", file=sys.stderr)
     return outcomes
