@@ -67,13 +67,15 @@ def as_printed(page: str) -> str:
 
 def _ran(block: str, folder: Path) -> Iterator[str]:
     done = 0
+    places = {"VERAX_CACHE_DIR": "cache", "XDG_STATE_HOME": "state"}
+    own = {name: str(folder.parent / place) for name, place in places.items()}
     for found in _COMMAND.finditer(block):
         yield block[done : found.start(2)]
         ran = subprocess.run(
             f"{sys.executable} -m {found[1]}".replace("\\\n", " "),
             shell=True,
             cwd=folder,
-            env=os.environ | {"COLUMNS": "80", "VERAX_CACHE_DIR": str(folder.parent / "cache")},
+            env=os.environ | {"COLUMNS": "80"} | own,
             capture_output=True,
             text=True,
         )

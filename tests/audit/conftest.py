@@ -47,8 +47,9 @@ def cache_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def own_cache(cache_folders: Iterator[Path], monkeypatch) -> Path:
-    """No test sees the user's cache, or another test's."""
+    """No test sees the user's cache and key, or another test's."""
     folder = next(cache_folders)
     folder.mkdir()
     monkeypatch.setenv("VERAX_CACHE_DIR", str(folder))
+    monkeypatch.setenv("XDG_STATE_HOME", f"{folder}.state")
     return folder

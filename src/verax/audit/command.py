@@ -76,6 +76,7 @@ def _audited(
     trace: Trace | None = None,
 ) -> tuple[Report, Audited]:
     parse_inputs(given.specs, given.dims)  # complains before anything is imported
+    parsed = sorted(parsed, key=lambda target: target.text)
     functions = [target for target in parsed if isinstance(target, FunctionTarget)]
     asked = [it for it in parsed if isinstance(it, SourceTarget)]
     stdin = sys.stdin.buffer.read() if any(it.text == STDIN for it in asked) else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -22,6 +22,7 @@ from .recognise import Known, Recogniser
 from .report import Report, merged
 from .scratch import temporary_folder
 from .source.discover import SUFFIXES, discover
+from .source.disk import kind_of
 from .source.engine import Audited, Options, audit_each
 from .source.outcome import Texts
 from .source.reading import digest_of_file, limit_of
@@ -104,9 +105,13 @@ def found_before(change: Change, report: Report, audited: Audited, asked: Asked)
     version = change.repository.version(change.commit, limit)
     with temporary_folder() as folder:
         old = _Old(change.repository, folder)
-        old.add_ignored(version.tree, audited.digests, limit)
+        depends = (*audited.digests.values(), *audited.kinds.values())
+        old.add_ignored(version.tree, {file for it in depends for file in it}, limit)
         problems = version.problems | old.lay_out(version.tree)
-        changed = {file: old.changed(digests) for file, digests in audited.digests.items()}
+        changed = {
+            file: old.changed(digests, digest_of_file) or old.changed(audited.kinds[file], kind_of)
+            for file, digests in audited.digests.items()
+        }
         then, notes = _findings_then(old, changed, audited, asked)
     notes += _told(problems)
     same = [audited.reports[file] for file, is_changed in changed.items() if not is_changed]
@@ -180,22 +185,19 @@ class _Old:
         inside = real.startswith(top.rstrip(os.sep) + os.sep)
         return os.path.relpath(real, top) if inside else None
 
-    def changed(self, digests: Mapping[str, str]) -> bool:
-        """Whether one of some files, each with its present digest, was another one."""
+    def changed(self, answers: Mapping[str, str], ask: Callable[[str], str]) -> bool:
+        """Whether a question about some paths, each with its present answer, had another one."""
         return any(
-            digest_of_file(old) != digest
-            for file, digest in digests.items()
-            if (old := self.path(file)) != file
+            ask(old) != answer
+            for path, answer in answers.items()
+            if (old := self.path(path)) != path
         )
 
-    def add_ignored(
-        self, tree: Folder, digests: Mapping[str, Mapping[str, str]], limit: Limit
-    ) -> None:
+    def add_ignored(self, tree: Folder, files: Iterable[str], limit: Limit) -> None:
         """Add files of the work tree that git ignores: what is generated has no history."""
-        read = {file for depends in digests.values() for file in depends}
         only_now = {
             relative: file
-            for file in read
+            for file in files
             if (relative := self._relative(file)) is not None
             and os.path.isfile(file)
             and tree.at(relative.split(os.sep)) is None

@@ -207,6 +207,14 @@ class Repository:
         return _git(self.top, self.option, *arguments, input=input)
 
 
+def is_tracked(path: str, top: str) -> bool:
+    """Whether a repository holds a file, or anything in a folder, of its work tree at `top`."""
+    try:
+        return bool(_git(top, "", "ls-files", "-z", "--", path).stdout)
+    except UsageError:
+        return False  # there is no git
+
+
 class Object(NamedTuple):
     """An object of a repository; there is no content where only its size was asked for."""
 

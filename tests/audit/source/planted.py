@@ -21,17 +21,16 @@ def analyse(path: str, project: Project, sections: bool = True, limits: object =
     if log := os.environ.get("VERAX_TEST_LOG"):
         with open(log, "a") as file:
             file.write(f"{Path(path).name}\n")
-    source = project.read(path)
+    project.disk.start()
+    source = project.disk.read(path)
     tree = parse(source)
     if isinstance(tree, Problem):
         return Analysis(unread(tree))
     found = _findings(path, source.text)
-    consulted: set[str] = set()
     for name in re.findall(r"^import (\w+)$", source.text, re.MULTILINE):
         other = str(Path(path).with_name(f"{name}.py"))
-        consulted.add(other)
         try:
-            found += _findings(other, project.read(other).text)
+            found += _findings(other, project.disk.read(other).text)
         except UnreadableError:
             continue
     if "CRASH" in source.text:
@@ -42,7 +41,7 @@ def analyse(path: str, project: Project, sections: bool = True, limits: object =
     warnings = tuple(finding for word, finding in found if word == "SMELL")
     flow = Flow(f"entry of {Path(path).name}", Place(path, 1), (), (), ())
     report = Report(path, (flow,) if sections else (), issues=issues, warnings=warnings)
-    return Analysis(report, frozenset(consulted))
+    return Analysis(report, project.disk.contents())
 
 
 def _findings(path: str, text: str) -> list[tuple[str, Finding]]:

@@ -13,12 +13,16 @@ from hypothesis import strategies as st
 import verax
 from verax.audit import Report
 from verax.audit.source import cache as cache_module
-from verax.audit.source.cache import Cache, cache_folder
+from verax.audit.source.cache import Cache
 from verax.audit.source.engine import Options, audit_paths
+from verax.audit.source.folders import cache_folder, state_folder
 from verax.audit.source.outcome import Outcome
 from verax.audit.source.reading import digest_of
 
 from ..reports import reports
+
+# The first hundred bytes of our databases, as far as they say whose they are.
+OURS = b"SQLite format 3\0\x10\0\2\2".ljust(68, b"\0") + b"verx".ljust(32, b"\0")
 
 
 @pytest.fixture
@@ -84,7 +88,7 @@ def test_a_file_that_changed_lately_is_read_again(planted: Path, analysed):
     analysed()
     folder = cache_folder()
     assert folder is not None
-    with sqlite3.connect(folder / "source-1.sqlite3") as database:
+    with sqlite3.connect(folder / "source-2.sqlite3") as database:
         of_project = "SELECT count(*) FROM files WHERE path LIKE '%.py'"
         assert database.execute(of_project).fetchone() == (0,)
     database.close()
@@ -107,21 +111,36 @@ def test_what_failed_is_tried_again(planted: Path, analysed):
     assert analysed()[0] == ["a.py"]
 
 
-@pytest.mark.parametrize("content", [b"", b"garbage" * 1000, b"SQLite format 3\0" + b"\xff" * 9000])
+@pytest.mark.parametrize("content", [b"", b"garbage" * 1000, OURS + b"\xff" * 9000])
 def test_a_damaged_file_is_built_anew(planted: Path, analysed, own_cache: Path, content: bytes):
     (planted / "a.py").write_text("x = 1  # BUG AX001\n")
-    (own_cache / "source-1.sqlite3").write_bytes(content)
+    (own_cache / "source-2.sqlite3").write_bytes(content)
     assert analysed() == (["a.py"], ["a.py"])
     assert analysed() == ([], ["a.py"])
 
 
-def test_a_database_of_another_form_is_built_anew(planted: Path, analysed, own_cache: Path):
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DROP TABLE files",
+        "ALTER TABLE outcomes ADD COLUMN something",
+        "CREATE TRIGGER t AFTER INSERT ON outcomes BEGIN DELETE FROM outcomes; END",
+        "PRAGMA journal_mode = DELETE",
+    ],
+)
+def test_a_database_of_another_form_is_built_anew(
+    planted: Path, analysed, own_cache: Path, capsys, statement: str
+):
     (planted / "a.py").write_text("x = 1\n")
-    with sqlite3.connect(own_cache / "source-1.sqlite3") as database:
-        database.execute("CREATE TABLE outcomes (something)")
+    analysed()
+    with sqlite3.connect(own_cache / "source-2.sqlite3") as database:
+        database.execute(statement)
     database.close()
+    assert capsys.readouterr().err == ""
     assert analysed()[0] == ["a.py"]
+    assert "was damaged, and is made anew" in capsys.readouterr().err
     assert analysed()[0] == []
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("column", ["depends", "state", "outcome", "checksum"])
@@ -131,7 +150,7 @@ def test_a_damaged_entry_is_analysed_again(
 ):
     (planted / "a.py").write_text("x = 1  # BUG AX001\n")
     analysed()
-    with sqlite3.connect(own_cache / "source-1.sqlite3") as database:
+    with sqlite3.connect(own_cache / "source-2.sqlite3") as database:
         database.execute(f"UPDATE outcomes SET {column} = {value}")
     database.close()
     assert analysed() == (["a.py"], ["a.py"])
@@ -142,7 +161,7 @@ def test_a_damaged_entry_is_analysed_again(
 def test_damaged_sections_are_analysed_again(planted: Path, analysed, own_cache: Path, value: str):
     (planted / "a.py").write_text("x = 1\n")
     analysed()
-    with sqlite3.connect(own_cache / "source-1.sqlite3") as database:
+    with sqlite3.connect(own_cache / "source-2.sqlite3") as database:
         database.execute(f"UPDATE sections SET packed = {value}")
     database.close()
     assert analysed(sections=False)[0] == []
@@ -157,7 +176,7 @@ def test_damaged_sections_are_analysed_again(planted: Path, analysed, own_cache:
 def test_any_damage_costs_only_time(planted: Path, analysed, own_cache: Path, at, junk):
     (planted / "a.py").write_text("x = 1  # BUG AX001\n")
     assert analysed()[1] == ["a.py"]
-    file = own_cache / "source-1.sqlite3"
+    file = own_cache / "source-2.sqlite3"
     data = bytearray(file.read_bytes())
     data[at % len(data) :] = junk + data[at % len(data) + len(junk) :]
     file.write_bytes(data)
@@ -178,7 +197,7 @@ def test_a_locked_database_holds_nobody_up(planted: Path, analysed, own_cache: P
     monkeypatch.setattr(
         sqlite3, "connect", lambda file, **options: connect(file, **{**options, "timeout": 0.1})
     )
-    blocker = connect(own_cache / "source-1.sqlite3", isolation_level=None)
+    blocker = connect(own_cache / "source-2.sqlite3", isolation_level=None)
     blocker.execute("BEGIN EXCLUSIVE")
     (planted / "b.py").write_text("x = 1  # BUG AX001\n")
     assert analysed()[1] == ["a.py", "b.py"]
@@ -200,7 +219,7 @@ def test_it_stays_small(tmp_path: Path, monkeypatch):
                 path = str(tmp_path / f"{number}.py")
                 outcome = Outcome(Report(path, notes=("x" * 3000,)), {path: digest_of(b"")})
                 cache.put(path, outcome)
-        assert (tmp_path / "source-1.sqlite3").stat().st_size < 500_000
+        assert (tmp_path / "source-2.sqlite3").stat().st_size < 500_000
 
 
 @settings(
@@ -248,3 +267,14 @@ def test_where_it_lies(monkeypatch, tmp_path: Path):
     assert cache_folder({}) == tmp_path / "Library" / "Caches" / "verax"
     monkeypatch.setattr(sys, "platform", "win32")
     assert cache_folder({"LOCALAPPDATA": "/l"}) == Path("/l/verax/Cache")
+
+
+def test_the_key_lies_elsewhere(monkeypatch, tmp_path: Path):
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    for platform in ("linux", "darwin", "win32"):
+        monkeypatch.setattr(sys, "platform", platform)
+        key, cache = state_folder({}), cache_folder({})
+        assert key is not None
+        assert cache is not None
+        assert not key.is_relative_to(cache)
+        assert state_folder({"VERAX_CACHE_DIR": "/x"}) == key

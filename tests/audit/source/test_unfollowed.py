@@ -130,6 +130,7 @@ def project(two_files: Path, monkeypatch) -> Path:
     """The same to work in, with one cache for all tests that only show what is found there."""
     monkeypatch.chdir(two_files)
     monkeypatch.setenv("VERAX_CACHE_DIR", str(two_files / "cache"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(two_files / "state"))
     return two_files
 
 

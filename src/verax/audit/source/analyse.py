@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ..finding import Engine
 from ..report import Report
+from . import numbering
 from .facts import SourceFacts
 from .library import registry
 from .limits import DEFAULT, Limits
@@ -37,12 +38,13 @@ if TYPE_CHECKING:
 class Analysis:
     """What reading one file as a root has told.
 
-    `consulted` are the other files that it depends on, also such as were looked for in vain.
-    `uses_jax` says whether it imports JAX, itself or by way of these.
+    It depends on the content of the files `contents`, and on what is, or is not, at the paths
+    `kinds`. `uses_jax` says whether it imports JAX, itself or by way of other files.
     """
 
     report: Report
-    consulted: frozenset[str] = frozenset()
+    contents: Sequence[str] = ()
+    kinds: Mapping[str, str] = field(default_factory=dict[str, str])
     uses_jax: bool = True
 
 
@@ -53,12 +55,12 @@ def analyse(
     project.start()
     module = project.module(path)
     if isinstance(module, Problem):
-        return Analysis(unread(module))
+        return Analysis(unread(module), project.disk.contents(), project.disk.kinds())
     with _deep_recursion():
         machine = interpret(module, project, limits)
         report = _judged(machine, module, sections=sections)
     uses_jax = project.uses_jax(module)
-    return Analysis(report, frozenset(project.consulted - {path}), uses_jax)
+    return Analysis(report, project.disk.contents(), project.disk.kinds(), uses_jax)
 
 
 def unread(problem: Problem) -> Report:
@@ -107,6 +109,7 @@ def _only(file: str, path: str, text: str) -> SourceText:
 def interpret(module: Module, project: Project, limits: Limits = DEFAULT) -> Interpreter:
     """Run a module and everything that it defines."""
     registry.load()
+    numbering.start()
     walked(module.syntax)  # Everybody asks for parts of it, and gets them from one walk.
     machine = Interpreter(project, limits)
     steps = limits.steps_for(size_of(module.syntax))

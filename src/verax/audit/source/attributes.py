@@ -12,6 +12,7 @@ from .field_types import held_object
 from .graph import Node
 from .imports import attribute_of_module
 from .library.names import offered
+from .numbering import number_of
 from .remember import walked
 from .shapes.dims import product
 from .shaping import array_view
@@ -184,7 +185,11 @@ def _of_instance(machine: Interpreter, site: Site, base: Instance, name: str) ->
         base.attributes[name] = held
         return held
     value = Data(child, traced)
-    told = annotated_shape(field.annotation, id(base.cls), id(base.node)) if field else None
+    told = (
+        annotated_shape(field.annotation, number_of(base.cls), number_of(base.node))
+        if field
+        else None
+    )
     if told is not None:
         child.shape, child.dtype = told
         child.has_told_shape = True

@@ -9,6 +9,7 @@ from .axes import annotated_shape
 from .classes import has_derived, is_certain, is_list_of_constants, is_typed_dict
 from .graph import Node
 from .library.replacing import as_object
+from .numbering import number_of
 from .parameters import FunctionSyntax, parameters, positional
 from .remember import remembered
 from .used_as import class_by_use
@@ -137,7 +138,9 @@ def _learn_shapes(function: Function, environment: dict[str, Value], inner: Fram
     for argument in positional(function.syntax):
         value = environment.get(argument.arg) if argument.annotation is not None else None
         if isinstance(value, Data) and value.node.shape is None:
-            told = annotated_shape(argument.annotation, id(function.syntax), id(inner))
+            told = annotated_shape(
+                argument.annotation, number_of(function.syntax), number_of(inner)
+            )
             if told is not None:
                 value.node.shape, value.node.dtype = told[0], value.node.dtype or told[1]
                 value.node.has_told_shape = True
@@ -197,7 +200,7 @@ def generic(
         name = annotation.name
         is_array = is_array or name in _ARRAY_TYPES or name.startswith(_JAXTYPING)
         is_array = is_array or name in _NUMBERS
-    told = annotated_shape(argument.annotation, id(function.syntax))
+    told = annotated_shape(argument.annotation, number_of(function.syntax))
     if told is not None:
         node.shape, node.dtype = told
         node.has_told_shape = True

@@ -2,14 +2,19 @@
 
 Runs at the same time do not disturb each other, and what is written is there whole or not at all.
 A file that is damaged is built anew; one that cannot be used (locked, read-only, on a full disk) is
-left alone.
+left alone, and so is one that is not ours: a link, a pipe, or another program's database. What a
+database is shows in its header, which is read before SQLite sees the file.
 """
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import stat
+import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,12 +24,24 @@ _FORGET_AFTER = 30 * _DAY
 # The second where a damaged file's bytes get into what SQLite says is wrong with it.
 _FAILURES = (sqlite3.Error, UnicodeError)
 
+# By which a database of SQLite says whose it is: "verx".
+_APPLICATION = 0x76657278
+_MAGIC = b"SQLite format 3\0"
+_WAL = b"\2\2"  # how it is written and read
+# For what another process holds; longer than it takes to write entries.
+_PATIENCE = 2.0  # seconds
+_SUFFIXES = ("", "-wal", "-shm", "-journal")
+
 _TABLES = """
-    CREATE TABLE IF NOT EXISTS outcomes (
+    CREATE TABLE outcomes (
         key TEXT PRIMARY KEY, depends TEXT, state TEXT, outcome TEXT, checksum TEXT, used INTEGER
     ) WITHOUT ROWID;
-    CREATE TABLE IF NOT EXISTS sections (key TEXT PRIMARY KEY, packed BLOB) WITHOUT ROWID;
-    CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, stamp TEXT, digest TEXT) WITHOUT ROWID;
+    CREATE TABLE sections (
+        key TEXT PRIMARY KEY, packed BLOB, checksum TEXT
+    ) WITHOUT ROWID;
+    CREATE TABLE files (
+        path TEXT PRIMARY KEY, stamp TEXT, digest TEXT, checksum TEXT
+    ) WITHOUT ROWID;
 """
 
 
@@ -44,6 +61,7 @@ class SectionsEntry(NamedTuple):
 
     key: str
     packed: bytes
+    checksum: str
 
 
 class FileEntry(NamedTuple):
@@ -52,13 +70,18 @@ class FileEntry(NamedTuple):
     path: str
     stamp: str
     digest: str
+    checksum: str
 
 
 class Database:
-    """Entries by key. Where there is no database, nothing is found and nothing kept."""
+    """Entries by key. Where there is no database, nothing is found and nothing kept.
+
+    `notes` say why there is none, or that it was damaged.
+    """
 
     def __init__(self, file: Path):
         self._file = file
+        self.notes: list[str] = []
         self._connection = self._open()
 
     def entry(self, key: str) -> Entry | None:
@@ -93,8 +116,8 @@ class Database:
                     connection.execute(
                         "INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?, ?, ?, ?)", entry
                     )
-                    connection.execute("INSERT OR REPLACE INTO sections VALUES (?, ?)", sections)
-                connection.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?)", files)
+                    connection.execute("INSERT OR REPLACE INTO sections VALUES (?, ?, ?)", sections)
+                connection.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)", files)
                 connection.executemany(
                     "UPDATE outcomes SET used = ? WHERE key = ?", [(now, key) for key in used]
                 )
@@ -148,15 +171,26 @@ class Database:
 
     def _open(self) -> sqlite3.Connection | None:
         try:
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            return _connect(self._file)
+            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if reason := _refusal(self._file):
+                self.notes.append(f"there is no cache, since {reason}; move it away")
+                return None
+            if not self._file.exists():
+                _create(self._file)
+            elif _is_whole(self._file):
+                return _connect(self._file)
+            else:
+                self._remove()
         except OSError:
             return None
         except _FAILURES as error:
             if not _is_damage(error):
                 return None
+            with suppress(OSError):
+                self._remove()
         try:
-            self._remove()
+            if not self._file.exists():
+                _create(self._file)
             return _connect(self._file)
         except (OSError, *_FAILURES):
             return None
@@ -169,24 +203,104 @@ class Database:
             self._connection = self._open()
 
     def _remove(self) -> None:
-        for suffix in ("", "-wal", "-shm"):
-            self._file.with_name(self._file.name + suffix).unlink(missing_ok=True)
+        self.notes.append(f"the cache {self._file} was damaged, and is made anew")
+        for suffix in _SUFFIXES:
+            _beside(self._file, suffix).unlink(missing_ok=True)
+
+
+def _beside(file: Path, suffix: str) -> Path:
+    return file.with_name(file.name + suffix)
+
+
+def _refusal(file: Path) -> str:
+    """Why a file is not to be touched, nor one that SQLite puts beside it; empty where it may."""
+    for path in (_beside(file, suffix) for suffix in _SUFFIXES):
+        try:
+            mode = os.lstat(path).st_mode
+        except FileNotFoundError:
+            continue
+        if stat.S_ISLNK(mode):
+            return f"{path} is a link"
+        if not stat.S_ISREG(mode):
+            return f"{path} is no file"
+    head = _head(file)
+    is_other = head.startswith(_MAGIC) and head[68:72] != _APPLICATION.to_bytes(4, "big")
+    return f"{file} is another program's database" if is_other else ""
+
+
+def _is_whole(file: Path) -> bool:
+    """Whether a file may be a database as we make them.
+
+    They never have a journal, which could name a file for SQLite to delete.
+    """
+    head = _head(file)
+    has_journal = _beside(file, "-journal").exists()
+    return head.startswith(_MAGIC) and head[18:20] == _WAL and not has_journal
+
+
+def _head(file: Path) -> bytes:
+    try:
+        with open(file, "rb") as stream:
+            return stream.read(100)
+    except FileNotFoundError:
+        return b""
+
+
+def _create(file: Path) -> None:
+    """Make a database, which is there whole or not at all; of several runs one wins."""
+    handle, name = tempfile.mkstemp(dir=file.parent, prefix=f"{file.name}.")
+    os.close(handle)
+    new = Path(name)
+    try:
+        connection = sqlite3.connect(new, timeout=_PATIENCE, isolation_level=None)
+        try:
+            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.executescript(_TABLES)
+        finally:
+            connection.close()
+        try:
+            os.link(new, file)
+        except FileExistsError:
+            pass
+        except OSError:  # not every system of files has links
+            os.replace(new, file)
+    finally:
+        for suffix in _SUFFIXES:
+            _beside(new, suffix).unlink(missing_ok=True)
 
 
 def _connect(file: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(file, timeout=5, isolation_level=None)
+    """Open a database that is there.
+
+    Raises:
+        sqlite3.Error: It cannot be used now, is damaged, or holds something else than our tables.
+    """
+    address = f"{file.absolute().as_uri()}?mode=rw"
+    connection = sqlite3.connect(address, uri=True, timeout=_PATIENCE, isolation_level=None)
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA synchronous = NORMAL")
-        connection.executescript(_TABLES)
-        # A file of another form shows it here.
-        connection.execute(f"SELECT {', '.join(Entry._fields)} FROM outcomes LIMIT 1")
-        connection.execute(f"SELECT {', '.join(SectionsEntry._fields)} FROM sections LIMIT 1")
-        connection.execute(f"SELECT {', '.join(FileEntry._fields)} FROM files LIMIT 1")
+        if connection.execute(_SCHEMA).fetchall() != _schema():
+            raise sqlite3.DatabaseError("it has other tables, or does more than to hold them")
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+# Triggers and views, which could run something, stand there as well.
+_SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name"
+
+
+@cache
+def _schema() -> list[tuple[object, ...]]:
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.executescript(_TABLES)
+        return connection.execute(_SCHEMA).fetchall()
+    finally:
+        connection.close()
 
 
 def _is_damage(error: Exception) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ..words import is_batch, is_sequence
 from .axes import annotated_shape, names_of
 from .events import Fact
+from .numbering import number_of
 from .parameters import parameters
 from .shapes import Dim, Shape
 from .shapes.dims import differ
@@ -57,7 +58,7 @@ def compare_returns(machine: Interpreter, function: Function, inner: Frame) -> N
     names = _meanings(function, inner)
     for at, value in inner.returns:
         for annotation, part in _parts(syntax.returns, value):
-            problem = _problem(annotation, part.node.shape, id(syntax), names)
+            problem = _problem(annotation, part.node.shape, number_of(syntax), names)
             if problem is not None:
                 data = {"problem": problem, "value": part, "annotation": annotation}
                 is_other_rank = problem[0].endswith(("axis", "axes"))
@@ -74,7 +75,11 @@ def learn_returns(function: Function, inner: Frame, result: Value) -> None:
     names: dict[str, Dim] | None = None
     for annotation, part in _parts(syntax.returns, result):
         node = part.node
-        told = annotated_shape(annotation, id(syntax), id(inner)) if node.shape is None else None
+        told = (
+            annotated_shape(annotation, number_of(syntax), number_of(inner))
+            if node.shape is None
+            else None
+        )
         if told is None or not isinstance(told[0], tuple) or node.operation == "parameter":
             continue
         if names is None:
@@ -117,7 +122,7 @@ def _annotated(function: Function, given: dict[str, Value]) -> Iterator[tuple[st
     for argument in parameters(function.syntax):
         value = given.get(argument.arg) if argument.annotation is not None else None
         if isinstance(value, Data) and value.node.shape is not None:
-            told = annotated_shape(argument.annotation, id(function.syntax))
+            told = annotated_shape(argument.annotation, number_of(function.syntax))
             if told is not None:
                 yield argument.arg, value, told[0]
 
@@ -135,7 +140,7 @@ def _meanings(function: Function, inner: Frame) -> dict[str, Dim]:
 
 
 def _problem(
-    annotation: ast.expr, shape: Shape, scope: int, names: dict[str, Dim]
+    annotation: ast.expr, shape: Shape, scope: str, names: dict[str, Dim]
 ) -> tuple[str, str] | None:
     """What an annotation says and what the array has instead; `None` if it fits."""
     told = annotated_shape(annotation, scope)

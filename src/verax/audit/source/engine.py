@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 from ..report import Report, findings_only, merged
 from ..suppressions import without_suppressed
-from .cache import Cache, cache_folder
+from .cache import Cache
 from .discover import discover
+from .folders import cache_folder
 from .limits import DEFAULT, Limits
 from .outcome import Outcome, Texts
 from .parallel import audit_all
@@ -45,8 +47,8 @@ class Audited:
     """What an audit of files gave, before comments in them have answered anything.
 
     `reports` are by file, in order. `beside` are the files that no path meant, `commented` those
-    that may hold `# verax:` comments; `texts` reads them as the audit did. `digests` are, by file,
-    those of all files that its report depends on.
+    that may hold `# verax:` comments; `texts` reads them as the audit did. `digests` and `kinds`
+    are, by file, what its report depends on: see `Outcome`.
     """
 
     reports: Mapping[str, Report]
@@ -55,6 +57,7 @@ class Audited:
     commented: frozenset[str] = frozenset()
     texts: Texts = field(default_factory=Texts)
     digests: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
+    kinds: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
 
     def read(self, path: str) -> SourceText:
         """The text of a file, as the audit has read it."""
@@ -65,7 +68,7 @@ def audit_paths(paths: Sequence[str], options: Options | None = None) -> Report:
     """One report about files and folders, without what comments in them answer."""
     audited = audit_files(paths, options or Options())
     report = merged(audited.reports.values())
-    report = replace(report, target=", ".join(paths), notes=(*audited.notes, *report.notes))
+    report = replace(report, target=", ".join(sorted(paths)), notes=(*audited.notes, *report.notes))
     return without_suppressed(report, audited.commented, audited.read)
 
 
@@ -79,7 +82,8 @@ def audit_files(
 
     `stdin` is the text of one more file.
     """
-    found = discover(paths, options.exclude, options.base)
+    # In whatever order paths are given, the audit is the same.
+    found = discover(sorted(paths), options.exclude, options.base)
     here = os.getcwd()
     known = {os.path.realpath(file) for file in found.files} if also else set[str]()
     beside = [file for file in also if os.path.realpath(file) not in known]
@@ -105,6 +109,7 @@ def audit_files(
         frozenset(file for file, outcome in outcomes.items() if outcome.has_comments),
         texts,
         {file: outcome.digests for file, outcome in outcomes.items()},
+        {file: outcome.kinds for file, outcome in outcomes.items()},
     )
 
 
@@ -156,4 +161,7 @@ def audit_each(
                     done.outcome, report=report if options.sections else findings_only(report)
                 )
                 bar.advance()
+    # Not in the report, which tells the same with a cache as without.
+    for note in cache.notes:
+        print(f"verax: note: {note}", file=sys.stderr)
     return outcomes

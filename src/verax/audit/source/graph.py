@@ -12,6 +12,7 @@ from collections.abc import Callable, Container, Hashable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..finding import Place
+from .numbering import number_of
 from .work import spend
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class Node:
         self.writes: int | None = 0
 
     def __repr__(self) -> str:
-        return f"<{self.operation} {self.label or id(self)}>"
+        return f"<{self.operation} {self.label or number_of(self)}>"
 
     @property
     def place(self) -> Place | None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ..finding import Place
 from ..places import map_places
 from ..report import Report
-from .analyse import analyse, unread
+from .analyse import Analysis, analyse, unread
 from .limits import DEFAULT, Limits
 from .outcome import Outcome, Texts
 from .project import Project
@@ -35,27 +35,26 @@ class Auditor:
 
     def audit(self, path: str) -> Outcome:
         """What one file tells; whatever goes wrong is a note."""
-        consulted: frozenset[str] = frozenset()
-        failed, uses_jax = False, True
+        failed = False
         try:
             analysis = analyse(path, self._project, self._sections, self._limits)
-            report, consulted = analysis.report, analysis.consulted
-            uses_jax = analysis.uses_jax
         except UnreadableError as error:
-            report = unread(error.problem)
+            analysis = Analysis(unread(error.problem))
         except Exception as error:
             text = f"{path}: verax itself failed: {type(error).__name__}: {error}"
-            report, failed = Report(path, notes=(text,)), True
+            analysis, failed = Analysis(Report(path, notes=(text,))), True
         try:
             source = self._texts.read(path)
         except UnreadableError:
             source = SourceText(path, "")
         problems = tuple(str(problem) for problem in source.problems)
+        report = analysis.report
         report = replace(report, notes=tuple(dict.fromkeys((*report.notes, *problems))))
-        digests = {file: self._texts.digest(file) for file in sorted({path, *consulted})}
+        digests = {it: self._texts.digest(it) for it in sorted({path, *analysis.contents})}
         if path.endswith(".ipynb"):
             report = self._with_cells(report)
-        return Outcome(report, digests, "verax:" in source.text, failed, uses_jax)
+        has_comments = "verax:" in source.text
+        return Outcome(report, digests, has_comments, failed, analysis.uses_jax, analysis.kinds)
 
     def _with_cells(self, report: Report) -> Report:
         """The report with places in notebooks by cell, instead of by line of the joined text."""

@@ -14,8 +14,9 @@ from .reading import SourceText, UnreadableError
 class Outcome:
     """What one file told.
 
-    `digests` identify its content and that of every file that was read for it. `has_comments` says
-    whether it may hold `# verax:` comments, `failed` whether verax itself failed there.
+    `digests` identify its content and that of every file that was read for it, and `kinds` say what
+    was at the paths where something was looked for: see `disk`. `has_comments` says whether it may
+    hold `# verax:` comments, `failed` whether verax itself failed there.
     """
 
     report: Report
@@ -23,6 +24,7 @@ class Outcome:
     has_comments: bool = False
     failed: bool = False
     uses_jax: bool = True
+    kinds: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 class Texts:
@@ -61,4 +63,4 @@ class Texts:
     def digest(self, path: str) -> str:
         """What identifies the content that was read, or that of a file that cannot be read."""
         known = self._known.get(path)
-        return known.digest if isinstance(known, SourceText) else reading.digest_of_file(path)
+        return reading.digest_of_file(path) if known is None else known.digest

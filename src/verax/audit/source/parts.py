@@ -10,6 +10,7 @@ from .events import Fact
 from .graph import Node, variation
 from .joining import element_of, one_of
 from .library.keys import may_be_key
+from .numbering import number_of
 from .shaping import of_index, size_symbol
 from .values import (
     Bound,
@@ -147,7 +148,7 @@ def _size(machine: Interpreter, site: Site, base: Data, index: Value) -> Value:
     if isinstance(index, Constant) and isinstance(index.value, int):
         return Constant(size_symbol(base.node, index.value))
     if isinstance(index, Sequence) and index.kind == "slice":
-        part = base.node.child("item", _key(index) or id(index), site.syntax, site.frame)
+        part = base.node.child("item", _key(index) or number_of(index), site.syntax, site.frame)
         part.operands = (base, index)
         return Data(part, False)
     return machine.opaque("size", site, (), traced=False)
@@ -184,7 +185,7 @@ def _at_position(site: Site, found: Value, index: Value) -> Value:
     position, varies = _key(index), variation(nodes_of(index))
 
     def change(leaf: Data) -> Data:
-        key = id(site.syntax) if position is None else position
+        key = number_of(site.syntax) if position is None else position
         node = leaf.node.child("item", key, site.syntax, site.frame)
         node.varies = leaf.node.varies | varies
         node.shape, node.dtype = leaf.node.shape, leaf.node.dtype
@@ -258,7 +259,7 @@ def element(machine: Interpreter, site: Site, value: Value) -> Value:
     elif isinstance(value, Constant):
         return machine.opaque("element", site, (), traced=False)
     elif isinstance(value, Data):
-        node = value.node.child("element", id(site.syntax), site.syntax, site.frame)
+        node = value.node.child("element", number_of(site.syntax), site.syntax, site.frame)
         node.is_key = value.node.is_key
         if isinstance(value.node.shape, tuple):
             node.shape = value.node.shape[1:]

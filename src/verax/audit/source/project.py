@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 
 from . import reading
+from .disk import Disk, Question
 from .frame import Frame
 from .reading import Problem, SourceText, UnreadableError
 from .remember import walked
@@ -43,12 +44,12 @@ class Module:
         *("folder", "frame", "has_other_arrays", "is_package", "name", "path", "syntax", "text"),
     )
 
-    def __init__(self, path: str, name: str, text: str, syntax: ast.Module):
+    def __init__(self, path: str, folder: str, text: str, syntax: ast.Module):
         self.path: str = path
-        self.name: str = name
+        self.name: str = _module_name(path, folder)
         self.text: str = text
         self.syntax: ast.Module = syntax
-        self.folder: str = top_folder(path)
+        self.folder: str = folder
         self.is_package: bool = os.path.basename(path) == "__init__.py"
         self.has_other_arrays: bool = _OTHER_ARRAYS.search(text) is not None
         self.frame: Frame | None = None
@@ -72,22 +73,20 @@ class Project:
 
     def __init__(self, roots: Sequence[str], read: Callable[[str], SourceText] = reading.read):
         self._roots = [os.path.abspath(root) for root in roots]
-        self.read = read
-        self._modules: dict[str, Module | Problem] = {}
-        self._found: dict[tuple[str, str, bool], tuple[str | None, list[str]]] = {}
-        self._is_file: dict[str, bool] = {}
+        self.disk = Disk(read)
+        self._modules: dict[str, tuple[Module | Problem, frozenset[Question]]] = {}
+        self._found: dict[tuple[str, str, bool], tuple[str | None, frozenset[Question]]] = {}
         self._uses_jax: dict[str, bool] = {}
-        # Since the last start: files that were read, or looked for, and modules that were run.
-        self.consulted: set[str] = set()
+        # Since the last start.
         self._ran: list[Module] = []
 
     def start(self) -> None:
         """Forget what was run: what a file tells must not depend on what was audited before it."""
-        self.consulted = set()
+        self.disk.start()
         for module in self._ran:
             module.frame = None
         self._ran = []
-        # Asked again for each root, since the answer depends on files that are consulted.
+        # Asked again for each root, since the answer depends on what the disk says.
         self._uses_jax = {}
 
     def ran(self, module: Module) -> Frame:
@@ -120,21 +119,27 @@ class Project:
 
     def module(self, path: str) -> Module | Problem:
         """The module in a file, or why there is none."""
-        self.consulted.add(path)
-        found = self._modules.get(path)
-        if found is None:
-            found = self._modules[path] = self._parsed(path)
-        return found
+        return self.disk.once(self._modules, path, lambda: self._parsed(path))
 
     def _parsed(self, path: str) -> Module | Problem:
         try:
-            source = self.read(path)
+            source = self.disk.read(path)
         except UnreadableError as error:
             return error.problem
         tree = reading.parse(source)
         if isinstance(tree, Problem):
             return tree
-        return Module(path, module_name(path), source.text, tree)
+        return Module(path, self._top_folder(path), source.text, tree)
+
+    def _top_folder(self, path: str) -> str:
+        """The folder above the outermost package that a file is in."""
+        folder = os.path.dirname(path)
+        while self.disk.is_file(os.path.join(folder, "__init__.py")):
+            above = os.path.dirname(folder)
+            if above == folder:
+                break
+            folder = above
+        return folder
 
     def find(self, name: str, importer: Module) -> Module | None:
         """The module of the project with a full name, as another module would import it."""
@@ -142,43 +147,28 @@ class Project:
         own = importer.name.partition(".")[0] == top
         if top in _NEVER_OWN and not own:
             return None
-        key = (name, importer.folder, own)
-        if key not in self._found:
-            self._found[key] = self._search(name, importer.folder, own)
-        path, looked_for = self._found[key]
-        self.consulted.update(looked_for)
+        path = self.disk.once(
+            self._found,
+            (name, importer.folder, own),
+            lambda: self._search(name, importer.folder, own),
+        )
         module = None if path is None else self.module(path)
         return module if isinstance(module, Module) else None
 
-    def _search(self, name: str, base: str, own: bool) -> tuple[str | None, list[str]]:
-        """The file of a module, and all the files that could be it."""
+    def _search(self, name: str, base: str, own: bool) -> str | None:
+        """The file of a module."""
         parts = name.split(".")
-        looked_for: list[str] = []
         for folder in dict.fromkeys((base, *self._roots)):
             # Installed packages are not the project's, except for the one that is audited.
             if not own and os.path.basename(folder) in ("site-packages", "dist-packages"):
                 continue
             top = os.path.join(folder, parts[0])
-            if not self._is_there(top):
-                looked_for += _files_of(top)
+            if not (self.disk.is_folder(top) or self.disk.is_file(f"{top}.py")):
                 continue
             for path in _files_of(os.path.join(folder, *parts)):
-                looked_for.append(path)
-                if self._exists(path):
-                    return path, looked_for
-        return None, looked_for
-
-    def _is_there(self, stem: str) -> bool:
-        found = self._is_file.get(stem)
-        if found is None:
-            found = self._is_file[stem] = os.path.isdir(stem) or os.path.isfile(stem + ".py")
-        return found
-
-    def _exists(self, path: str) -> bool:
-        found = self._is_file.get(path)
-        if found is None:
-            found = self._is_file[path] = os.path.isfile(path)
-        return found
+                if self.disk.is_file(path):
+                    return path
+        return None
 
 
 def _files_of(stem: str) -> tuple[str, str]:
@@ -197,19 +187,8 @@ def imported(module: Module) -> Iterator[str]:
             yield from (f"{source}.{alias.name}" for alias in statement.names)
 
 
-def top_folder(path: str) -> str:
-    """The folder above the outermost package that a file is in."""
-    folder = os.path.dirname(path)
-    while os.path.isfile(os.path.join(folder, "__init__.py")):
-        above = os.path.dirname(folder)
-        if above == folder:
-            break
-        folder = above
-    return folder
-
-
-def module_name(path: str) -> str:
-    """The full name under which a file is imported."""
-    relative = os.path.relpath(path, top_folder(path))
+def _module_name(path: str, folder: str) -> str:
+    """The full name under which a file is imported from a folder."""
+    relative = os.path.relpath(path, folder)
     stem = os.path.splitext(relative)[0].replace(os.sep, ".")
     return stem.removesuffix(".__init__") if stem != "__init__" else ""

@@ -7,6 +7,7 @@ import codecs
 import hashlib
 import io
 import os
+import stat
 import sys
 import tokenize
 import warnings
@@ -44,10 +45,11 @@ class Problem:
 
 
 class UnreadableError(Exception):
-    """Raised by `read`: `problem` says why."""
+    """Raised by `read`: `problem` says why, `digest` identifies what was, or was not, there."""
 
-    def __init__(self, problem: Problem):
+    def __init__(self, problem: Problem, digest: str = ""):
         self.problem = problem
+        self.digest = digest
         super().__init__(problem)
 
     def __str__(self) -> str:
@@ -85,14 +87,12 @@ def read(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> SourceText:
     try:
         with open(path, "rb") as file:
             data = file.read(limit + 1)
-    except OSError as error:
-        raise UnreadableError(Problem(path, 0, error.strerror or str(error))) from None
-    except ValueError as error:  # a NUL in its name
-        raise UnreadableError(Problem(path, 0, str(error))) from None
+    except (OSError, ValueError) as error:  # the latter for a NUL in its name
+        reason = _reason(error)
+        raise UnreadableError(Problem(path, 0, reason), _digest_of_failure(reason)) from None
     if len(data) > limit:
-        raise UnreadableError(
-            Problem(path, 0, f"it is larger than {_size(limit)}; max-file-size can allow more")
-        )
+        reason = f"it is larger than {_size(limit)}; max-file-size can allow more"
+        raise UnreadableError(Problem(path, 0, reason), digest_of_file(path))
     return read_bytes(data, path)
 
 
@@ -108,9 +108,13 @@ def read_bytes(data: bytes, path: str) -> SourceText:
         UnreadableError: They hold none.
     """
     digest = digest_of(data)
-    if path.endswith(".ipynb"):
-        return _read_notebook(data, path, digest)
-    return SourceText(path, _decoded(data, path), digest=digest)
+    try:
+        if path.endswith(".ipynb"):
+            return _read_notebook(data, path, digest)
+        return SourceText(path, _decoded(data, path), digest=digest)
+    except UnreadableError as error:
+        error.digest = digest
+        raise
 
 
 def digest_of(data: bytes) -> str:
@@ -125,14 +129,31 @@ def _hash() -> hashlib.blake2b:
 
 
 def digest_of_file(path: str) -> str:
-    """The same for a file, whatever it holds; empty where there is none, or only a pipe."""
+    """The same for a file, whatever it holds; of one that cannot be read, what keeps it from that.
+
+    A pipe is not opened, which could take for ever.
+    """
     try:
-        if not os.path.isfile(path):
-            return "folder" if os.path.isdir(path) else ""
+        mode = os.stat(path).st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            return _digest_of_failure("no file")
         with open(path, "rb") as file:
             return hashlib.file_digest(file, _hash).hexdigest()
-    except (OSError, ValueError):
-        return ""
+    except (OSError, ValueError) as error:
+        return _digest_of_failure(_reason(error))
+
+
+def _digest_of_failure(reason: str) -> str:
+    return f"!{reason}"
+
+
+def is_of_content(digest: str) -> bool:
+    """Whether a digest is that of a file which could be read."""
+    return not digest.startswith("!")
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return getattr(error, "strerror", None) or str(error)
 
 
 def parse(source: SourceText) -> ast.Module | Problem:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..words import is_batch, is_sequence
 from .events import Fact
 from .graph import Node
+from .numbering import number_of
 from .operations import COMPARISONS, operation_of
 from .pairs import open_pairs
 from .shapes import UNKNOWN, ArrayFunction, Mismatch, Shape, Size, dims, lookup, symbol
@@ -20,6 +21,7 @@ from .shapes.indexing import Gather, index
 from .shapes.names import PASSING, meetings, named
 from .shapes.semantics import ELEMENTWISE
 from .shapes.shape import broadcast, change_axis, outer_product
+from .text import text_of
 from .values import Constant, Data, External, Mapping, Sequence, Value
 
 if TYPE_CHECKING:
@@ -348,13 +350,25 @@ def _size(value: Value, depth: int = 0) -> Dim:
         found = compute(first, second)
         if found is not None:
             return found
-    return symbol(f"{value.node.label or 'n'}#{id(value.node)}")
+    return symbol(f"{_shown(value.node) or 'n'}#{number_of(value.node)}")
 
 
 def size_symbol(shape: Node, axis: int) -> Any:
     """A symbol for one size of a shape that is not known."""
     owner = shape.inputs[0] if shape.inputs else shape
-    return symbol(f"{owner.label or 'x'}.shape[{axis}]#{id(owner)}")
+    return symbol(f"{_shown(owner) or 'x'}.shape[{axis}]#{number_of(owner)}")
+
+
+# Longer names of symbols hide the shape that they stand in.
+_LONGEST_NAME = 24
+
+
+def _shown(node: Node) -> str:
+    """What a reader calls a value: its name, or the expression that takes it from another one."""
+    if node.label.isidentifier():
+        return node.label
+    text = text_of(node.syntax) if isinstance(node.syntax, ast.Subscript) else ""
+    return text if len(text) <= _LONGEST_NAME and "#" not in text else ""
 
 
 def unpacked_shape(machine: Interpreter, value: Data, count: int, targets: list[ast.expr]) -> Value:
@@ -362,12 +376,12 @@ def unpacked_shape(machine: Interpreter, value: Data, count: int, targets: list[
     owner = value.node.inputs[0] if value.node.inputs else None
     names = [it.id if isinstance(it, ast.Name) else "n" for it in targets]
     frame = value.node.frame
-    scope = f"{PASSING}{id(frame.function) if frame is not None else 0}"
+    scope = f"{PASSING}{number_of(frame.function) if frame is not None else 0}"
     sizes = [
         # Batch and time are what they are called; other names may be two for one thing.
-        named(name, scope, f"{id(value.node)}.{axis}")
+        named(name, scope, f"{number_of(value.node)}.{axis}")
         if is_batch(name) or is_sequence(name)
-        else symbol(f"{name}#{id(value.node)}.{axis}")
+        else symbol(f"{name}#{number_of(value.node)}.{axis}")
         for axis, name in enumerate(names)
     ]
     if owner is not None and owner.shape is None:

@@ -19,6 +19,7 @@ from .library.containers import extend_list
 from .library.questions import OF_ARRAYS
 from .looping import for_statement, while_statement
 from .normal import Declaration, Unpacking
+from .numbering import number_of
 from .operators import binary
 from .remember import walked
 from .shapes import Size
@@ -57,7 +58,7 @@ def _assign(machine: Interpreter, frame: Frame, syntax: ast.Assign) -> None:
 def _declared(machine: Interpreter, frame: Frame, syntax: Declaration) -> None:
     value = machine.evaluate(frame, syntax.value)
     if isinstance(value, Data) and value.node.shape is None:
-        told = annotated_shape(syntax.annotation, id(frame.function), id(frame))
+        told = annotated_shape(syntax.annotation, number_of(frame.function), number_of(frame))
         if told is not None:
             value.node.shape, value.node.dtype = told[0], value.node.dtype or told[1]
             value.node.has_told_shape = True

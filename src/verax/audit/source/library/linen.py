@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..classes import base_names
+from ..numbering import number_of
 from ..shaping import shape_from
 from ..values import Bound, Constant, Data, Instance, Mapping, Value
 from .keys import consumed_outside
@@ -111,10 +112,10 @@ def _parameters(
         return [variables]
     syntax = site.syntax if layer is None or layer.node.syntax is None else layer.node.syntax
     # Where it is made: by which calls from where the module is applied.
-    way: list[int] = [id(syntax)]
+    way: list[str] = [number_of(syntax)]
     frame: Frame | None = made_in
     while frame is not None and frame.caller is not applied_in:
-        way.append(id(frame.called_at))
+        way.append(number_of(frame.called_at))
         frame = frame.caller
     part = variables.node.child("field", tuple(way), syntax, site.frame)
     part.label = label

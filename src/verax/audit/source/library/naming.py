@@ -10,6 +10,7 @@ from ...words import is_batch, is_sequence
 from ..axes import declare
 from ..events import Fact
 from ..graph import Node
+from ..numbering import number_of
 from ..shapes import Dim, Mismatch, Shape, Size, symbol
 from ..shapes.dims import exact_quotient, mul, product
 from ..shapes.names import PASSING, meetings, named
@@ -125,8 +126,8 @@ def _bound(left: str, node: Node, given: dict[str, Dim], site: Site) -> dict[str
         return None
     shape: Shape = node.shape
     if not isinstance(shape, tuple):
-        scope = f"{PASSING}{id(site.frame.function)}"
-        shape = tuple(_new(token, given, scope, id(node)) for token in tokens)
+        scope = f"{PASSING}{number_of(site.frame.function)}"
+        shape = tuple(_new(token, given, scope, number_of(node)) for token in tokens)
         node.shape = shape
     if len(shape) != len(tokens):
         raise Mismatch(f"the pattern names {len(tokens)} axes of {show_shape(shape)}")

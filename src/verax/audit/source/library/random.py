@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..numbering import number_of
 from ..shaping import array_function
 from ..values import Constant, Data, Sequence, Value
 from .registry import handles
@@ -52,7 +53,7 @@ def _split(
         keys = machine.array(name, site, (key,))
     else:
         sizes = _sizes(count)
-        identity = id(site.syntax) if sizes is None else sizes
+        identity = number_of(site.syntax) if sizes is None else sizes
         node = key.node.child("jax.random.split", identity, site.syntax, site.frame)
         node.operands = (key, count)
         keys = Data(node, True if site.frame.is_staged else key.traced, True)
@@ -84,7 +85,7 @@ def _fold_in(
         if isinstance(data, Constant):
             identity: object = ("constant", data.value)
         else:
-            identity = ("node", data.node) if isinstance(data, Data) else id(site.syntax)
+            identity = ("node", data.node) if isinstance(data, Data) else number_of(site.syntax)
         node = key.node.child("jax.random.fold_in", identity, site.syntax, site.frame)
         if isinstance(data, Data):
             node.inputs = (key.node, data.node)
