@@ -14,7 +14,7 @@ from .sample import ISSUE, REPORT
 
 
 def test_github_shows_findings_beside_their_lines():
-    error, warning, notice, summary = to_github.render(REPORT).splitlines()
+    error, warning, notice, note, summary = to_github.render(REPORT).splitlines()
     assert error == (
         "::error file=train.py,line=41,col=12,title=AX001 Axes that mean different things meet::"
         "`x + y` adds batch=8 to time=8 in params['w'][0], [bold]not markup[/bold]"
@@ -24,6 +24,7 @@ def test_github_shows_findings_beside_their_lines():
     assert warning.startswith("::warning file=train.py,line=50,col=1,title=JT004 ")
     assert warning.endswith("::a list of 100 %25 is passed%0Afix: pass an array")
     assert notice.startswith("::notice file=other%2Cfile.py,line=7,")
+    assert note == "::notice::layers.py:3: `# verax: ignore[XX]`: there is no rule 'XX'"
     assert summary == (
         "train.py:step: 1 certain issue (1 critical), 1 likely issue (1 minor), 1 warning, "
         "1 verified"
@@ -31,10 +32,12 @@ def test_github_shows_findings_beside_their_lines():
 
 
 @given(reports)
-def test_github_gets_one_command_a_finding(report: Report):
+def test_github_gets_one_command_a_finding_and_a_note(report: Report):
     lines = to_github.render(report).split("\n")[:-2]
-    assert len(lines) == len(report.findings)
-    assert all(line.startswith(("::error ", "::warning ", "::notice ")) for line in lines)
+    found, notes = lines[: len(report.findings)], lines[len(report.findings) :]
+    assert all(line.startswith(("::error ", "::warning ", "::notice ")) for line in found)
+    assert len(notes) == len(report.notes)
+    assert all(line.startswith("::notice::") for line in notes)
 
 
 def test_sarif_has_rules_results_and_the_way_there():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import reprlib
 import sys
 import traceback
 from collections.abc import Callable, Generator
@@ -17,8 +18,8 @@ from types import ModuleType
 from typing import Any, TextIO
 
 from . import _importing
-from .errors import UsageError
-from .report import Report
+from .errors import UsageError, message_of
+from .report import Report, failure_of
 
 Request = dict[str, Any]
 
@@ -41,7 +42,7 @@ def main() -> None:
     except Exception as error:
         # Ours, not the user's: its text alone would not be enough to mend it.
         traceback.print_exc()
-        send(error=f"verax itself failed: {type(error).__name__}: {error}")
+        send(failure=str(failure_of(error)))
         code = 1
     else:
         from .render.to_json import as_data
@@ -140,7 +141,7 @@ def _user_code(doing: str, home: str) -> Generator[None]:
         hint = "; put what runs it below `if __name__ == '__main__':`"
         is_import = doing.startswith("importing ")
         raise UsageError(
-            f"{doing}: it calls sys.exit({'' if error.code is None else repr(error.code)})"
+            f"{doing}: it calls sys.exit({'' if error.code is None else reprlib.repr(error.code)})"
             f"{_place(error, home)}{hint if is_import else ''}"
         ) from None
     except KeyboardInterrupt:
@@ -150,7 +151,7 @@ def _user_code(doing: str, home: str) -> Generator[None]:
 
 
 def _text(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    lines = [line.strip() for line in message_of(error).splitlines() if line.strip()]
     if isinstance(error, SyntaxError):
         lines = [error.msg]
     name = type(error).__name__

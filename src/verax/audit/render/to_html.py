@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from html import escape
 
 from ..finding import Confidence, Finding, Place, Verified
+from ..plain import one_line, plain
 from ..report import Report
 from ._boundaries import COLUMNS, boundaries
 from ._few import few
 from ._places import with_short_files
-from ._plain import one_line, plain
 from ._summary import SECTIONS, labelled, notes_of, remark_on, summary
 from ._tree import Line, Node, flow_tree, stack_trees
 

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ..finding import Engine
-from ..report import Report
+from ..finding import Engine, Place
+from ..report import Report, noted
 from .facts import SourceFacts
 from .library import registry
 from .limits import DEFAULT, Limits
@@ -61,7 +61,7 @@ def analyse(
 
 def unread(problem: Problem) -> Report:
     """All there is to say of a file that cannot be read."""
-    return Report(problem.path, notes=(str(problem),), unread=(problem.unread,))
+    return noted(Report(problem.path), problem.unread)
 
 
 def audit_text(
@@ -140,6 +140,7 @@ def _judged(
         shown = sections_of(facts) if sections else {}
     except RecursionError:
         notes.append(f"{module.path}: what is nested too deeply has no data flow to show")
-    report = Report(module.path, **shown, **verdicts)
+    failures = [replace(it, place=Place(module.path, 0)) for it in verdicts.pop("failures")]
+    report = noted(Report(module.path, **shown, **verdicts), *failures)
     cut = [it for it in machine.record.unfollowed.values() if it.place.file == module.path]
     return replace(report, notes=(*report.notes, *notes), unfollowed=tuple(cut))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..finding import Place
 from ..places import map_places
-from ..report import Report
+from ..report import Report, failure_of, noted
 from .analyse import analyse, unread
 from .outcome import Outcome, Texts
 from .project import Project
@@ -28,7 +28,7 @@ class Auditor:
     def audit(self, path: str) -> Outcome:
         """What one file tells; whatever goes wrong is a note."""
         consulted: frozenset[str] = frozenset()
-        failed, uses_jax = False, True
+        uses_jax = True
         try:
             analysis = analyse(path, self._project, self._sections)
             report, consulted = analysis.report, analysis.consulted
@@ -36,17 +36,18 @@ class Auditor:
         except UnreadableError as error:
             report = unread(error.problem)
         except Exception as error:
-            text = f"{path}: verax itself failed: {type(error).__name__}: {error}"
-            report, failed = Report(path, notes=(text,)), True
+            report = noted(Report(path), failure_of(error, Place(path, 0)))
         try:
             source = self._texts.read(path)
         except UnreadableError:
             source = SourceText(path, "")
-        problems = tuple(str(problem) for problem in source.problems)
-        report = replace(report, notes=tuple(dict.fromkeys((*report.notes, *problems))))
+        # A notebook may hold other things than Python; the rest of it was audited.
+        cells = (replace(problem.unread, allowed=True) for problem in source.problems)
+        report = noted(report, *cells)
         digests = {file: self._texts.digest(file) for file in sorted({path, *consulted})}
         if path.endswith(".ipynb"):
             report = self._with_cells(report)
+        failed = bool(report.failures)
         return Outcome(report, digests, "verax:" in source.text, failed, uses_jax)
 
     def _with_cells(self, report: Report) -> Report:

@@ -12,6 +12,7 @@ import tokenize
 import warnings
 from dataclasses import dataclass
 
+from .. import files
 from ..finding import Place
 from ..report import Unread
 from . import notebook
@@ -84,17 +85,27 @@ def read(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> SourceText:
     is_notebook = path.endswith(".ipynb")
     limit = max_bytes * _NOTEBOOK_FACTOR if is_notebook else max_bytes
     try:
-        with open(path, "rb") as file:
-            data = file.read(limit + 1)
+        data = files.read_bytes(path, limit)
+    except files.LimitError as error:
+        raise UnreadableError(_too_large(path, error)) from None
     except OSError as error:
         raise UnreadableError(Problem(path, 0, error.strerror or str(error))) from None
-    except ValueError as error:  # a NUL in its name
-        raise UnreadableError(Problem(path, 0, str(error))) from None
-    if len(data) > limit:
-        raise UnreadableError(
-            Problem(path, 0, f"it is larger than {_size(limit)}; max-file-size can allow more")
-        )
     return read_bytes(data, path)
+
+
+def read_given(data: bytes, path: str, max_bytes: int) -> SourceText:
+    """The same of bytes that are there already, from standard input.
+
+    Raises:
+        UnreadableError: They hold none, or are too many.
+    """
+    if len(data) > max_bytes:
+        raise UnreadableError(_too_large(path, files.LimitError.of(max_bytes)))
+    return read_bytes(data, path)
+
+
+def _too_large(path: str, error: files.LimitError) -> Problem:
+    return Problem(path, 0, f"{error.strerror}; max-file-size can allow more")
 
 
 def read_bytes(data: bytes, path: str) -> SourceText:
@@ -220,7 +231,3 @@ def _python_of(cell: notebook.Cell, path: str) -> tuple[str, Problem | None]:
         return text, None
     nothing = "\n" * cell.text.count("\n")
     return nothing, Problem(path, tree.line, tree.reason, cell.number)
-
-
-def _size(count: int) -> str:
-    return f"{count / 1e6:g} MB" if count >= 1_000_000 else f"{count} bytes"
