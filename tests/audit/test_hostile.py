@@ -186,11 +186,14 @@ def test_a_baseline_that_is_damaged(project: Path, count: str):
     assert "b.json: is damaged" in refused(".", "--baseline", "b.json")
 
 
-def test_half_of_a_character_in_an_annotation_costs_nothing(project: Path, capsys):
+def test_names_and_annotations_that_are_none_cost_nothing(project: Path, capsys):
     text = """
         import jax
-        def draw(key, x: "\\ud800" = "\\udfff"):
+        from collections import namedtuple
+        T, U = namedtuple("T", "class x"), namedtuple("class", ["\\ud800"])
+        def draw(key, x: "\\ud800" = "\\udfff", y: "'\\d' is 1" = T(1, 2)):
             s: "\\ud800" = 3
+            t: "Float[\\0]" = U(4)
             return jax.random.normal(key) + jax.random.normal(key)
         """
     (project / "a.py").write_text(textwrap.dedent(text))
