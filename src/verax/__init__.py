@@ -8,7 +8,9 @@ read the source. `tests/test_exports.py` keeps the two in agreement.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+
+# Not from `typing`, which is not loaded yet: `python -m verax` would find one beside a program.
+TYPE_CHECKING = False
 
 __version__ = "0.1.0"
 

@@ -42,6 +42,7 @@ def test_an_issue_has_the_promised_fields():
         "notes",
         "unfollowed",
         "unread",
+        "failures",
         "summary",
     ]
     assert data["issues"][0] == {

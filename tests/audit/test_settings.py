@@ -57,7 +57,7 @@ def test_no_settings(tmp_path: Path):
         (
             "[tool.verax]\nzzz = []",
             "pyproject.toml, [tool.verax]: there is no setting 'zzz'; there are select, ignore, "
-            "preview, fail-on, format, exclude, baseline, max-file-size",
+            "preview, fail-on, format, exclude, baseline, max-file-size, allow-unread",
         ),
         (
             "[tool.verax]\nselect = 3",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import reprlib
 import sys
 import traceback
 from collections.abc import Callable, Generator
@@ -18,8 +19,8 @@ from typing import Any, TextIO
 
 from . import _importing
 from ._keeper import go_on_below_keeper
-from .errors import UsageError
-from .report import Report
+from .errors import UsageError, message_of
+from .report import Report, failure_of
 
 Request = dict[str, Any]
 
@@ -43,7 +44,7 @@ def main() -> None:
     except Exception as error:
         # Ours, not the user's: its text alone would not be enough to mend it.
         traceback.print_exc()
-        send(error=f"verax itself failed: {type(error).__name__}: {error}")
+        send(failure=str(failure_of(error)))
         code = 1
     except SystemExit as error:
         # Python would wait for threads that may never end.
@@ -155,11 +156,11 @@ def _user_code(doing: str, home: str) -> Generator[None]:
 
 
 def _code(error: SystemExit) -> str:
-    return "" if error.code is None else repr(error.code)
+    return "" if error.code is None else reprlib.repr(error.code)
 
 
 def _text(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    lines = [line.strip() for line in message_of(error).splitlines() if line.strip()]
     if isinstance(error, SyntaxError):
         lines = [error.msg]
     name = type(error).__name__

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Union, cast, get_args, get_origin
 
 from .specs import DTYPES, ArraySpec
+from .syntax import expression_in
 
 # What a parameter of each class gets: the dtype that JAX itself would choose.
 _DTYPES = {
@@ -73,11 +74,8 @@ def _read(annotation: object) -> tuple[str, str] | None:
 
 
 def _read_text(annotation: str) -> tuple[str, str] | None:
-    try:
-        tree = ast.parse(annotation.strip(), mode="eval").body
-    except SyntaxError:
-        return None
-    return read_tree(tree)
+    tree = expression_in(annotation.strip())
+    return None if tree is None else read_tree(tree)
 
 
 def read_tree(tree: ast.expr) -> tuple[str, str] | None:
@@ -141,9 +139,10 @@ _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {
 
 
 def _evaluate(text: str, dims: Mapping[str, int]) -> int | None:
+    syntax = expression_in(text.strip("{}"))
     try:
-        size = _value(ast.parse(text.strip("{}"), mode="eval").body, dims)
-    except (SyntaxError, ZeroDivisionError):
+        size = None if syntax is None else _value(syntax, dims)
+    except ZeroDivisionError:
         return None
     return size if size is not None and size >= 0 else None
 

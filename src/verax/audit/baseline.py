@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from .errors import UsageError
+from .files import read_bytes
 from .finding import Engine, Finding
 from .recognise import Known, Read, Recogniser
 from .report import Report
@@ -42,7 +44,7 @@ def read_baseline(file: str) -> Baseline:
     """
     where = f"--baseline {file}"
     try:
-        data = json.loads(Path(file).read_bytes())
+        data = json.loads(read_bytes(file))
     except FileNotFoundError:
         raise UsageError(
             f"{where}: there is no such file; write one with --write-baseline {file}"
@@ -58,12 +60,23 @@ def read_baseline(file: str) -> Baseline:
     try:
         for entry in cast(list[dict[str, Any]], data["findings"]):
             known = Known(str(entry["code"]), str(entry["file"]), str(entry["text"]))
-            counts[known] += int(entry["count"])
+            counts[known] += _positive(entry["count"])
             if entry["engine"] == Engine.TRACE:
                 traced.add(known)
     except (KeyError, TypeError, ValueError):
         raise UsageError(f"{where}: is damaged; write it with --write-baseline") from None
     return Baseline(file, counts, frozenset(traced))
+
+
+def _positive(count: object) -> int:
+    """How often a finding was there: no fraction, and no number that nobody can print.
+
+    Raises:
+        ValueError: It is none.
+    """
+    if type(count) is not int or not 0 < count <= sys.maxsize:
+        raise ValueError(count)
+    return count
 
 
 def as_baseline(report: Report, file: str, read: Read = reading.read) -> str:

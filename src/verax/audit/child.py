@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
-from .errors import UsageError
+from .errors import OwnError, UsageError
 from .render.from_json import from_data
 from .report import Report
 from .target import FunctionTarget
@@ -71,6 +71,7 @@ def audit_in_child(
         stdout=subprocess.PIPE,
         text=True,
         encoding="utf-8",
+        errors="replace",  # what it says may not be ours
         cwd=where.folder if where is not None else None,
         env=os.environ | {"PYTHONPATH": where.python_path} if where is not None else None,
         # An interrupt from the keyboard is ours to handle.
@@ -121,19 +122,52 @@ def _answer(
     while True:
         try:
             left = None if phase == "trace" else max(0.0, deadline - time.monotonic())
-            line = lines.get(timeout=left)
+            line = lines.get(timeout=None if left is None else min(left, threading.TIMEOUT_MAX))
         except queue.Empty:
             raise UsageError(_too_slow(phase, target, given, timeout)) from None
         if not line:
             raise UsageError(_died(process, phase, target, given))
-        message = json.loads(line)
-        if "report" in message:
-            passed = frozenset(tuple(map(tuple, path)) for path in message["passed"])
-            return replace(from_data(message["report"]), passed=passed)
-        if "error" in message:
-            raise UsageError(message["error"])
-        phase = message["phase"]
+        try:
+            message = _Message(**json.loads(line))
+            report = message.told()
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            doing = _doing(phase, target, given)
+            raise UsageError(f"{doing}: it wrote to a file that verax has open") from None
+        if report is not None:
+            return report
+        if message.error:
+            raise UsageError(message.error)
+        if message.failure:
+            raise OwnError(message.failure)
+        phase = message.phase
         deadline = time.monotonic() + timeout
+
+
+@dataclass(frozen=True)
+class _Message:
+    """What the other process says, one of it at a time; see `_child`.
+
+    Raises:
+        ValueError: It says nothing of that.
+    """
+
+    phase: str = ""
+    error: str = ""
+    failure: str = ""
+    report: dict[str, Any] | None = None
+    passed: Sequence[Any] = ()
+
+    def __post_init__(self):
+        texts = (self.phase, self.error, self.failure)
+        if not all(isinstance(it, str) for it in texts) or not (any(texts) or self.report):
+            raise ValueError
+
+    def told(self) -> Report | None:
+        """The report, if that is what it says."""
+        if self.report is None:
+            return None
+        passed = frozenset(tuple(map(tuple, path)) for path in self.passed)
+        return replace(from_data(self.report), passed=passed)
 
 
 def _read(stdout: IO[str], lines: queue.SimpleQueue[str]) -> None:

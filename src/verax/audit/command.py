@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .child import DEFAULT_TIMEOUT, Given, audit_in_child
-from .errors import UsageError
+from .errors import OwnError, UsageError
+from .files import read_stdin
 from .finding import Confidence, Severity
 from .in_tests import reuse_in_tests_warns
 from .reconcile import needs_witness, reconciled
 from .render._places import with_short_files
-from .report import Report, Unread, findings_only, merged, worst
-from .source.engine import STDIN as STDIN_FILE
+from .report import Failure, Report, Unread, findings_only, merged, noted, worst
 from .source.engine import Audited, Options, audit_files
 from .specs import parse_inputs
 from .suppressions import without_suppressed
@@ -79,7 +77,7 @@ def _audited(
     parsed = sorted(parsed, key=lambda target: target.text)
     functions = [target for target in parsed if isinstance(target, FunctionTarget)]
     asked = [it for it in parsed if isinstance(it, SourceTarget)]
-    stdin = sys.stdin.buffer.read() if any(it.text == STDIN for it in asked) else None
+    stdin = read_stdin(options.max_bytes) if any(it.text == STDIN for it in asked) else None
     paths = [str(it.path) for it in asked if it.text != STDIN]
     homes = {home for target in functions if (home := home_of(target)) is not None}
     audited = audit_files(paths, options, stdin, sorted(homes))
@@ -93,11 +91,7 @@ def _audited(
         alone = len(parsed) == 1
         traced = [_traced(it, given, timeout, alone, trace or audit_in_child) for it in functions]
         report = reconciled(report, merged(traced))
-    report = replace(
-        report,
-        target=", ".join(target.text for target in parsed),
-        notes=(*audited.notes, *report.notes),
-    )
+    report = audited.told(replace(report, target=", ".join(target.text for target in parsed)))
     report = reuse_in_tests_warns(report)
     return without_suppressed(report, audited.commented, audited.read), audited
 
@@ -108,13 +102,22 @@ def paths_of(targets: Iterable[str]) -> list[str]:
     return [str(it.path) for it in parsed if isinstance(it, SourceTarget) and it.text != STDIN]
 
 
-def unread_targets(report: Report, targets: Iterable[str]) -> tuple[Unread, ...]:
-    """What was asked for by its own name, and could not be read; below a folder a note will do."""
-    files = [it for it in paths_of(targets) if not os.path.isdir(it)]
-    # Standard input is named by all who give it.
-    named = {os.path.realpath(it) for it in (*files, STDIN_FILE)}
-    found = [it for it in report.unread if os.path.realpath(it.place.file) in named]
-    return with_short_files(tuple(found))
+def files_of(targets: Iterable[str]) -> list[str]:
+    """The same, with the files of functions."""
+    parsed = map(parse_target, targets)
+    functions = [it.file for it in parsed if isinstance(it, FunctionTarget) and it.file]
+    return [*paths_of(targets), *functions]
+
+
+def with_unread_allowed(report: Report) -> Report:
+    """The report, in which what could not be read is no error."""
+    return replace(report, unread=tuple(replace(it, allowed=True) for it in report.unread))
+
+
+def not_audited(report: Report) -> tuple[Failure | Unread, ...]:
+    """Why this is not the whole audit: failures of ours, and what could not be read."""
+    unread = (it for it in report.unread if not it.allowed)
+    return with_short_files((*report.failures, *unread))
 
 
 def _traced(
@@ -122,6 +125,8 @@ def _traced(
 ) -> Report:
     try:
         return trace(target, given, timeout)
+    except OwnError as error:
+        return noted(Report(target.text), Failure(str(error)))
     except UsageError as error:
         if alone or target.text in str(error):
             raise

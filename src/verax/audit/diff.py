@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from .child import Given, Where, audit_in_child
-from .errors import UsageError
+from .errors import OwnError, UsageError
 from .finding import Finding
 from .git import Limit, Repository
 from .places import map_places
@@ -237,7 +237,7 @@ def _findings_then(
         if isinstance(target, FunctionTarget):
             try:
                 reports.append(_traced_then(old, target, asked))
-            except UsageError as error:
+            except (UsageError, OwnError) as error:
                 why = str(error).replace(old.folder + os.sep, "")
                 notes.append(f"{target.text} could not be traced as it was ({why})")
     commented = [file for file, outcome in outcomes.items() if outcome.has_comments]

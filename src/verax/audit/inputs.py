@@ -14,7 +14,7 @@ import jax
 
 from .annotations import UnknownSizeError, fields_of, hints_of, spec_of
 from .close import close_names
-from .errors import UsageError
+from .errors import UsageError, described
 from .specs import ArraySpec, InputSpec, Path, ValueSpec
 
 
@@ -268,7 +268,7 @@ def _containers(tree: Any, name: str, hint: object) -> Any:
     except Exception as error:
         kind = getattr(hint, "__name__", hint)
         raise UsageError(
-            f"parameter {name!r}: {kind} could not be made: {type(error).__name__}: {error}"
+            f"parameter {name!r}: {kind} could not be made: {described(error)}"
         ) from None
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import secrets
+import stat
 import sys
-from pathlib import Path
+from collections.abc import Iterable
 
 from .errors import UsageError
+from .plain import inert, one_line
+from .source.discover import SUFFIXES
 
 # What to write where characters beyond ASCII cannot be written.
 _IN_ASCII = str.maketrans(
@@ -24,8 +28,32 @@ _IN_ASCII = str.maketrans(
 )
 
 
+class ReaderGoneError(Exception):
+    """Whoever read stdout has gone away (`| head`), so that there is nothing left to do."""
+
+
+def open_standard_streams() -> None:
+    """Give stdin, stdout and stderr a descriptor each, where they are closed.
+
+    Otherwise the next file that is opened, or another process's pipe, would take their place.
+    """
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            # The lowest that is free. Processes that we start need it, too.
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+
+
 def write_stdout(text: str) -> None:
-    """Write to stdout; a reader that has gone away (`| head`) is no error."""
+    """Write to stdout.
+
+    Raises:
+        ReaderGoneError: Nobody reads it any more.
+        UsageError: It cannot be written to.
+    """
+    if sys.stdout is None:
+        raise UsageError("stdout is closed; write to a file, with -o")
     encoding = sys.stdout.encoding or "utf-8"
     try:
         text.encode(encoding)
@@ -34,9 +62,38 @@ def write_stdout(text: str) -> None:
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError as error:
         # Python flushes once more when it ends, and would complain then.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            raise ReaderGoneError from None
+        raise UsageError(f"stdout: cannot be written: {error.strerror or error}") from None
+
+
+def write_error(text: str) -> None:
+    """Write one line to stderr; where that is closed or full, there is nobody to tell."""
+    if sys.stderr is None:
+        return
+    try:
+        sys.stderr.write(inert(f"verax: error: {one_line(text)}\n"))
+        sys.stderr.flush()
+    except OSError:
+        pass
+
+
+def refuse_source(file: str, option: str, targets: Iterable[str]) -> None:
+    """Complain of a file to write to that is one to read: a mistyped call must not cost a program.
+
+    Raises:
+        UsageError: It is a target, or there is a Python file or a notebook of this name.
+    """
+    if not os.path.exists(file) or os.path.isdir(file):
+        return
+    if file.endswith(SUFFIXES):
+        raise UsageError(f"{option} {file}: would replace a Python file or notebook")
+    for target in targets:
+        if os.path.exists(target) and os.path.samefile(file, target):
+            raise UsageError(f"{option} {file}: would replace {target}, which is to be audited")
 
 
 def write_file(file: str, text: str, option: str = "-o") -> None:
@@ -45,17 +102,58 @@ def write_file(file: str, text: str, option: str = "-o") -> None:
     Raises:
         UsageError: It cannot be written.
     """
-    path = Path(file).resolve()
     data = text.encode("utf-8", "backslashreplace")
     try:
-        if path.exists() and not path.is_file():
-            path.write_bytes(data)  # a device or a pipe
-            return
-        part = path.with_name(f".{path.name}.{os.getpid()}.part")
-        try:
-            part.write_bytes(data)
-            os.replace(part, path)
-        finally:
-            part.unlink(missing_ok=True)
-    except OSError as error:
-        raise UsageError(f"{option} {file}: cannot be written: {error.strerror or error}") from None
+        mode = _mode(file)
+        if mode is None or stat.S_ISREG(mode):
+            _replace(file, data, mode)
+        elif stat.S_ISLNK(mode):
+            raise UsageError(f"{option} {file}: is a link; name the file that it leads to")
+        else:
+            _write_through(file, data)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"{option} {file}: cannot be written: {reason}") from None
+
+
+def _mode(file: str) -> int | None:
+    """What there is: nothing, a file, a link to one, or something else, perhaps by a link."""
+    try:
+        own = os.lstat(file).st_mode
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISLNK(own):
+        return own
+    try:
+        behind = os.stat(file).st_mode
+    except OSError:
+        return own  # it leads nowhere
+    # `/dev/stdout` is a link to a pipe or a terminal, which nobody can replace.
+    return own if stat.S_ISREG(behind) or stat.S_ISDIR(behind) else behind
+
+
+def _replace(file: str, data: bytes, mode: int | None) -> None:
+    """Put a new file in the place of what is there, which others see before or after, not between.
+
+    The new one is made under a name that nobody can know, so that nobody can put a link there.
+    """
+    part = os.path.join(os.path.dirname(os.path.abspath(file)), f".{secrets.token_hex(16)}.part")
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(data)
+        if mode is not None:
+            os.chmod(part, stat.S_IMODE(mode) & 0o777)
+        os.replace(part, file)
+    except BaseException:
+        os.unlink(part)
+        raise
+
+
+def _write_through(file: str, data: bytes) -> None:
+    """Write to a device, or to a pipe that somebody reads."""
+    descriptor = os.open(file, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0))
+    if hasattr(os, "O_NONBLOCK"):
+        os.set_blocking(descriptor, True)
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(data)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from .denials import undenied
+from .errors import described
 from .finding import CallPath, Confidence, Finding, Place, Severity, Verified
 from .repetition import without_repetition
 
@@ -168,14 +169,39 @@ class Crossing:
 
 @dataclass(frozen=True)
 class Unread:
-    """A file that could not be read, and why; line 0 stands for all of it."""
+    """A file, cell or folder that could not be read, and why; line 0 stands for all of it.
+
+    It is `allowed` where whoever asked said that such may be left out, or if it is one cell.
+    """
 
     place: Place
     reason: str
+    allowed: bool = False
 
     def __str__(self) -> str:
-        where = str(self.place) if self.place.line else self.place.file
-        return f"{where}: cannot be read: {self.reason}"
+        return f"{_where(self.place)}: cannot be read: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A failure of verax itself, and the file in which it happened, where there is one."""
+
+    text: str
+    place: Place | None = None
+
+    def __str__(self) -> str:
+        return f"{_where(self.place)}: {self.text}" if self.place else self.text
+
+
+def failure_of(error: BaseException, place: Place | None = None) -> Failure:
+    """What an exception that nobody expected says of verax itself."""
+    return Failure(f"verax itself failed: {described(error)}", place)
+
+
+def _where(place: Place) -> str:
+    if place.line:
+        return str(place)
+    return f"{place.file}:cell {place.cell}" if place.cell else place.file
 
 
 @dataclass(frozen=True)
@@ -203,11 +229,12 @@ class Unfollowed:
 class Report:
     """What an audit found.
 
-    `notes` are remarks about the audit itself: a file that could not be read, a rule that failed,
-    a part that could not be gone through. `unfollowed` are the functions whose calls were not
-    followed to their end, `unread` the files that could not be read, as notes say. `omitted`
-    says why the first three sections do not tell all. `passed` are the lines that a trace went
-    through, where that was asked for; they are for putting reports together, and never shown.
+    `notes` are remarks about the audit itself: a file that could not be read, a rule that failed, a
+    part that could not be gone through. `unfollowed` are the functions whose calls were not
+    followed to their end, `unread` the files that could not be read, and `failures` are those of
+    verax itself; notes say both, too. `omitted` says why the first three sections do not tell all.
+    `passed` are the lines that a trace went through, where that was asked for; they are for putting
+    reports together, and never shown.
     """
 
     target: str
@@ -220,6 +247,7 @@ class Report:
     notes: tuple[str, ...] = field(default=())
     unfollowed: tuple[Unfollowed, ...] = ()
     unread: tuple[Unread, ...] = ()
+    failures: tuple[Failure, ...] = ()
     omitted: str = ""
     passed: frozenset[CallPath] = field(default=frozenset(), compare=False, repr=False)
 
@@ -295,8 +323,17 @@ def merged(reports: Iterable[Report]) -> Report:
         notes=tuple(dict.fromkeys(it for part in parts for it in part.notes)),
         unfollowed=tuple(dict.fromkeys(it for part in parts for it in part.unfollowed)),
         unread=tuple(dict.fromkeys(it for part in parts for it in part.unread)),
+        failures=tuple(dict.fromkeys(it for part in parts for it in part.failures)),
         passed=frozenset(it for part in parts for it in part.passed),
     )
+
+
+def noted(report: Report, *told: Unread | Failure) -> Report:
+    """The report, which also tells what could not be audited: as data, and as notes."""
+    notes = dict.fromkeys((*report.notes, *map(str, told)))
+    unread = dict.fromkeys((*report.unread, *(it for it in told if isinstance(it, Unread))))
+    failures = dict.fromkeys((*report.failures, *(it for it in told if isinstance(it, Failure))))
+    return replace(report, notes=tuple(notes), unread=tuple(unread), failures=tuple(failures))
 
 
 def findings_only(report: Report) -> Report:

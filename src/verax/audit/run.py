@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .finding import CallPath, Engine
-from .report import Report
+from .report import Report, noted
 from .rules._rule import Rule
 
 
@@ -38,11 +38,9 @@ def audit_callable(
 
     traced = trace(function, args, kwargs)
     facts = Facts(traced, axes, ranges)
-    report = Report(
-        target=target or traced.name,
-        **sections_of(facts),
-        **judged(facts, Engine.TRACE, rules, strict),
-    )
+    sections, verdicts = sections_of(facts), judged(facts, Engine.TRACE, rules, strict)
+    failures = verdicts.pop("failures")
+    report = noted(Report(target=target or traced.name, **sections, **verdicts), *failures)
     passed: frozenset[CallPath] = frozenset()
     if witness and traced.failure is None:
         from .trace.witness import witnessed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any, cast
 
 from .close import close_names
 from .errors import UsageError
+from .files import read_bytes
 
 FORMATS = ("text", "concise", "json", "markdown", "html", "sarif", "github")
 FAIL_ON = ("certain", "critical", "error", "minor", "never")
@@ -30,6 +32,7 @@ class Settings:
     baseline: str | None = None
     max_file_size: int | None = None
     preview: bool = False
+    allow_unread: bool = False
     folder: Path | None = None
 
 
@@ -51,9 +54,13 @@ def read_settings(start: Path) -> Settings:
 def _read(file: Path, start: Path) -> Settings:
     shown = str(file.relative_to(start)) if file.is_relative_to(start) else str(file)
     try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        content = tomllib.loads(read_bytes(file).decode("utf-8"))
+    except OSError as error:
+        raise UsageError(f"{shown} cannot be read: {error.strerror or error}") from None
+    except ValueError as error:
         raise UsageError(f"{shown} cannot be read: {error}") from None
+    except RecursionError:
+        raise UsageError(f"{shown} cannot be read: it is nested too deeply") from None
     tools = content.get("tool", {})
     table = tools.get("verax", {}) if isinstance(tools, dict) else tools
     where = f"{shown}, [tool.verax]"
@@ -61,7 +68,8 @@ def _read(file: Path, start: Path) -> Settings:
         raise UsageError(f"{where}: is not a table")
     settings = cast(dict[str, Any], table)
     known = (
-        "select", "ignore", "preview", "fail-on", "format", "exclude", "baseline", "max-file-size"
+        "select", "ignore", "preview", "fail-on", "format", "exclude", "baseline", "max-file-size",
+        "allow-unread",
     )  # fmt: skip
     for key in settings:
         if key not in known:
@@ -78,6 +86,7 @@ def _read(file: Path, start: Path) -> Settings:
         _file_name(settings, "baseline", where),
         _bytes(settings, "max-file-size", where),
         _switch(settings, "preview", where),
+        _switch(settings, "allow-unread", where),
         file.parent,
     )
 
@@ -90,32 +99,37 @@ def _texts(settings: dict[str, Any], key: str, where: str, what: str) -> tuple[s
         items = cast(list[object], value)
         if all(isinstance(item, str) for item in items):
             return tuple(str(item) for item in items)
-    raise UsageError(f"{where}: {key} is a list of {what}, not {value!r}")
+    raise UsageError(f"{where}: {key} is a list of {what}, not {_shown(value)}")
 
 
 def _file_name(settings: dict[str, Any], key: str, where: str) -> str | None:
     value = settings.get(key)
     if value is None or (isinstance(value, str) and value):
         return value
-    raise UsageError(f"{where}: {key} is the name of a file, not {value!r}")
+    raise UsageError(f"{where}: {key} is the name of a file, not {_shown(value)}")
 
 
 def _bytes(settings: dict[str, Any], key: str, where: str) -> int | None:
     value = settings.get(key)
     if value is None or (type(value) is int and value > 0):
         return value
-    raise UsageError(f"{where}: {key} is a number of bytes, not {value!r}")
+    raise UsageError(f"{where}: {key} is a number of bytes, not {_shown(value)}")
 
 
 def _switch(settings: dict[str, Any], key: str, where: str) -> bool:
     value = settings.get(key, False)
     if isinstance(value, bool):
         return value
-    raise UsageError(f"{where}: {key} is true or false, not {value!r}")
+    raise UsageError(f"{where}: {key} is true or false, not {_shown(value)}")
 
 
 def _choice(settings: dict[str, Any], key: str, choices: tuple[str, ...], where: str) -> str | None:
     value = settings.get(key)
     if value is None or value in choices:
         return value
-    raise UsageError(f"{where}: {key} is one of {', '.join(choices)}, not {value!r}")
+    raise UsageError(f"{where}: {key} is one of {', '.join(choices)}, not {_shown(value)}")
+
+
+def _shown(value: object) -> str:
+    """A wrong value, or its beginning: it may be of any size and depth."""
+    return reprlib.repr(value)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import UsageError
+from .files import is_readable_pipe, read_bytes
 from .source.locate import module_path
 
 FORMS = "file.py:function or package.module:function"
@@ -76,25 +77,32 @@ def home_of(target: FunctionTarget) -> str | None:
 
 
 def _is_file_name(home: str) -> bool:
-    return home.endswith((".py", ".ipynb")) or "/" in home or os.sep in home or Path(home).exists()
+    return home.endswith((".py", ".ipynb")) or "/" in home or os.sep in home or os.path.exists(home)
 
 
 def _in_file(text: str, home: str, attribute: str) -> FunctionTarget:
-    path = Path(home)
-    if path.is_dir():
+    if os.path.isdir(home):
         raise UsageError(f"target {text!r}: {home} is a folder; name a file, as in {FORMS}")
-    if not path.exists():
+    if not os.path.exists(home):
         raise UsageError(f"target {text!r}: there is no file {home}")
-    if path.suffix != ".py":
+    if not os.path.isfile(home):
+        raise UsageError(f"target {text!r}: {home} is no ordinary file")
+    if Path(home).suffix != ".py":
         raise UsageError(f"target {text!r}: {home} is not a Python file")
     return FunctionTarget(text, attribute, file=home)
 
 
 def _source(text: str) -> SourceTarget:
     path = Path(text)
-    if text == STDIN or (text and path.exists()):
-        if path.is_file() and path.suffix not in (".py", ".ipynb") and not _is_python(path):
-            raise UsageError(f"target {text!r}: is neither a Python file nor a notebook")
+    if text == STDIN:
+        return SourceTarget(text, path)
+    # These say no where `Path` raises: a name that is too long, or has a NUL.
+    if text and os.path.exists(text):
+        if os.path.isfile(text):
+            if path.suffix not in (".py", ".ipynb") and not _is_python(text):
+                raise UsageError(f"target {text!r}: is neither a Python file nor a notebook")
+        elif not os.path.isdir(text) and not is_readable_pipe(text):
+            raise UsageError(f"target {text!r}: is neither a file nor a folder")
         return SourceTarget(text, path)
     if text.endswith((".py", ".ipynb")) or "/" in text or os.sep in text:
         raise UsageError(f"target {text!r}: there is no such file or folder")
@@ -106,10 +114,10 @@ def _source(text: str) -> SourceTarget:
     raise UsageError(f"target {text!r}: write a file, a folder, {FORMS}")
 
 
-def _is_python(path: Path) -> bool:
+def _is_python(path: str) -> bool:
     """Whether a file that is not called one is a program, as scripts are."""
     try:
-        ast.parse(path.read_bytes())
+        ast.parse(read_bytes(path))
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True
@@ -118,8 +126,8 @@ def _is_python(path: Path) -> bool:
 def _suggestion(home: str) -> str:
     """`: train.py:step`, with the first public function of the file, or nothing."""
     try:
-        tree = ast.parse(Path(home).read_bytes())
-    except (OSError, SyntaxError, ValueError):
+        tree = ast.parse(read_bytes(home))
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
     functions = [it.name for it in tree.body if isinstance(it, ast.FunctionDef)]
     public = [name for name in functions if not name.startswith("_")]

@@ -13,8 +13,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verax.audit.errors import UsageError
+from verax.audit.errors import UsageError, described
 from verax.audit.garbage import last_collections
+from verax.audit.output import (
+    ReaderGoneError,
+    open_standard_streams,
+    refuse_source,
+    write_error,
+    write_file,
+    write_stdout,
+)
+from verax.audit.plain import inert, one_line
 from verax.audit.settings import Settings, read_settings
 
 from .arguments import DEFAULT_FAIL_ON, parser
@@ -25,8 +34,12 @@ if TYPE_CHECKING:
     from verax.audit.report import Report
     from verax.audit.source.engine import Options
 
-# Exit codes.
-FINE, FOUND, WRONG_CALL, INTERRUPTED = 0, 1, 2, 130
+# Exit codes; `arguments` and docs/ci.md say what they mean. The last two are those of a shell for
+# a process that is ended by an interrupt, or because nobody reads what it writes.
+FINE, FOUND, NOT_AUDITED, FAILED, INTERRUPTED, UNREAD_OUTPUT = 0, 1, 2, 3, 130, 141
+
+# So many problems are named on stderr; the report names all.
+_NAMED = 3
 
 _NO_FLOW = "not shown for folders: audit one file, or add --flow"
 # Formats that hold findings alone.
@@ -35,6 +48,7 @@ _LISTS = ("concise", "github", "sarif")
 
 def run() -> None:
     """Run a command as all that this process does."""
+    open_standard_streams()
     with last_collections():
         code = main()
     sys.exit(code)
@@ -46,38 +60,75 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = parser(_audit, _explain, _rules).parse_args(arguments)
         return options.run(options)
     except UsageError as error:
-        text = " ".join(str(error).split("\n"))
-        print(f"verax: error: {text}", file=sys.stderr)
-        return WRONG_CALL
+        write_error(str(error))
+        return NOT_AUDITED
+    except ReaderGoneError:
+        return UNREAD_OUTPUT
     except KeyboardInterrupt:
         return INTERRUPTED
+    except Exception as error:
+        write_error(f"verax itself failed: {described(error)}")
+        return FAILED
 
 
 def _audit(options: argparse.Namespace) -> int:
+    """An audit; whatever ends it early is told in its format, too, where that is for a host."""
+    try:
+        settings = read_settings(_here())
+        options.format = options.format or settings.format or "text"
+        return _audit_with(options, settings)
+    except UsageError as error:
+        if options.format == "github":
+            from verax.audit.render.to_github import error_command
+
+            write_stdout(error_command(str(error)))
+        raise
+    except ReaderGoneError:
+        raise
+    except Exception as error:
+        from verax.audit.report import Report, failure_of, noted
+
+        if options.verbose:
+            import traceback
+
+            traceback.print_exc()
+        failed = noted(Report(", ".join(options.targets)), failure_of(error))
+        _write(options, _rendered(options, failed))
+        return _exit_code(failed, options, "never")
+
+
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise UsageError(f"the working directory cannot be read: {error.strerror}") from None
+
+
+def _audit_with(options: argparse.Namespace, settings: Settings) -> int:
     from verax.audit.baseline import without_known
     from verax.audit.causes import one_a_cause
-    from verax.audit.command import fails, unread_targets
+    from verax.audit.command import with_unread_allowed
     from verax.audit.diff import without_earlier
-    from verax.audit.output import write_file, write_stdout
     from verax.audit.selection import Selection, parse_codes
 
     _complete(options)
-    settings = read_settings(Path.cwd())
     selection = Selection(
         parse_codes(*_codes(options.select, "--select", settings.select, "select", settings)),
         parse_codes(*_codes(options.ignore, "--ignore", settings.ignore, "ignore", settings)),
         settings.preview if options.preview is None else options.preview,
     )
     baseline = _baseline(options, settings)
-    format = options.format or settings.format or "text"
-    sections = _shows_flow(options, format)
+    sections = _shows_flow(options)
     report, before = _report(options, _source_options(options, settings, sections))
-    if not sections and format not in _LISTS:
+    if not sections and options.format not in _LISTS:
         report = replace(report, omitted=_NO_FLOW)
+    if settings.allow_unread if options.allow_unread is None else options.allow_unread:
+        report = with_unread_allowed(report)
     report = selection.apply(report)
     report = replace(report, notes=(*report.notes, *selection.silent()))
     if options.write_baseline:
-        return _write_baseline(report, options.write_baseline)
+        _write_baseline(report, options.write_baseline)
+        return _exit_code(report, options, "never")
     if baseline is not None:
         report = without_known(report, baseline, _paths(options), selection.keeps)
     if before is not None:
@@ -85,17 +136,31 @@ def _audit(options: argparse.Namespace) -> int:
     if options.verbose:
         notes = (*report.notes, *map(str, report.unfollowed))
         report = replace(report, notes=notes, unfollowed=())
-    text = _rendered(options, one_a_cause(report), format)
+    _write(options, _rendered(options, one_a_cause(report)))
+    return _exit_code(report, options, options.fail_on or settings.fail_on or DEFAULT_FAIL_ON)
+
+
+def _write(options: argparse.Namespace, text: str) -> None:
     if options.output and options.output != "-":
         write_file(options.output, text)
     else:
         write_stdout(text)
-    unread = unread_targets(report, options.targets)
-    for it in unread:
-        print(f"verax: error: {it}", file=sys.stderr)
-    if unread:
-        return WRONG_CALL
-    fail_on = options.fail_on or settings.fail_on or DEFAULT_FAIL_ON
+
+
+def _exit_code(report: Report, options: argparse.Namespace, fail_on: str) -> int:
+    """The exit code; what could not be audited is told on stderr."""
+    from verax.audit.command import fails, not_audited
+
+    problems = not_audited(report)
+    for it in problems[:_NAMED]:
+        write_error(str(it))
+    if len(problems) > _NAMED:
+        write_error(f"and {len(problems) - _NAMED} more, which the report names")
+    if report.failures:
+        return FAILED
+    if problems:
+        write_error("not all was audited; leave it out by --exclude, or allow it: --allow-unread")
+        return NOT_AUDITED
     return FOUND if fails(report, fail_on) else FINE
 
 
@@ -112,6 +177,16 @@ def _complete(options: argparse.Namespace) -> None:
             )
         options.targets = ["."]
     _need_function(options)
+    _keep_sources(options)
+
+
+def _keep_sources(options: argparse.Namespace) -> None:
+    """Complain of an output that would replace what is audited."""
+    from verax.audit.command import files_of
+
+    for option, file in (("-o", options.output), ("--write-baseline", options.write_baseline)):
+        if file and file != "-":
+            refuse_source(file, option, files_of(options.targets))
 
 
 def _need_function(options: argparse.Namespace) -> None:
@@ -142,14 +217,12 @@ def _report(options: argparse.Namespace, source: Options) -> tuple[Report, Befor
     return audit_targets(options.targets, given, timeout, source), None
 
 
-def _write_baseline(report: Report, file: str) -> int:
+def _write_baseline(report: Report, file: str) -> None:
     from verax.audit.baseline import as_baseline
-    from verax.audit.output import write_file, write_stdout
 
     write_file(file, as_baseline(report, file), "--write-baseline")
     count = len(report.findings)
-    write_stdout(f"{file}: {count} finding{'s' * (count != 1)}\n")
-    return FINE
+    write_stdout(inert(one_line(f"{file}: {count} finding{'s' * (count != 1)}") + "\n"))
 
 
 def _baseline(options: argparse.Namespace, settings: Settings) -> Baseline | None:
@@ -161,12 +234,12 @@ def _baseline(options: argparse.Namespace, settings: Settings) -> Baseline | Non
     return None if file is None or options.write_baseline else read_baseline(file)
 
 
-def _shows_flow(options: argparse.Namespace, format: str) -> bool:
+def _shows_flow(options: argparse.Namespace) -> bool:
     """Whether to show how data flows, which for a folder is more than anybody reads."""
-    if format in _LISTS:
+    if options.format in _LISTS:
         return False
     wanted = options.flow or options.focus is not None or options.depth is not None
-    return wanted or format == "json" or not any(map(os.path.isdir, _paths(options)))
+    return wanted or options.format == "json" or not any(map(os.path.isdir, _paths(options)))
 
 
 def _paths(options: argparse.Namespace) -> list[str]:
@@ -198,11 +271,12 @@ def _codes(
     return set_, f"{settings.file}, [tool.verax] {key}"
 
 
-def _rendered(options: argparse.Namespace, report: Report, format: str) -> str:
+def _rendered(options: argparse.Namespace, report: Report) -> str:
     from importlib import import_module
 
     from verax.audit import view
 
+    format: str = options.format
     if options.focus is not None and format not in _LISTS:
         report = view.focus(report, options.focus)
     if options.depth is not None:
@@ -210,7 +284,7 @@ def _rendered(options: argparse.Namespace, report: Report, format: str) -> str:
     if format == "text":
         from verax.audit.render import to_terminal
 
-        return to_terminal.render(report, color=_in_color(options))
+        return inert(to_terminal.render(report, color=_in_color(options)))
     return import_module(f"verax.audit.render.to_{format}").render(report)
 
 
@@ -218,11 +292,10 @@ def _in_color(options: argparse.Namespace) -> bool:
     if options.color != "auto":
         return options.color == "always"
     wanted = "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
-    return wanted and not options.output and sys.stdout.isatty()
+    return wanted and not options.output and sys.stdout is not None and sys.stdout.isatty()
 
 
 def _explain(options: argparse.Namespace) -> int:
-    from verax.audit.output import write_stdout
     from verax.audit.render import rules
     from verax.audit.rules.registry import UnknownRuleError, all_rules, code_prefix
 
@@ -236,7 +309,6 @@ def _explain(options: argparse.Namespace) -> int:
 
 
 def _rules(options: argparse.Namespace) -> int:
-    from verax.audit.output import write_stdout
     from verax.audit.render import rules
     from verax.audit.rules.registry import all_rules
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from verax.audit.errors import UsageError
+from verax.audit.output import write_stdout
 from verax.audit.settings import FAIL_ON, FORMATS
 
 Run = Callable[[argparse.Namespace], int]
@@ -19,6 +20,9 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}; see {self.prog} --help")
+
+    def print_help(self, file: object = None) -> None:
+        write_stdout(self.format_help())
 
 
 def parser(audit: Run, explain: Run, rules: Run) -> argparse.ArgumentParser:
@@ -59,7 +63,7 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         from verax import __version__
 
-        print(f"verax {__version__}")
+        write_stdout(f"verax {__version__}\n")
         parser.exit()
 
 
@@ -70,9 +74,15 @@ examples:
   verax audit train.py:step --inputs example  also trace step(*example())
   verax audit --diff main                     only what a change breaks
 
-Exit code: 0 if there is no issue that counts for --fail-on, 1 if there is, 2 if
-the call is wrong or a named file cannot be read. Settings can also stand in [tool.verax] of
-pyproject.toml."""
+exit code:
+  0    all was audited, and there is no issue that counts for --fail-on
+  1    all was audited, and there is such an issue
+  2    the call is wrong, or something could not be audited (see --allow-unread)
+  3    verax itself failed
+  130  it was interrupted
+  141  nobody reads the output any more
+
+Settings can also stand in [tool.verax] of pyproject.toml."""
 
 
 def _add_audit(commands: argparse._SubParsersAction[_Parser], run: Run) -> None:
@@ -103,6 +113,12 @@ def _add_audit(commands: argparse._SubParsersAction[_Parser], run: Run) -> None:
     files.add_argument("--jobs", metavar="N", type=_jobs, help="processes (default: one a core)")
     files.add_argument(
         "--no-cache", dest="cache", action="store_false", help="read everything anew"
+    )
+    files.add_argument(
+        "--allow-unread",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="go on without files that cannot be read (default: the exit code is 2 then)",
     )
     inputs = audit.add_argument_group(
         "inputs of a function",

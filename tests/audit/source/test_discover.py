@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from verax.audit import Place
+from verax.audit.report import Unread
 from verax.audit.source.discover import discover
 
 
@@ -92,10 +94,10 @@ def test_links(project: Path):
     (project / "link").symlink_to(project / "real")
     assert found("real") == ["real/a.py", "real/linked.py"]
     assert found("link") == ["link/a.py", "link/linked.py"]
-    assert discover(["real"]).notes == (
+    assert [str(it) for it in discover(["real"]).unread] == [
         f"{project}/real/gone.py: cannot be read: the link leads nowhere",
         f"{project}/real/self.py: cannot be read: Too many levels of symbolic links",
-    )
+    ]
 
 
 def test_what_would_block_is_not_opened(project: Path):
@@ -114,7 +116,7 @@ def test_a_folder_that_cannot_be_searched_is_noted(project: Path):
     finally:
         (project / "a").chmod(0o700)
     assert result.files == (str(project / "b" / "y.py"),)
-    assert result.notes == (f"{project / 'a'}: cannot be searched: Permission denied",)
+    assert result.unread == (Unread(Place(str(project / "a"), 0), "Permission denied"),)
 
 
 def test_a_folder_that_is_gone_meanwhile_is_noted(project: Path, monkeypatch):
@@ -129,7 +131,7 @@ def test_a_folder_that_is_gone_meanwhile_is_noted(project: Path, monkeypatch):
     monkeypatch.setattr(os, "scandir", scandir)
     result = discover(["."])
     assert [os.path.basename(file) for file in result.files] == ["y.py"]
-    assert result.notes == (f"{project / 'a'}: cannot be searched: No such file or directory",)
+    assert result.unread == (Unread(Place(str(project / "a"), 0), "No such file or directory"),)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes there")

@@ -52,6 +52,8 @@ def summary(report: Report) -> str:
     if not report.issues:
         parts = ["no issues"]
     parts += [_plural(len(report.warnings), "warning"), f"{len(report.verified)} verified"]
+    if count := len(report.unread) + len(report.failures):
+        parts.append(f"{count} not audited")
     return joined(parts, ", ")
 
 
@@ -83,6 +85,12 @@ def notes_of(report: Report) -> tuple[str, ...]:
     were, them = ("function was", "it") if len(cut) == 1 else ("functions were", "them")
     line = f"{len(cut)} {were} not followed to the end: {named}{rest}"
     return (*report.notes, f"{line}; what depends on {them} is unknown")
+
+
+def remarks_of(report: Report) -> tuple[str, ...]:
+    """The same without what could not be audited, for formats that have a form for that."""
+    told = {str(it) for it in (*report.unread, *report.failures)}
+    return tuple(note for note in notes_of(report) if note not in told)
 
 
 def remark_on(report: Report, section: str, has_entries: bool) -> str:

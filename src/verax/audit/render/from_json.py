@@ -9,6 +9,7 @@ from ..finding import Confidence, Edit, Engine, Evidence, Finding, Place, Severi
 from ..report import (
     SCHEMA,
     Crossing,
+    Failure,
     Flow,
     FlowStep,
     FlowValue,
@@ -48,6 +49,7 @@ def from_data(data: Data) -> Report:
         # They came later than the schema.
         unfollowed=tuple(_unfollowed(it) for it in data.get("unfollowed", ())),
         unread=tuple(_unread(it) for it in data.get("unread", ())),
+        failures=tuple(_failure(it) for it in data.get("failures", ())),
     )
 
 
@@ -56,7 +58,11 @@ def _unfollowed(data: Data) -> Unfollowed:
 
 
 def _unread(data: Data) -> Unread:
-    return Unread(_position(data["place"]), data["reason"])
+    return Unread(_position(data["place"]), data["reason"], data.get("allowed", False))
+
+
+def _failure(data: Data) -> Failure:
+    return Failure(data["text"], _place(data["place"]))
 
 
 def _finding(data: Data) -> Finding:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..finding import Confidence, Finding
+from ..plain import inert, one_line
 from ..report import Report
 from ._places import with_short_files
-from ._plain import one_line
 from ._summary import notes_of, summary
 
 
 def render(report: Report) -> str:
     """One line a finding, as `file:line:column: CODE severity: title`, then the summary."""
-    return "\n".join(_report(with_short_files(report))) + "\n"
+    return inert("\n".join(_report(with_short_files(report))) + "\n")
 
 
 def _report(report: Report) -> Iterator[str]:

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from html import escape
 
 from ..finding import Confidence, Finding, Place, Verified
+from ..plain import inert, one_line, plain
 from ..report import Report
 from ._boundaries import COLUMNS, boundaries
 from ._few import few
 from ._places import with_short_files
-from ._plain import one_line, plain
 from ._summary import SECTIONS, labelled, notes_of, remark_on, summary
 from ._tree import Line, Node, flow_tree, stack_trees
 
@@ -34,7 +34,7 @@ _STYLE = """
 
 def render(report: Report) -> str:
     """The report as a whole page, which needs nothing else."""
-    title = escape(f"Audit of {plain(report.target)}")
+    title = inert(escape(f"Audit of {one_line(report.target)}"))
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -45,7 +45,7 @@ def render(report: Report) -> str:
 def fragment(report: Report) -> str:
     """The report as one element, for a page that is already there."""
     body = "\n".join(_report(with_short_files(report)))
-    return f'<div class="verax">\n<style>{_STYLE}</style>\n{body}\n</div>\n'
+    return inert(f'<div class="verax">\n<style>{_STYLE}</style>\n{body}\n</div>\n')
 
 
 def _report(report: Report) -> Iterator[str]:

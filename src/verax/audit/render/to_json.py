@@ -6,7 +6,6 @@ written as the text "inf" or "-inf", and one that is not a number as null, as if
 
 from __future__ import annotations
 
-import json
 import math
 from numbers import Integral
 from typing import Any
@@ -24,6 +23,7 @@ from ..report import (
     Unfollowed,
     Unread,
 )
+from ._json import json_text
 from ._places import with_short_files
 from ._summary import by_confidence, by_family, by_severity, gravest, summary
 
@@ -32,7 +32,7 @@ Data = dict[str, Any]
 
 def render(report: Report) -> str:
     """The report as indented JSON, with files as they are shown."""
-    return json.dumps(as_data(with_short_files(report)), indent=2, allow_nan=False) + "\n"
+    return json_text(as_data(with_short_files(report)))
 
 
 def as_data(report: Report) -> Data:
@@ -48,7 +48,8 @@ def as_data(report: Report) -> Data:
         "warnings": [_finding(finding) for finding in report.warnings],
         "notes": list(report.notes),
         "unfollowed": [_with_reason(it) | {"on_host": it.on_host} for it in report.unfollowed],
-        "unread": [_with_reason(it) for it in report.unread],
+        "unread": [_with_reason(it) | {"allowed": it.allowed} for it in report.unread],
+        "failures": [{"place": _place(it.place), "text": it.text} for it in report.failures],
         "summary": _summary(report),
     }
 

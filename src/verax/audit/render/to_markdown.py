@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Iterator
 
 from ..finding import Confidence, Evidence, Finding, Place, Verified
+from ..plain import inert, one_line, plain
 from ..report import Report
 from ._boundaries import COLUMNS, boundaries
 from ._few import few
 from ._places import with_short_files
-from ._plain import one_line, plain
 from ._summary import SECTIONS, labelled, notes_of, remark_on, summary
 from ._tree import Kind, Line, Node, flow_tree, stack_trees
 
@@ -18,7 +18,7 @@ from ._tree import Kind, Line, Node, flow_tree, stack_trees
 def render(report: Report) -> str:
     """The report as GitHub's Markdown."""
     text = "\n".join(_report(with_short_files(report))).rstrip() + "\n"
-    return re.sub(r"\n{3,}", "\n\n", text)
+    return inert(re.sub(r"\n{3,}", "\n\n", text))
 
 
 def _report(report: Report) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,9 @@ from urllib.parse import quote
 from ..finding import Edit, Evidence, Finding, Place, Severity
 from ..report import Report
 from ..rules.registry import UnknownRuleError, find
+from ._json import json_text
 from ._places import with_short_files
-from ._summary import notes_of
+from ._summary import remarks_of
 
 _LEVELS = {Severity.CRITICAL: "error", Severity.ERROR: "error", Severity.MINOR: "warning"}
 # How code hosts order alerts: 9 and above is critical, 7 high, 4 medium.
@@ -28,11 +28,10 @@ def render(report: Report) -> str:
     results = [_result(issue, _LEVELS[issue.severity]) for issue in report.issues]
     results += [_result(warning, "note") for warning in report.warnings]
     driver = {"name": "verax", "rules": _rules(report)}
-    notes = [{"level": "note", "message": {"text": note}} for note in notes_of(report)]
     run: Data = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": notes}],
+        "invocations": [_invocation(report)],
         "results": results,
     }
     log: Data = {
@@ -40,7 +39,29 @@ def render(report: Report) -> str:
         "version": "2.1.0",
         "runs": [run],
     }
-    return json.dumps(log, indent=2, allow_nan=False) + "\n"
+    return json_text(log)
+
+
+def _invocation(report: Report) -> Data:
+    """How the audit went; what could not be audited is an error, unless that is allowed."""
+    unread = [it for it in report.unread if not it.allowed]
+    notifications = [_notification("error", it.text, it.place) for it in report.failures]
+    notifications += [
+        _notification("warning" if it.allowed else "error", str(it), it.place)
+        for it in report.unread
+    ]
+    notifications += [_notification("note", it, None) for it in remarks_of(report)]
+    return {
+        "executionSuccessful": not report.failures and not unread,
+        "toolExecutionNotifications": notifications,
+    }
+
+
+def _notification(level: str, text: str, place: Place | None) -> Data:
+    notification: Data = {"level": level, "message": {"text": text}}
+    if place is not None:
+        notification["locations"] = [_location(place)]
+    return notification
 
 
 def _rules(report: Report) -> list[Data]:

@@ -15,11 +15,11 @@ from rich.tree import Tree
 
 from .. import view
 from ..finding import Confidence, Finding, Severity, Verified
+from ..plain import one_line, plain
 from ..report import Report
 from ._boundaries import boundaries
 from ._few import few
 from ._places import with_short_files
-from ._plain import one_line, plain
 from ._summary import SECTIONS, labelled, notes_of, remark_on, summary
 from ._tree import Kind, Line, Node, flow_tree, stack_trees
 

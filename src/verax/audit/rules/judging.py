@@ -1,6 +1,6 @@
 """Asking rules about facts, whichever engine gathered them.
 
-A rule that fails is a note in the report, never the end of an audit.
+A rule that fails is told as a failure of ours, and never ends an audit.
 """
 
 from __future__ import annotations
@@ -9,8 +9,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..denials import undenied
+from ..errors import described
 from ..finding import Engine, Finding, Verified
 from ..repetition import without_repetition
+from ..report import Failure
 from ._rule import Rule
 from .registry import all_rules
 
@@ -25,7 +27,7 @@ def judged(
     issues: list[Finding] = []
     warnings: list[Finding] = []
     verified: list[Verified] = []
-    notes: list[str] = []
+    failures: list[Failure] = []
     for rule in all_rules() if rules is None else rules:
         check = rule.trace if engine is Engine.TRACE else rule.source
         if check is None:
@@ -35,7 +37,7 @@ def judged(
         except Exception as error:
             if strict:
                 raise
-            notes.append(f"rule {rule.code} failed: {type(error).__name__}: {error}")
+            failures.append(Failure(f"rule {rule.code} failed: {described(error)}"))
             continue
         for verdict in verdicts:
             if not _is_established(facts, engine, rule, verdict):
@@ -48,7 +50,7 @@ def judged(
         "issues": without_repetition(issues),
         "verified": undenied(verified, (*issues, *warnings), engine is Engine.TRACE),
         "warnings": without_repetition(warnings),
-        "notes": tuple(notes),
+        "failures": tuple(failures),
     }
 
 

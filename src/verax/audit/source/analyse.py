@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ..finding import Engine
-from ..report import Report
+from ..finding import Engine, Place
+from ..report import Report, noted
 from . import numbering
 from .facts import SourceFacts
 from .library import registry
@@ -65,7 +65,7 @@ def analyse(
 
 def unread(problem: Problem) -> Report:
     """All there is to say of a file that cannot be read."""
-    return Report(problem.path, notes=(str(problem),), unread=(problem.unread,))
+    return noted(Report(problem.path), problem.unread)
 
 
 def audit_text(
@@ -167,7 +167,8 @@ def _judged(
         notes.append(f"{module.path}: what is nested too deeply has no data flow to show")
     except ExhaustedError:
         notes.append(f"{module.path}: how data flows takes more than {steps:,} steps to work out")
-    report = Report(module.path, **shown, **verdicts)
+    failures = [replace(it, place=Place(module.path, 0)) for it in verdicts.pop("failures")]
+    report = noted(Report(module.path, **shown, **verdicts), *failures)
     cut = [it for it in machine.record.unfollowed.values() if it.place.file == module.path]
     return replace(report, notes=(*report.notes, *notes), unfollowed=tuple(cut))
 

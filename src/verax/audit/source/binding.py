@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from ..syntax import expression_in
 from .axes import annotated_shape
 from .classes import has_derived, is_certain, is_list_of_constants, is_typed_dict
 from .graph import Node
@@ -211,12 +212,9 @@ def generic(
 @remembered
 def type_syntax(annotation: ast.expr) -> ast.expr | None:
     """The type in an annotation, without its parameters, also where it is a string."""
-    syntax = annotation
+    syntax: ast.expr | None = annotation
     if isinstance(syntax, ast.Constant) and isinstance(syntax.value, str):
-        try:
-            syntax = ast.parse(syntax.value, mode="eval").body
-        except (SyntaxError, ValueError):
-            return None
+        syntax = expression_in(syntax.value)
     return syntax.value if isinstance(syntax, ast.Subscript) else syntax
 
 

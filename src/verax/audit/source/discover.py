@@ -9,6 +9,9 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from ..files import read_bytes
+from ..finding import Place
+from ..report import Unread
 from . import gitignore
 from .gitignore import Ignore
 
@@ -32,7 +35,7 @@ class Found:
     """Files to audit, by absolute path and in order, and what could not be searched."""
 
     files: tuple[str, ...]
-    notes: tuple[str, ...] = ()
+    unread: tuple[Unread, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ def discover(targets: Iterable[str], exclude: Sequence[str] = (), base: str = ""
             search.folder(path)
         else:
             search.add(path)
-    return Found(tuple(search.files), tuple(search.notes))
+    return Found(tuple(search.files), tuple(search.unread))
 
 
 class _Search:
@@ -70,7 +73,7 @@ class _Search:
 
     def __init__(self, exclude: _Rules):
         self.files: dict[str, None] = {}
-        self.notes: list[str] = []
+        self.unread: list[Unread] = []
         self._exclude = exclude
         self._seen: set[tuple[int, int]] = set()
 
@@ -109,7 +112,7 @@ class _Search:
             with os.scandir(folder) as entries:
                 return sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
-            self.notes.append(f"{folder}: cannot be searched: {error.strerror or error}")
+            self._cannot_read(folder, error.strerror or str(error))
             return []
 
     def _file(self, entry: os.DirEntry[str]) -> None:
@@ -118,9 +121,12 @@ class _Search:
                 self.add(entry.path)
             # Editors mark a file that is being edited by a link to nothing, `.#name`.
             elif not entry.name.startswith(".#") and not os.path.exists(entry.path):
-                self.notes.append(f"{entry.path}: cannot be read: the link leads nowhere")
+                self._cannot_read(entry.path, "the link leads nowhere")
         except OSError as error:
-            self.notes.append(f"{entry.path}: cannot be read: {error.strerror or error}")
+            self._cannot_read(entry.path, error.strerror or str(error))
+
+    def _cannot_read(self, path: str, reason: str) -> None:
+        self.unread.append(Unread(Place(path, 0), reason))
 
     def _ignored(self, path: str, is_folder: bool, rules: tuple[_Rules, ...]) -> bool:
         for rule in (self._exclude, *reversed(rules)):
@@ -168,11 +174,8 @@ def _rules_of(folder: str) -> Iterator[_Rules]:
 
 
 def _read(path: str) -> Ignore | None:
-    if not os.path.isfile(path):
-        return None
     try:
-        with open(path, "rb") as file:
-            lines = file.read().removeprefix(b"\xef\xbb\xbf").split(b"\n")
+        lines = read_bytes(path).removeprefix(b"\xef\xbb\xbf").split(b"\n")
     except OSError:
         return None
     return gitignore.parse(os.fsdecode(line) for line in lines)

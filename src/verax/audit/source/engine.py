@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 
-from ..report import Report, findings_only, merged
+from ..report import Report, Unread, findings_only, merged, noted
 from ..suppressions import without_suppressed
 from .cache import Cache
 from .discover import discover
@@ -46,18 +46,26 @@ class Options:
 class Audited:
     """What an audit of files gave, before comments in them have answered anything.
 
-    `reports` are by file, in order. `beside` are the files that no path meant, `commented` those
-    that may hold `# verax:` comments; `texts` reads them as the audit did. `digests` and `kinds`
-    are, by file, what its report depends on: see `Outcome`.
+    `reports` are by file, in order; `unread` is what was not found below folders. `beside` are the
+    files that no path meant, `commented` those that may hold `# verax:` comments; `texts` reads
+    them as the audit did. `digests` and `kinds` are, by file, what its report depends on: see
+    `Outcome`.
     """
 
     reports: Mapping[str, Report]
     notes: tuple[str, ...] = ()
+    unread: tuple[Unread, ...] = ()
     beside: frozenset[str] = frozenset()
     commented: frozenset[str] = frozenset()
     texts: Texts = field(default_factory=Texts)
     digests: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
     kinds: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
+
+    def told(self, report: Report) -> Report:
+        """A report of these files, after what there is to say of the search for them."""
+        found = noted(Report("", notes=self.notes), *self.unread)
+        notes = (*found.notes, *report.notes)
+        return replace(report, notes=notes, unread=(*found.unread, *report.unread))
 
     def read(self, path: str) -> SourceText:
         """The text of a file, as the audit has read it."""
@@ -68,7 +76,7 @@ def audit_paths(paths: Sequence[str], options: Options | None = None) -> Report:
     """One report about files and folders, without what comments in them answer."""
     audited = audit_files(paths, options or Options())
     report = merged(audited.reports.values())
-    report = replace(report, target=", ".join(sorted(paths)), notes=(*audited.notes, *report.notes))
+    report = audited.told(replace(report, target=", ".join(sorted(paths))))
     return without_suppressed(report, audited.commented, audited.read)
 
 
@@ -99,12 +107,13 @@ def audit_files(
             file: Auditor(roots, texts, limits=options.limits).audit(file) for file in given
         }
     outcomes = _of_jax(outcomes)
-    notes = list(found.notes)
+    notes: list[str] = []
     if not files:
         notes.append(f"{', '.join(paths)}: there is no Python file and no notebook to audit")
     return Audited(
         {file: outcomes[file].report for file in files},
         tuple(notes),
+        found.unread,
         frozenset(beside),
         frozenset(file for file, outcome in outcomes.items() if outcome.has_comments),
         texts,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from ..syntax import expression_in
 from .classes import is_certain
 from .graph import Node
 from .library.layers import is_layer
@@ -65,10 +66,7 @@ def _type(annotation: ast.expr) -> tuple[str, ast.expr | None]:
 def _unquoted(annotation: ast.expr) -> ast.expr | None:
     if not isinstance(annotation, ast.Constant) or not isinstance(annotation.value, str):
         return annotation
-    try:
-        return ast.parse(annotation.value, mode="eval").body
-    except (SyntaxError, ValueError):
-        return None
+    return expression_in(annotation.value)
 
 
 def _named(machine: Interpreter, cls: Class, syntax: ast.expr | None) -> Value | None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..finding import Place
 from ..places import map_places
-from ..report import Report
+from ..report import Report, failure_of, noted
 from .analyse import Analysis, analyse, unread
 from .limits import DEFAULT, Limits
 from .outcome import Outcome, Texts
@@ -35,25 +35,23 @@ class Auditor:
 
     def audit(self, path: str) -> Outcome:
         """What one file tells; whatever goes wrong is a note."""
-        failed = False
         try:
             analysis = analyse(path, self._project, self._sections, self._limits)
         except UnreadableError as error:
             analysis = Analysis(unread(error.problem))
         except Exception as error:
-            text = f"{path}: verax itself failed: {type(error).__name__}: {error}"
-            analysis, failed = Analysis(Report(path, notes=(text,))), True
+            analysis = Analysis(noted(Report(path), failure_of(error, Place(path, 0))))
         try:
             source = self._texts.read(path)
         except UnreadableError:
             source = SourceText(path, "")
-        problems = tuple(str(problem) for problem in source.problems)
-        report = analysis.report
-        report = replace(report, notes=tuple(dict.fromkeys((*report.notes, *problems))))
+        # A notebook may hold other things than Python; the rest of it was audited.
+        cells = (replace(problem.unread, allowed=True) for problem in source.problems)
+        report = noted(analysis.report, *cells)
         digests = {it: self._texts.digest(it) for it in sorted({path, *analysis.contents})}
         if path.endswith(".ipynb"):
             report = self._with_cells(report)
-        has_comments = "verax:" in source.text
+        has_comments, failed = "verax:" in source.text, bool(report.failures)
         return Outcome(report, digests, has_comments, failed, analysis.uses_jax, analysis.kinds)
 
     def _with_cells(self, report: Report) -> Report:

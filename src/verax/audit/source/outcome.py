@@ -57,7 +57,7 @@ class Texts:
 
     def _read(self, path: str) -> SourceText:
         if path in self._given:
-            return reading.read_bytes(self._given[path], path)
+            return reading.read_given(self._given[path], path, self._max_bytes)
         return reading.read(path, self._max_bytes)
 
     def digest(self, path: str) -> str:

@@ -14,8 +14,9 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from ..finding import Place
 from ..garbage import few_collections
-from ..report import Report
+from ..report import Failure, Report, noted
 from . import stored
 from .limits import DEFAULT, Limits
 from .outcome import Outcome, Texts
@@ -275,5 +276,5 @@ class _Worker:
 
 def _died(path: str, code: int) -> Outcome:
     how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
-    note = f"{path}: verax itself failed: the process that read it {how}"
-    return Outcome(Report(path, notes=(note,)), failed=True)
+    failure = Failure(f"verax itself failed: the process that read it {how}", Place(path, 0))
+    return Outcome(noted(Report(path), failure), failed=True)

@@ -43,7 +43,7 @@ class Bar:
             self._progress.update(self._progress.task_ids[0], completed=self._done)
 
     def _show(self) -> None:
-        if not sys.stderr.isatty():
+        if sys.stderr is None or not sys.stderr.isatty():
             self._start = float("inf")  # never
             return
         from rich.console import Console

@@ -13,6 +13,7 @@ import tokenize
 import warnings
 from dataclasses import dataclass
 
+from .. import files
 from ..finding import Place
 from ..report import Unread
 from . import notebook
@@ -85,20 +86,32 @@ def read(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> SourceText:
     """
     limit = limit_of(path, max_bytes)
     try:
-        with open(path, "rb") as file:
-            data = file.read(limit + 1)
-    except (OSError, ValueError) as error:  # the latter for a NUL in its name
-        reason = _reason(error)
-        raise UnreadableError(Problem(path, 0, reason), _digest_of_failure(reason)) from None
-    if len(data) > limit:
-        reason = f"it is larger than {_size(limit)}; max-file-size can allow more"
-        raise UnreadableError(Problem(path, 0, reason), digest_of_file(path))
+        data = files.read_bytes(path, limit)
+    except files.LimitError as error:
+        raise UnreadableError(_too_large(path, error), digest_of_file(path)) from None
+    except OSError as error:
+        raise UnreadableError(Problem(path, 0, _reason(error)), digest_of_file(path)) from None
+    return read_bytes(data, path)
+
+
+def read_given(data: bytes, path: str, max_bytes: int) -> SourceText:
+    """The same of bytes that are there already, from standard input.
+
+    Raises:
+        UnreadableError: They hold none, or are too many.
+    """
+    if len(data) > max_bytes:
+        raise UnreadableError(_too_large(path, files.LimitError.of(max_bytes)), digest_of(data))
     return read_bytes(data, path)
 
 
 def limit_of(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> int:
     """The most bytes that are read of a file with a name, if Python files may have `max_bytes`."""
     return max_bytes * _NOTEBOOK_FACTOR if path.endswith(".ipynb") else max_bytes
+
+
+def _too_large(path: str, error: files.LimitError) -> Problem:
+    return Problem(path, 0, f"{error.strerror}; max-file-size can allow more")
 
 
 def read_bytes(data: bytes, path: str) -> SourceText:
@@ -245,7 +258,3 @@ def _python_of(cell: notebook.Cell, path: str) -> tuple[str, Problem | None]:
         return text, None
     nothing = "\n" * cell.text.count("\n")
     return nothing, Problem(path, tree.line, tree.reason, cell.number)
-
-
-def _size(count: int) -> str:
-    return f"{count / 1e6:g} MB" if count >= 1_000_000 else f"{count} bytes"

@@ -26,6 +26,7 @@ from ..._jax import (
     source_of_rule,
     watched_rule,
 )
+from ..errors import message_of
 from ..finding import Place
 from ..slopes import Sample, judge
 from .gradients import CUSTOM_CALLS, is_inexact
@@ -418,5 +419,5 @@ def _inside(drawn: np.ndarray, interval: Interval) -> np.ndarray:
 
 
 def _first_sentence(error: Exception) -> str:
-    text = " ".join(str(error).split())
+    text = " ".join(message_of(error).split())
     return text if len(text) < 300 else text[:297] + "…"

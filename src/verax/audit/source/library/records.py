@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from keyword import iskeyword
 from typing import TYPE_CHECKING
 
 from ..classes import construct
@@ -22,7 +23,7 @@ def _named_tuple(
     """`namedtuple("Name", "first second")`, `NamedTuple("Name", [("first", int)])`."""
     title = args[0].value if args and isinstance(args[0], Constant) else None
     fields = _names(args[1]) if len(args) == 2 and not keywords else None
-    if not isinstance(title, str) or not title.isidentifier() or not fields:
+    if not isinstance(title, str) or not _is_name(title) or not fields:
         return machine.opaque("call", site, (*args, *keywords.values()), type=name)
     return record_class(site, title, fields, "typing.NamedTuple")
 
@@ -36,8 +37,12 @@ def _names(given: Value) -> list[str] | None:
         for it in given.items or ():
             first = it.items[0] if isinstance(it, Sequence) and it.items else it
             found.append(first.value if isinstance(first, Constant) else None)
-    names = [it for it in found if isinstance(it, str) and it.isidentifier()]
+    names = [it for it in found if isinstance(it, str) and _is_name(it)]
     return names if len(names) == len(found) else None
+
+
+def _is_name(text: str) -> bool:
+    return text.isidentifier() and not iskeyword(text)
 
 
 def record_class(site: Site, title: str, fields: list[str], base: str) -> Class:

@@ -6,6 +6,7 @@ import ast
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from ...syntax import expression_in
 from ..frame import Frame
 from ..graph import Node
 from ..remember import remembered
@@ -68,11 +69,8 @@ def _is_name(text: str) -> bool:
     """Whether a text names one thing, and does not compute something from several."""
     if text.isidentifier():
         return True
-    try:
-        syntax = ast.parse(text, mode="eval").body
-    except SyntaxError:
-        return True
-    if isinstance(syntax, (ast.Name, ast.Attribute, ast.Subscript)):
+    syntax = expression_in(text)
+    if syntax is None or isinstance(syntax, (ast.Name, ast.Attribute, ast.Subscript)):
         return True
     return len({it.id for it in ast.walk(syntax) if isinstance(it, ast.Name)}) < 2
 

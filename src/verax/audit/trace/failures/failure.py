@@ -11,6 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from ...errors import message_of
 from ...finding import Evidence, Place
 from ...report import Tensor
 from ..describe import assigned_name, axes_of
@@ -43,7 +44,7 @@ class Failure:
     def __init__(self, facts: Facts, error: BaseException):
         self._facts = facts
         self.error = error
-        self.text: str = str(error)
+        self.text: str = message_of(error)
         self.kind: str
         self.details: dict[str, str]
         self.kind, self.details = recognised(error, self.text)

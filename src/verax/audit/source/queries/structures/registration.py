@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from ....syntax import expression_in
 from ...classes import (
     all_fields,
     base_names,
@@ -166,13 +167,12 @@ _KINDS = frozenset(("Float", "Int"))
 _CONTAINERS = frozenset("list tuple dict List Tuple Dict Sequence Mapping Optional Union".split())
 
 
-def is_array_annotation(syntax: ast.expr) -> bool:
+def is_array_annotation(syntax: ast.expr | None) -> bool:
     """Whether an annotation says that something is an array of JAX or NumPy, or holds such."""
     if isinstance(syntax, ast.Constant) and isinstance(syntax.value, str):
-        try:
-            syntax = ast.parse(syntax.value, mode="eval").body
-        except (SyntaxError, ValueError):
-            return False
+        syntax = expression_in(syntax.value)
+    if syntax is None:
+        return False
     if isinstance(syntax, ast.BinOp):
         return is_array_annotation(syntax.left) or is_array_annotation(syntax.right)
     outer = syntax.value if isinstance(syntax, ast.Subscript) else syntax
