@@ -16,7 +16,7 @@ from typing import TypeVar
 from .child import Given, Where, audit_in_child
 from .errors import UsageError
 from .finding import Finding
-from .git import Limit, Repository
+from .git import Repository
 from .places import map_places
 from .recognise import Known, Recogniser
 from .report import Report, merged
@@ -29,6 +29,7 @@ from .source.roots import import_roots
 from .suppressions import without_suppressed
 from .target import STDIN, FunctionTarget, SourceTarget, Target, home_of
 from .tree import Folder, lay_out
+from .version import Limit, read_version
 
 _T = TypeVar("_T")
 
@@ -101,7 +102,7 @@ def _folder(target: Target, option: str) -> str:
 def found_before(change: Change, report: Report, audited: Audited, asked: Asked) -> Before:
     """Those findings of a report that were there before a change."""
     limit = _limit(asked.options.max_bytes)
-    version = change.repository.version(change.commit, limit)
+    version = read_version(change.repository, change.commit, limit)
     with temporary_folder() as folder:
         old = _Old(change.repository, folder)
         old.add_ignored(version.tree, audited.digests, limit)
