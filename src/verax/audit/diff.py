@@ -109,7 +109,9 @@ def found_before(change: Change, report: Report, audited: Audited, asked: Asked)
         problems = version.problems | old.lay_out(version.tree)
         changed = {file: old.changed(digests) for file, digests in audited.digests.items()}
         then, notes = _findings_then(old, changed, audited, asked)
-    notes += _told(problems)
+    read = [file for digests in audited.digests.values() for file in digests]
+    asked_for = [str(it.path) for it in asked.targets if isinstance(it, SourceTarget)]
+    notes += _told(old.of_concern(problems, asked_for, read))
     same = [audited.reports[file] for file, is_changed in changed.items() if not is_changed]
     certain = {finding.identity for part in same for finding in part.findings}
     left = [it for it in report.findings if it.identity not in certain]
@@ -181,6 +183,21 @@ class _Old:
         inside = real.startswith(top.rstrip(os.sep) + os.sep)
         return os.path.relpath(real, top) if inside else None
 
+    def of_concern(
+        self, problems: Mapping[str, str], targets: Iterable[str], read: Iterable[str]
+    ) -> dict[str, str]:
+        """Those problems that are with targets, files that were read, or what these lie in."""
+        tops = {relative for it in targets if (relative := self._relative(it)) is not None}
+        paths = tops | {relative for it in read if (relative := self._relative(it)) is not None}
+        around = {"/".join(parts) for it in paths for parts in _starts(it.split(os.sep))}
+        return {
+            path: why
+            for path, why in problems.items()
+            if path.rstrip("/") in around
+            or "." in tops
+            or any("/".join(parts) in tops for parts in _starts(path.split("/")))
+        }
+
     def changed(self, digests: Mapping[str, str]) -> bool:
         """Whether one of some files, each with its present digest, was another one."""
         return any(
@@ -207,6 +224,11 @@ class _Old:
                 content = file.read(most + 1)
                 if len(content) <= most:
                     tree.add(relative.split(os.sep), content)
+
+
+def _starts(parts: Sequence[str]) -> list[Sequence[str]]:
+    """The empty path, and all that lead to a path, itself the last."""
+    return [parts[:end] for end in range(len(parts) + 1)]
 
 
 def _findings_then(

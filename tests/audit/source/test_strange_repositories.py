@@ -120,7 +120,7 @@ def test_no_submodule_is_written_through_a_link(planted_repository: Path, outsid
     submodule = (SUBMODULE, "inner.py", git("-C", "inner.py", "rev-parse", "HEAD").strip())
     commit_of(tree((LINK, "inner.py", blob(str(outside))), submodule))
     write(a="x = 1\n")
-    assert new(capsys, "a.py", "--diff", "old") == ([], [note("inner.py", TWICE)])
+    assert new(capsys, "--diff", "old") == (["inner.py/new.py:1 AX001"], [note("inner.py", TWICE)])
 
 
 def test_a_submodule_behind_a_link_is_not_read(planted_repository: Path, tmp_path: Path, capsys):
@@ -539,6 +539,18 @@ def test_what_git_lfs_keeps(planted_repository: Path, capsys):
     write(a="x = 1\n")
     why = "Git LFS keeps its content elsewhere"
     assert new(capsys, "--diff", "old")[1] == [note("n.ipynb", why)]
+
+
+def test_only_what_is_asked_for_or_read_with_it_is_told(repository: Path, capsys):
+    pointer = blob("version https://git-lfs.github.com/spec/v1\n")
+    caller = "import jax\nimport library\n"
+    inner = tree((FILE, "a.py", blob(caller)), (FILE, "n.ipynb", pointer))
+    beside = [(FILE, "library.py", pointer), (FILE, "other.py", pointer)]
+    commit_of(tree((FOLDER, "inner", inner), *beside))
+    Path("inner").mkdir()
+    write(library="x = 1\n", other="x = 1\n", **{"inner/a": f"{caller}library.x\n"})
+    told = note("library.py and inner/n.ipynb", "Git LFS keeps its content elsewhere")
+    assert new(capsys, "inner", "--diff", "old") == ([], [told])
 
 
 def test_a_work_tree_beside_the_first(
