@@ -80,6 +80,7 @@ class _Case:
     now: dict[str, bytes | str] = field(default_factory=dict)
     told: list[str] = field(default_factory=list)
     functions: int = 0
+    loss: float = 0.0
     has_lost: bool = False
 
     @property
@@ -113,6 +114,15 @@ class _Case:
         return f"import jax\n\n\ndef split(key):\n    return {result}\n".encode()
 
 
+# It lies outside, in hostile entries and in the present work: were it read as something that was
+# there, it would not be new.
+_KEPT = b"""\
+import jax
+
+
+def kept(key):
+    return jax.random.normal(key) * 2 + jax.random.normal(key)
+"""
 _CALLER = b"""\
 import jax
 %b library
@@ -130,7 +140,8 @@ def run(rng: random.Random) -> str | None:
         case = _Case(rng, Path(os.path.realpath(folder)))
         for name in ("project/.git/objects", "project/.git/refs/heads", "outside", "temporary"):
             (case.root / name).mkdir(parents=True)
-        (case.outside / "kept.py").write_bytes(case.source())
+        (case.outside / "kept.py").write_bytes(_KEPT)
+        case.loss = rng.choice([0, 0, 0.2])
         _make_history(case)
         _make_present(case)
         _check(case)
@@ -233,7 +244,7 @@ def _folder(case: _Case, above: bytes, depth: int) -> bytes:
     # The first of a name counts: what repeats one comes later.
     for _ in range(case.rng.randrange(3)):
         entries.append(_hostile(case, case.rng.choice([*_UNSAFE, *taken]), depth))
-    is_lost = depth > 0 and case.chance(0.05)
+    is_lost = depth > 0 and case.chance(case.loss)
     if is_lost:
         start = os.fsdecode(above)
         case.then = {path: it for path, it in case.then.items() if not path.startswith(start)}
@@ -243,7 +254,7 @@ def _folder(case: _Case, above: bytes, depth: int) -> bytes:
 
 def _file(case: _Case, above: bytes, name: bytes) -> tuple[bytes, bytes, bytes]:
     content = case.source()
-    is_lost = case.chance(0.05)
+    is_lost = case.chance(case.loss)
     if not is_lost:
         case.then[os.fsdecode(above + name)] = content
     mode = case.rng.choice([FILE, PROGRAM])
@@ -274,10 +285,9 @@ def _links(case: _Case, above: bytes, taken: set[bytes]) -> Iterator[tuple[bytes
 
 
 def _way_out(case: _Case) -> str:
-    ways = [str(case.outside), f"{case.outside}/kept.py", "../../outside", "../" * 12 + "etc"]
-    return case.rng.choice(
-        [*ways, "../outside/kept.py", "out.py", "/", "/proc/self/cwd", "one/../.."]
-    )
+    up = "../" * case.rng.randrange(1, 5)
+    ways = [f"{case.outside}/kept.py", f"{up}outside/kept.py", str(case.outside), f"{up}outside"]
+    return case.rng.choice([*ways, "out.py", "/", "/proc/self/cwd", "one/../.."])
 
 
 def _hostile(case: _Case, name: bytes, depth: int) -> tuple[bytes, bytes, bytes]:
@@ -285,7 +295,7 @@ def _hostile(case: _Case, name: bytes, depth: int) -> tuple[bytes, bytes, bytes]
     if case.chance(0.2):
         name = os.fsencode(case.outside) + b"/new.py"
     case.told.append(f"hostile {name!r} at depth {depth}")
-    file = _object(case, b"blob", case.source())
+    file = _object(case, b"blob", _KEPT)
     inner = _object(case, b"tree", b"%b new.py\0%b" % (FILE, file))
     link = _object(case, b"blob", os.fsencode(_way_out(case)))
     kinds = [(FILE, file), (FOLDER, inner), (LINK, link), (SUBMODULE, file)]
@@ -310,8 +320,7 @@ def _make_present(case: _Case) -> None:
             case.now[path] = content + b"\n\n" + case.source().partition(b"\n\n\n")[2]
         elif change < 0.95:
             case.now["other " + os.path.basename(path)] = content
-    if case.chance(0.5):
-        case.now["new.py"] = case.source()
+    case.now["new.py"] = _KEPT
     (case.project / ".git" / "info").mkdir(exist_ok=True)
     (case.project / ".git" / "info" / "exclude").write_text("ignored.py\n")
     _write(case.project, case.now)

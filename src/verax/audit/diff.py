@@ -16,7 +16,7 @@ from typing import TypeVar
 from .child import Given, Where, audit_in_child
 from .errors import OwnError, UsageError
 from .finding import Finding
-from .git import Limit, Repository
+from .git import Repository
 from .places import map_places
 from .recognise import Known, Recogniser
 from .report import Report, merged
@@ -30,6 +30,7 @@ from .source.roots import import_roots
 from .suppressions import without_suppressed
 from .target import STDIN, FunctionTarget, SourceTarget, Target, home_of
 from .tree import Folder, lay_out
+from .version import Limit, read_version
 
 _T = TypeVar("_T")
 
@@ -102,18 +103,20 @@ def _folder(target: Target, option: str) -> str:
 def found_before(change: Change, report: Report, audited: Audited, asked: Asked) -> Before:
     """Those findings of a report that were there before a change."""
     limit = _limit(asked.options.max_bytes)
-    version = change.repository.version(change.commit, limit)
+    version = read_version(change.repository, change.commit, limit)
     with temporary_folder() as folder:
         old = _Old(change.repository, folder)
         depends = (*audited.digests.values(), *audited.kinds.values())
-        old.add_ignored(version.tree, {file for it in depends for file in it}, limit)
+        asked_about = {path for it in depends for path in it}
+        old.add_ignored(version.tree, asked_about, limit)
         problems = version.problems | old.lay_out(version.tree)
         changed = {
             file: old.changed(digests, digest_of_file) or old.changed(audited.kinds[file], kind_of)
             for file, digests in audited.digests.items()
         }
         then, notes = _findings_then(old, changed, audited, asked)
-    notes += _told(problems)
+    targets = [str(it.path) for it in asked.targets if isinstance(it, SourceTarget)]
+    notes += _told(old.of_concern(problems, targets, asked_about))
     same = [audited.reports[file] for file, is_changed in changed.items() if not is_changed]
     certain = {finding.identity for part in same for finding in part.findings}
     left = [it for it in report.findings if it.identity not in certain]
@@ -185,6 +188,21 @@ class _Old:
         inside = real.startswith(top.rstrip(os.sep) + os.sep)
         return os.path.relpath(real, top) if inside else None
 
+    def of_concern(
+        self, problems: Mapping[str, str], targets: Iterable[str], read: Iterable[str]
+    ) -> dict[str, str]:
+        """Those problems that are with targets, files that were read, or what these lie in."""
+        tops = {relative for it in targets if (relative := self._relative(it)) is not None}
+        paths = tops | {relative for it in read if (relative := self._relative(it)) is not None}
+        around = {"/".join(parts) for it in paths for parts in _starts(it.split(os.sep))}
+        return {
+            path: why
+            for path, why in problems.items()
+            if path.rstrip("/") in around
+            or "." in tops
+            or any("/".join(parts) in tops for parts in _starts(path.split("/")))
+        }
+
     def changed(self, answers: Mapping[str, str], ask: Callable[[str], str]) -> bool:
         """Whether a question about some paths, each with its present answer, had another one."""
         return any(
@@ -208,6 +226,11 @@ class _Old:
                 content = file.read(most + 1)
                 if len(content) <= most:
                     tree.add(relative.split(os.sep), content)
+
+
+def _starts(parts: Sequence[str]) -> list[Sequence[str]]:
+    """The empty path, and all that lead to a path, itself the last."""
+    return [parts[:end] for end in range(len(parts) + 1)]
 
 
 def _findings_then(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from verax.audit import git as git_module
+from verax.audit import version
 
 from .hostile import FILE, FOLDER, LINK, SUBMODULE, Canary, blob, commit_of, contents, put, tree
 from .repositories import already, commit, error_of, git, new, write
@@ -120,7 +120,7 @@ def test_no_submodule_is_written_through_a_link(planted_repository: Path, outsid
     submodule = (SUBMODULE, "inner.py", git("-C", "inner.py", "rev-parse", "HEAD").strip())
     commit_of(tree((LINK, "inner.py", blob(str(outside))), submodule))
     write(a="x = 1\n")
-    assert new(capsys, "a.py", "--diff", "old") == ([], [note("inner.py", TWICE)])
+    assert new(capsys, "--diff", "old") == (["inner.py/new.py:1 AX001"], [note("inner.py", TWICE)])
 
 
 def test_a_submodule_behind_a_link_is_not_read(planted_repository: Path, tmp_path: Path, capsys):
@@ -192,6 +192,7 @@ def test_missing_objects_are_not_fetched(
 ):
     for number in range(3):
         write(**{f"a{number}": f"y = {number}\n{BUG}"})
+    Path("data").symlink_to("nowhere")  # is missing, too, and of no concern
     commit()
     partial_clone(tmp_path, monkeypatch, canary, "blob:none")
     git("config", "remote.origin.url", url or planted_repository.as_uri())
@@ -449,7 +450,7 @@ def test_large_files_are_not_read(planted_repository: Path, capsys):
 
 def test_trees_that_unfold_to_more_than_fits(planted_repository: Path, capsys, monkeypatch):
     """Ten folders that are one, ten deep, are ten thousand million files."""
-    monkeypatch.setattr(git_module, "_MOST_ENTRIES", 10_000)
+    monkeypatch.setattr(version, "_MOST_ENTRIES", 10_000)
     inner = tree(*((FILE, f"{it}.py", blob(BUG)) for it in range(10)))
     for _ in range(9):
         inner = tree(*((FOLDER, str(it), inner) for it in range(10)))
@@ -458,7 +459,7 @@ def test_trees_that_unfold_to_more_than_fits(planted_repository: Path, capsys, m
 
 
 def test_contents_that_unfold_to_more_than_fits(planted_repository: Path, capsys, monkeypatch):
-    monkeypatch.setattr(git_module, "_MOST_BYTES", 1_000_000)
+    monkeypatch.setattr(version, "_MOST_BYTES", 1_000_000)
     write(a="x = 1\n")
     large = put("blob", b"#" * 300_000)
     commit_of(tree(*((FILE, f"{it}.py", large) for it in range(3))))
@@ -470,7 +471,7 @@ def test_contents_that_unfold_to_more_than_fits(planted_repository: Path, capsys
 
 
 def test_folders_with_more_names_than_fit(planted_repository: Path, capsys, monkeypatch):
-    monkeypatch.setattr(git_module, "_MOST_BYTES", 1_000_000)
+    monkeypatch.setattr(version, "_MOST_BYTES", 1_000_000)
     write(a="x = 1\n")
     commit_of(tree((FILE, "a" * 2_000_000, blob(BUG))))
     assert error_of(capsys, "--diff", "old") == (
@@ -538,6 +539,18 @@ def test_what_git_lfs_keeps(planted_repository: Path, capsys):
     write(a="x = 1\n")
     why = "Git LFS keeps its content elsewhere"
     assert new(capsys, "--diff", "old")[1] == [note("n.ipynb", why)]
+
+
+def test_only_what_is_asked_for_or_read_with_it_is_told(repository: Path, capsys):
+    pointer = blob("version https://git-lfs.github.com/spec/v1\n")
+    caller = "import jax\nimport library\n"
+    inner = tree((FILE, "a.py", blob(caller)), (FILE, "n.ipynb", pointer))
+    beside = [(FILE, "library.py", pointer), (FILE, "other.py", pointer)]
+    commit_of(tree((FOLDER, "inner", inner), *beside))
+    Path("inner").mkdir()
+    write(library="x = 1\n", other="x = 1\n", **{"inner/a": f"{caller}library.x\n"})
+    told = note("library.py and inner/n.ipynb", "Git LFS keeps its content elsewhere")
+    assert new(capsys, "inner", "--diff", "old") == ([], [told])
 
 
 def test_a_work_tree_beside_the_first(
