@@ -126,7 +126,7 @@ class _Writer:
     def block(self, depth: int, keys: list[str], arrays: list[str], counters: list[str]) -> None:
         """Some statements on keys, arrays of three keys, and the counters of loops around."""
         writers = [self._draws, self._splits, self._split_many, self._folds, self._index]
-        if arrays and counters:
+        if counters:
             writers.append(self._index_by_counter)
         if depth < 4:
             writers += [self._fori, self._scan, self._vmap, self._cond, self._while]
@@ -175,6 +175,8 @@ class _Writer:
     def _index_by_counter(
         self, depth: int, keys: list[str], arrays: list[str], counters: list[str]
     ) -> None:
+        if not arrays:
+            return
         name, counter = self.name("k"), counters[self.number(0, len(counters) - 1)]
         index = (counter, f"2 - {counter}", f"{counter} // 2")[self.number(0, 2)]
         self.line(depth, f"{name} = {arrays[self.number(0, len(arrays) - 1)]}[{index}]")
