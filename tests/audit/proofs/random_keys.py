@@ -121,11 +121,13 @@ class _Writer:
     def take(self, keys: list[str]) -> str:
         """A key, which is dropped in most cases."""
         at = self.number(0, len(keys) - 1)
-        return keys[at] if self.number(0, 11) == 0 else keys.pop(at)
+        return keys[at] if self.number(0, 11) == 11 else keys.pop(at)
 
     def block(self, depth: int, keys: list[str], arrays: list[str], counters: list[str]) -> None:
         """Some statements on keys, arrays of three keys, and the counters of loops around."""
         writers = [self._draws, self._splits, self._split_many, self._folds, self._index]
+        if counters:
+            writers.append(self._index_by_counter)
         if depth < 4:
             writers += [self._fori, self._scan, self._vmap, self._cond, self._while]
         for _ in range(self.number(1, 4)):
@@ -163,26 +165,42 @@ class _Writer:
             arrays.append(joined)
             return
         chosen = [self.number(0, 2)] if self.number(0, 1) else [0, 1, 2]
-        if self.number(0, 11) == 0:
+        if self.number(0, 11) == 11:
             arrays.append(array)
         for index in chosen:
             name = self.name("k")
             self.line(depth, f"{name} = {array}[{index}]")
             keys.append(name)
 
+    def _index_by_counter(
+        self, depth: int, keys: list[str], arrays: list[str], counters: list[str]
+    ) -> None:
+        if not arrays:
+            return
+        name, counter = self.name("k"), counters[self.number(0, len(counters) - 1)]
+        index = (counter, f"2 - {counter}", f"{counter} // 2")[self.number(0, 2)]
+        self.line(depth, f"{name} = {arrays[self.number(0, len(arrays) - 1)]}[{index}]")
+        keys.append(name)
+
     def _folds(self, depth: int, keys: list[str], _: list[str], counters: list[str]) -> None:
         key, name = keys[self.number(0, len(keys) - 1)], self.name("k")
         numbers = ["0", "1", *counters, *counters, *(f"{it} + 1" for it in counters)]
         numbers += [f"{it} // 2" for it in counters]
-        if self.number(0, 5):
+        if self.number(0, 5) < 5:
             keys.remove(key)
         self.line(depth, f"{name} = fold_in({key}, {numbers[self.number(0, len(numbers) - 1)]})")
         keys.append(name)
 
-    def _body(self, depth: int, keys: list[str], given: list[str], counter: str) -> str:
-        """The statements of a loop's body; returns the key that it hands to the next iteration."""
-        own = [*given, *(keys if self.number(0, 5) == 0 else [])]
-        self.block(depth, own, [], [counter] if counter else [])
+    def _body(
+        self, depth: int, keys: list[str], given: list[str], counter: str, arrays: list[str]
+    ) -> str:
+        """The statements of a loop's body; returns the key that it hands to the next iteration.
+
+        Keys and arrays from outside are in its reach, and mostly left alone.
+        """
+        own = [*given, *(keys if self.number(0, 5) == 5 else [])]
+        captured = [*arrays] if self.number(0, 3) == 3 else []
+        self.block(depth, own, captured, [counter] if counter else [])
         return self.take(own) if own else given[0]
 
     def _fori(self, depth: int, keys: list[str], arrays: list[str], counters: list[str]) -> None:
@@ -190,7 +208,7 @@ class _Writer:
         self.line(depth, f"def {body}({index}, carry):")
         self.line(depth + 1, f"{inner}, total = carry")
         start = self.take(keys)
-        handed = self._body(depth + 1, keys, [inner], index)
+        handed = self._body(depth + 1, keys, [inner], index, arrays)
         self.line(depth + 1, f"return {handed}, total")
         self.line(depth, f"{outer}, total = fori_loop(0, 3, {body}, ({start}, total))")
         keys.append(outer)
@@ -200,7 +218,7 @@ class _Writer:
         self.line(depth, f"def {body}(carry):")
         self.line(depth + 1, f"{index}, {inner}, total = carry")
         start = self.take(keys)
-        handed = self._body(depth + 1, keys, [inner], index)
+        handed = self._body(depth + 1, keys, [inner], index, arrays)
         self.line(depth + 1, f"return {index} + 1, {handed}, total")
         loop = f"while_loop(lambda it: it[0] < 2, {body}, (0, {start}, total))"
         self.line(depth, f"_, {outer}, total = {loop}")
@@ -213,7 +231,7 @@ class _Writer:
         self.line(depth + 1, f"{inner}, total = carry")
         start = self.take(keys)
         given = [inner, row] if over_keys else [inner]
-        own = [*given, *(keys if self.number(0, 5) == 0 else [])]
+        own = [*given, *(keys if self.number(0, 5) == 5 else [])]
         self.block(depth + 1, own, [], [] if over_keys else [row])
         handed = self.take(own) if own else inner
         out = self.take(own) if own and self.number(0, 2) == 0 else None
@@ -221,7 +239,7 @@ class _Writer:
         xs = "jnp.arange(3)"
         if over_keys:
             at = self.number(0, len(arrays) - 1)
-            xs = arrays[at] if self.number(0, 11) == 0 else arrays.pop(at)
+            xs = arrays[at] if self.number(0, 11) == 11 else arrays.pop(at)
         stacked = self.name("a") if out else "_"
         self.line(depth, f"({outer}, total), {stacked} = scan({body}, ({start}, total), {xs})")
         keys.append(outer)
@@ -233,10 +251,10 @@ class _Writer:
             return
         body, inner, lane, stacked, index = (self.name(it) for it in "fklai")
         at = self.number(0, len(arrays) - 1)
-        array = arrays[at] if self.number(0, 11) == 0 else arrays.pop(at)
+        array = arrays[at] if self.number(0, 11) == 11 else arrays.pop(at)
         self.line(depth, f"def {body}({inner}, {index}):")
         self.line(depth + 1, "total = 0.0")
-        handed = self._body(depth + 1, keys, [inner], index)
+        handed = self._body(depth + 1, keys, [inner], index, arrays)
         self.line(depth + 1, f"return total, {handed}")
         self.line(depth, f"{lane}, {stacked} = vmap({body})({array}, jnp.arange(3))")
         self.line(depth, f"total = total + jnp.sum({lane})")
@@ -249,7 +267,7 @@ class _Writer:
         for name in names:
             inner = self.name("k")
             self.line(depth, f"def {name}({inner}, total):")
-            handed = self._body(depth + 1, keys, [inner], "")
+            handed = self._body(depth + 1, keys, [inner], "", arrays)
             self.line(depth + 1, f"return {handed}, total")
         left = "_" if self.number(0, 3) else outer
         call = f"cond(flag > 0, {names[0]}, {names[1]}, {key}, total)"

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
 import pytest
 from hypothesis import event, given, settings
 
 from verax.audit.rules.grad.gradient_blocked import RULE
-from verax.audit.run import audit_source
+from verax.audit.run import audit_callable, audit_source
 
 from .gradients import FOOTER, HEADER, loses_gradient, losses
 
@@ -45,3 +51,26 @@ def test_a_term_without_gradient_beside_one_that_has_it(policy: str, is_lost: bo
     assert bool(loses_gradient(program)) == is_lost
     claims = [] if is_lost else ["the gradient of `loss` reaches `w`, `v`, `b`"]
     assert verified(program) == claims
+
+
+LIBRARY = """
+import jax
+@jax.custom_vjp
+def gate(w):
+    return 2 * w
+gate.defvjp(lambda w: (2 * w, None), lambda _, g: (0 * g,))
+"""
+
+
+def test_a_rule_of_another_library_proves_nothing() -> None:
+    library: dict[str, Any] = {}
+    exec(compile(LIBRARY, str(Path(sysconfig.get_paths()["purelib"], "gates.py")), "exec"), library)
+    for function, is_known in ((library["gate"], False), (jax.nn.relu, True)):
+        report = audit_callable(
+            lambda w, f=function: jax.grad(lambda w: jnp.sum(f(w)))(w),
+            (jnp.ones(3),),
+            {},
+            rules=(RULE,),
+            strict=True,
+        )
+        assert bool(report.verified) == is_known

@@ -709,7 +709,7 @@ def test_stays_silent_with_keys_of_the_old_style(name: str) -> None:
 
 def test_counts_what_it_proves() -> None:
     report = assert_claims("prng", _with_inputs(FINE["scanned_keys"], X))
-    assert [it.claim for it in report.verified] == ["3 random draws, 3 distinct keys"]
+    assert [it.claim for it in report.verified] == ["3 random draws in `entry`, 3 distinct keys"]
 
 
 def test_names_the_child_that_was_left() -> None:

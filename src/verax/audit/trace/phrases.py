@@ -27,15 +27,17 @@ def phrase(facts: Facts, value: Value) -> str:
 def line_phrase(facts: Facts, step: Step, preposition: str, values: list[Value]) -> str:
     """What the line of a step works on: `by x and y at line 9`.
 
-    Where a value has no name, the line itself is quoted: "in `z = x / f(y)` at line 9".
+    Where a value has no name, the line is quoted, "in `z = x / f(y)` at line 9", or its function
+    named if it is long.
     """
     place = facts.place(step)
     named = [_named(facts, it) for it in values]
+    if all(named):
+        return f"{preposition} {listed(named)} at line {place.line}"
     statement = facts.sources.statement(place)
-    if all(named) or statement is None or len(statement.text) > _MOST_LETTERS:
-        names = listed(it or phrase(facts, value) for it, value in zip(named, values, strict=True))
-        return f"{preposition} {names} at line {place.line}"
-    return f"in `{statement.text}` at line {place.line}"
+    text = statement.text if statement is not None else ""
+    quoted = text if 0 < len(text) <= _MOST_LETTERS else place.function
+    return f"in `{quoted}` at line {place.line}"
 
 
 def _named(facts: Facts, value: Value) -> str:

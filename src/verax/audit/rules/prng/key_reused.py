@@ -100,9 +100,10 @@ def _verified(facts: Facts) -> Iterator[Verified]:
     draws = [use for use in live_uses(facts) if use.kind == "draw"]
     distinct = len({use.key for use in draws})
     if draws and distinct == len(draws) and each_key_once(facts):
-        count = f"{distinct} random draw{'s' if distinct > 1 else ''}"
+        draws_there = f"{distinct} random draw{'s' if distinct > 1 else ''}"
+        apart = f"{distinct} distinct key{'s' if distinct > 1 else ''}"
         yield RULE.verified(
-            f"{count}, {distinct} distinct key{'s' if distinct > 1 else ''}",
+            f"{draws_there} in `{facts.traced.name}`, {apart}",
             "every key was followed from the inputs through splits, fold_ins, loops and mapped "
             "axes; none is consumed twice, in no iteration and no lane, if those given as inputs "
             "differ",
