@@ -35,7 +35,8 @@ from verax.audit import record
 HERE = Path(__file__).parent
 DEFECTS = HERE / "defects"
 COMPILED = ROOT / "build" / "programs"
-DEVICES = 4
+DEVICES = 2
+THREADS = 16
 
 
 def programs() -> dict[str, Path]:
@@ -56,6 +57,9 @@ def set_up_jax() -> None:
     """
     devices = f"--xla_force_host_platform_device_count={DEVICES}"
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {devices}".strip()
+    # A collective keeps a thread for each device until all have arrived, and several may run at
+    # once: with the threads of two processors they wait for each other forever.
+    os.environ.setdefault("NPROC", str(THREADS))
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(COMPILED))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")

@@ -40,7 +40,9 @@ def rollout_loss(params, rollout):
     )
     targets = vtrace.errors + jax.lax.stop_gradient(values[:-1])
     weights = jnp.ones_like(rollout["rewards"])
-    policy_loss = rlax.policy_gradient_loss(logits, rollout["actions"], vtrace.pg_advantage, weights)
+    policy_loss = rlax.policy_gradient_loss(
+        logits, rollout["actions"], vtrace.pg_advantage, weights
+    )
     value_loss = rlax.l2_loss(values[:-1], targets).mean()
     return policy_loss + 0.5 * value_loss + 0.01 * rlax.entropy_loss(logits, weights)
 

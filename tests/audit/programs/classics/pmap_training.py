@@ -78,6 +78,7 @@ AXES = {"batch": {"x": "device batch feature", "label": "device batch"}}
 def check():
     rng = np.random.default_rng(1)
     devices = jax.local_device_count()
+    assert devices > 1, "one device shares its work with nobody"
     keys = shard_prng_key(jax.random.PRNGKey(1))
 
     plain = create_state(jax.random.key(0), rate=0.0)
