@@ -119,7 +119,9 @@ def _end_all(kept: int) -> None:
 def _children() -> list[int]:
     """The processes that this one has to wait for, as far as the system tells."""
     try:
-        return [int(it) for it in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()]
+        return [
+            int(it) for it in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+        ]
     except OSError:
         return []
 

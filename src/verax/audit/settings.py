@@ -29,6 +29,7 @@ class Settings:
     exclude: tuple[str, ...] = ()
     baseline: str | None = None
     max_file_size: int | None = None
+    trace_timeout: float | None = None
     preview: bool = False
     folder: Path | None = None
 
@@ -61,7 +62,8 @@ def _read(file: Path, start: Path) -> Settings:
         raise UsageError(f"{where}: is not a table")
     settings = cast(dict[str, Any], table)
     known = (
-        "select", "ignore", "preview", "fail-on", "format", "exclude", "baseline", "max-file-size"
+        "select", "ignore", "preview", "fail-on", "format", "exclude", "baseline", "max-file-size",
+        "trace-timeout",
     )  # fmt: skip
     for key in settings:
         if key not in known:
@@ -77,6 +79,7 @@ def _read(file: Path, start: Path) -> Settings:
         _texts(settings, "exclude", where, "patterns, as in ['docs/', '*_pb2.py']"),
         _file_name(settings, "baseline", where),
         _bytes(settings, "max-file-size", where),
+        _seconds(settings, "trace-timeout", where),
         _switch(settings, "preview", where),
         file.parent,
     )
@@ -105,6 +108,13 @@ def _bytes(settings: dict[str, Any], key: str, where: str) -> int | None:
     if value is None or (type(value) is int and value > 0):
         return value
     raise UsageError(f"{where}: {key} is a number of bytes, not {value!r}")
+
+
+def _seconds(settings: dict[str, Any], key: str, where: str) -> float | None:
+    value = settings.get(key)
+    if value is None or (type(value) in (int, float) and 0 < value < float("inf")):
+        return value
+    raise UsageError(f"{where}: {key} is a number of seconds, not {value!r}")
 
 
 def _switch(settings: dict[str, Any], key: str, where: str) -> bool:
