@@ -198,3 +198,22 @@ def test_a_function_that_ends_its_keeper_ends_itself():
     code, says = ended(trace("os.kill(os.getppid(), signal.SIGKILL); time.sleep(600)"))
     assert code == 2
     assert "the process was ended by SIGKILL" in says
+
+
+def test_python_may_be_started_by_a_script():
+    """As some environments do, where the parent of what is started is a shell."""
+    Path("python").write_text(f'#!/bin/sh\n"{sys.executable}" "$@"\nexit $?\n')
+    Path("python").chmod(0o755)
+    program = "import sys; sys.executable = './python'; from verax.cli import run; run()"
+    Path("train.py").write_text("def step(x):\n    return x * 2\n")
+    arguments = ["audit", "train.py:step", "--in", "x=f32[]", "--no-cache"]
+    STARTED.append(
+        subprocess.Popen(
+            [sys.executable, "-c", program, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=ENVIRONMENT,
+        )
+    )
+    assert ended(STARTED[-1]) == (0, "")
