@@ -57,7 +57,8 @@ def test_no_settings(tmp_path: Path):
         (
             "[tool.verax]\nzzz = []",
             "pyproject.toml, [tool.verax]: there is no setting 'zzz'; there are select, ignore, "
-            "preview, fail-on, format, exclude, baseline, max-file-size, allow-unread",
+            "preview, fail-on, format, exclude, baseline, max-file-size, allow-unread, "
+            "trace-timeout",
         ),
         (
             "[tool.verax]\nselect = 3",
@@ -71,6 +72,10 @@ def test_no_settings(tmp_path: Path):
         (
             "[tool.verax]\nbaseline = true",
             "pyproject.toml, [tool.verax]: baseline is the name of a file, not True",
+        ),
+        (
+            "[tool.verax]\ntrace-timeout = 0",
+            "pyproject.toml, [tool.verax]: trace-timeout is a number of seconds, not 0",
         ),
         (
             "[tool.verax]\nmax-file-size = '1 MB'",

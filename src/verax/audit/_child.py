@@ -27,7 +27,7 @@ Request = dict[str, Any]
 
 def main() -> None:
     """Serve one request and end, whatever threads the program has left behind."""
-    go_on_below_keeper(os.getppid())
+    go_on_below_keeper(parent=int(sys.argv.pop()))
     answers = _own_stdout()
     request: Request = json.loads(sys.stdin.read())
 
@@ -190,7 +190,3 @@ def _short(file: str) -> str:
     from .render._places import short_file
 
     return short_file(file, Path.cwd())
-
-
-if __name__ == "__main__":
-    main()

@@ -35,23 +35,46 @@ def end_with_parent(parent: int) -> None:
         return
     _prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
     # Where the system does not tell, and for a parent that has gone before it was asked to.
-    threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+    threading.Thread(target=_watch, args=(_Starter(parent),), daemon=True).start()
 
 
-def _watch(parent: int) -> None:
-    while os.getppid() == parent:
+def _watch(starter: _Starter) -> None:
+    while starter.is_there():
         time.sleep(_LOOK_EVERY)
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+class _Starter:
+    """The process that this one is for; a script that starts Python may be between the two."""
+
+    def __init__(self, pid: int):
+        self._pid = pid
+        self._parent = os.getppid()
+
+    def is_there(self) -> bool:
+        """Whether it has not ended."""
+        if os.getppid() != self._parent:
+            return False
+        if self._parent == self._pid:
+            return True
+        try:
+            os.kill(self._pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            pass
+        return True
 
 
 def go_on_below_keeper(parent: int) -> None:
     """Go on in a new process; this one becomes its keeper, and never returns.
 
-    `parent` is the process that all of this is for.
+    `parent` is the process that all of this is for, and ends with.
     """
     if not hasattr(os, "fork"):
         return
     _prctl(_SET_SUBREAPER, 1)
+    starter = _Starter(parent)
     woken, wake = os.pipe()
     for end in (woken, wake):
         os.set_blocking(end, False)
@@ -60,7 +83,7 @@ def go_on_below_keeper(parent: int) -> None:
         signal.signal(number, _be_woken)
     kept = os.fork()
     if kept:
-        _keep(kept, parent, woken)
+        _keep(kept, starter, woken)
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
@@ -83,14 +106,14 @@ def _be_woken(number: int, frame: object) -> None:
     _asked_to_end = _asked_to_end or number != signal.SIGCHLD
 
 
-def _keep(kept: int, parent: int, woken: int) -> None:
+def _keep(kept: int, starter: _Starter, woken: int) -> None:
     """Wait until the process has ended, or is to end, and end with it."""
     status: int | None = None
     # Whoever reads what it writes shall see where that ends.
     for end in (0, 1):
         os.close(end)
     _prctl(_SET_DEATH_SIGNAL, signal.SIGTERM)
-    while status is None and not _asked_to_end and os.getppid() == parent:
+    while status is None and not _asked_to_end and starter.is_there():
         status = _reaped().get(kept)
         if status is None:
             select.select([woken], [], [], _LOOK_EVERY)
@@ -119,7 +142,9 @@ def _end_all(kept: int) -> None:
 def _children() -> list[int]:
     """The processes that this one has to wait for, as far as the system tells."""
     try:
-        return [int(it) for it in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()]
+        return [
+            int(it) for it in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+        ]
     except OSError:
         return []
 

@@ -27,6 +27,9 @@ _START = "import sys; sys.path.append({root!r}); from verax.audit._child import 
 _ROOT = str(Path(__file__).parents[2])
 
 DEFAULT_TIMEOUT = 60.0
+DEFAULT_TRACE_TIMEOUT = 600.0
+# By which the system ends what takes too much memory.
+_KILLED = 9
 _PATIENCE = 10.0  # seconds, for the end of what does not end at once
 
 
@@ -40,6 +43,8 @@ class Given:
     axes: str | None = None
     # Whether to say which lines the trace went through: that takes another trace.
     witness: bool = False
+    # How many seconds the trace may take, and all that is asked about it.
+    trace_timeout: float = DEFAULT_TRACE_TIMEOUT
 
 
 @dataclass(frozen=True)
@@ -58,13 +63,13 @@ def audit_in_child(
 ) -> Report:
     """Import and trace a function in a process of its own.
 
-    `timeout` limits, in seconds, the import and the making of inputs, each; tracing takes as long
-    as it takes. `where` says in which folder it runs, if not in this one.
+    `timeout` limits, in seconds, the import and the making of inputs, each. `where` says in which
+    folder it runs, if not in this one. Whatever it has started is ended with it.
 
     Raises:
         UsageError: There is nothing to audit.
     """
-    command = [sys.executable, "-P", "-c", _START.format(root=_ROOT)]
+    command = [sys.executable, "-P", "-c", _START.format(root=_ROOT), str(os.getpid())]
     process = subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
@@ -118,11 +123,11 @@ def _answer(
     timeout: float,
 ) -> Report:
     phase = "start"
-    deadline = time.monotonic() + timeout
+    deadline = _in(timeout)
     while True:
         try:
-            left = None if phase == "trace" else max(0.0, deadline - time.monotonic())
-            line = lines.get(timeout=None if left is None else min(left, threading.TIMEOUT_MAX))
+            left = max(0.0, deadline - time.monotonic())
+            line = lines.get(timeout=left)
         except queue.Empty:
             raise UsageError(_too_slow(phase, target, given, timeout)) from None
         if not line:
@@ -140,7 +145,12 @@ def _answer(
         if message.failure:
             raise OwnError(message.failure)
         phase = message.phase
-        deadline = time.monotonic() + timeout
+        deadline = _in(given.trace_timeout if phase == "trace" else timeout)
+
+
+def _in(seconds: float) -> float:
+    """The time in so many seconds; what is longer than a wait can be is the longest."""
+    return time.monotonic() + min(seconds, threading.TIMEOUT_MAX / 2)
 
 
 @dataclass(frozen=True)
@@ -189,6 +199,9 @@ def _doing(phase: str, target: FunctionTarget, given: Given) -> str:
 
 def _too_slow(phase: str, target: FunctionTarget, given: Given, timeout: float) -> str:
     doing = _doing(phase, target, given)
+    if phase == "trace":
+        more = "--trace-timeout, or `trace-timeout` in [tool.verax] of pyproject.toml"
+        return f"{doing} took more than {given.trace_timeout:g} s; allow more with {more}"
     return f"{doing} took more than {timeout:g} s; allow more with --timeout"
 
 
@@ -201,7 +214,8 @@ def _died(process: subprocess.Popen[str], phase: str, target: FunctionTarget, gi
         name = signal.Signals(-code).name
     except ValueError:
         name = f"signal {-code}"
-    return f"{doing}: the process was ended by {name}"
+    hint = "; it may have needed more memory than there is" if -code == _KILLED else ""
+    return f"{doing}: the process was ended by {name}{hint}"
 
 
 def _end(process: subprocess.Popen[str]) -> None:

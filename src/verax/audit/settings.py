@@ -31,6 +31,7 @@ class Settings:
     exclude: tuple[str, ...] = ()
     baseline: str | None = None
     max_file_size: int | None = None
+    trace_timeout: float | None = None
     preview: bool = False
     allow_unread: bool = False
     folder: Path | None = None
@@ -69,7 +70,7 @@ def _read(file: Path, start: Path) -> Settings:
     settings = cast(dict[str, Any], table)
     known = (
         "select", "ignore", "preview", "fail-on", "format", "exclude", "baseline", "max-file-size",
-        "allow-unread",
+        "allow-unread", "trace-timeout",
     )  # fmt: skip
     for key in settings:
         if key not in known:
@@ -85,6 +86,7 @@ def _read(file: Path, start: Path) -> Settings:
         _texts(settings, "exclude", where, "patterns, as in ['docs/', '*_pb2.py']"),
         _file_name(settings, "baseline", where),
         _bytes(settings, "max-file-size", where),
+        _seconds(settings, "trace-timeout", where),
         _switch(settings, "preview", where),
         _switch(settings, "allow-unread", where),
         file.parent,
@@ -114,6 +116,13 @@ def _bytes(settings: dict[str, Any], key: str, where: str) -> int | None:
     if value is None or (type(value) is int and value > 0):
         return value
     raise UsageError(f"{where}: {key} is a number of bytes, not {_shown(value)}")
+
+
+def _seconds(settings: dict[str, Any], key: str, where: str) -> float | None:
+    value = settings.get(key)
+    if value is None or (type(value) in (int, float) and 0 < value < float("inf")):
+        return value
+    raise UsageError(f"{where}: {key} is a number of seconds, not {_shown(value)}")
 
 
 def _switch(settings: dict[str, Any], key: str, where: str) -> bool:

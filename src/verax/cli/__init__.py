@@ -27,6 +27,7 @@ from verax.audit.plain import inert, one_line
 from verax.audit.settings import Settings, read_settings
 
 from .arguments import DEFAULT_FAIL_ON, parser
+from .signals import ended_by_signals
 
 if TYPE_CHECKING:
     from verax.audit.baseline import Baseline
@@ -49,7 +50,7 @@ _LISTS = ("concise", "github", "sarif")
 def run() -> None:
     """Run a command as all that this process does."""
     open_standard_streams()
-    with last_collections():
+    with last_collections(), ended_by_signals():
         code = main()
     sys.exit(code)
 
@@ -119,7 +120,7 @@ def _audit_with(options: argparse.Namespace, settings: Settings) -> int:
     )
     baseline = _baseline(options, settings)
     sections = _shows_flow(options)
-    report, before = _report(options, _source_options(options, settings, sections))
+    report, before = _report(options, settings, _source_options(options, settings, sections))
     if not sections and options.format not in _LISTS:
         report = replace(report, omitted=_NO_FLOW)
     if settings.allow_unread if options.allow_unread is None else options.allow_unread:
@@ -204,13 +205,17 @@ def _need_function(options: argparse.Namespace) -> None:
         raise UsageError(f"{named} is for a function that is traced; name it, as in {file}:step")
 
 
-def _report(options: argparse.Namespace, source: Options) -> tuple[Report, Before | None]:
+def _report(
+    options: argparse.Namespace, settings: Settings, source: Options
+) -> tuple[Report, Before | None]:
     """The report, and with --diff what was there before."""
-    from verax.audit.child import DEFAULT_TIMEOUT, Given
+    from verax.audit.child import DEFAULT_TIMEOUT, DEFAULT_TRACE_TIMEOUT, Given
     from verax.audit.command import audit_change, audit_targets
     from verax.audit.specs import parse_dims
 
-    given = Given(options.specs, parse_dims(options.dims), options.inputs, options.axes)
+    tracing = options.trace_timeout or settings.trace_timeout or DEFAULT_TRACE_TIMEOUT
+    dims = parse_dims(options.dims)
+    given = Given(options.specs, dims, options.inputs, options.axes, trace_timeout=tracing)
     timeout = options.timeout or DEFAULT_TIMEOUT
     if options.diff is not None:
         return audit_change(options.targets, options.diff, given, timeout, source)

@@ -156,7 +156,14 @@ def _add_audit(commands: argparse._SubParsersAction[_Parser], run: Run) -> None:
         metavar="S",
         type=_seconds,
         default=None,
-        help="seconds that the import, and the making of inputs, may take (default: 60)",
+        help="seconds that the import may take, and the making of inputs (default: 60)",
+    )
+    inputs.add_argument(
+        "--trace-timeout",
+        metavar="S",
+        type=_seconds,
+        default=None,
+        help="seconds that the trace of a function may take (default: 600)",
     )
     output = audit.add_argument_group("output")
     output.add_argument(

@@ -219,7 +219,7 @@ class _Worker:
 
     def __init__(self, start: dict[str, object]):
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _START.format(root=_ROOT)],
+            [sys.executable, "-P", "-c", _START.format(root=_ROOT), str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -11,6 +11,7 @@ import json
 import os
 import sys
 
+from .._keeper import end_with_parent
 from ..garbage import last_collections
 from . import stored
 from .limits import Limits
@@ -20,6 +21,7 @@ from .outcome import Texts
 
 def main() -> None:
     """Serve until there is nothing more to do."""
+    end_with_parent(int(sys.argv.pop()))
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # answers are all that the other side may see
     start = json.loads(sys.stdin.readline())

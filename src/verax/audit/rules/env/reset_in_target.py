@@ -20,6 +20,7 @@ from ...source.queries.names import names_of
 from ...source.queries.nodes import of_lane, position_in, turned_flag
 from ...source.queries.written import written_at
 from ...source.values import Constant, Data, nodes_of
+from ...source.work import spend
 from ...words import is_episode_end, is_reward, words_of
 from .._rule import Rule, Verdict
 
@@ -119,13 +120,17 @@ def _is_reward(facts: Facts, value: Value) -> bool:
 def check_source(facts: SourceFacts) -> Iterator[Verdict]:
     """Rewards plus a discounted value of what a choice by flags has replaced."""
     replaced = _replaced(facts)
+    beside: dict[Node, set[Node]] = {}
+    for choice, flags in replaced.items():
+        beside.setdefault(flags, set()).add(choice)
     for frame, total in sums(facts) if replaced else ():
         if not any(is_reward(name) for it in total.inputs for name in names_of(facts, it, frame)):
             continue
         discounted = [it for it in total.inputs if is_discounted(facts, it, frame)]
-        for choice, flags in replaced.items():
-            beside = {it for it, other in replaced.items() if other is flags}
-            if any(_reaches(it, choice, flags, beside) for it in discounted):
+        behind = sources(discounted)
+        for choice in [it for it in replaced if it in behind]:
+            flags = replaced[choice]
+            if any(_reaches(it, choice, flags, beside[flags]) for it in discounted):
                 place = _stored_at(facts, total, choice, flags) or _estimated_at(discounted, choice)
                 place = place or total.place or choice.place
                 if place is None:
@@ -212,6 +217,7 @@ def _reaches(node: Node, choice: Node, flags: Node, choices: set[Node]) -> bool:
             others = [it for it in current.inputs if it is not source]
             if current.operation == "+" or not any(it in told for it in others):
                 pending.append(source)
+    spend(len(seen))
     return False
 
 

@@ -55,9 +55,9 @@ def _taken_apart(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
     """Bodies that expect another number of parts than there are."""
     parts = (("the carry", loop.carry_in), ("a slice", loop.slices), ("the result", loop.outside))
     given = {id(it): what for what, it in parts if isinstance(it, Sequence)}
-    for fact in facts.events(Fact) if given else ():
+    for fact in _unpacked_wrongly(facts) if given else ():
         what = given.get(id(fact.data.get("value")))
-        if fact.kind == "unpacked wrongly" and what is not None:
+        if what is not None:
             yield RULE.finding(
                 fact.place,
                 current=f"{what} of the {loop.kind} has {fact.data['value'].length} parts, and is "
@@ -67,6 +67,11 @@ def _taken_apart(facts: SourceFacts, loop: Loop) -> Iterator[Finding]:
                 evidence=(Evidence("the loop is here", loop.place),),
                 engine=Engine.SOURCE,
             )
+
+
+@remembered
+def _unpacked_wrongly(facts: SourceFacts) -> list[Fact]:
+    return [it for it in facts.events(Fact) if it.kind == "unpacked wrongly"]
 
 
 def _branches(facts: SourceFacts) -> Iterator[Finding]:
