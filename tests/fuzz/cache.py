@@ -205,14 +205,16 @@ def _from_to(project: Project, rng: random.Random) -> tuple[Path, Path]:
     while True:
         target = project.path(rng)
         if source.is_dir() != bool(target.suffix) or rng.random() < 0.1:
-            return source, target
+            break
+    # Python would copy a folder into itself, without an end, where a link hides that.
+    if os.path.realpath(target).startswith(os.path.realpath(source)):
+        raise FileExistsError
+    return source, target
 
 
 def copy(project: Project, rng: random.Random) -> str:
     """Copy a file or a folder."""
     source, target = _from_to(project, rng)
-    if os.path.realpath(target).startswith(os.path.realpath(source)):
-        raise FileExistsError
     if source.is_dir():
         shutil.copytree(source, target, symlinks=True)
     else:
