@@ -37,11 +37,12 @@ _IMPORTS = {
     "from ..a import *": ("../a",),
     "from .inner import draw": ("inner",),
 }
+# What makes an array of a size that tells one module from another.
 _HELPERS = (
-    "def draw(key):\n    return jax.random.normal(key)\n",
-    "def draw(key):\n    return jax.random.normal(key) + jax.random.uniform(key)\n",
-    "def draw(key):\n    return key.shape\n",
-    "def draw(key):\n    key, own = jax.random.split(key)\n    return jax.random.normal(own)\n",
+    "def draw(key):\n    return jax.random.normal(key, ({size},))\n",
+    "def draw(key):\n    return jax.random.normal(key) + jax.random.uniform(key, ({size},))\n",
+    "def draw(key):\n    return jax.numpy.zeros({size})\n",
+    "def draw(key):\n    return jax.random.split(key, {size})\n",
     "",
 )
 _MAIN = """
@@ -79,19 +80,19 @@ class Project:
         self.own = folder
         self.main = rng.choice(_MAINS)
         # Where imports are looked for follows from the targets: with few, more is found elsewhere.
-        self.targets = rng.choice(((self.main,), (self.main, "a.py"), (".",), ("src", "pkg")))
+        own = (self.main,)
+        self.targets = rng.choice((own, own, own, (self.main, "a.py"), (".",), ("src", "pkg")))
         # A few names, so that edits meet.
-        self.imports = rng.sample(sorted(_IMPORTS), 2)
-        folders = ("", "src", os.path.dirname(self.main))
-        self.names = [
+        self.imports = rng.sample(sorted(_IMPORTS), rng.choice((1, 1, 2)))
+        folders = rng.sample(sorted({"", "src", os.path.dirname(self.main)}), 2)
+        names = [
             os.path.normpath(os.path.join(folder, f"{stem}{end}"))
             for imported in self.imports
             for stem in _IMPORTS[imported]
             for folder in folders
             for end in (".py", "/__init__.py", "")
         ]
-        self.names = [it for it in self.names if not it.startswith("..")]
-        self.names = [*rng.sample(self.names, min(len(self.names), 6)), *rng.sample(_OTHERS, 2)]
+        self.names = [it for it in names if not it.startswith("..")] + rng.sample(_OTHERS, 1)
         self.done: list[str] = []
         self.folder.mkdir()
         self.edit(write_main, rng)
@@ -100,6 +101,9 @@ class Project:
         """Change something; what the file system does not allow changes nothing."""
         with suppress(OSError, shutil.Error):
             self.done.append(edit(self, rng))
+        # Without what imports, nothing is looked for.
+        if not (self.folder / self.main).exists() and rng.random() < 0.8:
+            self.edit(write_main, rng)
 
     def check(self, sections: bool) -> None:
         """Audit with the cache and without, perhaps with data flows, and compare.
@@ -132,7 +136,8 @@ class Project:
 
     def existing(self, rng: random.Random) -> Path:
         """Something that is there."""
-        there = sorted(it for it in self.folder.rglob("*") if it.name != "pyproject.toml")
+        kept = ("pyproject.toml", "main.py")
+        there = sorted(it for it in self.folder.rglob("*") if it.name not in kept)
         if not there:
             raise FileNotFoundError
         return rng.choice(there)
@@ -154,10 +159,14 @@ def write_main(project: Project, rng: random.Random) -> str:
 def write(project: Project, rng: random.Random) -> str:
     """Write a module that can be imported, and may import others."""
     path = project.path(rng, ".py")
-    parts = [rng.choice((*project.imports, "", "")), rng.choice(_HELPERS)]
+    parts = [rng.choice((*project.imports, "", "")), _helper(rng)]
     text = "import jax\n" * (rng.random() < 0.9) + "\n".join(parts[:: rng.choice((1, -1))])
     path.write_text(text)
     return f"write {project.shown(path)}: {text!r}"
+
+
+def _helper(rng: random.Random) -> str:
+    return rng.choice(_HELPERS).format(size=rng.randrange(2, 100))
 
 
 def write_broken(project: Project, rng: random.Random) -> str:
@@ -170,7 +179,7 @@ def write_broken(project: Project, rng: random.Random) -> str:
 def write_beside(project: Project, rng: random.Random) -> str:
     """Write a notebook, or a stub, beside a module."""
     path = project.path(rng, (".ipynb", ".pyi"))
-    text = rng.choice(_HELPERS) + _MAIN
+    text = _helper(rng) + _MAIN
     if path.suffix == ".ipynb":
         lines = [
             f"{line}\n" for line in f"import jax\n{rng.choice(project.imports)}\n{text}".split("\n")
@@ -183,18 +192,29 @@ def write_beside(project: Project, rng: random.Random) -> str:
 
 def move(project: Project, rng: random.Random) -> str:
     """Move a file or a folder, perhaps over something else."""
-    source, target = project.existing(rng), project.path(rng)
+    source, target = _from_to(project, rng)
     if rng.random() < 0.5:
         _remove(target)
     shutil.move(source, target)
     return f"move {project.shown(source)} to {project.shown(target)}"
 
 
-def copy(project: Project, rng: random.Random) -> str:
-    """Copy a file or a folder."""
-    source, target = project.existing(rng), project.path(rng)
+def _from_to(project: Project, rng: random.Random) -> tuple[Path, Path]:
+    """Something, and a place for it; a folder seldom gets the name of a file."""
+    source = project.existing(rng)
+    while True:
+        target = project.path(rng)
+        if source.is_dir() != bool(target.suffix) or rng.random() < 0.1:
+            break
+    # Python would copy a folder into itself, without an end, where a link hides that.
     if os.path.realpath(target).startswith(os.path.realpath(source)):
         raise FileExistsError
+    return source, target
+
+
+def copy(project: Project, rng: random.Random) -> str:
+    """Copy a file or a folder."""
+    source, target = _from_to(project, rng)
     if source.is_dir():
         shutil.copytree(source, target, symlinks=True)
     else:
@@ -262,7 +282,8 @@ def ignore(project: Project, rng: random.Random) -> str:
 
 
 EDITS = (
-    *(write, write, write_main, move, move, copy, swap, delete, link, make_folder, make_package),
+    *(write, write, write_main, move, move, copy, swap, delete, delete, link, make_folder),
+    *(write, write, write_main, move, move, copy, swap, delete, delete, link, make_package),
     *(write_broken, write_beside, set_up, ignore),
 )
 
@@ -277,7 +298,7 @@ def run(rng: random.Random) -> str | None:
         project = Project(Path(folder), rng)
         for _ in range(STEPS):
             project.edit(rng.choice(EDITS), rng)
-            project.check(sections=rng.random() < 0.5)
+            project.check(sections=rng.random() < 0.8)
 
 
 def _remove(path: Path) -> None:

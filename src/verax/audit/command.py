@@ -74,7 +74,8 @@ def _audited(
     trace: Trace | None = None,
 ) -> tuple[Report, Audited]:
     parse_inputs(given.specs, given.dims)  # complains before anything is imported
-    parsed = sorted(parsed, key=lambda target: target.text)
+    # Files are read, and named, in the same order each time; functions as they are given.
+    parsed = sorted(parsed, key=lambda it: it.text if isinstance(it, SourceTarget) else "")
     functions = [target for target in parsed if isinstance(target, FunctionTarget)]
     asked = [it for it in parsed if isinstance(it, SourceTarget)]
     stdin = read_stdin(options.max_bytes) if any(it.text == STDIN for it in asked) else None

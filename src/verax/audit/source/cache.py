@@ -215,7 +215,7 @@ class Cache:
     def _is_known(self, entry: FileEntry) -> bool:
         try:
             return self._is_ours(entry.checksum, *entry[:3])
-        except (TypeError, AttributeError):
+        except (ValueError, TypeError, AttributeError):
             return False  # damaged
 
     def _remember(self, path: str, digest: str, stamp: str) -> None:
