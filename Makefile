@@ -13,7 +13,7 @@ UV := $(shell command -v uv 2>/dev/null)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help test demo transcripts lint types fuzz bench docs programs clean
+.PHONY: help test demo transcripts lint types fuzz bench docs programs foreign clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ fuzz: $(VENV)/.has-test ## try random cases, for a minute: make fuzz ARGS='git -
 programs: $(VENV)/.has-programs ## audit real programs, and compare with what is on record
 	@$(PY) tests/audit/programs/check.py $(ARGS)
 
+foreign: $(VENV)/.has-foreign ## audit packages that are not JAX's, in which nothing is to be found
+	@$(PY) tests/audit/foreign/check.py $(ARGS)
+
 bench: $(VENV)/.has-bench ## measure, side by side with what users would pick instead
 	@$(PY) -m benchmarks $(ARGS)
 
@@ -63,6 +66,7 @@ extras-dev := [dev]
 extras-bench := [bench]
 extras-docs := [docs]
 extras-programs := [programs]
+extras-foreign := [foreign]
 
 $(VENV)/.has-%: pyproject.toml $(VENV)/.created
 	@echo "installing into $(VENV): verax$(extras-$*) $(WITH)"

@@ -73,12 +73,6 @@ def test_stdin_without_an_end():
     assert "larger than 2 MB" in done.stdout
 
 
-def test_a_reader_that_goes_away_at_once():
-    done = shell("verax audit train.py | true; echo ${PIPESTATUS[0]}")
-    assert done.stdout in ("0\n", "141\n")  # it may have been quicker
-    assert done.stderr == ""
-
-
 @pytest.mark.parametrize("seconds", ["1e300", "1e10", "9223372037"])
 def test_a_limit_of_time_beyond_what_the_system_can_wait(seconds: str):
     done = shell(f"verax audit train.py:step --in x=3 --timeout {seconds} --format concise")

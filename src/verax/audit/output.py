@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 import sys
 from collections.abc import Iterable
@@ -137,6 +136,8 @@ def _replace(file: str, data: bytes, mode: int | None) -> None:
 
     The new one is made under a name that nobody can know, so that nobody can put a link there.
     """
+    import secrets  # slow to load, and seldom needed
+
     part = os.path.join(os.path.dirname(os.path.abspath(file)), f".{secrets.token_hex(16)}.part")
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:

@@ -18,10 +18,12 @@ from .shaping import described, of_operator
 from .values import (
     LARGEST,
     Bound,
+    Class,
     Constant,
     Data,
     External,
     Function,
+    Instance,
     Mapping,
     Sequence,
     Transformed,
@@ -83,6 +85,8 @@ _LONG = 10_000
 _STEEP = 64
 _NO_NUMBERS = frozenset(("builtins.slice", "builtins.object"))
 _OF_NUMBERS = frozenset(("+", "-", "*", "/", "//", "**", "@"))
+# What they make is a number or an array; `+` also joins texts, and `/` paths.
+_ARITHMETIC = frozenset(("-", "*", "**", "@"))
 # What such an operator is not defined for, unless it is an object that says so.
 _NEVER_NUMBERS = (Mapping, Function, Transformed, External, Bound)
 
@@ -112,7 +116,8 @@ def binary(
     is_certain = symbol in _OF_NUMBERS and not machine.choices
     for operand, other in ((left, right), (right, left)) if is_certain else ():
         is_none = isinstance(operand, Constant) and operand.value is None
-        if is_none or isinstance(operand, _NEVER_NUMBERS) or _is_no_array(operand, other, symbol):
+        is_wrong = is_none or (isinstance(operand, _NEVER_NUMBERS) and not _may_take_all(other))
+        if is_wrong or _is_no_array(operand, other, symbol):
             data = {"symbol": symbol, "operand": operand}
             machine.note(Fact(site.syntax, site.frame, "operator", data))
     result = machine.array(symbol, site, (left, right), is_jax=False)
@@ -121,6 +126,14 @@ def binary(
         result.is_array = _is_number(left) or _is_number(right)
     of_operator(machine, site, symbol, left, right, result)
     return result
+
+
+def _may_take_all(operand: Value) -> bool:
+    """Whether the operator may be a method of its class, or metaclass, that takes anything."""
+    if isinstance(operand, Data):
+        is_number = operand.is_array or operand.node.operation in _ARITHMETIC
+        return not is_number and operand.traced is not True
+    return isinstance(operand, (Class, External, Instance))
 
 
 def _is_no_array(operand: Value, other: Value, symbol: str) -> bool:

@@ -218,6 +218,10 @@ def array_function(
     return result
 
 
+# Methods of modules and transforms, too, whatever they are given.
+_OF_OTHERS = frozenset("flatten view trace sort mean var std".split())
+
+
 def array_method(
     machine: Interpreter,
     site: Site,
@@ -229,9 +233,10 @@ def array_method(
     """The array that a method of an array gives."""
     operands = (owner, *args, *keywords.values())
     result = machine.array(f"ndarray.{name}", site, operands, is_jax=False)
-    # Modules and transforms have methods of these names too.
-    is_certain = owner.is_array or owner.node.shape is not None
-    if is_certain or name not in ("flatten", "view", "trace", "sort", "mean", "var", "std"):
+    # Anything may have methods of these names: queries have `all`, modules `mean` and `flatten`.
+    is_certain = owner.is_array or owner.node.shape is not None or owner.traced is True
+    is_told = bool(args or keywords) and name not in _OF_OTHERS
+    if is_certain or is_told:
         _describe(machine, site, f"ndarray.{name}", [owner, *args], keywords, result)
     return result
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _PURE = ("jax.numpy.", "jax.nn.", "jax.random.", "jax.scipy.", "ndarray.at[].")
 _PURE_FUNCTIONS = frozenset(
-    "optax.apply_updates dataclasses.replace tuple._replace object._replace jax.lax.stop_gradient "
+    "optax.apply_updates dataclasses.replace tuple._replace jax.lax.stop_gradient "
     "jax.lax.dynamic_update_slice jax.lax.dynamic_slice jax.lax.clamp".split()
 )
 _APPLY_GRADIENTS = ".apply_gradients"  # of a state that holds an optimiser

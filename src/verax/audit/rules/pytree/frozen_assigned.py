@@ -20,7 +20,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     for change in facts.events(Mutation):
         if change.how != "attribute" or change.target is None:
             continue
-        cls, replace = frozen_class(change.target)
+        cls, replace = frozen_class(change.target, getattr(change.syntax, "attr", ""))
         if cls is None or is_still_made(change, cls) or is_unlocked(change):
             continue
         if is_guarded(change.frame, change.syntax):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ...classes import base_names, innermost_function
+from ...classes import all_fields, base_names, innermost_function
 from ...events import Mutation
 from ...remember import each, remembered, walked
 from ...values import Class, Constant, External, Instance, Partial, Sequence, Value
@@ -35,14 +35,16 @@ _MAKING = frozenset(
 )
 
 
-def frozen_class(value: Value) -> tuple[Class | None, str]:
-    """The class of an object that cannot be changed, and how to make another one instead."""
+def frozen_class(value: Value, attribute: str) -> tuple[Class | None, str]:
+    """The class of an object that takes no new attribute, and how to make another one instead."""
     cls = value.cls if isinstance(value, Instance) else None
     if isinstance(value, Sequence) and value.type is not None:
         cls = value.type
     if cls is None or cls.find("__setattr__") is not None:
         return None, ""
     for name in base_names(cls):
+        if name == "typing.NamedTuple" and _has_room(cls, attribute):
+            continue
         if name in _FROZEN_BASES:
             return cls, _FROZEN_BASES[name]
     for it in cls.lineage():
@@ -51,6 +53,12 @@ def frozen_class(value: Value) -> tuple[Class | None, str]:
             if found:
                 return cls, found
     return None, ""
+
+
+def _has_room(cls: Class, attribute: str) -> bool:
+    """Whether a class that derives from a named tuple has a dict for more than its fields."""
+    is_made_so = any(isinstance(it, External) for it in cls.bases)
+    return not is_made_so and "__slots__" not in cls.attributes and attribute not in all_fields(cls)
 
 
 def _replacing(decorator: Value) -> str:
