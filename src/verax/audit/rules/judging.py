@@ -11,6 +11,7 @@ from typing import Any
 from ..finding import Engine, Finding, Verified
 from ..repetition import without_repetition
 from ._rule import Rule
+from .explaining import without_explained
 from .registry import all_rules
 
 
@@ -44,9 +45,9 @@ def judged(
             else:
                 (warnings if rule.warns else issues).append(verdict)
     return {
-        "issues": without_repetition(issues),
+        "issues": without_explained(without_repetition(issues)),
         "verified": tuple(verified),
-        "warnings": without_repetition(warnings),
+        "warnings": without_explained(without_repetition(warnings)),
         "notes": tuple(notes),
     }
 
