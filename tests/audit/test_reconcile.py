@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from textwrap import dedent
+from types import ModuleType
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import pytest
 
@@ -15,7 +19,8 @@ from verax.audit.command import audit_targets
 from verax.audit.finding import Confidence, Engine, Evidence, Finding, Severity, Verified
 from verax.audit.reconcile import needs_witness, reconciled
 from verax.audit.report import Report, merged
-from verax.audit.rules.registry import find
+from verax.audit.rules._rule import Rule
+from verax.audit.rules.registry import all_rules, find
 from verax.audit.run import audit_callable
 from verax.audit.source.analyse import audit_text
 from verax.audit.source.engine import Options
@@ -251,3 +256,34 @@ def test_another_trace_is_only_asked_for_where_it_could_contradict():
     assert needs_witness(
         Report("a", issues=(replace(read, code="DF106", severity=Severity.ERROR),))
     )
+
+
+# Rules about other packages: their programs run only where these are at hand.
+RUNNABLE = [
+    rule
+    for rule in all_rules()
+    if not any(
+        find_spec(line.split()[1].partition(".")[0]) is None
+        for line in rule.wrong.splitlines()
+        if line.startswith(("import ", "from "))
+    )
+]
+
+
+@pytest.mark.parametrize("rule", RUNNABLE, ids=lambda rule: rule.code)
+def test_a_wrong_program_has_one_defect_for_both_engines(rule: Rule, tmp_path: Path, monkeypatch):
+    """Whatever rules see of it: one of them tells it, in the words of one engine."""
+    monkeypatch.chdir(tmp_path)
+    file = Path("program.py").resolve()
+    file.write_text(rule.wrong)
+    module = ModuleType("program")
+    monkeypatch.setitem(sys.modules, "program", module)
+    with jax.numpy_rank_promotion("allow"):
+        exec(compile(rule.wrong, str(file), "exec", dont_inherit=True), module.__dict__)
+        args = tuple(module.inputs())
+        told = {"axes": getattr(module, "AXES", None), "given_by": module.inputs}
+        traced = audit_callable(module.entry, args, {}, witness=True, **told)
+    found = reconciled(audit_text(rule.wrong, "program"), traced).findings
+    shown = [it for it in found if not it.preview]
+    assert len({(it.code, it.engine) for it in shown}) <= 1, [str(it) for it in shown]
+    assert found

@@ -20,6 +20,7 @@ from dataclasses import replace
 
 from .finding import CallPath, Confidence, Engine, Evidence, Finding, Place, Severity, Verified
 from .report import Report, merged
+from .rules.explaining import without_explained
 from .rules.registry import all_rules
 
 # The rule for whatever ends a trace: it says that, and a static finding says why.
@@ -42,8 +43,8 @@ def reconciled(read: Report, traced: Report) -> Report:
     return replace(
         report,
         target=traced.target,
-        issues=_one_a_defect(report.issues),
-        warnings=_one_a_defect(report.warnings),
+        issues=without_explained(_one_a_defect(report.issues)),
+        warnings=without_explained(_one_a_defect(report.warnings)),
     )
 
 
@@ -106,6 +107,8 @@ def _one_a_defect(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     merged_into: dict[Finding, Finding] = {}
     for traced in (it for it in findings if it.engine is Engine.TRACE):
         same = [it for it in reads if it not in merged_into and _are_one(it, traced)]
+        if traced.code == _UNEXPLAINED:
+            same = same or _only_error_before(traced, reads)
         if same and traced.code == _UNEXPLAINED:
             merged_into[traced], *same = same
             traced = merged_into[traced]
@@ -127,6 +130,19 @@ def _are_one(read: Finding, traced: Finding) -> bool:
         return is_about and (read.severity is Severity.ERROR or read.family == traced.family)
     is_same_operation = read.place.column == traced.place.column and read.family == traced.family
     return here == there and (is_same_operation or is_shared)
+
+
+def _only_error_before(traced: Finding, reads: list[Finding]) -> list[Finding]:
+    """What makes a value of which a later line of the same function fails."""
+    place = traced.place
+    before = [
+        it
+        for it in reads
+        if it.severity is Severity.ERROR
+        and (it.place.file, it.place.function) == (place.file, place.function)
+        and it.place.line < place.line
+    ]
+    return before if len(before) == 1 else []
 
 
 def _led_by(finding: Finding) -> set[tuple[str, int]]:

@@ -39,9 +39,10 @@ class Rule:
     `inputs()` and, where axes have a meaning, `AXES`. `trace` and `source` check the facts of an
     engine; a rule may have either or both. An error is raised `while_tracing`, or only by the
     compiled program. What `verified` entries of the trace say rules out findings of the rule, and
-    of the others that it `also_rules_out`. `by_absence` says that a finding follows from what a
-    program does not do: it is reported only where nothing of the program is missing. `proves_all`
-    says that a `verified` entry is about all that a function runs, and not only about its line.
+    of the others that it `also_rules_out`. A finding of a rule that it `explains`, at one of the
+    same lines, is of the same defect. `by_absence` says that a finding follows from what a program
+    does not do: it is reported only where nothing of the program is missing. `proves_all` says that
+    a `verified` entry is about all that a function runs, and not only about its line.
 
     A finding is as certain as `confidence` says only if that is backed. `exact` says why a traced
     finding cannot be wrong: it reports what JAX raises, or what the trace has established. `proven`
@@ -64,6 +65,7 @@ class Rule:
     preview: bool = False
     while_tracing: bool = True
     also_rules_out: tuple[str, ...] = ()
+    explains: tuple[str, ...] = ()
     by_absence: bool = False
     proves_all: bool = False
     trace: Check | None = field(default=None, compare=False)

@@ -14,6 +14,7 @@ from ..finding import Engine, Finding, Verified
 from ..repetition import without_repetition
 from ..report import Failure
 from ._rule import Rule
+from .explaining import without_explained
 from .registry import all_rules
 
 
@@ -47,9 +48,9 @@ def judged(
             else:
                 (warnings if rule.warns else issues).append(verdict)
     return {
-        "issues": without_repetition(issues),
+        "issues": without_explained(without_repetition(issues)),
         "verified": undenied(verified, (*issues, *warnings), engine is Engine.TRACE),
-        "warnings": without_repetition(warnings),
+        "warnings": without_explained(without_repetition(warnings)),
         "failures": tuple(failures),
     }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..words import is_batch, is_sequence
 from .axes import annotated_shape, names_of
@@ -34,8 +34,12 @@ def compare_arguments(machine: Interpreter, site: Site, function: Function, inne
 
     Only where the caller has an axis of the other kind as well: a function of a batch can be given
     the steps of the only trajectory there is. Any axis is noted where a map has taken just the one
-    away that the function asks for by its name.
+    away that the function asks for by its name. And note where the sizes of the arguments are
+    others than the annotations of the parameters say.
     """
+    contradiction = _contradiction(function, inner, inner.environment)
+    if contradiction is not None:
+        machine.note(Fact(site.syntax, site.frame, "passed with other sizes", contradiction))
     for name, value, told in _annotated(function, inner.environment):
         shape = value.node.shape
         if not isinstance(shape, tuple) or not isinstance(told, tuple) or len(shape) != len(told):
@@ -53,7 +57,7 @@ def compare_returns(machine: Interpreter, function: Function, inner: Frame) -> N
     syntax = function.syntax
     if isinstance(syntax, ast.Lambda) or syntax.returns is None or machine.choices:
         return
-    if not _tells(syntax.returns, 0):
+    if not _tells(syntax.returns, 0) or _contradiction(function, inner, inner.given):
         return
     names = _meanings(function, inner)
     for at, value in inner.returns:
@@ -137,6 +141,33 @@ def _meanings(function: Function, inner: Frame) -> dict[str, Dim]:
                 if name_of(own) and dim is not None:
                     found.setdefault(name_of(own), dim)
     return found
+
+
+def _contradiction(
+    function: Function, inner: Frame, given: dict[str, Value]
+) -> dict[str, Any] | None:
+    """An argument that has another size than annotations of the parameters say, if there is one.
+
+    What a function returns cannot be held against its annotation then.
+    """
+    sizes: dict[str, tuple[int, str]] = {}
+    for parameter, value, told in _annotated(function, given):
+        shape = value.node.shape
+        if not isinstance(shape, tuple) or not isinstance(told, tuple) or len(shape) != len(told):
+            continue
+        for dim, own in zip(shape, told, strict=True):
+            name = name_of(own)
+            expected, where = sizes.get(name, (own, "")) if name else (own, "")
+            if type(dim) is not int:
+                continue
+            if type(expected) is int and expected != dim:
+                written = {it.arg: it.annotation for it in parameters(function.syntax)}
+                at = inner.place(written[parameter] or function.syntax)
+                data = {"parameter": parameter, "other": where, "sizes": (expected, dim)}
+                return data | {"axis": name, "declared": at, "function": function.syntax}
+            if name:
+                sizes.setdefault(name, (dim, parameter))
+    return None
 
 
 def _problem(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from .reading import found
+from .reading import found, found_of
 
 
 def test_an_annotation_of_a_result_is_no_proof_that_a_carry_grows():
@@ -133,3 +133,28 @@ def test_something_else_that_is_made_of_one_field(made: str, lines: list[int]):
         return total, {made}
     """
     assert found("DF105", program) == lines
+
+
+CHAINED = """
+from jaxtyping import Array, Float
+
+def doubled(x: Float[Array, "batch 8"]) -> Float[Array, "batch 16"]:
+    return jnp.concatenate([x, x], axis=-1)
+
+def entry(x: Float[Array, "batch 8"]) -> Float[Array, "batch 32"]:
+    return doubled(doubled(x))
+
+def dense(x: Float[Array, "batch width"], w: Float[Array, "width out"]):
+    return jnp.einsum("bi,oi->bo", x, w)
+
+def layer():
+    return dense(jnp.ones((5, 3)), jnp.ones((4, 3)))
+"""
+
+
+def test_annotations_that_contradict_each_other_are_reported_and_not_the_code():
+    assert found_of("axis", CHAINED) == [("AX017", 3), ("AX017", 9)]
+    # Either of the two corrections is enough.
+    right = CHAINED.replace("batch 8", "batch n").replace('"batch 16"', '"batch 2*n"')
+    right = right.replace("width out", "out width")
+    assert found_of("axis", right) == []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...finding import Evidence, Finding, Place
 from ...source.events import Fact
-from ...source.queries.arrays import arrays_in_words, made_here
+from ...source.queries.arrays import arrays_in_words, made_here, names_are_refuted
 from ...source.queries.layouts import settled_with
 from ...source.queries.placing import placed_at
 from .._rule import Rule
@@ -67,6 +67,8 @@ def clashes_read(facts: SourceFacts) -> Iterator[Read]:
     settled: set[Fact] = set()
     for fact in facts.events(Fact):
         if fact.kind != "clash" or (fact.place.file, fact.place.line) in said or fact in settled:
+            continue
+        if names_are_refuted(facts, fact.frame):
             continue
         said.add((fact.place.file, fact.place.line))
         settled |= settled_with(facts, fact)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...finding import Confidence, Engine, Finding, Severity
+from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.events import Fact
-from ...source.queries.arrays import are_declared, arrays_in_words, plain
+from ...source.queries.arrays import are_declared, arrays_in_words, names_are_refuted, plain
 from .._rule import Rule
 from ._annotations import returned_otherwise
 
@@ -21,7 +21,27 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         if fact.kind == "returned with other axes":
             yield returned_otherwise(RULE, facts, fact, _FIX)
         elif fact.kind == "mismatch" and are_declared(fact.data["operands"]):
-            yield _used(facts, fact)
+            if not names_are_refuted(facts, fact.frame):
+                yield _used(facts, fact)
+        elif fact.kind == "passed with other sizes":
+            yield _passed(fact)
+
+
+def _passed(fact: Fact) -> Finding:
+    """Annotations that cannot all be right, where one function calls another."""
+    parameter, other, axis = fact.data["parameter"], fact.data["other"], fact.data["axis"]
+    expected, size = fact.data["sizes"]
+    said = f"an axis of size {expected}"
+    if other:
+        said = f"the axis {axis}, which is {expected} of `{other}`"
+    return RULE.finding(
+        fact.data["declared"],
+        current=f"`{parameter}` is declared with {said}, and is given one of size {size}",
+        expected="what is passed has the sizes that the annotations say",
+        fix=_FIX,
+        evidence=(Evidence("it is passed here", fact.place),),
+        engine=Engine.SOURCE,
+    )
 
 
 def _used(facts: SourceFacts, fact: Fact) -> Finding:
@@ -53,9 +73,9 @@ RULE = Rule(
 Nothing compares an annotation of jaxtyping with the array unless a type checker runs at that place.
 One that is wrong misleads every reader, and one that is right says that the code fails.
 
-Reported where an operation would fail on an array with the axes that its annotation says, and where
-a function returns more or fewer axes than it says. Which of the two is wrong is for the author to
-tell.""",
+Reported where an operation would fail on an array with the axes that its annotation says, where a
+function returns more or fewer axes than it says, and where it is called with other sizes. Which of
+the two is wrong is for the author to tell.""",
     wrong="""\
 import jax.numpy as jnp
 from jaxtyping import Array, Float

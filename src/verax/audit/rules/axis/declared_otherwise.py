@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...finding import Engine, Finding, Severity
 from ...source.events import Fact
+from ...source.queries.arrays import names_are_refuted
 from .._rule import Rule
 from ._annotations import returned_otherwise
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 def check_source(facts: SourceFacts) -> Iterator[Finding]:
     """Results and arguments whose axes are others than the annotation says."""
     for fact in facts.events(Fact):
-        if fact.kind == "returned otherwise":
+        if fact.kind == "returned otherwise" and not names_are_refuted(facts, fact.frame):
             yield returned_otherwise(RULE, facts, fact, _FIX)
         elif fact.kind == "passed otherwise":
             yield _passed(facts, fact)

@@ -307,6 +307,7 @@ RULE = Rule(
     family="axis",
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
+    explains=("AX001",),
     explanation="""\
 `jax.lax.scan` walks along the leading axis. Given batch-major data (`(batch, time, feat)`), a
 recurrent network or an advantage recursion walks from one trajectory to the next, and treats time

@@ -33,6 +33,7 @@ RULE = Rule(
     family="dataflow",
     severity=Severity.CRITICAL,
     by_absence=True,
+    explains=("PT105",),
     explanation="""\
 Momentum, the running moments of Adam and the step count of a schedule are in the state that
 `update` returns. Where it is dropped, every step starts from the same moments: the program trains,

@@ -95,6 +95,7 @@ RULE = Rule(
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
     by_absence=True,
+    explains=("DF101",),
     explanation="""\
 Functions do not change the state that they are given, they return a new one. Where a loop calls
 `new_state, metrics = step(state, batch)` and never hands `new_state` on, every turn starts from the

@@ -40,6 +40,7 @@ RULE = Rule(
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
     by_absence=True,
+    explains=("GR014",),
     explanation="""\
 A network that learns to predict a second view of its input from the first, and the first from the
 second, has two like terms. Where one of them stops what is predicted and the other does not, that

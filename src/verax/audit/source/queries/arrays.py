@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Evidence
-from ..events import Call
+from ..events import Call, Fact
 from ..frame import Frame
 from ..graph import Node
 from ..operations import ACROSS
@@ -75,6 +75,14 @@ def is_foreign(facts: SourceFacts, frame: Frame, call: ast.Call) -> bool:
 def are_declared(values: list[Value]) -> bool:
     """Whether the shape of one of these is what an annotation says, and nothing else is known."""
     return any(node.has_told_shape for it in values for node in nodes_of(it))
+
+
+def names_are_refuted(facts: SourceFacts, frame: Frame) -> bool:
+    """Whether a call contradicts the annotations of a function: its names of axes mean nothing."""
+    return any(
+        it.kind == "passed with other sizes" and it.data["function"] is frame.function
+        for it in facts.events(Fact)
+    )
 
 
 def made_here(facts: SourceFacts, values: list[Value]) -> tuple[Evidence, ...]:
