@@ -128,6 +128,8 @@ def _are_one(read: Finding, traced: Finding) -> bool:
         # The trace ends there. What was said to go wrong about that line has gone wrong.
         is_about = here == there or there in led_here or here in led_there or is_shared
         return is_about and (read.severity is Severity.ERROR or read.family == traced.family)
+    if read.code == traced.code and there in led_here:
+        return True  # The same, of a caller that is known.
     is_same_operation = read.place.column == traced.place.column and read.family == traced.family
     return here == there and (is_same_operation or is_shared)
 

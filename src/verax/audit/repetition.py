@@ -27,10 +27,6 @@ def without_repetition(findings: Iterable[Finding]) -> tuple[Finding, ...]:
         else:
             kept[finding.identity] = _better_told(other, finding)
             both.add(finding.identity)
-    for one in list(kept.values()):
-        # From a caller that is known, and from any: told in the same words, one names the other.
-        if any(it.current == one.current and _names(one, it) for it in kept.values()):
-            del kept[one.identity]
     alone = [it for it in kept.values() if it.identity not in both]
     for traced in (it for it in alone if it.engine is Engine.TRACE):
         for read in (it for it in alone if it.engine is Engine.SOURCE):
@@ -54,12 +50,6 @@ def _are_one(one: Finding, other: Finding) -> bool:
     first, second = _led_by(one), _led_by(other)
     is_named = _line(one.place) in second or _line(other.place) in first
     return is_named or (bool(first) and first == second)
-
-
-def _names(one: Finding, other: Finding) -> bool:
-    """Whether one of two findings of an engine leads to the place of the other."""
-    is_same = (one.code, one.engine) == (other.code, other.engine)
-    return is_same and one is not other and _line(other.place) in _led_by(one) - {_line(one.place)}
 
 
 def _led_by(finding: Finding) -> set[tuple[str, int, int]]:

@@ -10,6 +10,7 @@ from ...graph import Node
 from ...shapes import Size
 from ...shapes.dims import differ
 from ...values import Constant, Data, Sequence, Value
+from ..loops.bodies import calls
 from .reuse import counts
 
 if TYPE_CHECKING:
@@ -20,13 +21,24 @@ REORDERING = frozenset(("jax.random.permutation", "jax.random.shuffle", "jax.ran
 
 def moves_along(facts: SourceFacts, before: KeyUse, use: KeyUse) -> bool:
     """Whether two uses of a key reorder two arrays alike."""
-    if use.by not in REORDERING or before.by != use.by:
+    if use.by not in REORDERING or before.by != use.by or not _apart(before, use):
         return False
     one, other = _call_of(facts, before), _call_of(facts, use)
     if one is None or other is None or not _select_alike(one, other):
         return False
     first, second = _reordered(one), _reordered(other)
     return first is not None and second is not None and first is not second
+
+
+def _apart(before: KeyUse, use: KeyUse) -> bool:
+    """Whether no line calls a helper again, as one that picks something at random may be."""
+    ways = [list(calls(it)) for it in (before, use)]
+    if [syntax for _, syntax in ways[0]][1:] == [syntax for _, syntax in ways[1]][1:]:
+        return True  # As `jax.tree.map` calls its function.
+    frames = [{frame for frame, _ in way} for way in ways]
+    shared = frames[0] & frames[1]
+    helpers = [{it.function for it in way - shared} - {None} for way in frames]
+    return helpers[0].isdisjoint(helpers[1])
 
 
 def _call_of(facts: SourceFacts, use: KeyUse) -> Call | None:
