@@ -60,5 +60,5 @@ def pytest_report_header() -> str:
     return f"jax {jax.__version__}, hypothesis profile {profile}"
 
 
-# Programs of libraries that the tests do not install; `make programs` audits them.
-collect_ignore_glob = ["audit/programs/*"]
+# Programs to be audited, some of them of libraries that the tests do not install.
+collect_ignore_glob = ["audit/programs/*", "audit/lookalikes/*"]

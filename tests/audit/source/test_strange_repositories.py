@@ -604,7 +604,7 @@ def test_a_trace_of_the_earlier_version_ends_with_the_audit(repository: Path, tm
             time.sleep(0.05)
         assert list(temporary.iterdir())
         process.terminate()
-    assert process.returncode == -signal.SIGTERM
+    assert process.returncode == 128 + signal.SIGTERM
     assert not list(temporary.iterdir())
     with pytest.raises(ProcessLookupError):
         os.kill(int(started.read_text()), 0)

@@ -115,7 +115,7 @@ def _changed(cls: type, name: str, value: Any) -> Generator[None]:
         setattr(cls, name, own)
 
 
-def isauditing() -> bool:
+def is_auditing() -> bool:
     """Whether an audit is tracing what runs now."""
     return bool(auditing.value)
 
