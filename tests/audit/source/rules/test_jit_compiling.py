@@ -365,3 +365,30 @@ def test_numbers_of_python_are_static_for_filter_jit():
     """
     assert found("JT304", program) == [17, 20]
     assert found("JT304", program.replace("weights, 0)", "weights, jnp.asarray(0))")) == [17]
+
+
+def test_numbers_that_a_module_keeps_are_the_same_in_each_turn():
+    program = """
+    import equinox as eqx
+
+    class Scaled(eqx.Module):
+        weights: jax.Array
+        gains: list
+
+        def __call__(self, x):
+            return jnp.array(self.gains) * (self.weights @ x)
+
+    def loss(model, x):
+        return model(x).sum()
+
+    @eqx.filter_jit
+    def go_on(model, x):
+        return eqx.apply_updates(model, eqx.filter_grad(loss)(model, x))
+
+    def entry(weights, x):
+        model = Scaled(weights, [i % 2 for i in range(3)])
+        for _ in range(20):
+            model = go_on(model, x)
+        return model
+    """
+    assert found("JT304", program) == []

@@ -87,12 +87,15 @@ def another_static(applied: Applied) -> str:
 
 
 def _plain_numbers(applied: Applied) -> Iterator[tuple[str, Value]]:
-    """Numbers of Python's in the arguments of `equinox.filter_jit`, which makes them static."""
+    """Arguments of `equinox.filter_jit` that are numbers of Python's, which it takes as static.
+
+    What modules hold is not among them: a turn makes another module, but perhaps of the same
+    numbers (see `another_field`).
+    """
     if applied.transformed.is_filtered and applied.transformed.kind == "jit":
         for name, value in ordinary_arguments(applied):
-            for leaf in leaves(value):
-                if _is_plain_number(leaf.node):
-                    yield name, leaf
+            if isinstance(value, Data) and _is_plain_number(value.node):
+                yield name, value
 
 
 def _is_plain_number(node: Node, depth: int = 0) -> bool:
