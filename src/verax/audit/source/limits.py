@@ -33,7 +33,7 @@ class Limits:
     statements: int = 600
     statements_of_line: int = 3
     statements_of_example: int = 2000
-    statements_on_host: int = 50
+    statements_on_host: int = 150
     statements_with_keys: int = 300
     steps: int = 2_000_000
     steps_of_node: int = 500
