@@ -263,6 +263,11 @@ def is_abstract(cls: Class) -> bool:
     return False
 
 
+def is_template(cls: Class) -> bool:
+    """Whether a class says that it is there for others to derive from."""
+    return any(text_of(it) in ("ABC", "abc.ABC") for it in cls.syntax.bases)
+
+
 def _is_left_open(method: ast.FunctionDef) -> bool:
     if any("abstract" in text_of(it) for it in method.decorator_list):
         return True

@@ -425,3 +425,44 @@ def test_a_question_for_tuples_in_a_model_without_any():
     assert found("PT103", STEPPED.replace("Layer(x, x)", "[x, x]")) == []
     own = STEPPED.replace("(p - g, g)", "[p - g, g]").replace("it, tuple", "it, list")
     assert found("PT103", own) == []
+
+
+RESULTS = """
+    import dataclasses
+    from typing import Any
+
+    @dataclasses.dataclass
+    class Result:
+        update: jax.Array
+        slot: Any | None
+
+    def one(g):
+        return Result(0.1 * g, g**2)
+
+    def main(grads):
+        results = jax.tree.map(one, {"w": grads, "b": grads[0]})
+        return jax.tree.map(lambda it: it.slot, results)
+
+    main(jnp.ones((3, 2)))
+"""
+
+
+def test_a_function_that_reads_any_field_knows_of_objects():
+    assert found("PT104", RESULTS) == []
+    assert found("PT104", RESULTS.replace("it.slot", "2 * it")) != []
+
+
+def test_a_template_of_states_is_no_state():
+    program = """
+    from abc import ABC
+
+    class State(ABC):
+        obs: jax.Array
+
+    def merged(state: State):
+        return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), state)
+
+    def main(state: State):
+        return merged(jax.tree.map(lambda x: 2 * x, state))
+    """
+    assert found("PT104", program) == []

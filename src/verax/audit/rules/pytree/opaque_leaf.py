@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
-from ...source.classes import innermost_function
+from ...source.classes import innermost_function, is_template
 from ...source.events import Applied, Event, Fact
 from ...source.library.options import DERIVATIVES
 from ...source.queries.structures.registration import holds_arrays, may_be_derived, opaque_objects
@@ -76,9 +76,9 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
     for event, trees, function in _walks(facts):
         for path, leaf in [found for tree in trees for found in opaque_objects(tree)]:
             fields = holds_arrays(facts, leaf)
-            if not fields or may_be_derived(leaf):
+            if not fields or may_be_derived(leaf) or is_template(leaf.cls):
                 continue
-            if _takes_apart(function, leaf.cls.name, fields):
+            if _takes_apart(function, leaf):
                 continue
             name = leaf.cls.name
             listed = ", ".join(f"`{field}`" for field in fields)
@@ -122,10 +122,10 @@ def _walks(facts: SourceFacts) -> Iterator[tuple[Event, list[Value], object]]:
             yield applied, applied.args[:1], None
 
 
-def _takes_apart(mapped: object, name: str, fields: Iterable[str]) -> bool:
+def _takes_apart(mapped: object, leaf: Instance) -> bool:
     """Whether a mapped function knows that it is given objects, by their fields or their class."""
     function = innermost_function(mapped) if isinstance(mapped, Value) else None
-    known = {name, *fields}
+    known = {leaf.cls.name, *leaf.attributes}
     return function is not None and any(
         getattr(node, "attr", getattr(node, "id", None)) in known
         for node in walked(function.syntax)
