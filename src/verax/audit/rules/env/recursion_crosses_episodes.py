@@ -46,7 +46,7 @@ def check(facts: Facts) -> Iterator[Verdict]:
         if not ends or trains(step) or not facts.is_users(step):
             continue
         told: set[Value] = set()
-        for end in ends:
+        for end in (*ends, *_handed_on(step, ends)):
             told |= reached_from(facts.variation, step, end)
         loop = step.detail
         for index, carry in enumerate(loop.carry):
@@ -77,6 +77,15 @@ def check(facts: Facts) -> Iterator[Verdict]:
                     for user in end.consumers[:2]
                 ),
             )
+
+
+def _handed_on(step: Step, ends: list[Value]) -> Iterator[Value]:
+    """Parts of the carry that are the flag of the turn before, as in a backward recursion."""
+    for carry, value in zip(step.detail.carry, step.detail.carried, strict=True):
+        while value.producer is not None and value.producer.primitive == "convert_element_type":
+            value = value.producer.inputs[0]
+        if value in ends:
+            yield carry
 
 
 def _beside(facts: Facts, it: PartialReset) -> Verdict:
@@ -270,7 +279,6 @@ RULE = Rule(
     family="env",
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
-    preview=True,
     by_absence=True,
     explanation="""\
 A scan over a rollout gets flags that say where an episode ends, and uses them, but a part of its

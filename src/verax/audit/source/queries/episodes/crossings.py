@@ -18,7 +18,7 @@ from ....words import (
 from ...events import Fact, Loop
 from ...frame import Frame, Region
 from ...graph import Node
-from ...operations import SELECTIONS
+from ...operations import CASTS, SELECTIONS
 from ...remember import each
 from ...values import Data, Sequence, Value, leaves, nodes_of
 from ..boundaries import SEQUENTIAL
@@ -70,7 +70,7 @@ def crossings(facts: SourceFacts) -> Iterator[Crossing]:
         ends = set(flags_of(facts, loop, frame))
         # A recursion that goes backwards is handed the flag of the step that comes after.
         carried = paired_leaves(loop.carry_in, loop.carry_out)
-        ends |= {before.node for before, after in carried if after.node in ends}
+        ends |= {before.node for before, after in carried if _without_casts(after.node) in ends}
         if loop.kind == "while_loop" and not ends:
             continue  # A search runs until it is through, and starts anew where it likes.
         yield from _past_flags(facts, loop, frame, ends)
@@ -84,6 +84,12 @@ def crossings(facts: SourceFacts) -> Iterator[Crossing]:
     for fact in facts.events(Fact):
         if fact.kind == "loop" and fact.frame.module is facts.module:
             yield from _in_python(facts, fact)
+
+
+def _without_casts(node: Node) -> Node:
+    while node.operation in CASTS and node.inputs:
+        node = node.inputs[0]
+    return node
 
 
 def _past_flags(
