@@ -36,6 +36,7 @@ RULE = Rule(
     family="env",
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
+    preview=True,
     explanation="""\
 Where an episode ends, the state of its environment is replaced by that of a reset. With the two
 sides of the choice exchanged, every environment starts anew at each step, and those that have

@@ -224,6 +224,7 @@ RULE = Rule(
     title="Not an array",
     family="jit",
     severity=Severity.ERROR,
+    preview=True,
     exact="JAX raises while it traces the program",
     explanation="""\
 Functions of `jax.numpy` take arrays and numbers, not lists of arrays, which NumPy would convert

@@ -301,6 +301,7 @@ RULE = Rule(
     title="Carry changes its type",
     family="scan",
     severity=Severity.ERROR,
+    preview=True,
     exact="JAX raises while it traces the program",
     explanation="""\
 A loop is compiled once for all iterations: what its body hands on has to have the structure, the

@@ -103,6 +103,7 @@ RULE = Rule(
     family="vmap",
     severity=Severity.CRITICAL,
     confidence=Confidence.LIKELY,
+    preview=True,
     by_absence=True,
     explanation="""\
 In data-parallel training every device computes a gradient on its own part of the batch. Parameters
