@@ -73,7 +73,7 @@ class Project:
 
     def __init__(self, roots: Sequence[str], read: Callable[[str], SourceText] = reading.read):
         self._roots = [os.path.abspath(root) for root in roots]
-        self.disk = Disk(read)
+        self.disk: Disk = Disk(read)
         self._modules: dict[str, tuple[Module | Problem, frozenset[Question]]] = {}
         self._found: dict[tuple[str, str, bool], tuple[str | None, frozenset[Question]]] = {}
         self._uses_jax: dict[str, bool] = {}

@@ -138,8 +138,10 @@ class Reach:
                 self._seen.add(id(value))
                 self._visit(value)
         machine.record.is_lost = machine.record.is_lost or bool(self._pending)
-        self.stored = frozenset(it for function in self.functions for it in _stored_in(function))
-        self.changes_items = any(_changes_items(it) for it in self.functions)
+        self.stored: frozenset[str] = frozenset(
+            it for function in self.functions for it in _stored_in(function)
+        )
+        self.changes_items: bool = any(_changes_items(it) for it in self.functions)
 
     def _visit(self, value: Value) -> None:
         match value:

@@ -126,7 +126,7 @@ class Entry:
         self._static = [
             None if is_array else leaf for leaf, is_array in zip(leaves, self._dynamic, strict=True)
         ]
-        self.inputs = [
+        self.inputs: list[Input] = [
             Input(name, _type(leaf), None if isinstance(leaf, jax.ShapeDtypeStruct) else leaf)
             for name, leaf, is_array in zip(names, leaves, self._dynamic, strict=True)
             if is_array

@@ -19,7 +19,7 @@ from .salvage import is_salvaging
 T = TypeVar("T")
 
 # Zero outside of an audit; inside, a number that no other audit has.
-auditing = jax.make_user_context(default_value=0)
+auditing: Any = jax.make_user_context(default_value=0)  # a private type of JAX
 _notes: ContextVar[list[str]] = ContextVar("notes")
 
 
