@@ -16,7 +16,7 @@ from tests.audit.source.mutations import REAL_FILES
 from verax.audit.rules.registry import all_rules
 from verax.audit.settings import FORMATS
 
-from .calls import call
+from ._calls import call
 
 _PIECES = (
     b"(" * 150, b"-" * 3000, b"x" * 300, b"'''", b"\\", b"\t", b"\r", b"\0", b"\xff", b"\x0c",

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from verax.audit.settings import FORMATS
 
-from .calls import call, check_json, check_log
+from ._calls import call, check_json, check_log
 
 _NAMES = (
     "a.py", "b.ipynb", "pkg", "__init__.py", "jax.py", "ast.py", "json.py", "types.py", "-",
