@@ -69,3 +69,19 @@ def test_fields_that_nobody_names_may_be_replaced(change: str):
     assert found(program) == []
     wrong = program.replace("Transition(state.obs", "Transition(new.obs")
     assert [code for code, _ in found(wrong)] == ["EN010"]
+
+
+def test_a_record_whose_observation_comes_from_elsewhere():
+    program = """
+    from typing import NamedTuple
+
+    class Transition(NamedTuple):
+        obs: jax.Array
+        action: jax.Array
+        next_obs: jax.Array
+
+    def step(w, obs, kept):
+        action = jnp.tanh(obs @ w)
+        return Transition(action=action, next_obs=obs + 0.1 * action, **kept)
+    """
+    assert found(program) == []
