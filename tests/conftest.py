@@ -30,8 +30,11 @@ import jax
 
 sys.dont_write_bytecode = False
 
-# Some tests press Ctrl-C, which a shell has those ignore that it runs in the background.
+# Some tests send signals, which programs ignore that a shell runs in the background (SIGINT) or
+# that `nohup` starts (SIGHUP); whatever a test starts would ignore them as well, and never end.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP"):  # not on Windows
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # A shape that JAX would broadcast silently is a mistake, in our tests and in what they test.
 jax.config.update("jax_numpy_rank_promotion", "raise")
