@@ -11,16 +11,20 @@ import contextlib
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.extend as jex
+import jax.monitoring
 from jax._src import ad_checkpoint as _ad_checkpoint
 from jax._src import api as _api
 from jax._src import core as _core
 from jax._src import effects as _effects  # No public way to declare an effect (0.12).
 from jax._src import hijax as _hijax
+from jax._src import monitoring as _monitoring
+from jax._src import pjit as _pjit
 from jax._src import shard_map as _shard_map_internals
+from jax._src import traceback_util as _traceback_util
 from jax._src import tree_util as _tree_util  # No public way to ask what is registered (0.12).
 from jax._src.core import no_axis_name as _no_axis_name
 from jax._src.custom_batching import custom_vmap_p as custom_vmap_p
@@ -453,3 +457,84 @@ def raw_frames(eqn: JaxprEqn) -> list[tuple[Any, int]]:
     """Code objects and instruction offsets of the stack that made an equation, innermost first."""
     traceback = eqn.source_info.traceback
     return [] if traceback is None else list(zip(*traceback.raw_frames(), strict=True))
+
+
+class JitCall(NamedTuple):
+    """A call of a jitted function that JAX handles in Python: it is traced, lowered, or new to it.
+
+    A call of a kind that was there before never gets here: JAX dispatches it by itself.
+    """
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    static_argnums: tuple[int, ...]
+    static_argnames: tuple[str, ...]
+    donate_argnums: tuple[int, ...]
+    donate_argnames: tuple[str, ...]
+
+
+@contextlib.contextmanager
+def jit_calls_watched(
+    called: Callable[[JitCall], None], done: Callable[[], None], *, each: bool = False
+) -> Iterator[None]:
+    """Report the calls of jitted functions, of those too that were jitted before.
+
+    `called` is called before JAX does anything, with arguments whose buffers are still there, and
+    `done` when the call has been dispatched, unless it was only lowered. With `each`, no call is
+    dispatched without being reported, which costs some 20 µs a call.
+
+    No public hook (0.12): a jitted function is an object of C++, which calls these two by the
+    module's names when it does not know what to do with its arguments.
+    """
+    infer, fast_path = _pjit._infer_params, _pjit._get_fastpath_data
+
+    def watched_infer(function: Any, info: Any, args: Any, kwargs: Any) -> Any:
+        statics = info.static_argnums, info.static_argnames
+        donated = info.donate_argnums, info.donate_argnames
+        called(JitCall(function, tuple(args), dict(kwargs), *statics, *donated))
+        return infer(function, info, args, kwargs)
+
+    def watched_fast_path(*args: Any, **kwargs: Any) -> Any:
+        done()
+        return None if each else fast_path(*args, **kwargs)
+
+    _pjit._infer_params, _pjit._get_fastpath_data = watched_infer, watched_fast_path
+    try:
+        yield
+    finally:
+        _pjit._infer_params, _pjit._get_fastpath_data = infer, fast_path
+
+
+# Public from 0.9 on.
+_unregister: Callable[[Any], None] = getattr(
+    jax.monitoring, "unregister_event_duration_listener", None
+) or getattr(_monitoring, "_unregister_event_duration_listener_by_callback")  # noqa: B009
+
+
+@contextlib.contextmanager
+def compile_times_reported(report: Callable[[float], None]) -> Iterator[None]:
+    """Report the seconds of each part of a compilation: tracing, lowering, compiling."""
+
+    def listener(event: str, seconds: float, **_: Any) -> None:
+        if event.startswith("/jax/core/compile/"):
+            report(seconds)
+
+    jax.monitoring.register_event_duration_secs_listener(listener)
+    try:
+        yield
+    finally:
+        _unregister(listener)
+
+
+def is_tracing() -> bool:
+    """Whether what runs now is being traced or transformed, and not simply executed."""
+    return not _core.trace_state_clean()
+
+
+# Files of JAX's that stand between a user's call and the transformation that it means, and mean
+# nothing themselves: the wrapper that shortens tracebacks, and what C++ calls.
+PASSED_THROUGH = frozenset(
+    inspect.unwrap(it).__code__.co_filename
+    for it in (_traceback_util.api_boundary, _pjit._infer_params)
+)

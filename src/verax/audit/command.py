@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -82,19 +83,38 @@ def _audited(
     paths = [str(it.path) for it in asked if it.text != STDIN]
     homes = {home for target in functions if (home := home_of(target)) is not None}
     audited = audit_files(paths, options, stdin, sorted(homes))
-    report = merged(
-        # How data flows in a traced function, and what is right there, is what the trace shows.
-        replace(findings_only(report), verified=()) if file in audited.beside else report
-        for file, report in audited.reports.items()
-    )
+    report = _of_files(audited)
     if functions:
         given = replace(given, witness=needs_witness(report))
         alone = len(parsed) == 1
         traced = [_traced(it, given, timeout, alone, trace or audit_in_child) for it in functions]
         report = reconciled(report, merged(traced))
-    report = audited.told(replace(report, target=", ".join(target.text for target in parsed)))
-    report = reuse_in_tests_warns(report)
-    return without_suppressed(report, audited.commented, audited.read), audited
+    return _finished(report, audited, ", ".join(target.text for target in parsed)), audited
+
+
+def audit_traced(
+    target: str, traced: Sequence[Report], files: Iterable[str], options: Options
+) -> Report:
+    """One report of traces that were made elsewhere, with witness, and of the files they are in."""
+    # A file may have two names, by way of a link; what traces call it counts.
+    names = {os.path.realpath(it): it for it in sorted(files)}
+    audited = audit_files([], options, None, sorted(names.values()))
+    report = reconciled(_of_files(audited), merged(traced)) if traced else _of_files(audited)
+    return _finished(report, audited, target)
+
+
+def _of_files(audited: Audited) -> Report:
+    """What a static analysis says of all files."""
+    return merged(
+        # How data flows in a traced function, and what is right there, is what the trace shows.
+        replace(findings_only(report), verified=()) if file in audited.beside else report
+        for file, report in audited.reports.items()
+    )
+
+
+def _finished(report: Report, audited: Audited, target: str) -> Report:
+    report = reuse_in_tests_warns(audited.told(replace(report, target=target)))
+    return without_suppressed(report, audited.commented, audited.read)
 
 
 def paths_of(targets: Iterable[str]) -> list[str]:

@@ -226,6 +226,26 @@ class Unfollowed:
 
 
 @dataclass(frozen=True)
+class Recompilation:
+    """Why a function was compiled once more, from which line it was called, and what that took."""
+
+    place: Place | None
+    reason: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A function that JAX compiled while the program ran: how often, and what that took in all."""
+
+    name: str
+    place: Place | None
+    count: int
+    seconds: float
+    again: tuple[Recompilation, ...] = ()
+
+
+@dataclass(frozen=True)
 class Report:
     """What an audit found.
 
@@ -233,6 +253,7 @@ class Report:
     part that could not be gone through. `unfollowed` are the functions whose calls were not
     followed to their end, `unread` the files that could not be read, and `failures` are those of
     verax itself; notes say both, too. `omitted` says why the first three sections do not tell all.
+    `compiled` are the functions that JAX compiled, where a run was watched.
     `passed` are the lines that a trace went through, where that was asked for; they are for putting
     reports together, and never shown.
     """
@@ -249,6 +270,7 @@ class Report:
     unread: tuple[Unread, ...] = ()
     failures: tuple[Failure, ...] = ()
     omitted: str = ""
+    compiled: tuple[Compiled, ...] = ()
     passed: frozenset[CallPath] = field(default=frozenset(), compare=False, repr=False)
 
     @property
@@ -324,6 +346,7 @@ def merged(reports: Iterable[Report]) -> Report:
         unfollowed=tuple(dict.fromkeys(it for part in parts for it in part.unfollowed)),
         unread=tuple(dict.fromkeys(it for part in parts for it in part.unread)),
         failures=tuple(dict.fromkeys(it for part in parts for it in part.failures)),
+        compiled=tuple(it for part in parts for it in part.compiled),
         passed=frozenset(it for part in parts for it in part.passed),
     )
 

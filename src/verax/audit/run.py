@@ -6,11 +6,14 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .finding import CallPath, Engine
 from .report import Report, noted
 from .rules._rule import Rule
+
+if TYPE_CHECKING:
+    from .trace.places import UserCode
 
 
 def audit_callable(
@@ -25,18 +28,20 @@ def audit_callable(
     strict: bool = False,
     witness: bool = False,
     given_by: object = None,
+    user_code: UserCode | None = None,
 ) -> Report:
     """Audit a function as it would run on these arguments.
 
     With `strict`, a rule that fails raises: for our own tests. With `witness`, the report says
     which lines the trace passed, for `reconciled`; `given_by` is what has made the arguments.
+    `user_code` says which files are the program's, where the function alone does not.
     """
     from .rules.judging import judged
     from .trace.entry import trace
     from .trace.facts import Facts
     from .trace.sections import sections_of
 
-    traced = trace(function, args, kwargs)
+    traced = trace(function, args, kwargs, user_code)
     facts = Facts(traced, axes, ranges)
     sections, verdicts = sections_of(facts), judged(facts, Engine.TRACE, rules, strict)
     failures = verdicts.pop("failures")
@@ -45,7 +50,7 @@ def audit_callable(
     if witness and traced.failure is None:
         from .trace.witness import witnessed
 
-        passed = witnessed(function, args, kwargs, given_by)
+        passed = witnessed(function, args, kwargs, given_by, user_code)
     return replace(report, notes=(*traced.notes, *report.notes), passed=passed)
 
 

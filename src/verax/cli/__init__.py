@@ -26,6 +26,7 @@ from verax.audit.output import (
 from verax.audit.plain import inert, one_line
 from verax.audit.settings import Settings, read_settings
 
+from . import running
 from .arguments import DEFAULT_FAIL_ON, parser
 from .signals import ended_by_signals
 
@@ -50,6 +51,9 @@ _LISTS = ("concise", "github", "sarif")
 def run() -> None:
     """Run a command as all that this process does."""
     open_standard_streams()
+    if sys.argv[1:2] == ["run"]:
+        # The program that runs has Python to itself, as without us.
+        sys.exit(main())
     with last_collections(), ended_by_signals():
         code = main()
     sys.exit(code)
@@ -58,7 +62,13 @@ def run() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns its exit code."""
     try:
+        arguments = list(sys.argv[1:] if arguments is None else arguments)
+        rest: list[str] = []
+        if arguments[:1] == ["run"]:
+            own, rest = running.divided(arguments[1:])
+            arguments = ["run", *own]
         options = parser(_audit, _explain, _rules).parse_args(arguments)
+        options.arguments = rest
         return options.run(options)
     except UsageError as error:
         write_error(str(error))

@@ -10,6 +10,8 @@ from verax.audit.errors import UsageError
 from verax.audit.output import write_stdout
 from verax.audit.settings import FAIL_ON, FORMATS
 
+from .running import add_run, run
+
 Run = Callable[[argparse.Namespace], int]
 
 DEFAULT_FAIL_ON = "error"
@@ -36,6 +38,7 @@ def parser(audit: Run, explain: Run, rules: Run) -> argparse.ArgumentParser:
     top.add_argument("--version", action=_Version, nargs=0, help="print the version")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
     _add_audit(commands, audit)
+    add_run(commands, run)
     explaining = commands.add_parser(
         "explain",
         help="everything about one rule",

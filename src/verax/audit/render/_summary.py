@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from ..finding import Confidence, Finding, Severity
-from ..report import Report, worst
+from ..finding import Confidence, Finding, Place, Severity
+from ..report import Compiled, Report, worst
 
 # Headings of the six sections, in the order in which every format shows them.
 SECTIONS = (
@@ -104,6 +104,27 @@ def labelled(finding: Finding) -> list[tuple[str, str]]:
     """What a finding says in words, each with what it is called; what is empty is left out."""
     said = {"now": finding.current, "expected": finding.expected, "fix": finding.fix}
     return [(label, text) for label, text in said.items() if text]
+
+
+def compiled_lines(it: Compiled) -> tuple[str, str, list[tuple[str, str]]]:
+    """What was compiled, how often, and for each further time why, with the line of the call.
+
+    What is said in the same words of the same line is said once, with how often it was so.
+    """
+    times = "once" if it.count == 1 else f"{it.count} times"
+    reasons = Counter((again.reason, again.place) for again in it.again)
+    seconds: Counter[tuple[str, Place | None]] = Counter()
+    for again in it.again:
+        seconds[again.reason, again.place] += again.seconds  # pyright: ignore[reportArgumentType]
+    lines = [
+        (
+            f"{reason}" + (f" ({count} times)" if count > 1 else "")
+            + f", {seconds[reason, place]:.1f} s",
+            str(place or ""),
+        )
+        for (reason, place), count in reasons.items()
+    ]  # fmt: skip
+    return it.name, f"compiled {times}, {it.seconds:.1f} s", lines
 
 
 def joined(parts: Iterable[str], separator: str = " · ") -> str:

@@ -8,11 +8,13 @@ from typing import Any
 from ..finding import Confidence, Edit, Engine, Evidence, Finding, Place, Severity, Verified
 from ..report import (
     SCHEMA,
+    Compiled,
     Crossing,
     Failure,
     Flow,
     FlowStep,
     FlowValue,
+    Recompilation,
     Report,
     Tensor,
     Transformation,
@@ -50,6 +52,19 @@ def from_data(data: Data) -> Report:
         unfollowed=tuple(_unfollowed(it) for it in data.get("unfollowed", ())),
         unread=tuple(_unread(it) for it in data.get("unread", ())),
         failures=tuple(_failure(it) for it in data.get("failures", ())),
+        compiled=tuple(_compiled(it) for it in data.get("compiled", ())),
+    )
+
+
+def _compiled(data: Data) -> Compiled:
+    return Compiled(
+        name=data["name"],
+        place=_place(data["place"]),
+        count=data["count"],
+        seconds=data["seconds"],
+        again=tuple(
+            Recompilation(_place(it["place"]), it["reason"], it["seconds"]) for it in data["again"]
+        ),
     )
 
 

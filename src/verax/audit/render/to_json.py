@@ -13,6 +13,7 @@ from typing import Any
 from ..finding import Edit, Evidence, Finding, Place, Verified
 from ..report import (
     SCHEMA,
+    Compiled,
     Crossing,
     Flow,
     FlowStep,
@@ -50,7 +51,21 @@ def as_data(report: Report) -> Data:
         "unfollowed": [_with_reason(it) | {"on_host": it.on_host} for it in report.unfollowed],
         "unread": [_with_reason(it) | {"allowed": it.allowed} for it in report.unread],
         "failures": [{"place": _place(it.place), "text": it.text} for it in report.failures],
+        "compiled": [_compiled(it) for it in report.compiled],
         "summary": _summary(report),
+    }
+
+
+def _compiled(it: Compiled) -> Data:
+    return {
+        "name": it.name,
+        "place": _place(it.place),
+        "count": it.count,
+        "seconds": it.seconds,
+        "again": [
+            {"place": _place(again.place), "reason": again.reason, "seconds": again.seconds}
+            for again in it.again
+        ],
     }
 
 

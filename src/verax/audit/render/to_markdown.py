@@ -11,7 +11,7 @@ from ..report import Report
 from ._boundaries import COLUMNS, boundaries
 from ._few import few
 from ._places import with_short_files
-from ._summary import SECTIONS, labelled, notes_of, remark_on, summary
+from ._summary import SECTIONS, compiled_lines, labelled, notes_of, remark_on, summary
 from ._tree import Kind, Line, Node, flow_tree, stack_trees
 
 
@@ -37,10 +37,20 @@ def _report(report: Report) -> Iterator[str]:
         yield from lines
         if remark := remark_on(report, title, bool(lines)):
             yield _prose(remark)
+    if report.compiled:
+        yield "\n## Compilations\n"
+        yield from _compilations(report)
     notes = notes_of(report)
     if notes:
         yield "\n## Notes\n"
         yield from (f"- {_prose(note)}" for note in notes)
+
+
+def _compilations(report: Report) -> Iterator[str]:
+    for it in report.compiled:
+        name, times, reasons = compiled_lines(it)
+        yield f"- {_code(name)} ({_prose(str(it.place or ''))}): {times}"
+        yield from (f"  - again: {_prose(why)} {_prose(where)}" for why, where in reasons)
 
 
 def _list(node: Node, indent: str = "") -> Iterator[str]:

@@ -20,7 +20,7 @@ from ..report import Report
 from ._boundaries import boundaries
 from ._few import few
 from ._places import with_short_files
-from ._summary import SECTIONS, labelled, notes_of, remark_on, summary
+from ._summary import SECTIONS, compiled_lines, labelled, notes_of, remark_on, summary
 from ._tree import Kind, Line, Node, flow_tree, stack_trees
 
 _STYLES: dict[Kind, str] = {
@@ -88,12 +88,24 @@ def _report(report: Report, width: int) -> Iterator[RenderableType]:
         remark = remark_on(report, title, bool(part))
         shown = [*part, Text(remark, "dim")] if remark else part
         yield Padding(Group(*shown), (0, 0, 0, 2))
+    if report.compiled:
+        yield Text("\nCompilations", "bold underline")
+        yield Padding(Group(*_compilations(report)), (0, 0, 0, 2))
     notes = notes_of(report)
     if notes:
         yield Text("\nNotes", "bold underline")
         for note in notes:
             yield _item("· ", Text(plain(note)))
     yield Text(f"\n{summary(report)}", "bold")
+
+
+def _compilations(report: Report) -> Iterator[RenderableType]:
+    for it in report.compiled:
+        name, times, reasons = compiled_lines(it)
+        head = Text(f"{plain(name)}  ", "bold").append(times, "default")
+        yield head.append(f"  {plain(str(it.place))}", "cyan") if it.place else head
+        for reason, where in reasons:
+            yield _item("  again: ", Text(plain(reason)).append(f"  {plain(where)}", "cyan"))
 
 
 def _trees(nodes: Iterable[Node]) -> list[RenderableType]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import sys
 import threading
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
@@ -26,6 +25,7 @@ import jax
 from ..._jax import CUSTOM_DERIVATIVES, ENTRY_POINTS
 from . import staging
 from .observe import Observer
+from .replacing import replaced_everywhere
 from .staging.salvage import SALVAGING, plainly, with_own_derivative
 from .staging.unmarked import auditing
 
@@ -79,16 +79,9 @@ def regions(observer: Observer | None = None, *, salvage: bool = False) -> Gener
             for cls in CUSTOM_DERIVATIVES:
                 call = wrapper(cls.__call__, with_own_derivative)
                 stack.enter_context(_changed(cls, "__call__", call))
-        places = list(_namespaces_holding(set(replacements)))
-        originals = [(space, name, space[name]) for space, name in places]
-        try:
-            for space, name, original in originals:
-                space[name] = replacements[id(original)]
-            with auditing(next(_numbers)):
-                yield
-        finally:
-            for space, name, original in originals:
-                space[name] = original
+        stack.enter_context(replaced_everywhere(replacements))
+        with auditing(next(_numbers)):
+            yield
 
 
 @contextmanager
@@ -118,17 +111,6 @@ def _changed(cls: type, name: str, value: Any) -> Generator[None]:
 def is_auditing() -> bool:
     """Whether an audit is tracing what runs now."""
     return bool(auditing.value)
-
-
-def _namespaces_holding(ids: set[int]) -> Generator[tuple[dict[str, Any], str]]:
-    for module in list(sys.modules.values()):
-        if module is sys.modules["verax._jax"]:
-            continue
-        space = getattr(module, "__dict__", None)
-        if isinstance(space, dict):
-            for name, value in list(space.items()):
-                if id(value) in ids:
-                    yield space, name
 
 
 _OURS: dict[str, Callable[..., Any]] = {

@@ -58,9 +58,14 @@ class Traced:
     numbers: dict[str, float] = field(default_factory=dict[str, float])
 
 
-def trace(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Traced:
+def trace(
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    user_code: UserCode | None = None,
+) -> Traced:
     """Trace a function on example arguments."""
-    user_code = UserCode(function)
+    user_code = user_code or UserCode(function)
     observer = Observer(user_code)
     entry = Entry(function, args, kwargs, observer)
     notes: list[str] = []

@@ -28,13 +28,14 @@ def witnessed(
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
     given_by: object = None,
+    user_code: UserCode | None = None,
 ) -> frozenset[CallPath]:
     """The lines that tracing a function passes; none if that raises.
 
     Where `given_by` has made the arguments, it is the outermost call of each path: a static
     analysis names it so where it follows an example.
     """
-    user_code = UserCode(function)
+    user_code = user_code or UserCode(function)
     entry = Entry(function, args, kwargs, Observer(user_code))
     passed = _Passed(user_code)
     with anew(), passed.watching():

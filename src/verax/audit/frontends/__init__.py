@@ -1,0 +1,1 @@
+"""Ways from a program to what the analyses read."""
