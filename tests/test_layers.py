@@ -20,6 +20,7 @@ ARROWS = {
     "compat": {"runtime", "state", "transforms"},
     "audit": {"_jax", "channel"},
     "cli": {"audit", "verax"},  # the top level: for the version
+    "pytest_plugin": {"audit"},
     "__main__": {"cli"},
 }
 

@@ -18,6 +18,7 @@ _SUBMODULES = ("audit", "channel", "runtime", "state", "transforms")
 
 _EXPORTS = {
     "verax.audit.declare": ("axes",),
+    "verax.audit.frontends.run.observe": ("observe",),
     "verax.runtime": (
         "Propagation",
         "Repair",
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from verax import transforms as transforms
     from verax.audit._module import audit as audit
     from verax.audit.declare import axes as axes
+    from verax.audit.frontends.run.observe import observe as observe
     from verax.runtime import Propagation as Propagation
     from verax.runtime import Repair as Repair
     from verax.runtime import Result as Result

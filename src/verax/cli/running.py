@@ -203,31 +203,23 @@ def _audited(
     options: argparse.Namespace, session: Session, program: Program, ended: Ended
 ) -> Report:
     from verax.audit.causes import one_a_cause
-    from verax.audit.report import Failure, Report, findings_only, noted
+    from verax.audit.frontends.run.auditing import report_of
+    from verax.audit.report import findings_only
 
-    target = f"{program.name}, as it ran"
-    if session.recorder is None:
-        report = Report(target, notes=() if session.failure else ("the program has not used JAX",))
-        return noted(report, Failure(session.failure)) if session.failure else report
-    from verax.audit.frontends.run.auditing import audit_observed
-    from verax.audit.source.engine import Options
-
-    found = audit_observed(
-        session.recorder,
-        target,
-        Options(sections=False),
-        frozenset((program.file,)),
+    report = report_of(
+        session,
+        f"{program.name}, as it ran",
+        files=frozenset((program.file,)),
         progress=_progress if sys.stderr.isatty() else None,
     )
     if not options.flow:
-        found = replace(findings_only(found), omitted=_NO_FLOW)
-    seen = session.recorder.functions.values()
-    note = f"{len(seen)} transformed functions were seen"
+        report = replace(findings_only(report), omitted=_NO_FLOW)
+    notes = report.notes
     if ended.by_steps:
-        note += f"; the program was ended after {options.steps} steps"
+        notes = (f"the program was ended after {options.steps} steps", *notes)
     elif ended.code:
-        note += f"; the program ended with exit code {ended.code}"
-    return one_a_cause(replace(found, notes=(note, *found.notes)))
+        notes = (f"the program ended with exit code {ended.code}", *notes)
+    return one_a_cause(replace(report, notes=notes))
 
 
 def _progress(done: int, total: int, name: str) -> None:

@@ -21,8 +21,30 @@ from ...trace.places import UserCode
 from .calls import Call
 from .compilations import compilations
 from .recorder import Observed, Recorder
+from .session import Session
 
 Progress = Callable[[int, int, str], None]
+
+
+def report_of(
+    session: Session,
+    target: str,
+    *,
+    files: frozenset[str] = frozenset(),
+    progress: Progress | None = None,
+) -> Report:
+    """One report of all that was seen while a session lasted."""
+    if session.failure:
+        return noted(Report(target), Failure(session.failure))
+    if session.recorder is None:
+        return Report(target, notes=("the program has not used JAX",))
+    report = audit_observed(
+        session.recorder, target, Options(sections=False), files, progress=progress
+    )
+    count = len(session.recorder.functions)
+    were = "function was" if count == 1 else "functions were"
+    note = f"{count} transformed {were} seen"
+    return replace(report, notes=(note, *report.notes))
 
 
 def audit_observed(
@@ -82,10 +104,14 @@ def _failure(function: Observed, error: Exception) -> Failure:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Let nothing be printed: the program has said all this already, when it ran."""
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
+    nowhere = io.StringIO()
+    with (
+        contextlib.redirect_stdout(nowhere),
+        contextlib.redirect_stderr(nowhere),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")
+        yield
 
 
 def _files_of(report: Report, user_code: UserCode) -> frozenset[str]:

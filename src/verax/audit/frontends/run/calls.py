@@ -74,8 +74,8 @@ def origin_of(function: Any) -> Origin | None:
     function = unwrapped(function)
     code = getattr(function, "__code__", None)
     if code is None:
-        call = getattr(type(function), "__call__", None)  # an object that can be called
-        code = getattr(inspect.unwrap(call), "__code__", None) if call is not None else None
+        call = inspect.getattr_static(type(function), "__call__", None)
+        code = getattr(unwrapped(call), "__code__", None) if call is not None else None
         name = type(function).__qualname__
     else:
         name = code.co_qualname.replace("<locals>.", "")

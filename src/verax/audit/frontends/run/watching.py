@@ -15,8 +15,8 @@ from __future__ import annotations
 import inspect
 import sys
 import threading
-from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Generator, Iterable
+from contextlib import ExitStack, contextmanager, suppress
 from functools import wraps
 from types import CellType, FrameType, FunctionType
 from typing import Any, Protocol
@@ -31,9 +31,9 @@ from ...._jax import (
     is_tracing,
     jit_calls_watched,
 )
-from ...trace.places import is_jax
+from ...trace.places import UserCode, is_jax
 from ...trace.replacing import replaced_everywhere
-from .calls import Call, Origin, origin_of
+from .calls import Call, Origin, origin_of, unwrapped
 
 # The functions behind `vmap`, `grad` and the rest that are called when what they made is called.
 _WATCHED = ("batch", "vjp", "jvp", "linearize", "scan", "while_loop")
@@ -140,7 +140,10 @@ def _of_jit(call: JitCall, frame: FrameType) -> Call | None:
     if is_jax(origin.file):
         # `jnp.sum` is jitted as well; `pmap` jits a function of its own around the user's.
         border, _ = _outside(frame)
-        return _rebuilt(border, only="pmap") if border else None
+        is_its_own = border is not None and border.f_code.co_filename == origin.file
+        return _rebuilt(border, only="pmap") if border is not None and is_its_own else None
+    if (wrapper := _wrapper(frame)) is not None:
+        return wrapper
     static = frozenset((*call.static_argnums, *call.static_argnames))
     donated = frozenset((*call.donate_argnums, *call.donate_argnames))
     again = jax.jit(
@@ -153,11 +156,33 @@ def _of_jit(call: JitCall, frame: FrameType) -> Call | None:
     )
 
 
+def _wrapper(frame: FrameType | None) -> Call | None:
+    """The call of a library's own form of `jit`, if it is by one that JAX was called.
+
+    Such an object wraps a function of the program's, and jits one of the library's that takes its
+    arguments in another form, for which nobody has names. It is the object that is called again.
+    """
+    found: Call | None = None
+    while frame is not None and not _user_code.owns(frame.f_code.co_filename):
+        code, local = frame.f_code, frame.f_locals
+        if code.co_name == "__call__" and code.co_argcount:
+            wrapper = local.get(code.co_varnames[0])
+            origin = origin_of(wrapper)
+            if hasattr(wrapper, "__wrapped__") and origin and _user_code.owns(origin.file):
+                (_, *args), kwargs = _arguments(frame)
+                found = Call("jit", origin, wrapper, tuple(args), kwargs, transformed=wrapper)
+        frame = frame.f_back
+    return found
+
+
+_user_code = UserCode()
+
+
 def _direct(
     name: str, original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Call | None:
     """A call of one of JAX's functions that takes the user's as an argument."""
-    found = _users(enumerate((*args, *kwargs.values())))
+    found = _users((*args, *kwargs.values()))
     return found and Call(name, found[1], original, args, kwargs, transformed=found[0])
 
 
@@ -168,14 +193,14 @@ def _rebuilt(frame: FrameType, only: str = "") -> Call | None:
     if only and kind != only:
         return None
     closed_over = {name: local.get(name) for name in code.co_freevars}
-    found = _users((closed_over | dict(local)).items())
+    found = _users((closed_over | dict(local)).values())
     if found is None or any(name not in local for name in code.co_freevars):
         return None
     cells = tuple(CellType(local[name]) for name in code.co_freevars)
     function: Any = FunctionType(code, frame.f_globals, code.co_name, None, cells)
     args, kwargs = _arguments(frame)
-    if "fun" in closed_over:  # Parameters are those of the function that was transformed.
-        function.__wrapped__ = closed_over["fun"]
+    if not code.co_argcount:  # It takes whatever the function takes that was transformed.
+        function.__wrapped__ = found[0]
     return Call(kind, found[1], function, args, kwargs, transformed=found[0])
 
 
@@ -192,14 +217,29 @@ def _arguments(frame: FrameType) -> tuple[tuple[Any, ...], dict[str, Any]]:
     return tuple(args), kwargs
 
 
-def _users(values: Any) -> tuple[Any, Origin] | None:
-    """The first function among named values that is not JAX's, and where it comes from."""
-    for _, value in values:
-        if not callable(value) or isinstance(value, type):
+def _users(values: Iterable[Any]) -> tuple[Any, Origin] | None:
+    """The first function that is not JAX's among values, or closed over by a function of JAX's."""
+    waiting, seen = [value for value in values if callable(value)], set[int]()
+    while waiting and len(seen) < _MOST_LOOKED_AT:
+        value = waiting.pop(0)
+        if id(value) in seen or isinstance(value, type):
             continue
+        seen.add(id(value))
         origin = origin_of(value)
         if origin is not None and not is_jax(origin.file):
             return value, origin
+        waiting += [it for it in _closed_over(value) if callable(it)]
     return None
 
 
+_MOST_LOOKED_AT = 50
+
+
+def _closed_over(function: Any) -> list[Any]:
+    """What a function holds: in its closure, or in the form that JAX gives it for itself."""
+    inner = unwrapped(function)
+    found: list[Any] = []
+    for cell in getattr(inner, "__closure__", None) or ():
+        with suppress(ValueError):  # it is empty as yet
+            found.append(cell.cell_contents)
+    return [getattr(it, "f", it) for it in found]
