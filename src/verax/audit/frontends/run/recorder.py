@@ -77,7 +77,7 @@ class Recorder:
             with self._lock:
                 self._note(call, caller)
         except Exception as error:
-            self._failed(error)
+            self.failed(error)
         if self._steps is not None and caller is not None:
             self._steps.count(caller)
 
@@ -128,7 +128,8 @@ class Recorder:
             frame = frame.f_back
         return None
 
-    def _failed(self, error: Exception) -> None:
+    def failed(self, error: Exception) -> None:
+        """Remember that a call could not be observed, and why."""
         text = f"a call could not be observed: {described(error)}"
         if text not in self.failures:
             self.failures.append(text)

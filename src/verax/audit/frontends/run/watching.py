@@ -64,6 +64,10 @@ class Listener(Protocol):
         """A part of the compilation of this thread's call took so long."""
         ...
 
+    def failed(self, error: Exception) -> None:
+        """A call could not be understood."""
+        ...
+
 
 @contextmanager
 def watching(listener: Listener, *, each: bool = False) -> Generator[None]:
@@ -73,12 +77,16 @@ def watching(listener: Listener, *, each: bool = False) -> Generator[None]:
     """
     own = threading.local()  # what the listener itself calls is not the program's
 
-    def report(call: Call | None, caller: FrameType | None) -> None:
-        if call is None:
-            return
+    def report(read: Callable[[], tuple[Call | None, FrameType | None]]) -> None:
         own.busy = True
         try:
-            listener.called(call, caller)
+            try:
+                call, caller = read()
+            except Exception as error:  # It is ours, and must not reach the program.
+                listener.failed(error)
+                return
+            if call is not None:
+                listener.called(call, caller)
         finally:
             own.busy = False
 
@@ -89,7 +97,7 @@ def watching(listener: Listener, *, each: bool = False) -> Generator[None]:
         if is_of_program():
             listener.done()
             frame = sys._getframe(2)
-            report(_of_jit(call, frame), _outside(frame)[1])
+            report(lambda: (_of_jit(call, frame), _outside(frame)[1]))
 
     def dispatched() -> None:
         if is_of_program():
@@ -100,9 +108,7 @@ def watching(listener: Listener, *, each: bool = False) -> Generator[None]:
         def replacement(*args: Any, **kwargs: Any) -> Any:
             if is_of_program():
                 frame = sys._getframe(1)
-                border, caller = _outside(frame)
-                call = _rebuilt(border) if border else _direct(name, original, args, kwargs)
-                report(call, caller)
+                report(lambda: _of_entry(frame, name, original, args, kwargs))
             return original(*args, **kwargs)
 
         return replacement
@@ -140,8 +146,8 @@ def _of_jit(call: JitCall, frame: FrameType) -> Call | None:
     if is_jax(origin.file):
         # `jnp.sum` is jitted as well; `pmap` jits a function of its own around the user's.
         border, _ = _outside(frame)
-        is_its_own = border is not None and border.f_code.co_filename == origin.file
-        return _rebuilt(border, only="pmap") if border is not None and is_its_own else None
+        is_users = border is not None and _users((call.function,)) is not None
+        return _rebuilt(border, only="pmap") if border is not None and is_users else None
     if (wrapper := _wrapper(frame)) is not None:
         return wrapper
     static = frozenset((*call.static_argnums, *call.static_argnames))
@@ -178,6 +184,18 @@ def _wrapper(frame: FrameType | None) -> Call | None:
 _user_code = UserCode()
 
 
+def _of_entry(
+    frame: FrameType,
+    name: str,
+    original: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> tuple[Call | None, FrameType | None]:
+    border, caller = _outside(frame)
+    call = _direct(name, original, args, kwargs) if border is None else _rebuilt(border)
+    return call, caller
+
+
 def _direct(
     name: str, original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Call | None:
@@ -196,12 +214,22 @@ def _rebuilt(frame: FrameType, only: str = "") -> Call | None:
     found = _users((closed_over | dict(local)).values())
     if found is None or any(name not in local for name in code.co_freevars):
         return None
-    cells = tuple(CellType(local[name]) for name in code.co_freevars)
-    function: Any = FunctionType(code, frame.f_globals, code.co_name, None, cells)
+    function = _function_of(frame, found[0])
     args, kwargs = _arguments(frame)
-    if not code.co_argcount:  # It takes whatever the function takes that was transformed.
-        function.__wrapped__ = found[0]
     return Call(kind, found[1], function, args, kwargs, transformed=found[0])
+
+
+def _function_of(frame: FrameType, transformed: Any) -> Any:
+    """A function that does what a frame's does: itself, if its module has it, or one like it."""
+    code = frame.f_code
+    known = unwrapped(frame.f_globals.get(code.co_name))
+    if getattr(known, "__code__", None) is code:
+        return known
+    cells = tuple(CellType(frame.f_locals[name]) for name in code.co_freevars)
+    function: Any = FunctionType(code, frame.f_globals, code.co_name, None, cells)
+    if not code.co_argcount:  # It takes whatever the function takes that was transformed.
+        function.__wrapped__ = transformed
+    return function
 
 
 def _arguments(frame: FrameType) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -212,7 +240,8 @@ def _arguments(frame: FrameType) -> tuple[tuple[Any, ...], dict[str, Any]]:
     named = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
     args = [info.locals[name] for name in positional]
     args += info.locals[info.varargs] if info.varargs else ()
-    kwargs = {name: info.locals[name] for name in named}
+    # JAX deletes what it does not support any more, which has its default then.
+    kwargs = {name: info.locals[name] for name in named if name in info.locals}
     kwargs |= info.locals[info.keywords] if info.keywords else {}
     return tuple(args), kwargs
 
@@ -222,13 +251,15 @@ def _users(values: Iterable[Any]) -> tuple[Any, Origin] | None:
     waiting, seen = [value for value in values if callable(value)], set[int]()
     while waiting and len(seen) < _MOST_LOOKED_AT:
         value = waiting.pop(0)
-        if id(value) in seen or isinstance(value, type):
+        if id(value) in seen or value is None or isinstance(value, type):
             continue
         seen.add(id(value))
-        origin = origin_of(value)
+        # A mesh can be called, as a decorator, by code of the standard library.
+        is_object_of_jax = type(value).__module__.partition(".")[0] in ("jax", "jaxlib")
+        origin = origin_of(value) if callable(value) and not is_object_of_jax else None
         if origin is not None and not is_jax(origin.file):
             return value, origin
-        waiting += [it for it in _closed_over(value) if callable(it)]
+        waiting += _closed_over(value)
     return None
 
 
@@ -236,10 +267,10 @@ _MOST_LOOKED_AT = 50
 
 
 def _closed_over(function: Any) -> list[Any]:
-    """What a function holds: in its closure, or in the form that JAX gives it for itself."""
-    inner = unwrapped(function)
-    found: list[Any] = []
-    for cell in getattr(inner, "__closure__", None) or ():
+    """What a function holds: wrapped, bound, in its closure, or in JAX's own form of functions."""
+    names = ("__self__", "__wrapped__", "func", "f")
+    found = [getattr(function, name, None) for name in names]
+    for cell in getattr(function, "__closure__", None) or ():
         with suppress(ValueError):  # it is empty as yet
             found.append(cell.cell_contents)
-    return [getattr(it, "f", it) for it in found]
+    return found
