@@ -57,7 +57,7 @@ class _Plugin:
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
         self._selection = Selection(select=codes)
-        self._fail_on: str = config.getoption("--verax-fail-on")
+        self._fail_on = str(config.getoption("--verax-fail-on"))
         self._reports: list[Report] = []
         # The process that has workers runs no test itself.
         self._session: Session | None = None if _has_workers(config) else Session()

@@ -46,7 +46,8 @@ def test_everything_below_main(run_both):
                 weights = step(weights, jax.random.key(index))
             np.save("weights.npy", weights)
     """
-    both = run_both({"train.py": script}, "train.py", "--lr", "3e-4", "-o", "x", compare_stderr=True)
+    program = "train.py", "--lr", "3e-4", "-o", "x"
+    both = run_both({"train.py": script}, *program, compare_stderr=True)
     assert "'--lr', '3e-4', '-o', 'x'" in both.stdout
     assert "weights.npy" in both.files
     assert both.codes() == {"RK001"}

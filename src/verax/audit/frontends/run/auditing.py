@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import io
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -102,7 +102,7 @@ def _failure(function: Observed, error: Exception) -> Failure:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def _quiet() -> Generator[None]:
     """Let nothing be printed: the program has said all this already, when it ran."""
     nowhere = io.StringIO()
     with (

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from .calls import is_array
@@ -45,8 +46,8 @@ def _is_here(leaf: Any) -> bool:
 def _copied(leaf: Any) -> Any:
     if not isinstance(leaf, jax.Array):
         return np.array(leaf)
-    if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
-        data = np.array(jax.random.key_data(leaf))
+    if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        data = jnp.asarray(np.array(jax.random.key_data(leaf)))
         return jax.random.wrap_key_data(data, impl=jax.random.key_impl(leaf))
     if jax.typeof(leaf).weak_type:
         # NumPy knows no weak types; a number has one. Larger arrays of weak type are rare.

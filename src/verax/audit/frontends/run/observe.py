@@ -9,7 +9,7 @@ from ...report import Report
 from .session import DEFAULT_SIGNATURES, Session
 
 
-class observe:  # noqa: N801 - it is called like the function that it stands for
+class observe:
     """Watch what runs inside of a `with` block, and audit it afterwards.
 
     Each function that is jitted, mapped, differentiated or scanned inside is audited on the

@@ -157,9 +157,7 @@ def _of_jit(call: JitCall, frame: FrameType) -> Call | None:
         static_argnums=call.static_argnums,
         static_argnames=call.static_argnames,
     )
-    return Call(
-        "jit", origin, again, call.args, call.kwargs, static, donated, call.function
-    )
+    return Call("jit", origin, again, call.args, call.kwargs, static, donated, call.function)
 
 
 def _wrapper(frame: FrameType | None) -> Call | None:
@@ -174,7 +172,12 @@ def _wrapper(frame: FrameType | None) -> Call | None:
         if code.co_name == "__call__" and code.co_argcount:
             wrapper = local.get(code.co_varnames[0])
             origin = origin_of(wrapper)
-            if hasattr(wrapper, "__wrapped__") and origin and _user_code.owns(origin.file):
+            if (
+                callable(wrapper)
+                and hasattr(wrapper, "__wrapped__")
+                and origin
+                and _user_code.owns(origin.file)
+            ):
                 (_, *args), kwargs = _arguments(frame)
                 found = Call("jit", origin, wrapper, tuple(args), kwargs, transformed=wrapper)
         frame = frame.f_back
