@@ -308,6 +308,8 @@ def _power(base: Number, exponent: int) -> Number:
 def _pow(ranges: Ranges, step: Step) -> Interval:
     a, b = ranges.of(step)
     dtype = step.outputs[0].dtype
+    if b.is_single and b.low == 0:
+        return Interval(1.0, 1.0)
     if not kind_of(dtype).is_float or a.low < 0:
         return anything(dtype)
     nan = a.nan or b.nan
