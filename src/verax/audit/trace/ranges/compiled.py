@@ -133,8 +133,8 @@ def _multiplied(ranges: Ranges, step: Step | None) -> _Chain | None:
         by = ranges[other]
         if not _is_fixed(ranges, other) or _is_fixed(ranges, one) or by.contains(0):
             return None
-        ends = sorted((1 / by.low, 1 / by.high))
-        return _Chain(one, _held(*ends, step.outputs[0].dtype))
+        # Of one sign: the greater the divisor, the smaller the factor.
+        return _Chain(one, _held(1 / by.high, 1 / by.low, step.outputs[0].dtype))
     if _is_fixed(ranges, one) != _is_fixed(ranges, other):
         return _Chain(other, ranges[one]) if _is_fixed(ranges, one) else _Chain(one, ranges[other])
     return None
