@@ -356,7 +356,7 @@ def is_function_of_object(facts: SourceFacts, use: KeyUse, before: KeyUse) -> bo
 
 def is_copied(before: KeyUse, use: KeyUse) -> bool:
     """Whether two equal calls of `init` give a network and its copy, a target say, on purpose."""
-    if before.by != use.by or not before.by.endswith("init"):
+    if before.by != use.by or not (before.by.endswith("init") or _in_init(before)):
         return False
     others = dict(calls(use))
     for frame, one in calls(before):
@@ -365,6 +365,12 @@ def is_copied(before: KeyUse, use: KeyUse) -> bool:
             are_calls = isinstance(one, ast.Call) and isinstance(other, ast.Call)
             return are_calls and ast.dump(one) == ast.dump(other)
     return False
+
+
+def _in_init(use: KeyUse) -> bool:
+    """Whether a method draws that an object has for its beginning: `critic.init(key, x)`."""
+    functions = [it.func for _, it in calls(use) if isinstance(it, ast.Call)]
+    return any(isinstance(it, ast.Attribute) and it.attr == "init" for it in functions)
 
 
 def is_evaluated_again(before: KeyUse, use: KeyUse) -> bool:
