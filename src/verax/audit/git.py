@@ -27,6 +27,8 @@ _SETTINGS = {
     "core.fsmonitor": "false",
     "core.hooksPath": os.devnull,
     "protocol.allow": "never",
+    # What some versions bring before they look at which protocols are allowed.
+    "fetch.bundleURI": "",
     # A folder that only looks like a repository's insides has no configuration that counts.
     "safe.bareRepository": "explicit",
 }

@@ -22,6 +22,7 @@ from verax.audit.output import (
     write_error,
     write_file,
     write_stdout,
+    write_traceback,
 )
 from verax.audit.plain import inert, one_line
 from verax.audit.settings import Settings, read_settings
@@ -89,10 +90,9 @@ def _audit(options: argparse.Namespace) -> int:
     except Exception as error:
         from verax.audit.report import Report, failure_of, noted
 
+        options.format = options.format or "text"  # it may have come from the settings
         if options.verbose:
-            import traceback
-
-            traceback.print_exc()
+            write_traceback()
         failed = noted(Report(", ".join(options.targets)), failure_of(error))
         _write(options, _rendered(options, failed))
         return _exit_code(failed, options, "never")

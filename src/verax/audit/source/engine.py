@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 
+from ..output import write_note
 from ..report import Report, Unread, findings_only, merged, noted
 from ..suppressions import without_suppressed
 from .cache import Cache
@@ -172,5 +172,5 @@ def audit_each(
                 bar.advance()
     # Not in the report, which tells the same with a cache as without.
     for note in cache.notes:
-        print(f"verax: note: {note}", file=sys.stderr)
+        write_note(note)
     return outcomes
