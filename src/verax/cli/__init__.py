@@ -44,7 +44,7 @@ _NAMED = 3
 
 _NO_FLOW = "not shown for folders: audit one file, or add --flow"
 # Formats that hold findings alone.
-_LISTS = ("concise", "github", "sarif")
+_LISTS = ("concise", "agent", "github", "sarif")
 
 
 def run() -> None:

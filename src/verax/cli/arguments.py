@@ -169,8 +169,8 @@ def _add_audit(commands: argparse._SubParsersAction[_Parser], run: Run) -> None:
     output.add_argument(
         "--format",
         choices=FORMATS,
-        help="text (the default) for people, concise for one line a finding, json for all there "
-        "is, sarif and github for hosts of code",
+        help="text (the default) for people, concise for one line a finding, agent for coding "
+        "assistants, json for all there is, sarif and github for hosts of code",
     )
     output.add_argument(
         "-o", dest="output", metavar="FILE", help="write to a file instead of to stdout"
