@@ -76,7 +76,7 @@ def change_since(revision: str, targets: Sequence[Target]) -> Change:
         UsageError: There is no such revision, or a target has no earlier version.
     """
     option = f"--diff {revision}"
-    folders = [_folder(target, option) for target in targets]
+    folders = list(dict.fromkeys(_folder(target, option) for target in targets))
     repository = Repository.of(folders[0], option)
     for folder in folders[1:]:
         if Repository.of(folder, option) != repository:

@@ -7,11 +7,12 @@ are called that use neither filters nor a pager.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, NamedTuple
 
@@ -111,6 +112,56 @@ class Repository:
         ran = self._run("check-ignore", "-z", "--stdin", input=given)
         return [os.fsdecode(path) for path in ran.stdout.split(b"\0") if path]
 
+    def has_commit(self) -> bool:
+        """Whether there is anything to compare with: `HEAD` names a commit."""
+        return self._run("rev-parse", "--verify", "--quiet", "HEAD^{commit}").returncode == 0
+
+    def staged(self, patterns: Sequence[str]) -> list[str]:
+        """The files that the next commit adds or changes, by absolute path.
+
+        While `git commit` runs a hook, the index may be a file of its own, which git names.
+        """
+        index = {name: os.environ[name] for name in ("GIT_INDEX_FILE",) if name in os.environ}
+        if self.has_commit():
+            command = (
+                *("diff-index", "--cached", "--name-only", "-z", "--no-renames"),
+                *("--diff-filter=d", "--ignore-submodules=all", "HEAD"),
+            )
+        else:
+            command = ("ls-files", "--cached", "-z")
+        ran = _git(self.top, self.option, *command, "--", *patterns, environment=index)
+        if ran.returncode != 0:
+            raise _failed(self.option, ran)
+        return self._absolute(ran.stdout)
+
+    def changed(self, patterns: Sequence[str]) -> list[str]:
+        """The files of the work tree that differ from `HEAD`, by absolute path.
+
+        Git itself would have the filters that a repository names convert what it compares. So
+        contents are compared as they are; what a filter converts counts as changed.
+        """
+        listed = self._run(
+            *("ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", *patterns)
+        )
+        if listed.returncode != 0:
+            raise _failed(self.option, listed)
+        stored = self._stored()
+        files = dict.fromkeys(self._absolute(listed.stdout))
+        return [file for file in files if _differs(file, stored.get(file))]
+
+    def _stored(self) -> dict[str, str]:
+        """The hash of each file of `HEAD`, by absolute path."""
+        lines = self._run("ls-tree", "-r", "-z", "HEAD").stdout.split(b"\0")
+        pairs = (line.split(b"\t", 1) for line in lines if b"\t" in line)
+        return {
+            os.path.join(self.top, os.fsdecode(path)): about.split()[2].decode()
+            for about, path in pairs
+        }
+
+    def _absolute(self, listed: bytes) -> list[str]:
+        paths = (os.fsdecode(path) for path in listed.split(b"\0") if path)
+        return [os.path.join(self.top, path) for path in paths]
+
     def submodule(self, path: str) -> Repository | None:
         """The submodule at a path of the work tree, if it is there."""
         inner = os.path.join(self.top, path)
@@ -172,6 +223,23 @@ def is_tracked(path: str, top: str) -> bool:
         return False  # there is no git
 
 
+def _differs(file: str, stored: str | None) -> bool:
+    """Whether there is a file whose content has not this hash."""
+    if not os.path.isfile(file) or os.path.islink(file):
+        return False
+    if stored is None:
+        return True
+    # Of repositories there are two kinds, by the hash that they use.
+    digest = hashlib.sha1 if len(stored) == hashlib.sha1().digest_size * 2 else hashlib.sha256
+    try:
+        with open(file, "rb") as stream:
+            size = os.fstat(stream.fileno()).st_size
+            found = hashlib.file_digest(stream, lambda: digest(b"blob %d\0" % size))
+    except OSError:
+        return False
+    return found.hexdigest() != stored
+
+
 class Object(NamedTuple):
     """An object of a repository; there is no content where only its size was asked for."""
 
@@ -210,17 +278,22 @@ def _found(folder: str, option: str, what: str) -> bytes:
 
 
 def _git(
-    folder: str, option: str, *arguments: str, input: bytes = b""
+    folder: str,
+    option: str,
+    *arguments: str,
+    input: bytes = b"",
+    environment: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run git in a folder: the only place that does."""
+    """Run git in a folder: the only place that does. `environment` has further variables."""
     program = _program()
     if program is None:
         raise UsageError(f"{option}: there is no git on the path")
     settings = [it for name, value in _SETTINGS.items() for it in ("-c", f"{name}={value}")]
     command = [program, "--no-pager", "-C", folder, *settings, *arguments]
+    variables = {**_environment(), **(environment or {})}
     try:
         return subprocess.run(
-            command, input=input, capture_output=True, env=_environment(), timeout=_PATIENCE
+            command, input=input, capture_output=True, env=variables, timeout=_PATIENCE
         )
     except subprocess.TimeoutExpired:
         raise UsageError(

@@ -70,11 +70,16 @@ def write_stdout(text: str) -> None:
 
 
 def write_error(text: str) -> None:
-    """Write one line to stderr; where that is closed or full, there is nobody to tell."""
+    """Write one line to stderr, as an error."""
+    write_stderr(f"verax: error: {one_line(text)}\n")
+
+
+def write_stderr(text: str) -> None:
+    """Write to stderr; where that is closed or full, there is nobody to tell."""
     if sys.stderr is None:
         return
     try:
-        sys.stderr.write(inert(f"verax: error: {one_line(text)}\n"))
+        sys.stderr.write(inert(text))
         sys.stderr.flush()
     except OSError:
         pass

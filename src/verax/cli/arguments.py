@@ -10,6 +10,8 @@ from verax.audit.errors import UsageError
 from verax.audit.output import write_stdout
 from verax.audit.settings import FAIL_ON, FORMATS
 
+from .hook import add_hook
+
 Run = Callable[[argparse.Namespace], int]
 
 DEFAULT_FAIL_ON = "error"
@@ -56,6 +58,7 @@ def parser(audit: Run, explain: Run, rules: Run) -> argparse.ArgumentParser:
         "--format", choices=("text", "json", "markdown"), default="text", help="(default: text)"
     )
     listing.set_defaults(run=rules)
+    add_hook(commands)
     return top
 
 
