@@ -390,3 +390,12 @@ def test_the_folder_of_an_event():
     assert parsed({"cwd": "/w"}).folder == "/w"
     assert parsed({"workspace_roots": ["/w", "/v"]}).folder == "/w"
     assert parsed({"cwd": 3, "workspace_roots": []}).folder == ""
+
+
+def test_a_file_is_read_whatever_it_is_called(repository: Path):
+    """`train.py:main.py` would be a function to `verax audit`, which imports what it traces."""
+    Path("train.py").write_text("from pathlib import Path\nPath('ran').touch()\n")
+    Path("train.py:main.py").write_text(WRONG)
+    git("add", "--all")
+    assert hook().places == ["train.py:main.py:5:37:"]
+    assert not Path("ran").exists()

@@ -90,6 +90,7 @@ def audit_change(files: Sequence[str], settings: Settings) -> Answer:
     from verax.audit.command import audit_targets, not_audited
     from verax.audit.selection import Selection, parse_codes
     from verax.audit.source.engine import Options
+    from verax.audit.target import to_read
 
     where = f"{settings.file}, [tool.verax]"
     selection = Selection(
@@ -102,7 +103,7 @@ def audit_change(files: Sequence[str], settings: Settings) -> Answer:
         max_bytes=settings.max_file_size or DEFAULT_MAX_BYTES,
         sections=False,
     )
-    report = selection.apply(audit_targets(files, Given(), options=options))
+    report = selection.apply(audit_targets(map(to_read, files), Given(), options=options))
     problems = tuple(map(str, not_audited(report)))
     if report.findings and settings.baseline and settings.folder:
         report = without_known(report, read_baseline(str(settings.folder / settings.baseline)))
@@ -126,6 +127,7 @@ def _earlier(
     """
     from verax.audit.child import Given
     from verax.audit.command import audit_change as compare
+    from verax.audit.target import to_read
 
     known: set[Finding] = set()
     problems: list[str] = []
@@ -133,7 +135,7 @@ def _earlier(
         try:
             tracked = _not_ignored(repository, own)
             if tracked and repository.has_commit():
-                _, before = compare(tracked, "HEAD", Given(), options=options)
+                _, before = compare(map(to_read, tracked), "HEAD", Given(), options=options)
                 known |= before.findings
         except UsageError as error:
             problems.append(str(error))
