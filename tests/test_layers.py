@@ -19,7 +19,7 @@ ARROWS = {
     "runtime": {"_jax", "channel", "state"},
     "compat": {"runtime", "state", "transforms"},
     "audit": {"_jax", "channel"},
-    "assist": {"audit"},
+    "assist": {"audit", "verax"},
     "cli": {"assist", "audit", "verax"},  # the top level: for the version
     "__main__": {"cli"},
 }

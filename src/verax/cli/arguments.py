@@ -11,6 +11,7 @@ from verax.audit.output import write_stdout
 from verax.audit.settings import FAIL_ON, FORMATS
 
 from .hook import add_hook
+from .mcp import add_mcp
 
 Run = Callable[[argparse.Namespace], int]
 
@@ -59,6 +60,7 @@ def parser(audit: Run, explain: Run, rules: Run) -> argparse.ArgumentParser:
     )
     listing.set_defaults(run=rules)
     add_hook(commands)
+    add_mcp(commands)
     return top
 
 

@@ -23,9 +23,7 @@ _LONGEST = 500
 def render(report: Report) -> str:
     """Three lines a finding, then remarks about the audit, then the summary."""
     lines = [line for finding in findings(report) for line in finding]
-    short = with_short_files(report)
-    lines += [f"note: {_cut(one_line(note))}" for note in notes_of(short)]
-    return inert("\n".join([*lines, summary(short)]) + "\n")
+    return inert("\n".join([*lines, *remarks(report)]) + "\n")
 
 
 def findings(report: Report) -> Iterator[tuple[str, str, str]]:
@@ -35,6 +33,13 @@ def findings(report: Report) -> Iterator[tuple[str, str, str]]:
         yield _lines(issue, str(issue.severity))
     for warning in short.warnings:
         yield _lines(warning, "warning")
+
+
+def remarks(report: Report) -> Iterator[str]:
+    """Remarks about the audit, and the summary, a line each."""
+    short = with_short_files(report)
+    yield from (f"note: {_cut(one_line(note))}" for note in notes_of(short))
+    yield summary(short)
 
 
 def _lines(finding: Finding, kind: str) -> tuple[str, str, str]:
