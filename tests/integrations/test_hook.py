@@ -109,6 +109,32 @@ def test_files_that_are_staged(repository: Path):
     assert hook() == SILENT
 
 
+def test_what_is_staged_counts_and_not_what_the_work_tree_holds(repository: Path):
+    write(a=FINE, b=FINE, library=FINE)
+    commit()
+    write(a=WRONG, b="import numpy\n")
+    git("add", "--all")
+    write(a=FINE, b=WRONG)
+    assert hook().places == ["a.py:5:37:"]
+    Path("a.py").unlink()
+    assert hook().places == ["a.py:5:37:"]
+    git("reset", "--quiet")
+    git("checkout", "--quiet", ".")
+    # A staged file imports another one, which is staged as well, and has changed since.
+    uses = (
+        "import jax\nimport library\n\n\ndef sample(key):\n"
+        "    first, second = library.split(key)\n"
+        "    return jax.random.normal(first), jax.random.uniform(second)\n"
+    )
+    write(a=uses, library="def split(key):\n    return key, key\n")
+    git("add", "--all")
+    write(library="import jax\n\n\ndef split(key):\n    return jax.random.split(key)\n")
+    assert hook().places == ["a.py:7:38:"]
+    git("add", "--all")
+    write(library="def split(key):\n    return key, key\n")
+    assert hook() == SILENT
+
+
 def test_the_first_commit(folder: Path):
     git("init", "--quiet")
     write(a=WRONG, b=WRONG)

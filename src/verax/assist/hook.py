@@ -8,7 +8,7 @@ only if there are findings now.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -37,43 +37,65 @@ class Answer:
     problems: tuple[str, ...] = ()
 
 
-def staged_files() -> list[str]:
+@dataclass(frozen=True)
+class Change:
+    """The files that have changed.
+
+    Where they are staged in a repository, what they hold is what the next commit has there, which
+    the work tree may have left since.
+    """
+
+    files: tuple[str, ...]
+    staged_in: Repository | None = None
+
+    def contents(self, settings: Settings, only: Container[str] | None = None) -> dict[str, bytes]:
+        """What files hold, perhaps `only` some of them, where that is not what is on disk."""
+        if self.staged_in is None:
+            return {}
+        return self.staged_in.unlike_files(_PATTERNS, lambda file: _most(file, settings), only)
+
+
+def staged_files() -> Change:
     """The files of the next commit.
 
     Raises:
         UsageError: There is no repository here.
     """
-    return Repository.of(".", _HOOK).staged(_PATTERNS)
+    repository = Repository.of(".", _HOOK)
+    return Change(tuple(repository.staged(_PATTERNS)), repository)
 
 
-def changed_files() -> list[str]:
+def changed_files() -> Change:
     """The files that differ from the last commit; none, where there is no repository."""
     repository = _repository(".")
-    return [] if repository is None else repository.changed(_PATTERNS)
+    return Change(() if repository is None else tuple(repository.changed(_PATTERNS)))
 
 
-def of_concern(files: Iterable[str], settings: Settings) -> list[str]:
-    """Those Python files that are there, that nobody has excluded, and that name JAX."""
+def of_concern(change: Change, settings: Settings) -> Change:
+    """The change of Python files that are there, that nobody has excluded, and that name JAX."""
     base = str(settings.folder or "")
-    most = settings.max_file_size or DEFAULT_MAX_BYTES
-    absolute = dict.fromkeys(map(os.path.abspath, files))
-    return [
+    files = [
         file
-        for file in absolute
-        if file.endswith(SUFFIXES)
-        and not is_excluded(file, settings.exclude, base)
-        and _names_jax(file, limit_of(file, most))
+        for file in dict.fromkeys(map(os.path.abspath, change.files))
+        if file.endswith(SUFFIXES) and not is_excluded(file, settings.exclude, base)
     ]
+    contents = change.contents(settings, files)
+    kept = (file for file in files if _names_jax(file, contents.get(file), settings))
+    return replace(change, files=tuple(kept))
 
 
-def _names_jax(file: str, most: int) -> bool:
+def _names_jax(file: str, content: bytes | None, settings: Settings) -> bool:
     try:
-        return mentions_jax(read_bytes(file, most))
+        return mentions_jax(read_bytes(file, _most(file, settings)) if content is None else content)
     except OSError:
         return False  # it is gone, or is no ordinary file, or is too large to be audited
 
 
-def audit_change(files: Sequence[str], settings: Settings) -> Answer:
+def _most(file: str, settings: Settings) -> int:
+    return limit_of(file, settings.max_file_size or DEFAULT_MAX_BYTES)
+
+
+def audit_change(change: Change, settings: Settings) -> Answer:
     """What a change of some files brings.
 
     Where a file lies in a git repository, and git does not ignore it, that is what was not found at
@@ -82,6 +104,7 @@ def audit_change(files: Sequence[str], settings: Settings) -> Answer:
     Raises:
         UsageError: The settings are wrong.
     """
+    files = change.files
     if not files:
         return Answer()
     from verax.audit.baseline import read_baseline, without_known
@@ -102,6 +125,7 @@ def audit_change(files: Sequence[str], settings: Settings) -> Answer:
         base=str(settings.folder or ""),
         max_bytes=settings.max_file_size or DEFAULT_MAX_BYTES,
         sections=False,
+        contents=change.contents(settings),
     )
     report = selection.apply(audit_targets(map(to_read, files), Given(), options=options))
     problems = tuple(map(str, not_audited(report)))

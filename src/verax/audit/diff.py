@@ -257,7 +257,7 @@ def _findings_then(
         import_roots(found, old.path(os.getcwd())),
         texts,
         # A temporary folder is never seen again.
-        replace(options, base=base, cache=False, sections=False, within=within),
+        replace(options, base=base, cache=False, sections=False, within=within, contents={}),
     )
     reports = [outcome.report for outcome in outcomes.values()]
     notes: list[str] = []

@@ -12,7 +12,7 @@ import io
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, NamedTuple
 
@@ -22,6 +22,8 @@ from .errors import UsageError
 # How many damaged objects it may end at.
 _MOST_DEATHS = 200
 _PATIENCE = 120.0  # seconds
+# What is read of an index in all, in bytes.
+_MOST_STAGED = 200_000_000
 
 # What a repository can have git run, whichever command it is: these win over its configuration.
 _SETTINGS = {
@@ -121,7 +123,6 @@ class Repository:
 
         While `git commit` runs a hook, the index may be a file of its own, which git names.
         """
-        index = {name: os.environ[name] for name in ("GIT_INDEX_FILE",) if name in os.environ}
         if self.has_commit():
             command = (
                 *("diff-index", "--cached", "--name-only", "-z", "--no-renames"),
@@ -129,10 +130,57 @@ class Repository:
             )
         else:
             command = ("ls-files", "--cached", "-z")
-        ran = _git(self.top, self.option, *command, "--", *patterns, environment=index)
+        return self._absolute(self._of_index(*command, "--", *patterns))
+
+    def unlike_files(
+        self,
+        patterns: Sequence[str],
+        limit: Callable[[str], int],
+        only: Container[str] | None = None,
+    ) -> dict[str, bytes]:
+        """What the next commit has in the place of files of the work tree, by absolute path.
+
+        Only of those that differ there, and that have no more bytes than `limit` says; perhaps
+        `only` of some.
+        """
+        listed = self._of_index("ls-files", "--cached", "--stage", "-z", "--", *patterns)
+        # After a merge with conflicts there is more than one version; none of them is the commit's.
+        hashes = {path: words[1] for path, words in self._listed(listed).items() if words[2] == "0"}
+        unlike = {
+            path: name
+            for path, name in hashes.items()
+            if (only is None or path in only) and (not os.path.isfile(path) or _differs(path, name))
+        }
+        found = self.objects("--batch-check", unlike.values(), "HEAD")
+        sizes = {it.name: it.size for it in found if it.kind == b"blob"}
+        wanted = {
+            it for path, it in unlike.items() if sizes.get(it, limit(path) + 1) <= limit(path)
+        }
+        if sum(sizes[name] for name in wanted) > _MOST_STAGED:
+            raise UsageError(
+                f"{self.option}: what is staged has more than {_MOST_STAGED / 1e6:g} MB"
+            )
+        contents = {it.name: it.content for it in self.objects("--batch", wanted, "HEAD")}
+        return {
+            path: content
+            for path, name in unlike.items()
+            if (content := contents.get(name)) is not None
+        }
+
+    def _of_index(self, *command: str) -> bytes:
+        index = {name: os.environ[name] for name in ("GIT_INDEX_FILE",) if name in os.environ}
+        ran = _git(self.top, self.option, *command, environment=index)
         if ran.returncode != 0:
             raise _failed(self.option, ran)
-        return self._absolute(ran.stdout)
+        return ran.stdout
+
+    def _listed(self, lines: bytes) -> dict[str, list[str]]:
+        """What git lists of each file in front of its name, word by word, by absolute path."""
+        pairs = (line.split(b"\t", 1) for line in lines.split(b"\0") if b"\t" in line)
+        return {
+            os.path.join(self.top, os.fsdecode(path)): about.decode().split()
+            for about, path in pairs
+        }
 
     def changed(self, patterns: Sequence[str]) -> list[str]:
         """The files of the work tree that differ from `HEAD`, by absolute path.
@@ -145,18 +193,10 @@ class Repository:
         )
         if listed.returncode != 0:
             raise _failed(self.option, listed)
-        stored = self._stored()
+        lines = self._run("ls-tree", "-r", "-z", "HEAD").stdout
+        stored = {path: words[2] for path, words in self._listed(lines).items()}
         files = dict.fromkeys(self._absolute(listed.stdout))
         return [file for file in files if _differs(file, stored.get(file))]
-
-    def _stored(self) -> dict[str, str]:
-        """The hash of each file of `HEAD`, by absolute path."""
-        lines = self._run("ls-tree", "-r", "-z", "HEAD").stdout.split(b"\0")
-        pairs = (line.split(b"\t", 1) for line in lines if b"\t" in line)
-        return {
-            os.path.join(self.top, os.fsdecode(path)): about.split()[2].decode()
-            for about, path in pairs
-        }
 
     def _absolute(self, listed: bytes) -> list[str]:
         paths = (os.fsdecode(path) for path in listed.split(b"\0") if path)

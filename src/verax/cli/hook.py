@@ -13,11 +13,14 @@ import os
 import select
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from verax.audit.errors import UsageError, described
 from verax.audit.output import ReaderGoneError, write_error, write_stderr
 from verax.audit.settings import FAIL_ON, Settings, read_settings
+
+if TYPE_CHECKING:
+    from verax.assist.hook import Change
 
 _SILENT, WRONG, _FOUND = 0, 1, 2
 
@@ -77,40 +80,40 @@ def _run(paths: list[str], fail_on: str | None) -> int:
 
     event = b"" if paths else _standard_input()
     try:
-        files = _of_event(event) if event.strip() else _given(paths)
+        change = _of_event(event) if event.strip() else _given(paths)
     except ValueError as error:
         write_error(f"standard input describes no event ({error}); nothing was audited")
         return _SILENT
-    if not files:
+    if not change.files:
         return _SILENT
     settings = read_settings(_here())
-    return _told(of_concern(files, settings), settings, fail_on)
+    return _told(of_concern(change, settings), settings, fail_on)
 
 
-def _given(paths: list[str]) -> list[str]:
-    from verax.assist.hook import staged_files
+def _given(paths: list[str]) -> Change:
+    from verax.assist.hook import Change, staged_files
 
     try:
-        return paths or staged_files()
+        return Change(tuple(paths)) if paths else staged_files()
     except UsageError as error:
         raise UsageError(f"{error}; name the files that have changed") from None
 
 
-def _of_event(text: bytes) -> list[str]:
+def _of_event(text: bytes) -> Change:
     """The files of an event, which names them, and its settings, relative to its own folder."""
     from verax.assist.event import parse_event
-    from verax.assist.hook import changed_files
+    from verax.assist.hook import Change, changed_files
 
     event = parse_event(text)
     if event.repeated:
-        return []
+        return Change(())
     if os.path.isdir(event.folder):
         os.chdir(event.folder)
-    return changed_files() if event.files is None else list(event.files)
+    return changed_files() if event.files is None else Change(event.files)
 
 
-def _told(files: list[str], settings: Settings, fail_on: str | None) -> int:
-    if not files:
+def _told(change: Change, settings: Settings, fail_on: str | None) -> int:
+    if not change.files:
         return _SILENT
     from verax.assist.hook import audit_change
     from verax.audit.command import fails
@@ -118,7 +121,7 @@ def _told(files: list[str], settings: Settings, fail_on: str | None) -> int:
 
     from .arguments import DEFAULT_FAIL_ON  # which imports this module
 
-    answer = audit_change(files, settings)
+    answer = audit_change(change, settings)
     if answer.problems:
         first, *others = answer.problems
         write_error(first + f" (and {len(others)} more)" * bool(others))
