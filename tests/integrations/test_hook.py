@@ -240,6 +240,16 @@ def test_what_does_not_count_is_told_and_stops_nobody(folder: Path):
     assert hook("a.py").code == 2
 
 
+def test_of_many_findings_the_first_are_shown(folder: Path):
+    functions = (WRONG.partition("\n\n\n")[2].replace("def f", f"def f{at}") for at in range(25))
+    write(a="import jax\n\n\n" + "\n\n".join(functions))
+    said = hook("a.py")
+    assert said.code == 2
+    assert said.stderr.startswith("verax: this change brings 25 findings\n")
+    assert len(said.places) == 20
+    assert "\nand 5 more, which `verax audit` shows\n" in said.stderr
+
+
 def test_a_comment_suppresses_a_finding(folder: Path):
     write(
         a=WRONG.replace(

@@ -12,6 +12,7 @@ import argparse
 import os
 import select
 import sys
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,8 @@ _SILENT, WRONG, _FOUND = 0, 1, 2
 _PATIENCE = 1.0  # seconds
 _LARGEST = 32_000_000  # bytes; an event may hold a file before and after it was edited
 _PIECE = 65_536
+# So many findings are shown: a model reads them all, whenever it edits the file.
+_MOST = 20
 
 _EPILOG = """\
 exit code:
@@ -130,7 +133,9 @@ def _told(change: Change, settings: Settings, fail_on: str | None) -> int:
         return _SILENT
     count = len(report.findings)
     head = f"verax: this change brings {count} finding{'s' * (count != 1)}"
-    lines = [line for finding in findings(report) for line in finding]
+    lines = [line for finding in islice(findings(report), _MOST) for line in finding]
+    if count > _MOST:
+        lines.append(f"and {count - _MOST} more, which `verax audit` shows")
     foot = (
         "`verax explain CODE` says more. Where it is meant to be so: `# verax: ignore[CODE] reason`"
     )
