@@ -75,22 +75,22 @@ def write_stdout(text: str) -> None:
 
 def write_error(text: str) -> None:
     """Write one line to stderr about what was wrong."""
-    _write_stderr(f"verax: error: {one_line(text)}\n")
+    write_stderr(f"verax: error: {one_line(text)}\n")
 
 
 def write_note(text: str) -> None:
     """Write one line to stderr that is worth knowing."""
-    _write_stderr(f"verax: note: {one_line(text)}\n")
+    write_stderr(f"verax: note: {one_line(text)}\n")
 
 
 def write_traceback() -> None:
     """Write to stderr where the exception comes from that is handled now."""
     import traceback  # slow to load, and seldom needed
 
-    _write_stderr(plain(traceback.format_exc()))
+    write_stderr(plain(traceback.format_exc()))
 
 
-def _write_stderr(text: str) -> None:
+def write_stderr(text: str) -> None:
     """Write to stderr; where that is closed or full, there is nobody to tell."""
     if sys.stderr is None:
         return

@@ -15,7 +15,7 @@ from .close import close_names
 from .errors import UsageError
 from .files import read_bytes
 
-FORMATS = ("text", "concise", "json", "markdown", "html", "sarif", "github")
+FORMATS = ("text", "concise", "agent", "json", "markdown", "html", "sarif", "github")
 FAIL_ON = ("certain", "critical", "error", "minor", "never")
 
 

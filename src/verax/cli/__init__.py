@@ -27,6 +27,7 @@ from verax.audit.output import (
 from verax.audit.plain import inert, one_line
 from verax.audit.settings import Settings, read_settings
 
+from . import hook
 from .arguments import DEFAULT_FAIL_ON, parser
 from .signals import ended_by_signals
 
@@ -45,7 +46,7 @@ _NAMED = 3
 
 _NO_FLOW = "not shown for folders: audit one file, or add --flow"
 # Formats that hold findings alone.
-_LISTS = ("concise", "github", "sarif")
+_LISTS = ("concise", "agent", "github", "sarif")
 
 
 def run() -> None:
@@ -58,12 +59,13 @@ def run() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns its exit code."""
+    arguments = sys.argv[1:] if arguments is None else arguments
     try:
         options = parser(_audit, _explain, _rules).parse_args(arguments)
         return options.run(options)
     except UsageError as error:
         write_error(str(error))
-        return NOT_AUDITED
+        return hook.WRONG if list(arguments[:1]) == ["hook"] else NOT_AUDITED
     except ReaderGoneError:
         return UNREAD_OUTPUT
     except KeyboardInterrupt:
