@@ -19,7 +19,7 @@ import verax
 from .timing import Claim, Effort, Outcome, race
 
 WIDTH, HEADS, VOCABULARY = 16, 2, 32
-PPO = Path(__file__).parents[1] / "tests/audit/programs/ppo.py"
+PPO = Path(__file__).parents[1] / "tests/audit/programs/classics/ppo.py"
 
 
 def normalised(x: Any, scale: Any, shift: Any) -> Any:

@@ -19,7 +19,8 @@ ARROWS = {
     "runtime": {"_jax", "channel", "state"},
     "compat": {"runtime", "state", "transforms"},
     "audit": {"_jax", "channel"},
-    "cli": {"audit", "verax"},  # the top level: for the version
+    "assist": {"audit", "verax"},
+    "cli": {"assist", "audit", "verax"},  # the top level: for the version
     "pytest_plugin": {"audit"},
     "__main__": {"cli"},
 }

@@ -2,49 +2,21 @@
 
 from __future__ import annotations
 
-import ast
-import builtins
-import functools
-import inspect
-import re
 from collections.abc import Iterator
-from types import ModuleType
+from dataclasses import replace
 
 import jax
-import jax.numpy as jnp
-import numpy as np
-import optax
 import pytest
 
-import verax
-from verax.audit.finding import Edit, Finding
-from verax.audit.phrases import unquoted
+from verax.audit.finding import Edit, Finding, Place
+from verax.audit.phrases import quoted_name, unquoted
 from verax.audit.rules._rule import Rule
 from verax.audit.rules.registry import all_rules, find
 from verax.audit.run import audit_source
 from verax.audit.source.analyse import audit_text
 
-# What is called by its full name, whatever the program has imported it as.
-MODULES: dict[str, ModuleType] = {
-    "jax": jax,
-    "jnp": jnp,
-    "np": np,
-    "optax": optax,
-    "functools": functools,
-    "verax": verax,
-}
-# Modules of packages that the tests do without.
-ELSEWHERE = frozenset(("eqx", "nnx"))
-# A fix may name an argument of these, or what classes and arrays have.
-TAKING = (jax.jit, jax.vmap, jax.grad, jax.lax.scan, jax.tree.map, jnp.nonzero, jnp.sum)
-WORDS = frozenset(
-    (
-        *(name for it in TAKING for name in inspect.signature(it).parameters),
-        *inspect.signature(jax.tree_util.register_dataclass).parameters,
-        *("at", "donate_argnums", "fill_value", "mode", "tree_flatten", "tree_unflatten"),
-        *dir(builtins),
-    )
-)
+from .quoting import problems
+from .sample import ISSUE
 
 
 @pytest.fixture(autouse=True)
@@ -52,53 +24,6 @@ def jax_as_it_comes() -> Iterator[None]:
     """Our suite forbids broadcasts between ranks; the programs of rules live with them."""
     with jax.numpy_rank_promotion("allow"):
         yield
-
-
-def problems(fix: str, program: str) -> Iterator[str]:
-    """What is wrong with the code that a fix quotes, for a reader of a program."""
-    visible = {it.id for it in ast.walk(ast.parse(program)) if isinstance(it, ast.Name)}
-    visible |= {it.arg for it in ast.walk(ast.parse(program)) if isinstance(it, ast.arg)}
-    visible |= {it.attr for it in ast.walk(ast.parse(program)) if isinstance(it, ast.Attribute)}
-    visible |= {it.name for it in ast.walk(ast.parse(program)) if isinstance(it, ast.alias)}
-    for code in re.findall(r"`([^`]+)`", fix):
-        syntax = parsed(code)
-        if syntax is None:
-            yield f"`{code}` is not Python"
-            continue
-        own = {it.arg for it in ast.walk(syntax) if isinstance(it, ast.arg)}
-        for node in ast.walk(syntax):
-            if isinstance(node, ast.Attribute) and not exists(ast.unparse(node)):
-                yield f"there is no `{ast.unparse(node)}`"
-            if isinstance(node, ast.Name):
-                known = visible | own | WORDS | MODULES.keys() | ELSEWHERE
-                # The names of a class and of a parameter stand in strings as well.
-                if node.id not in known and node.id not in program:
-                    yield f"`{code}`: the program has no `{node.id}`"
-
-
-def parsed(code: str) -> ast.AST | None:
-    """Code as Python, be it an expression, a statement or an argument of a call."""
-    for text in (code, f"call({code})"):
-        try:
-            tree = ast.parse(text)
-        except SyntaxError:
-            continue
-        if text == code:
-            return tree
-        call = tree.body[0].value  # type: ignore[attr-defined]
-        return ast.Module([ast.Expr(it) for it in (*call.args, *(k.value for k in call.keywords))])
-    return None
-
-
-def exists(name: str) -> bool:
-    """Whether a dotted name is there, as far as it starts with a module that is at hand."""
-    root, *rest = name.split(".")
-    if root not in MODULES:
-        return True
-    value = MODULES[root]
-    for attribute in rest:
-        value = getattr(value, attribute, None)
-    return value is not None
 
 
 def findings_of(rule: Rule, program: str) -> list[Finding]:
@@ -112,22 +37,34 @@ def findings_of(rule: Rule, program: str) -> list[Finding]:
 @pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
 def test_the_code_in_a_fix_is_valid_where_it_stands(rule: Rule):
     for finding in findings_of(rule, rule.wrong):
-        assert not list(problems(finding.fix, rule.wrong)), finding.fix
+        assert not list(problems(finding, rule.wrong)), finding.fix
 
 
 @pytest.mark.parametrize(
     "fix",
     [
-        "`key, sub = split(key)`",  # there is no `sub`
+        "`key, sub = split(key)`",  # there is no `split`
         "`jnp.einsum('batch feat', ...`",
         "`.add`",
         "use `jnp.where_not`",
         "`x = x.at[index].set(value)`",
+        "multiply by `1 - done`",  # which is in another function
     ],
 )
 def test_code_that_is_not_valid_is_noticed(fix: str):
-    program = "import jax\n\ndef entry(key, x):\n    return jax.random.split(key), x\n"
-    assert list(problems(fix, program))
+    program = (
+        "import jax\n\ndef entry(key, x):\n    return jax.random.split(key), x\n\n"
+        "def other(done):\n    return 1 - done\n"
+    )
+    assert list(problems(replace(ISSUE, fix=fix, place=Place("p.py", 4)), program))
+
+
+@pytest.mark.parametrize(
+    "fix", ["`1 - done`", "use `scale`", "`where=done`", "`kept = done * scale`", "`done.at`"]
+)
+def test_code_that_is_valid_is_accepted(fix: str):
+    program = "scale = 2\n\ndef other(done):\n    return 1 - done\n"
+    assert not list(problems(replace(ISSUE, fix=fix, place=Place("p.py", 4)), program))
 
 
 # The rules whose fix needs no decision of the author, as far as their own program goes.
@@ -196,6 +133,16 @@ def test_what_has_no_name_is_not_quoted(said: str, shown: str):
     assert unquoted(said) == shown
 
 
+@pytest.mark.parametrize("name", ["key", "self.key", "state.keys['noise']", "keys[0]"])
+def test_a_fix_names_what_has_a_name(name: str):
+    assert quoted_name(name, "the key") == f"`{name}`"
+
+
+@pytest.mark.parametrize("text", ["fold_in(key, t)", "keys()[0]", "1 - done", "the key of line 3"])
+def test_a_fix_writes_no_expression_anew(text: str):
+    assert quoted_name(text, "the key") == "the key"
+
+
 def test_keys_without_a_name_are_no_code():
     program = (
         "import jax\n\n"
@@ -208,5 +155,5 @@ def test_keys_without_a_name_are_no_code():
         "    return 3, jax.numpy.ones(4)\n"
     )
     report = audit_source(program, "lanes", strict=True)
-    (fix,) = {it.fix for it in report.findings if it.code == "RK003"}
-    assert not list(problems(fix, program)), fix
+    found = next(it for it in report.findings if it.code == "RK003")
+    assert not list(problems(found, program)), found.fix

@@ -121,6 +121,22 @@ def test_no_setting_acts(project: Path, capsys, value: str):
         check_stream(err)
 
 
+def test_no_note_about_the_cache_acts(project: Path, monkeypatch):
+    """Where it lies in a folder whose name somebody else has chosen."""
+    for at, name in enumerate(NAMES):
+        cache = project / name / "cache"
+        cache.parent.mkdir()
+        (cache.parent / "a.py").write_text("x = 1\n")
+        cache.symlink_to(project)
+        subprocess.run(["git", "init", "--quiet"], cwd=cache.parent, check=True)
+        monkeypatch.setenv("VERAX_CACHE_DIR", str(cache))
+        done = verax_("audit", f"{name}/a.py", "--format", "concise")
+        assert done.returncode == 0, (at, done)
+        assert done.stderr.startswith(b"verax: note: there is no cache, since ")
+        assert done.stderr.count(b"\n") == 1
+        check_stream(done.stderr.decode())
+
+
 def test_what_blocks_or_has_no_end_is_not_opened(project: Path):
     os.mkfifo(project / "pipe.py")
     os.mkfifo(project / "pipe")
@@ -153,6 +169,10 @@ def test_a_large_limit_takes_no_memory(project: Path):
         "x = " + "[" * 10_000 + "]" * 10_000,
         "x = " + "{a = " * 10_000 + "1" + "}" * 10_000,
         "[tool.verax]\nselect" + ".a" * 20_000 + " = 1",
+        "x" + ".a" * 400_000 + " = 1",
+        "x" + """ . "\\"" """ * 100_000 + " = 1",
+        "['x'" + ".'a'" * 100_000 + "]",
+        "x = 1\n" + "# more\n" * 200_000,
         "[tool.verax]\nselect = " + "[" * 150 + "]" * 150,
         "[tool.verax]\nmax-file-size = " + "9" * 5000,
         "tool = 1\n" * 2,
@@ -162,6 +182,23 @@ def test_a_large_limit_takes_no_memory(project: Path):
 def test_settings_that_nobody_writes(project: Path, text: str):
     (project / "pyproject.toml").write_text(text)
     assert refused(".").startswith("pyproject.toml")
+
+
+@pytest.mark.parametrize("key", ["max-file-size", "trace-timeout"])
+def test_numbers_that_nobody_can_print(project: Path, key: str):
+    (project / "pyproject.toml").write_text(f"[tool.verax]\n{key} = 0x{'f' * 4000}\n")
+    (project / "a.py").write_text("import jax\n")
+    done = verax_("audit", ".")
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_working_directory_deeper_than_a_path_may_be(project: Path, capsys, monkeypatch):
+    for _ in range(25):
+        os.mkdir("d" * 200)
+        monkeypatch.chdir("d" * 200)
+    Path("a.py").write_text("import jax\n")
+    assert main(["audit", "a.py"]) == 2
+    assert "a.py: cannot be read: File name too long\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("value", ["1", "-1", "1.5", "nan", "true", "[1]", "[[]]", "{a=1}", "''"])
@@ -184,6 +221,16 @@ def test_a_baseline_that_is_damaged(project: Path, count: str):
     text = '{"schema": "verax.baseline/1", "findings": [ENTRY]}'.replace("ENTRY", entry)
     (project / "b.json").write_text(text.replace("COUNT", count))
     assert "b.json: is damaged" in refused(".", "--baseline", "b.json")
+
+
+def test_a_baseline_with_a_name_that_no_file_has(project: Path):
+    entry = {"code": "RK001", "file": "a/" * 5000, "text": "x", "engine": "source", "count": 1}
+    baseline = {"schema": "verax.baseline/1", "findings": [entry]}
+    (project / "b.json").write_text(json.dumps(baseline))
+    (project / "a.py").write_text("import jax\n")
+    done = verax_("audit", ".", "--baseline", "b.json", "--format", "concise")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"b.json: 1 known finding is gone" in done.stdout
 
 
 def test_names_and_annotations_that_are_none_cost_nothing(project: Path, capsys):

@@ -93,6 +93,7 @@ BROKEN = [
     ("flags_one_step_late", "traj, reverse=True)", "traj)", "EN003"),
     ("folded_steps", "jax.random.fold_in(jax.random.key(17), step)", "jax.random.key(17)", "RK005"),
     ("keys_from_holder", "self.key, sub = jax.random.split(self.key)", "sub = self.key", "RK001"),
+    ("networks_and_targets", "target = wide.init(one,", "target = narrow.init(one,", "RK001"),
     ("pairs_of_one_leaf", "moments, batch)", 'moments, {"a": batch, "b": batch})', "PT103"),
     (
         "recurrent_critic",

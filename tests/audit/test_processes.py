@@ -147,6 +147,8 @@ STOPS = {
     ),
     "os.killpg(0, signal.SIGTERM); time.sleep(600)": "the process was ended by SIGTERM",
     "os.abort()": "the process was ended by SIGABRT",
+    "raise KeyboardInterrupt": "it raises KeyboardInterrupt",
+    "raise GeneratorExit('\\x1b[2J')": "it raises GeneratorExit",
 }
 
 

@@ -92,7 +92,7 @@ def test_no_settings(tmp_path: Path):
         ),
         (
             "[tool.verax]\nformat = 3",
-            "pyproject.toml, [tool.verax]: format is one of text, concise, json, markdown, "
+            "pyproject.toml, [tool.verax]: format is one of text, concise, agent, json, markdown, "
             "html, sarif, github, not 3",
         ),
         ("[tool]\nverax = 3", "pyproject.toml, [tool.verax]: is not a table"),

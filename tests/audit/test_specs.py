@@ -38,6 +38,21 @@ def test_an_array(text: str, spec: ArraySpec):
     assert array(text, n=3) == spec
 
 
+@pytest.mark.parametrize("text", ["f32[{}]", "f32[n={}]", "i32[] in 0..{}", "i32[] in -{}..0"])
+def test_a_number_that_nobody_can_print(text: str):
+    with pytest.raises(UsageError, match="no size, index or bound is that large"):
+        array(text.format("9" * 5000))
+
+
+def test_a_bound_of_floats_may_have_any_length():
+    assert array(f"f32[] in 0..{10**30}").high == 1e30
+
+
+def test_a_dimension_that_nobody_can_print():
+    with pytest.raises(UsageError, match="no axis is that long"):
+        parse_dims([f"n={'9' * 5000}"])
+
+
 @pytest.mark.parametrize(
     ("text", "value"),
     [("3", 3), ("-0.5", -0.5), ("'train'", "train"), ("True", True), ("(1, 'a')", (1, "a"))],

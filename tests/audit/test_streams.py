@@ -11,6 +11,7 @@ import pytest
 
 import verax
 
+PROGRAMS = ("other.py", "book.ipynb", "script", "stub.pyi", "window.pyw", "LOUD.PY")
 STEP = "def step(x):\n    return x * 2\n"
 
 
@@ -60,6 +61,19 @@ def test_stderr_that_is_closed_does_not_make_errors_output():
     assert (done.returncode, done.stdout, done.stderr) == (2, "", "")
 
 
+@pytest.mark.parametrize("stderr", ["2>&-", "2>/dev/full"])
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+def test_a_note_that_nobody_can_read_is_no_part_of_the_report(
+    project: Path, stderr: str, monkeypatch
+):
+    (project / "cache").symlink_to(".")
+    monkeypatch.setenv("VERAX_CACHE_DIR", "cache")
+    subprocess.run(["git", "init", "--quiet"], check=True)
+    assert shell("verax audit train.py").stderr.startswith("verax: note: there is no cache")
+    done = shell(f"verax audit train.py --format json {stderr}")
+    assert (done.returncode, json.loads(done.stdout)["failures"]) == (0, [])
+
+
 def test_stdin_that_is_closed_or_cannot_be_read():
     assert refused("verax audit - <&-") == "target '-': standard input is closed"
     message = refused("verax audit - 0>file")
@@ -106,10 +120,10 @@ def test_a_program_that_writes_to_our_pipe(project: Path, text: str, place: str)
     assert message.endswith(": it wrote to a file that verax has open")
 
 
-@pytest.mark.parametrize("file", ["train.py", "other.py", "book.ipynb", "script"])
+@pytest.mark.parametrize("file", ["train.py", *PROGRAMS])
 @pytest.mark.parametrize("option", ["-o", "--write-baseline"])
 def test_a_program_is_never_replaced(project: Path, option: str, file: str):
-    for name in ("other.py", "book.ipynb", "script"):
+    for name in PROGRAMS:
         (project / name).write_text("{}")
     before = (project / file).read_text()
     message = refused(f"verax audit train.py script {option} ./{file}")

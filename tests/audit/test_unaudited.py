@@ -175,6 +175,27 @@ def test_a_failure_of_the_whole_audit(project: Path, capsys, monkeypatch, format
     assert "Traceback" in audited(capsys, "-v", format=format)[2]
 
 
+def test_a_failure_before_the_format_is_known(project: Path, capsys, monkeypatch):
+    def failing(*_: Any):
+        raise ValueError("planted")
+
+    monkeypatch.setattr("verax.cli.read_settings", failing)
+    assert main(["audit", "."]) == 3
+    out, err = capsys.readouterr()
+    assert "verax itself failed: ValueError: planted" in out
+    assert err == "verax: error: verax itself failed: ValueError: planted\n"
+
+
+def test_a_traceback_of_ours_does_not_act(project: Path, capsys, monkeypatch):
+    def failing(*_: Any, **__: Any):
+        raise ValueError("\x1b[2J\n::stop-commands::x\n##[group]y")
+
+    monkeypatch.setattr("verax.audit.command.audit_files", failing)
+    err = audited(capsys, "-v", format="text")[2]
+    assert "Traceback" in err
+    assert not [it for it in ("\x1b", "\n::", "##[") if it in err]
+
+
 def test_a_wrong_call_is_an_error_command_too(capsys):
     assert main(["audit", "gone.py", "--format", "github"]) == 2
     out, err = capsys.readouterr()

@@ -20,6 +20,7 @@ from typing import Any, TextIO
 from . import _importing
 from ._keeper import go_on_below_keeper
 from .errors import UsageError, message_of
+from .output import write_traceback
 from .report import Report, failure_of
 
 Request = dict[str, Any]
@@ -43,12 +44,15 @@ def main() -> None:
         send(error=str(error))
     except Exception as error:
         # Ours, not the user's: its text alone would not be enough to mend it.
-        traceback.print_exc()
+        write_traceback()
         send(failure=str(failure_of(error)))
         code = 1
     except SystemExit as error:
         # Python would wait for threads that may never end.
         send(error=f"tracing {request['target']}: it calls sys.exit({_code(error)})")
+    except BaseException as error:
+        # Of the user's: nothing of ours raises what is no `Exception`.
+        send(error=f"tracing {request['target']}: it raises {type(error).__name__}")
     else:
         from .render.to_json import as_data
 

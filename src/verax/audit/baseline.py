@@ -137,7 +137,7 @@ def without_known(
 
 def _was_looked_for(known: Known, baseline: Baseline, folders: list[str]) -> bool:
     path = Path(os.path.realpath(_folder(baseline.file)), known.file)
-    if not path.exists():
+    if not os.path.exists(path):  # `Path` raises where a name is too long
         return True
     # What only a trace finds is gone when the same function was traced, which we cannot tell.
     return known not in baseline.traced and any(path.is_relative_to(it) for it in folders)

@@ -28,27 +28,33 @@ Trace = Callable[[FunctionTarget, Given, float], Report]
 
 
 def audit_targets(
-    targets: Iterable[str],
+    targets: Iterable[str | Target],
     given: Given,
     timeout: float = DEFAULT_TIMEOUT,
     options: Options | None = None,
     trace: Trace | None = None,
+    stdin: bytes | None = None,
 ) -> Report:
     """One report about all targets, without what comments in their files answer.
 
     Files and folders are read. Functions are traced, and the files that they are in are read.
-    `trace` does so in another way than in a process of its own.
+    `trace` does so in another way than in a process of its own. Standard input is read where it is
+    a target, unless `stdin` is what it would hold.
 
     Raises:
         UsageError: A target or what was said about its inputs is wrong.
     """
-    parsed = [parse_target(target) for target in targets]
-    report, _ = _audited(parsed, given, timeout, options or Options(), trace)
+    parsed = list(map(_parsed, targets))
+    report, _ = _audited(parsed, given, timeout, options or Options(), trace, stdin)
     return report
 
 
+def _parsed(target: str | Target) -> Target:
+    return parse_target(target) if isinstance(target, str) else target
+
+
 def audit_change(
-    targets: Iterable[str],
+    targets: Iterable[str | Target],
     revision: str,
     given: Given,
     timeout: float = DEFAULT_TIMEOUT,
@@ -61,7 +67,7 @@ def audit_change(
     """
     from .diff import Asked, change_since, found_before  # slow to load, and seldom needed
 
-    asked = Asked([parse_target(it) for it in targets], given, timeout, options or Options())
+    asked = Asked(list(map(_parsed, targets)), given, timeout, options or Options())
     change = change_since(revision, asked.targets)
     report, audited = _audited(asked.targets, given, timeout, asked.options)
     return report, found_before(change, report, audited, asked)
@@ -73,13 +79,15 @@ def _audited(
     timeout: float,
     options: Options,
     trace: Trace | None = None,
+    stdin: bytes | None = None,
 ) -> tuple[Report, Audited]:
     parse_inputs(given.specs, given.dims)  # complains before anything is imported
     # Files are read, and named, in the same order each time; functions as they are given.
     parsed = sorted(parsed, key=lambda it: it.text if isinstance(it, SourceTarget) else "")
     functions = [target for target in parsed if isinstance(target, FunctionTarget)]
     asked = [it for it in parsed if isinstance(it, SourceTarget)]
-    stdin = read_stdin(options.max_bytes) if any(it.text == STDIN for it in asked) else None
+    if stdin is None and any(it.text == STDIN for it in asked):
+        stdin = read_stdin(options.max_bytes)
     paths = [str(it.path) for it in asked if it.text != STDIN]
     homes = {home for target in functions if (home := home_of(target)) is not None}
     audited = audit_files(paths, options, stdin, sorted(homes))

@@ -76,7 +76,7 @@ def change_since(revision: str, targets: Sequence[Target]) -> Change:
         UsageError: There is no such revision, or a target has no earlier version.
     """
     option = f"--diff {revision}"
-    folders = [_folder(target, option) for target in targets]
+    folders = list(dict.fromkeys(_folder(target, option) for target in targets))
     repository = Repository.of(folders[0], option)
     for folder in folders[1:]:
         if Repository.of(folder, option) != repository:
@@ -179,6 +179,10 @@ class _Old:
         relative = self._relative(path)
         return path if relative is None else os.path.normpath(os.path.join(self.folder, relative))
 
+    def within(self, folder: str) -> str:
+        """What of a folder there was: all of the old tree, where the repository lies in it."""
+        return self.folder if self._relative(folder) is None else self.path(folder)
+
     def _relative(self, path: str) -> str | None:
         folder, name = os.path.split(os.path.abspath(path))
         real = os.path.join(os.path.realpath(folder), name)
@@ -246,13 +250,14 @@ def _findings_then(
     base = old.path(options.base or os.getcwd())
     found = discover(paths, options.exclude, base).files
     same = {old.path(file) for file, is_changed in changed.items() if not is_changed}
-    texts = Texts(options.max_bytes)
+    within = options.within and old.within(options.within)
+    texts = Texts(options.max_bytes, within=within)
     outcomes = audit_each(
         [file for file in found if file not in same],
         import_roots(found, old.path(os.getcwd())),
         texts,
         # A temporary folder is never seen again.
-        replace(options, base=base, cache=False, sections=False),
+        replace(options, base=base, cache=False, sections=False, within=within, contents={}),
     )
     reports = [outcome.report for outcome in outcomes.values()]
     notes: list[str] = []

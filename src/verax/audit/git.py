@@ -7,11 +7,12 @@ are called that use neither filters nor a pager.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, NamedTuple
 
@@ -21,12 +22,16 @@ from .errors import UsageError
 # How many damaged objects it may end at.
 _MOST_DEATHS = 200
 _PATIENCE = 120.0  # seconds
+# What is read of an index in all, in bytes.
+_MOST_STAGED = 200_000_000
 
 # What a repository can have git run, whichever command it is: these win over its configuration.
 _SETTINGS = {
     "core.fsmonitor": "false",
     "core.hooksPath": os.devnull,
     "protocol.allow": "never",
+    # What some versions bring before they look at which protocols are allowed.
+    "fetch.bundleURI": "",
     # A folder that only looks like a repository's insides has no configuration that counts.
     "safe.bareRepository": "explicit",
 }
@@ -111,6 +116,94 @@ class Repository:
         ran = self._run("check-ignore", "-z", "--stdin", input=given)
         return [os.fsdecode(path) for path in ran.stdout.split(b"\0") if path]
 
+    def has_commit(self) -> bool:
+        """Whether there is anything to compare with: `HEAD` names a commit."""
+        return self._run("rev-parse", "--verify", "--quiet", "HEAD^{commit}").returncode == 0
+
+    def staged(self, patterns: Sequence[str]) -> list[str]:
+        """The files that the next commit adds or changes, by absolute path.
+
+        While `git commit` runs a hook, the index may be a file of its own, which git names.
+        """
+        if self.has_commit():
+            command = (
+                *("diff-index", "--cached", "--name-only", "-z", "--no-renames"),
+                *("--diff-filter=d", "--ignore-submodules=all", "HEAD"),
+            )
+        else:
+            command = ("ls-files", "--cached", "-z")
+        return self._absolute(self._of_index(*command, "--", *patterns))
+
+    def unlike_files(
+        self,
+        patterns: Sequence[str],
+        limit: Callable[[str], int],
+        only: Container[str] | None = None,
+    ) -> dict[str, bytes]:
+        """What the next commit has in the place of files of the work tree, by absolute path.
+
+        Only of those that differ there, and that have no more bytes than `limit` says; perhaps
+        `only` of some.
+        """
+        listed = self._of_index("ls-files", "--cached", "--stage", "-z", "--", *patterns)
+        # After a merge with conflicts there is more than one version; none of them is the commit's.
+        hashes = {path: words[1] for path, words in self._listed(listed).items() if words[2] == "0"}
+        unlike = {
+            path: name
+            for path, name in hashes.items()
+            if (only is None or path in only) and (not os.path.isfile(path) or _differs(path, name))
+        }
+        found = self.objects("--batch-check", unlike.values(), "HEAD")
+        sizes = {it.name: it.size for it in found if it.kind == b"blob"}
+        wanted = {
+            it for path, it in unlike.items() if sizes.get(it, limit(path) + 1) <= limit(path)
+        }
+        if sum(sizes[name] for name in wanted) > _MOST_STAGED:
+            raise UsageError(
+                f"{self.option}: what is staged has more than {_MOST_STAGED / 1e6:g} MB"
+            )
+        contents = {it.name: it.content for it in self.objects("--batch", wanted, "HEAD")}
+        return {
+            path: content
+            for path, name in unlike.items()
+            if (content := contents.get(name)) is not None
+        }
+
+    def _of_index(self, *command: str) -> bytes:
+        index = {name: os.environ[name] for name in ("GIT_INDEX_FILE",) if name in os.environ}
+        ran = _git(self.top, self.option, *command, environment=index)
+        if ran.returncode != 0:
+            raise _failed(self.option, ran)
+        return ran.stdout
+
+    def _listed(self, lines: bytes) -> dict[str, list[str]]:
+        """What git lists of each file in front of its name, word by word, by absolute path."""
+        pairs = (line.split(b"\t", 1) for line in lines.split(b"\0") if b"\t" in line)
+        return {
+            os.path.join(self.top, os.fsdecode(path)): about.decode().split()
+            for about, path in pairs
+        }
+
+    def changed(self, patterns: Sequence[str]) -> list[str]:
+        """The files of the work tree that differ from `HEAD`, by absolute path.
+
+        Git itself would have the filters that a repository names convert what it compares. So
+        contents are compared as they are; what a filter converts counts as changed.
+        """
+        listed = self._run(
+            *("ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", *patterns)
+        )
+        if listed.returncode != 0:
+            raise _failed(self.option, listed)
+        lines = self._run("ls-tree", "-r", "-z", "HEAD").stdout
+        stored = {path: words[2] for path, words in self._listed(lines).items()}
+        files = dict.fromkeys(self._absolute(listed.stdout))
+        return [file for file in files if _differs(file, stored.get(file))]
+
+    def _absolute(self, listed: bytes) -> list[str]:
+        paths = (os.fsdecode(path) for path in listed.split(b"\0") if path)
+        return [os.path.join(self.top, path) for path in paths]
+
     def submodule(self, path: str) -> Repository | None:
         """The submodule at a path of the work tree, if it is there."""
         inner = os.path.join(self.top, path)
@@ -172,6 +265,23 @@ def is_tracked(path: str, top: str) -> bool:
         return False  # there is no git
 
 
+def _differs(file: str, stored: str | None) -> bool:
+    """Whether there is a file whose content has not this hash."""
+    if not os.path.isfile(file) or os.path.islink(file):
+        return False
+    if stored is None:
+        return True
+    # Of repositories there are two kinds, by the hash that they use.
+    digest = hashlib.sha1 if len(stored) == hashlib.sha1().digest_size * 2 else hashlib.sha256
+    try:
+        with open(file, "rb") as stream:
+            size = os.fstat(stream.fileno()).st_size
+            found = hashlib.file_digest(stream, lambda: digest(b"blob %d\0" % size))
+    except OSError:
+        return False
+    return found.hexdigest() != stored
+
+
 class Object(NamedTuple):
     """An object of a repository; there is no content where only its size was asked for."""
 
@@ -210,17 +320,22 @@ def _found(folder: str, option: str, what: str) -> bytes:
 
 
 def _git(
-    folder: str, option: str, *arguments: str, input: bytes = b""
+    folder: str,
+    option: str,
+    *arguments: str,
+    input: bytes = b"",
+    environment: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run git in a folder: the only place that does."""
+    """Run git in a folder: the only place that does. `environment` has further variables."""
     program = _program()
     if program is None:
         raise UsageError(f"{option}: there is no git on the path")
     settings = [it for name, value in _SETTINGS.items() for it in ("-c", f"{name}={value}")]
     command = [program, "--no-pager", "-C", folder, *settings, *arguments]
+    variables = {**_environment(), **(environment or {})}
     try:
         return subprocess.run(
-            command, input=input, capture_output=True, env=_environment(), timeout=_PATIENCE
+            command, input=input, capture_output=True, env=variables, timeout=_PATIENCE
         )
     except subprocess.TimeoutExpired:
         raise UsageError(

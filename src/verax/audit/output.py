@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 
 from .errors import UsageError
-from .plain import inert, one_line
+from .plain import inert, one_line, plain
 from .source.discover import SUFFIXES
 
 # What to write where characters beyond ASCII cannot be written.
@@ -25,6 +25,10 @@ _IN_ASCII = str.maketrans(
         "─": "-",
     }
 )
+
+
+# What holds Python, whether or not it is audited.
+_PROGRAMS = (*SUFFIXES, ".pyi", ".pyw")
 
 
 class ReaderGoneError(Exception):
@@ -70,11 +74,28 @@ def write_stdout(text: str) -> None:
 
 
 def write_error(text: str) -> None:
-    """Write one line to stderr; where that is closed or full, there is nobody to tell."""
+    """Write one line to stderr about what was wrong."""
+    write_stderr(f"verax: error: {one_line(text)}\n")
+
+
+def write_note(text: str) -> None:
+    """Write one line to stderr that is worth knowing."""
+    write_stderr(f"verax: note: {one_line(text)}\n")
+
+
+def write_traceback() -> None:
+    """Write to stderr where the exception comes from that is handled now."""
+    import traceback  # slow to load, and seldom needed
+
+    write_stderr(plain(traceback.format_exc()))
+
+
+def write_stderr(text: str) -> None:
+    """Write to stderr; where that is closed or full, there is nobody to tell."""
     if sys.stderr is None:
         return
     try:
-        sys.stderr.write(inert(f"verax: error: {one_line(text)}\n"))
+        sys.stderr.write(inert(text))
         sys.stderr.flush()
     except OSError:
         pass
@@ -88,7 +109,7 @@ def refuse_source(file: str, option: str, targets: Iterable[str]) -> None:
     """
     if not os.path.exists(file) or os.path.isdir(file):
         return
-    if file.endswith(SUFFIXES):
+    if file.lower().endswith(_PROGRAMS):
         raise UsageError(f"{option} {file}: would replace a Python file or notebook")
     for target in targets:
         if os.path.exists(target) and os.path.samefile(file, target):

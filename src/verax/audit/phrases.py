@@ -17,6 +17,21 @@ def unquoted(text: str) -> str:
     return _PHRASE.sub(lambda it: it[0] if _is_code(it[1]) else it[1], text)
 
 
+def quoted_name(text: str, otherwise: str) -> str:
+    """What a fix calls a thing: its name, or a phrase for what has none.
+
+    An expression is no name: it may be written on another line, with names that only that one has,
+    and to write it again makes another value.
+    """
+    try:
+        node = ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return otherwise
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    return f"`{text}`" if isinstance(node, ast.Name) else otherwise
+
+
 def _is_code(text: str) -> bool:
     """Whether what begins like a phrase is code with a variable of that name: `a + b`."""
     try:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
 import reprlib
+import sys
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +15,16 @@ from .close import close_names
 from .errors import UsageError
 from .files import read_bytes
 
-FORMATS = ("text", "concise", "json", "markdown", "html", "sarif", "github")
+FORMATS = ("text", "concise", "agent", "json", "markdown", "html", "sarif", "github")
 FAIL_ON = ("certain", "critical", "error", "minor", "never")
+
+
+# More than anybody writes by hand.
+_MOST_BYTES = 1_000_000
+# A key of very many parts (`a.b.c`): the time and the memory that Python's parser takes grow with
+# their number squared.
+_WORD = r"""(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
+_DEEP_KEY = re.compile(rf"""(?<![\w\\-])(?:{_WORD}[ \t]*+\.[ \t]*+){{32}}""")
 
 
 @dataclass(frozen=True)
@@ -47,7 +58,7 @@ def read_settings(start: Path) -> Settings:
     """
     for folder in (start, *start.parents):
         file = folder / "pyproject.toml"
-        if file.is_file():
+        if os.path.isfile(file):  # `Path` raises where a name is too long
             return _read(file, start)
     return Settings()
 
@@ -55,7 +66,10 @@ def read_settings(start: Path) -> Settings:
 def _read(file: Path, start: Path) -> Settings:
     shown = str(file.relative_to(start)) if file.is_relative_to(start) else str(file)
     try:
-        content = tomllib.loads(read_bytes(file).decode("utf-8"))
+        text = read_bytes(file, _MOST_BYTES).decode("utf-8")
+        if _DEEP_KEY.search(text):
+            raise RecursionError
+        content = tomllib.loads(text)
     except OSError as error:
         raise UsageError(f"{shown} cannot be read: {error.strerror or error}") from None
     except ValueError as error:
@@ -114,14 +128,15 @@ def _file_name(settings: dict[str, Any], key: str, where: str) -> str | None:
 def _bytes(settings: dict[str, Any], key: str, where: str) -> int | None:
     value = settings.get(key)
     if value is None or (type(value) is int and value > 0):
-        return value
+        # No file has more, and Python shows no number of any length.
+        return value and min(value, sys.maxsize)
     raise UsageError(f"{where}: {key} is a number of bytes, not {_shown(value)}")
 
 
 def _seconds(settings: dict[str, Any], key: str, where: str) -> float | None:
     value = settings.get(key)
     if value is None or (type(value) in (int, float) and 0 < value < float("inf")):
-        return value
+        return value and min(value, sys.maxsize)
     raise UsageError(f"{where}: {key} is a number of seconds, not {_shown(value)}")
 
 

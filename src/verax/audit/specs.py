@@ -32,6 +32,8 @@ DTYPES = {
 }
 # The first dot of the two in a range ends a number.
 _NUMBER = r"[+-]?(\d[\d_]*(\.(?!\.)\d*)?|\.\d+)(e[+-]?\d+)?|[+-]?inf\b|[+-]?pi\b"
+# No size of an array and no bound of an integer has more.
+_MOST_DIGITS = 20
 _LONG = {long: long for long in DTYPES.values()}
 
 
@@ -77,6 +79,8 @@ def parse_dims(texts: Sequence[str]) -> dict[str, int]:
         name, equals, size = (part.strip() for part in text.partition("="))
         if not equals or not name.isidentifier() or not size.isdecimal():
             raise UsageError(f"--dim {text!r}: write NAME=SIZE, as in --dim batch=8")
+        if len(size) > _MOST_DIGITS:
+            raise UsageError(f"--dim {text!r}: no axis is that long")
         if dims.setdefault(name, int(size)) != int(size):
             raise UsageError(f"--dim {text!r}: {name} is already {dims[name]}")
     return dims
@@ -131,7 +135,7 @@ class _Parser:
                 key = self._match(r"\d+|'[^']*'|\"[^\"]*\"")
                 if key is None or self._match(r"\]") is None:
                     raise self._error("expected [0] or ['name']")
-                path.append(int(key) if key.isdecimal() else key[1:-1])
+                path.append(self._whole(key) if key.isdecimal() else key[1:-1])
             else:
                 return tuple(path)
 
@@ -169,7 +173,7 @@ class _Parser:
     def _axis(self) -> tuple[str, int]:
         size = self._match(r"\d+")
         if size is not None:
-            return "", int(size)
+            return "", self._whole(size)
         start = self._at
         name = self._match(r"[^\W\d]\w*")
         if name is None:
@@ -178,7 +182,7 @@ class _Parser:
             size = self._match(r"\d+")
             if size is None:
                 raise self._error(f"expected the size of {name}, as in {name}=8")
-            return name, int(size)
+            return name, self._whole(size)
         if name not in self._dims:
             self._at = start
             raise self._error(f"{name} has no size; write {name}=8 or add --dim {name}=8")
@@ -208,11 +212,18 @@ class _Parser:
             raise self._error("expected a number, as in 0..255, -1..1 or 0..inf")
         if number.endswith("pi"):
             return -math.pi if number.startswith("-") else math.pi
-        if re.fullmatch(r"[+-]?[\d_]+", number):
-            return int(number)
+        if re.fullmatch(r"[+-]?[\d_]+", number) and ("int" in dtype or len(number) < _MOST_DIGITS):
+            return self._whole(number)
         if "int" in dtype and not number.endswith("inf"):
             raise self._error(f"the bounds of {dtype} are whole numbers")
         return float(number)
+
+    def _whole(self, text: str) -> int:
+        """A number that was just read."""
+        if len(text) > _MOST_DIGITS + 1:  # with a sign
+            self._at -= len(text)
+            raise self._error("no size, index or bound is that large")
+        return int(text)
 
     def _value(self) -> ValueSpec:
         self._skip()

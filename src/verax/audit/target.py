@@ -41,6 +41,11 @@ class SourceTarget:
 Target = FunctionTarget | SourceTarget
 
 
+def to_read(path: str) -> SourceTarget:
+    """A path as a target that is only ever read: a file may be called `a.py:f.py`."""
+    return SourceTarget(path, Path(path))
+
+
 def parse_target(text: str) -> Target:
     """The target that this text means.
 

@@ -22,11 +22,12 @@ from verax.audit.output import (
     write_error,
     write_file,
     write_stdout,
+    write_traceback,
 )
 from verax.audit.plain import inert, one_line
 from verax.audit.settings import Settings, read_settings
 
-from . import running
+from . import hook, running
 from .arguments import DEFAULT_FAIL_ON, parser
 from .signals import ended_by_signals
 
@@ -45,7 +46,7 @@ _NAMED = 3
 
 _NO_FLOW = "not shown for folders: audit one file, or add --flow"
 # Formats that hold findings alone.
-_LISTS = ("concise", "github", "sarif")
+_LISTS = ("concise", "agent", "github", "sarif")
 
 
 def run() -> None:
@@ -61,8 +62,8 @@ def run() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns its exit code."""
+    arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        arguments = list(sys.argv[1:] if arguments is None else arguments)
         rest: list[str] = []
         if arguments[:1] == ["run"]:
             own, rest = running.divided(arguments[1:])
@@ -72,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return options.run(options)
     except UsageError as error:
         write_error(str(error))
-        return NOT_AUDITED
+        return hook.WRONG if list(arguments[:1]) == ["hook"] else NOT_AUDITED
     except ReaderGoneError:
         return UNREAD_OUTPUT
     except KeyboardInterrupt:
@@ -99,10 +100,9 @@ def _audit(options: argparse.Namespace) -> int:
     except Exception as error:
         from verax.audit.report import Report, failure_of, noted
 
+        options.format = options.format or "text"  # it may have come from the settings
         if options.verbose:
-            import traceback
-
-            traceback.print_exc()
+            write_traceback()
         failed = noted(Report(", ".join(options.targets)), failure_of(error))
         _write(options, _rendered(options, failed))
         return _exit_code(failed, options, "never")

@@ -10,6 +10,8 @@ from verax.audit.errors import UsageError
 from verax.audit.output import write_stdout
 from verax.audit.settings import FAIL_ON, FORMATS
 
+from .hook import add_hook
+from .mcp import add_mcp
 from .running import add_run, run
 
 Run = Callable[[argparse.Namespace], int]
@@ -59,6 +61,8 @@ def parser(audit: Run, explain: Run, rules: Run) -> argparse.ArgumentParser:
         "--format", choices=("text", "json", "markdown"), default="text", help="(default: text)"
     )
     listing.set_defaults(run=rules)
+    add_hook(commands)
+    add_mcp(commands)
     return top
 
 
@@ -172,8 +176,8 @@ def _add_audit(commands: argparse._SubParsersAction[_Parser], run: Run) -> None:
     output.add_argument(
         "--format",
         choices=FORMATS,
-        help="text (the default) for people, concise for one line a finding, json for all there "
-        "is, sarif and github for hosts of code",
+        help="text (the default) for people, concise for one line a finding, agent for coding "
+        "assistants, json for all there is, sarif and github for hosts of code",
     )
     output.add_argument(
         "-o", dest="output", metavar="FILE", help="write to a file instead of to stdout"

@@ -66,7 +66,7 @@ def loses_gradient(program: str) -> str:
         slopes = [np.asarray(it).reshape(*terms.shape, -1) for it in derivative(*points)]
         moves = np.abs(terms[1:] - terms[0]).reshape(_PARAMETERS, len(_DISTANCES), -1)
         changed.append(moves.max(axis=1) > 1e-3)
-        trained.append([np.abs(it).max(axis=(0, 2)) > 0 for it in slopes])
+        trained.append([np.abs(it).max(axis=(0, 2)) > 1e-6 for it in slopes])
     lost = np.any(changed, axis=0) & ~np.any(trained, axis=0)
     if lost.any():
         parameter, term = np.argwhere(lost)[0]
@@ -115,9 +115,19 @@ fori_loop(0, 2, lambda i, y: jnp.floor(y), {a}) | vmap(lambda e: jnp.floor(e))({
 scan(lambda y, e: (y, jnp.sign(e) * y), jnp.float32(1), {a})[1] | ({a} > {c}).astype(jnp.float32)
 cond(jnp.sum({a}) > 0, lambda y: y, lambda y: 2 * y, {c})
 """
+# These are made of `a`, and the same whatever it is.
+FIXED = """
+jax.nn.softmax({a}[:1]) * {c} | jax.nn.log_softmax({a}[:1]) + {c} | {a}.at[:].set({c})
+jnp.sum(jax.nn.softmax({a})) * {c} | jnp.clip(jax.nn.sigmoid({a}), 2.0, 3.0)
+jax.nn.relu(-jnp.exp({a})) | jnp.mean({a} - jnp.mean({a})) + {c} | jnp.power({a}, 0.0) * {c}
+jnp.where(jnp.arange(3) > 7, {a}, {c}) | jnp.tril({a}[None], -9)[0] + {c}
+scan(lambda y, e: (e, None), {a}[0], {c})[0] * {c} | fori_loop(0, 0, lambda i, y: y + {a}, {c})
+cond(jnp.array(True), lambda: {c}, lambda: {a}) | jnp.sum({a}[3:]) + {c}
+{a}.at[jnp.arange(3)].set({c}) | jnp.minimum(jnp.maximum({a}, 3.0), 2.0) | jnp.zeros((3, 3)) @ {a}
+"""
 
 
-def _listed(text: str) -> list[str]:
+def listed(text: str) -> list[str]:
     return [it.strip() for line in text.strip().splitlines() for it in line.split(" | ")]
 
 
@@ -127,7 +137,7 @@ def losses(draw: st.DrawFn) -> str:
     vectors = ["w", "v", "x", "b * x"]
     lines = ["def terms(w, v, b, x):"]
     for number in range(draw(st.integers(1, 5))):
-        ways = _listed(_FLAT) if draw(st.integers(0, 5)) > 3 else _listed(_SMOOTH)
+        ways = listed((_SMOOTH, _SMOOTH, _SMOOTH, _SMOOTH, _FLAT, FIXED)[draw(st.integers(0, 5))])
         a, c = (draw(st.sampled_from(vectors)) for _ in "ac")
         text = draw(st.sampled_from(ways)).format(a=f"({a})" if " " in a else a, c=f"({c})")
         lines.append(f"    y{number} = {text}")

@@ -48,6 +48,12 @@ def entry(x, y, z, image, w, b):
     one = jnp.sum(image, axis=3)
     return one.reshape(4, 4) + jnp.transpose(one, {order}).reshape(4, 4)
 """
+SUMMED = """
+def entry(x, y, z, image, w, b):
+    one = jnp.sum(image, axis=3)
+    total = jnp.cumsum(one.reshape(4, 4), axis={axis}).reshape(4, 2, 2)
+    return total + jnp.sum(one, axis=2)[:, :, None]
+"""
 
 
 @pytest.mark.parametrize(
@@ -57,9 +63,35 @@ def entry(x, y, z, image, w, b):
         (PIXELS.format(at=":, None"), False),
         (ORDER.format(order="(0, 2, 1)"), True),
         (ORDER.format(order="(0, 1, 2)"), False),
+        (SUMMED.format(axis=1), True),  # from one row of a picture to the next
+        (SUMMED.format(axis=0), False),
     ],
 )
 def test_products_are_paired_factor_by_factor(program: str, meets: bool) -> None:
     assert axes_meet(program) == meets
     names = "batch, feat, height, time, width"
     assert verified(program) == ([] if meets else [f"axes {names} never meet each other"])
+
+
+def shifted(x: Any) -> Any:
+    return jax.lax.pad(x.reshape(-1), 0.0, [(1, -1, 0)]).reshape(x.shape)
+
+
+def gathered(x: Any) -> Any:
+    return jax.vmap(lambda row: jax.lax.all_gather(row[0], "lanes"), axis_name="lanes")(x)
+
+
+@pytest.mark.parametrize("function", [shifted, gathered])
+def test_a_dimension_along_which_another_axis_varies_too(function: Any) -> None:
+    """What varies along `one` alone varies along the dimension that `other` is added to."""
+    by_one = jnp.arange(3.0)[:, None] * jnp.ones((3, 3))
+    assert jnp.any(jnp.diff(function(by_one), axis=1) != 0)
+    report = audit_callable(
+        lambda x, y: function(x) + y[None],
+        (by_one, jnp.ones(3)),
+        {},
+        axes={"x": "one other", "y": "other"},
+        rules=(RULE,),
+        strict=True,
+    )
+    assert not report.verified

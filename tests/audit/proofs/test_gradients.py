@@ -14,7 +14,7 @@ from hypothesis import event, given, settings
 from verax.audit.rules.grad.gradient_blocked import RULE
 from verax.audit.run import audit_callable, audit_source
 
-from .gradients import FOOTER, HEADER, loses_gradient, losses
+from .gradients import FIXED, FOOTER, HEADER, listed, loses_gradient, losses
 
 
 def verified(program: str) -> list[str]:
@@ -51,6 +51,37 @@ def test_a_term_without_gradient_beside_one_that_has_it(policy: str, is_lost: bo
     assert bool(loses_gradient(program)) == is_lost
     claims = [] if is_lost else ["the gradient of `loss` reaches `w`, `v`, `b`"]
     assert verified(program) == claims
+
+
+ONLY = """
+def terms(w, v, b, x):
+    return [jnp.sum({text}), jnp.sum(v) * b]
+"""
+
+
+@pytest.mark.parametrize("way", [it.format(a="w", c="x") for it in listed(FIXED)])
+def test_what_is_the_same_whatever_it_is_made_of(way: str) -> None:
+    program = ONLY.format(text=way)
+    assert loses_gradient(program) == "parameters [0] are not trained"
+    assert not verified(program)
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        "jax.nn.softmax(w) * x",
+        "jnp.clip(w, -2.0, 3.0) * x",
+        "jnp.where(jnp.arange(3) > 1, w, x)",
+        "scan(lambda y, e: (y * e, None), w[0], x)[0]",
+        "fori_loop(0, 1, lambda i, y: y + w, x)",
+        "w.at[0].set(x[0])",
+        "(w - jnp.mean(w)) * x",
+    ],
+)
+def test_what_is_not_the_same(way: str) -> None:
+    program = ONLY.format(text=way)
+    assert not loses_gradient(program)
+    assert verified(program)
 
 
 LIBRARY = """

@@ -13,6 +13,8 @@ from verax.audit.report import Report
 from verax.audit.rules.registry import all_rules
 from verax.audit.run import audit_source
 
+from ..quoting import problems
+
 _HEADER = """\
 import jax
 import jax.numpy as jnp
@@ -34,13 +36,15 @@ def assert_claims(family: str, program: str) -> Report:
     source = _HEADER + dedent(program)
     report = audit_family(family, source)
     assert not report.notes, report.notes
-    found = {(it.code, it.place.line) for it in (*report.issues, *report.warnings)}
+    for it in report.findings:
+        assert not list(problems(it, source)), it.fix
+    found = {(it.code, it.place.line) for it in report.findings}
     claimed = {
         (code, number)
         for number, line in enumerate(source.splitlines(), 1)
         for code in re.findall(r"#.*?\b([A-Z]{2}\d{3})\b", line)
     }
     assert found == claimed, "\n".join(
-        f"{it.code} at {it.place.line}: {it.current}" for it in (*report.issues, *report.warnings)
+        f"{it.code} at {it.place.line}: {it.current}" for it in report.findings
     )
     return report

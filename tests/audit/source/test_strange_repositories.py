@@ -307,7 +307,7 @@ def test_every_call_of_git_is_made_in_the_same_way(
     error_of(capsys, "--diff", "mian")
     settings = (
         "-c core.fsmonitor=false -c core.hooksPath=/dev/null -c protocol.allow=never "
-        "-c safe.bareRepository=explicit "
+        "-c fetch.bundleURI= -c safe.bareRepository=explicit "
     )
     called: set[str] = set()
     for call in calls.read_text().splitlines():

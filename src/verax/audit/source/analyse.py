@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ..finding import Engine, Place
-from ..report import Report, noted
+from ..report import Flow, Report, noted
 from . import numbering
 from .facts import SourceFacts
 from .library import registry
@@ -27,7 +27,7 @@ from .runs import (
     run_transformed,
     run_unflatten,
 )
-from .sections import sections_of
+from .sections import flows_named, sections_of
 from .work import ExhaustedError, budget_of
 
 if TYPE_CHECKING:
@@ -61,6 +61,29 @@ def analyse(
         report = _judged(machine, module, sections=sections)
     uses_jax = project.uses_jax(module)
     return Analysis(report, project.disk.contents(), project.disk.kinds(), uses_jax)
+
+
+def flow_in(
+    path: str, project: Project, name: str, limits: Limits = DEFAULT
+) -> tuple[tuple[Flow, ...], tuple[str, ...]]:
+    """How data flows in the functions of a file that have a name; and the names that there are.
+
+    Raises:
+        UnreadableError: The file has no text, or is no program.
+    """
+    project.start()
+    module = project.module(path)
+    if isinstance(module, Problem):
+        raise UnreadableError(module)
+    with _deep_recursion():
+        machine = interpret(module, project, limits)
+        facts = SourceFacts(machine, module)
+        names = dict.fromkeys(it.name for it in facts.own_frames if it.function is not None)
+        try:
+            with budget_of(machine.limits.steps_for(size_of(module.syntax))):
+                return flows_named(facts, name), tuple(names)
+        except (RecursionError, ExhaustedError):
+            return (), tuple(names)
 
 
 def unread(problem: Problem) -> Report:

@@ -68,6 +68,15 @@ def discover(targets: Iterable[str], exclude: Sequence[str] = (), base: str = ""
     return Found(tuple(search.files), tuple(search.unread))
 
 
+def is_excluded(path: str, patterns: Sequence[str], base: str) -> bool:
+    """Whether patterns leave out a file, or a folder that it lies in, as a search would."""
+    rules = _Rules(os.path.abspath(base or os.getcwd()), gitignore.parse(patterns))
+    above = [path]
+    while above[-1].startswith(rules.folder.rstrip(os.sep) + os.sep):
+        above.append(os.path.dirname(above[-1]))
+    return any(rules.verdict(it, is_folder=it != path) for it in reversed(above))
+
+
 class _Search:
     """What has been found so far."""
 

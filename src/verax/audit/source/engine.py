@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 
+from ..output import write_note
 from ..report import Report, Unread, findings_only, merged, noted
 from ..suppressions import without_suppressed
 from .cache import Cache
@@ -30,7 +30,10 @@ class Options:
 
     `exclude` has patterns relative to the folder `base`. `jobs` is the number of processes, or
     `None` for one a core. Without `sections` only findings are reported, and not how data flows,
-    which takes most of the time if nothing has changed. `limits` bound the work for each file.
+    which takes most of the time if nothing has changed. `limits` bound the work for each file. With
+    `within`, no file outside of that folder is read, be it by a link or by an import. `contents`
+    are what some files hold instead of what is on disk, which neither the cache nor other processes
+    know.
     """
 
     exclude: tuple[str, ...] = ()
@@ -40,6 +43,8 @@ class Options:
     cache: bool = True
     sections: bool = True
     limits: Limits = DEFAULT
+    within: str = ""
+    contents: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
 
 
 @dataclass(frozen=True)
@@ -97,7 +102,9 @@ def audit_files(
     beside = [file for file in also if os.path.realpath(file) not in known]
     given = {} if stdin is None else {os.path.join(here, STDIN): stdin}
     files = [*found.files, *given, *beside]
-    texts = Texts(options.max_bytes, given)
+    if options.contents:
+        options = replace(options, cache=False, jobs=1)
+    texts = Texts(options.max_bytes, {**options.contents, **given}, options.within)
     roots = import_roots(files, here)
     outcomes = audit_each([file for file in files if file not in given], roots, texts, options)
     if given:
@@ -145,6 +152,7 @@ def audit_each(
     outcomes: dict[str, Outcome] = {}
     folder = cache_folder() if options.cache else None
     settings = [*roots, str(options.max_bytes), str(options.limits)]
+    settings += [f"within {options.within}"] * bool(options.within)
     with Bar(len(files)) as bar, Cache(folder, settings) as cache:
         for file in files:
             outcome = cache.get(file, options.sections)
@@ -172,5 +180,5 @@ def audit_each(
                 bar.advance()
     # Not in the report, which tells the same with a cache as without.
     for note in cache.notes:
-        print(f"verax: note: {note}", file=sys.stderr)
+        write_note(note)
     return outcomes

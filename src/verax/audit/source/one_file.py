@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from ..finding import Place
 from ..places import map_places
-from ..report import Report, failure_of, noted
-from .analyse import Analysis, analyse, unread
+from ..report import Flow, Report, failure_of, noted
+from .analyse import Analysis, analyse, flow_in, unread
 from .limits import DEFAULT, Limits
 from .outcome import Outcome, Texts
 from .project import Project
 from .reading import SourceText, UnreadableError
+
+_T = TypeVar("_T")
 
 
 class Auditor:
@@ -54,8 +57,17 @@ class Auditor:
         has_comments, failed = "verax:" in source.text, bool(report.failures)
         return Outcome(report, digests, has_comments, failed, analysis.uses_jax, analysis.kinds)
 
-    def _with_cells(self, report: Report) -> Report:
-        """The report with places in notebooks by cell, instead of by line of the joined text."""
+    def flow(self, path: str, name: str) -> tuple[tuple[Flow, ...], tuple[str, ...]]:
+        """How data flows in the functions of a file that have a name; and the names there are.
+
+        Raises:
+            UnreadableError: The file has no text, or is no program.
+        """
+        flows, names = flow_in(path, self._project, name, self._limits)
+        return self._with_cells(flows), names
+
+    def _with_cells(self, value: _T) -> _T:
+        """A value with places in notebooks by cell, instead of by line of the joined text."""
 
         def by_cell(place: Place) -> Place:
             if not place.file.endswith(".ipynb") or place.cell:
@@ -66,4 +78,4 @@ class Auditor:
                 return place
             return replace(place, line=line, cell=cell)
 
-        return map_places(report, by_cell)
+        return map_places(value, by_cell)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..report import Report
 from . import reading
-from .reading import SourceText, UnreadableError
+from .reading import Problem, SourceText, UnreadableError
 
 
 @dataclass(frozen=True)
@@ -27,14 +28,29 @@ class Outcome:
     kinds: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
+# The digest of what may not be read: that of no file.
+_OUTSIDE = "!outside"
+
+
+def is_within(path: str, folder: str) -> bool:
+    """Whether a path, with all links followed, leads to a folder or to what lies in it."""
+    real, top = os.path.realpath(path), os.path.realpath(folder)
+    return real == top or real.startswith(top.rstrip(os.sep) + os.sep)
+
+
 class Texts:
-    """Texts of files, each read once. `given` holds what is not in a file: standard input."""
+    """Texts of files, each read once. `given` holds what is not in a file: standard input.
+
+    With `within`, files outside of that folder are not read, wherever a link to them lies.
+    """
 
     def __init__(
         self,
         max_bytes: int = reading.DEFAULT_MAX_BYTES,
         given: Mapping[str, bytes] | None = None,
+        within: str = "",
     ):
+        self.within: str = within
         self._max_bytes = max_bytes
         self._given = given or {}
         self._known: dict[str, SourceText | UnreadableError] = {}
@@ -58,6 +74,8 @@ class Texts:
     def _read(self, path: str) -> SourceText:
         if path in self._given:
             return reading.read_given(self._given[path], path, self._max_bytes)
+        if self.within and not is_within(path, self.within):
+            raise UnreadableError(Problem(path, 0, f"it lies outside of {self.within}"), _OUTSIDE)
         return reading.read(path, self._max_bytes)
 
     def digest(self, path: str) -> str:

@@ -68,6 +68,7 @@ def audit_all(
         start: dict[str, object] = {
             "roots": list(roots),
             "max_bytes": max_bytes,
+            "within": texts.within,
             "sections": sections or kept,
             "limits": asdict(limits),
         }

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from . import reading
 from .disk import Disk, Question
 from .frame import Frame
+from .of_jax import OF_JAX
 from .reading import Problem, SourceText, UnreadableError
 from .remember import walked
 
@@ -24,11 +25,6 @@ _OTHER_ARRAYS = re.compile(
     r"^[ \t]*(?:import|from)[ \t]+(?:torch|tensorflow|keras|paddle|mxnet|theano|aesara|pytensor"
     r"|mindspore|tinygrad)\b",
     re.MULTILINE,
-)
-# JAX, and the libraries for it of which the interpreter knows what they do.
-_OF_JAX = frozenset(
-    "jax jaxlib flax optax equinox haiku chex distrax rlax brax numpyro blackjax diffrax gymnax "
-    "orbax jax_dataclasses verax".split()
 )
 
 
@@ -108,7 +104,7 @@ class Project:
         pending, seen = [module], {module.path}
         for importer in pending:
             names = list(imported(importer))
-            if any(name.partition(".")[0] in _OF_JAX for name in names):
+            if any(name.partition(".")[0] in OF_JAX for name in names):
                 return True
             for name in names:
                 found = self.find(name, importer)

@@ -25,7 +25,7 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # answers are all that the other side may see
     start = json.loads(sys.stdin.readline())
-    texts, limits = Texts(start["max_bytes"]), Limits(**start["limits"])
+    texts, limits = Texts(start["max_bytes"], within=start["within"]), Limits(**start["limits"])
     auditor = Auditor(start["roots"], texts, start["sections"], limits)
     print("ready", file=answers, flush=True)
     with last_collections():

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from .facts import Facts
 from .powers import Power, is_bounded_later, powers
 from .program import Step, Value
-from .ranges.arithmetic import add_bounds, mul_bounds, sub_bounds
+from .ranges.bounds import add_bounds, mul_bounds, sub_bounds
 from .ranges.identity import unarranged
 from .ranges.interval import Interval, Kind, Number, kind_of
 from .ranges.mixtures import mixed_bounds

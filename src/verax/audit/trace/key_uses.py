@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..finding import Place
+from .copies_of_networks import are_begun_alike
 from .keys import Key, Use
 from .moved_rows import select_alike
 from .program import Body, Loop, Mapping, Step, Value
@@ -101,6 +102,7 @@ def _both_happen(facts: Facts, one: Step, other: Step) -> bool:
     return not (
         exclusive(one, other)
         or _evaluated_again(one, other)
+        or are_begun_alike(facts, call_chain(one)[::-1], call_chain(other)[::-1])
         or _selected(facts, one, other)
         or select_alike(facts, _outermost_call(one), _outermost_call(other))
     )

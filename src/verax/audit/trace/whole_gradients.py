@@ -4,7 +4,8 @@ That some path leads from an input to a loss is not enough: where the term of a 
 `argmax`, that of its entropy may still have a gradient. So every number between them that depends
 on an input has to give a gradient back to it. A comparison or an index may decide beside such
 numbers; what `stop_gradient` cuts is left out, as its author wants; and a rule that the user wrote
-counts if it was run and agrees with its function.
+counts if it was run and agrees with its function. What is one number, whatever an input is
+(`fixed.py`), gives none back, though each operation on the way has a derivative.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from ..._jax import closed, source_of
+from .fixed import is_fixed, is_taken, may_be_replaced
 from .gradients import CUSTOM_CALLS, Flow, Link, is_inexact
 from .places import is_jax
 
@@ -23,17 +25,15 @@ if TYPE_CHECKING:
 
 def is_whole(facts: Facts, flow: Flow) -> bool:
     """Whether no input loses any of its gradient, and each has one."""
-    followed = [it for it in flow.links if it.blocker != "stop_gradient"]
+    followed = [it for it in flow.links if it.blocker != "stop_gradient" and is_taken(facts, it)]
     uses = _uses(flow, followed)
     needed = _needed(flow, followed)
-    every = sum(it.bit for it in flow.parameters)
-    got = 0
-    for result in flow.results:
-        got |= flow.gets(result)
+    trained = _needed(flow, [it for it in followed if not (it.blocker or may_be_replaced(it))])
+    moving = [it for it in needed if is_inexact(it) and uses[it]]
     return (
-        every != 0
-        and got & every == every
-        and all(uses[it] & ~flow.gets(it) == 0 for it in needed if is_inexact(it))
+        bool(flow.parameters)
+        and all(it.value in trained for it in flow.parameters)
+        and all(uses[it] & ~flow.gets(it) == 0 and not is_fixed(facts, it) for it in moving)
         and all(
             _is_differentiable(facts, it.step) and not _is_constant(facts, it.step)
             for it in followed

@@ -9,6 +9,8 @@ import pytest
 
 from verax.audit.source.analyse import audit_text
 
+from ...quoting import problems
+
 HEAD = """\
 import functools
 import jax
@@ -28,8 +30,10 @@ def claimed_and_found(program: str, family: str) -> tuple[list[str], list[str]]:
         for code in re.findall(r"# ([A-Z]{2}\d{3})$", line)
     ]
     report = audit_text(text, strict=True)
-    found = [f"{it.code}:{it.place.line}" for it in report.findings if it.family == family]
-    return sorted(claimed), sorted(found)
+    found = [it for it in report.findings if it.family == family]
+    for it in found:
+        assert not list(problems(it, text)), it.fix
+    return sorted(claimed), sorted(f"{it.code}:{it.place.line}" for it in found)
 
 
 def each_of(programs: dict[str, str]) -> pytest.MarkDecorator:

@@ -7,6 +7,8 @@ import textwrap
 from verax.audit.finding import Finding
 from verax.audit.source.analyse import audit_text
 
+from ...quoting import problems
+
 HEAD = """\
 import functools
 from functools import partial
@@ -38,5 +40,8 @@ def led_by(code: str, program: str) -> list[list[int]]:
 
 
 def _findings(program: str) -> tuple[Finding, ...]:
-    report = audit_text(HEAD + textwrap.dedent(program).lstrip("\n"), strict=True)
-    return report.findings
+    text = HEAD + textwrap.dedent(program).lstrip("\n")
+    findings = audit_text(text, strict=True).findings
+    for it in findings:
+        assert not list(problems(it, text)), it.fix
+    return findings

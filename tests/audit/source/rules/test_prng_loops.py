@@ -467,6 +467,55 @@ PROGRAMS = {
         def run(key):
             return lax.scan(walk, (jnp.zeros(3), key), None, length=3)
     """,
+    "an object counts the turns of a loop": """
+        class Loader:
+            def __init__(self, key, data):
+                self.base, self.data, self.step = key, data, 0
+
+            def __iter__(self):
+                while True:
+                    key = jax.random.fold_in(self.base, self.step)
+                    yield jax.random.permutation(key, self.data)
+                    self.step += 1
+
+        class Noise:
+            def __init__(self, key, start):
+                self.base, self.step, self.calls = key, start, 0
+
+            def draw(self):
+                key = jax.random.fold_in(self.base, self.step + 1)
+                self.step = self.step + 1
+                return jax.random.normal(key)
+
+            def several(self):
+                return [self.draw() for _ in range(5)]
+
+            def seeded(self):
+                drawn = []
+                for _ in range(5):
+                    drawn.append(jax.random.normal(jax.random.key(self.calls)))
+                    self.calls += 1
+                return drawn
+
+            def same(self):
+                drawn = []
+                for _ in range(5):
+                    drawn.append(jax.random.normal(self.base))  # RK002
+                    drawn.append(jax.random.normal(jax.random.fold_in(self.base, 1)))  # RK002
+                    drawn.append(jax.random.normal(jax.random.key(3)))  # RK005
+                    self.calls += 1
+                return drawn
+
+        def kept_in_a_dict(key, state):
+            for _ in range(5):
+                print(jax.random.normal(jax.random.fold_in(key, state["step"])))
+                state["step"] += 1
+
+        def of_another(key, state):
+            for _ in range(5):
+                print(jax.random.normal(jax.random.fold_in(key, state["epoch"])))  # RK002
+                state["step"] += 1
+    """,
 }
 
 

@@ -291,11 +291,20 @@ PROGRAMS = {
             rows = jax.random.choice(key, x, (x.shape[0],))
             return rows, jax.random.choice(key, y, (y.shape[0],))
 
+        def at_indices(key, x, y):
+            order = jax.random.permutation(key, x.shape[0])
+            same = jax.random.permutation(key, y.shape[0])
+            return x[order], jnp.take(y, same, axis=0)
+
+        def sampled(key, x, y):
+            some = x[jax.random.randint(key, (4,), 0, len(x))]
+            return some, y[jax.random.randint(key, (4,), 0, len(y))]
+
         def entry(key, x, y):
             for one in (of_tree, of_fields, of_leaves):
                 key, sub = jax.random.split(key)
                 print(one(sub, {"x": x, "y": y}))
-            for one in (of_known_tree, of_two, of_all, resampled):
+            for one in (of_known_tree, of_two, of_all, resampled, at_indices, sampled):
                 key, sub = jax.random.split(key)
                 print(one(sub, x, y))
 
@@ -312,9 +321,18 @@ PROGRAMS = {
         def rows(key, x, y):
             return jax.random.choice(key, x, (4,)), jax.random.choice(key, y, (5,))  # RK001
 
+        def more(key, x, y):
+            some = x[jax.random.randint(key, (4,), 0, 6)]
+            return some, y[jax.random.randint(key, (5,), 0, 6)]  # RK001
+
+        def multiplied(key, x, y):
+            order = jax.random.permutation(key, 6)
+            return x[order], order * y[jax.random.permutation(key, 6)]  # RK001
+
         def entry(key, x):
-            a, b, c = jax.random.split(key, 3)
-            return of_one(a, x), of_numbers(b, x), rows(c, x, x * 2)
+            a, b, c, d, e = jax.random.split(key, 5)
+            found = of_one(a, x), of_numbers(b, x), rows(c, x, x * 2), more(d, x, x * 2)
+            return found, multiplied(e, x, x[:, 0] * 2)
 
         def inputs():
             return jax.random.key(0), jnp.ones((6, 2))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...phrases import quoted_name
 from ...source.queries.numbers.masks import masked_after_softmax
 from .._rule import Rule
 
@@ -22,7 +23,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 current=f"`{masked.name}` leaves some chances out after the softmax has "
                 "normalised them: the others no longer sum to one",
                 expected="what is masked takes no part in the softmax",
-                fix=f"mask the logits before the softmax, or pass it `where={masked.name}`",
+                fix=f"mask the logits before the softmax, or pass it "
+                f"{quoted_name(masked.name, 'the mask')} as its `where`",
                 evidence=(Evidence("the softmax is here", softmax.place),),
                 engine=Engine.SOURCE,
             )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...phrases import quoted_name
 from ...source.queries.numbers.masks import averaged_with_padding, centred_with_padding
 from .._rule import Rule
 
@@ -22,8 +23,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 current=f"a mean over all elements, of which `{masked.name}` has set some to zero: "
                 "it shrinks with the share that is masked",
                 expected="a sum over what is there, divided by how much that is",
-                fix=f"pass the mask to the mean, `where={masked.name}`, or divide the sum by how "
-                "many elements are left",
+                fix=f"pass {quoted_name(masked.name, 'the mask')} to the mean as its `where`, or "
+                "divide the sum by how many elements are left",
                 evidence=(Evidence("it is masked here", masked.node.place),),
                 engine=Engine.SOURCE,
             )
@@ -34,7 +35,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 current="a mean over all elements is taken from values that are masked by "
                 f"`{masked.name}` only afterwards: what is not there counts in it",
                 expected="statistics over what is there",
-                fix=f"pass the mask to the mean, `where={masked.name}`",
+                fix=f"pass {quoted_name(masked.name, 'the mask')} to the mean as its `where`",
                 evidence=(Evidence("it is masked here", masked.node.place),),
                 engine=Engine.SOURCE,
             )

@@ -47,7 +47,8 @@ def _finding(event: Event, target: str) -> Finding:
         event.place,
         current=f"`{_shown(event)}` returns a new value, and nothing takes it",
         expected="the result is assigned, returned, or passed on",
-        fix=f"Assign it to `{target}`; arrays and states are never changed in place.",
+        fix=f"Assign it{f' to `{target}`' * bool(target)}; arrays and states are never changed in "
+        "place.",
         engine=Engine.SOURCE,
         edit=_assigned(event),
     )
@@ -116,7 +117,7 @@ def _shown(call: Event) -> str:
 
 
 def _target(call: Call) -> str:
-    """A name for the result: that of the value which it is a new version of."""
+    """A name for the result: that of the value which it is a new version of, if it has one."""
     syntax = call.syntax
     if isinstance(syntax, ast.Call):
         if isinstance(syntax.func, ast.Attribute):
@@ -127,7 +128,7 @@ def _target(call: Call) -> str:
                 return base.id
         if syntax.args and isinstance(syntax.args[0], ast.Name):
             return syntax.args[0].id
-    return "result"
+    return ""
 
 
 RULE = Rule(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Finding, Place, Severity
+from ...phrases import quoted_name
 from ...source.queries.episodes.targets import (
     Target,
     ends_beside,
@@ -42,7 +43,9 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             current="the target adds a discounted estimate of what comes after, also where the "
             f"episode has ended: `{flag}` comes with the reward, and has no part in it",
             expected="where an episode ends, the target is the reward alone",
-            fix=f"multiply the estimate by `{flag if is_called_going_on(flag) else f'1 - {flag}'}`",
+            fix="multiply the estimate by "
+            + ("" if is_called_going_on(flag) else "one minus ")
+            + quoted_name(flag, "the flag"),
             engine=Engine.SOURCE,
         )
     yield from _past_masked_rewards(facts)

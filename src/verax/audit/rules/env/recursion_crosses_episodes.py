@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Place, Severity
+from ...phrases import quoted_name
 from ...source.queries.episodes.crossings import crossings
 from ...source.queries.episodes.tables import sums_past_ends
 from ...source.queries.episodes.time_limits import Limit, recursions_past_limits
@@ -241,7 +242,7 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
             current="the recursion stops where an episode terminates, and runs on where its time "
             f"was up: `{limit.cut}` is {_known_by(limit)}, and has no part in the factor",
             expected="what is added up stops at all ends of episodes, whatever a target looks at",
-            fix=f"multiply the factor by `1 - {limit.cut}`",
+            fix=f"multiply the factor by one minus {quoted_name(limit.cut, 'that flag')}",
             evidence=(Evidence("the loop is here", limit.loop),),
             engine=Engine.SOURCE,
         )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Finding, Severity
+from ...phrases import quoted_name
 from ...source.queries.episodes.resets import resets
 from ...source.queries.nodes import position_in
 from .._rule import Rule
@@ -24,7 +25,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
                 current=f"where `{it.flag}` is set, the old episode goes on, and everywhere else "
                 "a reset takes its place",
                 expected="where an episode has ended, a reset takes its place",
-                fix=f"exchange what is chosen, so that the reset is taken where `{it.flag}` is set",
+                fix="exchange what is chosen, so that the reset is taken where "
+                f"{quoted_name(it.flag, 'the flag')} is set",
                 engine=Engine.SOURCE,
             )
 

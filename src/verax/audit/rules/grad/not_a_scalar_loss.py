@@ -64,12 +64,12 @@ _EXPLAIN: dict[str, tuple[str, str, str]] = {
     "auxiliary": (
         "a function with `has_aux=True` that does not return a pair",
         "with `has_aux=True` the function returns (loss, anything)",
-        "Return `loss, aux`, with all extra values in one tuple or dict; or leave `has_aux` out.",
+        "Return the loss and one tuple or dict with all other values; or leave `has_aux` out.",
     ),
     "auxiliary first": (
         "a function with `has_aux=True` that returns the loss after what comes with it",
         "with `has_aux=True` the function returns (loss, anything)",
-        "Return `loss, aux`, in this order.",
+        "Return the loss first, and after it what comes with it.",
     ),
 }
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Severity
+from ...phrases import quoted_name
 from ...source.queries.gradients.sibling_terms import unstopped
 from ...source.values import Data
 from .._rule import Rule
@@ -23,7 +24,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             current=f"`{name}` gets a gradient here, and what stands in its place in the other "
             "term is stopped",
             expected="both terms teach one side, or both teach the two",
-            fix=f"`jax.lax.stop_gradient({name})`",
+            fix=f"stop {quoted_name(name, 'it')} here as well, with "
+            "`jax.lax.stop_gradient`, or neither of the two",
             evidence=(
                 Evidence("stopped here", it.other),
                 Evidence("differentiated here", flow.event.place),

@@ -200,10 +200,10 @@ def _optimised(facts: SourceFacts) -> Iterator[Finding]:
                 break
 
 
-_TREE = "Go through its leaves: `jax.tree.map(lambda p, g: p - rate * g, params, grads)`."
+_TREE = "Go through its leaves with `jax.tree.map`."
 _LEAF = (
-    "A function among the leaves of a tree is to be left out first: `eqx.filter(tree, "
-    "eqx.is_array)` or `eqx.partition`."
+    "A function among the leaves of a tree is to be left out first: `eqx.filter` with "
+    "`eqx.is_array`, or `eqx.partition`."
 )
 _STATIC = "A function as argument is static: name it in `static_argnames`, or close over it."
 

@@ -113,6 +113,7 @@ _FIXED = (
     "Make the size a static argument, take it from a shape, or cut a part of fixed size by "
     "`jax.lax.dynamic_slice`."
 )
+_UNIQUE = "If no index comes twice, say so by `assume_unique_indices=True`; or " + _FIXED
 _KEPT = (
     "Keep the shape: choose a neutral value with `jnp.where`, then reduce; for a bounded number of "
     "elements use `jnp.nonzero` with a `size`."
@@ -137,11 +138,12 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             yield _found(facts, call, "has a bound that is a traced value", _FIXED)
         elif call.name in _COUNTED and _counts(call):
             bound = _COUNTED[call.name]
+            is_bound = bound != "assume_unique_indices"
             yield _found(
                 facts,
                 call,
                 "gives as many elements as the values of its argument say",
-                f"Say how many there are at most: `{bound}=n`.",
+                f"Say how many there are at most, as `{bound}`." if is_bound else _UNIQUE,
             )
 
 

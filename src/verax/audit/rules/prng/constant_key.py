@@ -12,6 +12,7 @@ from ...source.queries.keys.reuse import (
     constant_in,
     in_defaults,
     is_abstract,
+    is_counted,
     loop_without_seed,
     made_from,
     made_from_constant,
@@ -96,7 +97,7 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
         new = made_from(use.key.node, but=seen)
         seen |= new
         for root in new:
-            if root.operation != "jax.random.key" or root.place is None:
+            if root.operation != "jax.random.key" or root.place is None or is_counted(facts, root):
                 continue
             where = constant_in(root) if made_from_constant(root) else None
             loop = loop_without_seed(facts, root) if where is None else None

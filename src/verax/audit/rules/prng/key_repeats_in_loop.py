@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
+from ...phrases import quoted_name
 from ...source.events import KeyUse, Loop
 from ...source.queries.handing import advanced_at, handed_back_at, handed_in_at, is_key
 from ...source.queries.keys.leaves import drawn_for_leaves
@@ -143,8 +144,8 @@ def _over_leaves(facts: SourceFacts) -> Iterator[Finding]:
             place,
             current=f"`{name}` is the same for every leaf of the tree: all draw the same numbers",
             expected="each leaf draws from a key of its own",
-            fix=f"split `{name}` into as many keys as the tree has leaves, bring these into its "
-            "structure (`jax.tree.unflatten`), and map over both",
+            fix=f"split {quoted_name(name, 'the key')} into as many keys as the tree has leaves, "
+            "bring these into its structure (`jax.tree.unflatten`), and map over both",
             evidence=(Evidence("the use", use.place),),
             engine=Engine.SOURCE,
             confidence=Confidence.LIKELY,
@@ -163,9 +164,9 @@ def _closed_over(facts: SourceFacts, use: KeyUse, region: Region) -> Finding:
         current=f"`{name}` is the same in every iteration of the {loop}: each draws the same "
         "numbers",
         expected="each iteration draws from a key of its own",
-        fix=f"split `{name}` before the loop into as many keys as it has iterations, or fold the "
-        "iteration's number in with `jax.random.fold_in`; a key that is split inside has to be "
-        "carried to the next iteration",
+        fix=f"split {quoted_name(name, 'the key')} before the loop into as many keys as it has "
+        "iterations, or fold the iteration's number in with `jax.random.fold_in`; a key that is "
+        "split inside has to be carried to the next iteration",
         evidence=tuple(
             Evidence(text, where)
             for text, where in (("the loop is here", region.place), ("the use", use.place))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity, Verified
+from ...phrases import quoted_name
 from ...source.graph import Node
 from ...source.queries.handing import (
     entered,
@@ -177,7 +178,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             current=f"`{name}` is given away here, for others to use, and split as well, into what "
             "takes its place",
             expected="each key is consumed once: drawn from, or split",
-            fix=f"split `{name}` in two, keep one child in its place and give away the other",
+            fix=f"split {quoted_name(name, 'the key')} in two, keep one child in its place and "
+            "give away the other",
             evidence=(Evidence("the split", use.place),),
             engine=Engine.SOURCE,
             confidence=Confidence.LIKELY,
@@ -206,7 +208,8 @@ def _used_again(facts: SourceFacts, before: KeyUse, use: KeyUse) -> Finding:
         later,
         current=f"`{name}` is {again} here, after it was {first} at " + earlier.line_from(later),
         expected="each key is consumed once: drawn from, or split",
-        fix=f"split `{name}` and give each use a key of its own, unless equal draws are meant",
+        fix=f"split {quoted_name(name, 'the key')} and give each use a key of its own, unless "
+        "equal draws are meant",
         evidence=(
             Evidence(f"`{name}` is {first} here", before.place),
             Evidence(f"and {second} here", use.place),
@@ -254,7 +257,7 @@ def _left_behind(facts: SourceFacts, before: KeyUse, use: KeyUse) -> Finding:
         current=f"`{name}` is {facts.key_use_in_words(before)} here and stays where it is kept, "
         "for others to use again",
         expected="each key is consumed once: drawn from, or split",
-        fix=f"split `{name}`, and keep one of its children in its place",
+        fix=f"split {quoted_name(name, 'the key')}, and keep one of its children in its place",
         evidence=(Evidence("the next use", use.place),),
         engine=Engine.SOURCE,
         confidence=Confidence.CERTAIN if before.is_certain else Confidence.LIKELY,

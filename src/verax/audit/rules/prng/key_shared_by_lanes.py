@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...finding import Confidence, Engine, Evidence, Finding, Place, Severity
+from ...phrases import quoted_name
 from ...source.classes import innermost_function
 from ...source.events import Applied
 from ...source.queries.handing import handed_in_at, is_in_value, is_key
@@ -125,7 +126,8 @@ def _resets_from_copies(facts: SourceFacts, told: set[Place | None]) -> Iterator
                     current=f"`{name}` is one key several times, so that all environments start "
                     "with the same numbers",
                     expected="each environment starts from a key of its own",
-                    fix=f"split `{name}` into as many keys as there are environments",
+                    fix=f"split {quoted_name(name, 'the key')} into as many keys as there are "
+                    "environments",
                     confidence=Confidence.LIKELY,
                     engine=Engine.SOURCE,
                 )
@@ -152,8 +154,8 @@ def _shared(facts: SourceFacts, use: KeyUse, region: Region) -> Finding:
         place or use.place,
         current=f"`{name}` {how}, so that all {lanes} draw the same numbers",
         expected="each element of the mapped axis draws from a key of its own",
-        fix=f"split `{name}` into one key for each, and map over them; numbers that all are meant "
-        f"to share are better drawn outside of the {region.kind}",
+        fix=f"split {quoted_name(name, 'the key')} into one key for each, and map over them; "
+        f"numbers that all are meant to share are better drawn outside of the {region.kind}",
         evidence=(Evidence("the shared draw", use.place),),
         confidence=Confidence.LIKELY,
         engine=Engine.SOURCE,

@@ -52,7 +52,7 @@ _OF_RESULTS = (
 )
 _OF_SPECS = (
     "`in_specs` has one entry for each argument",
-    "Give every argument a `PartitionSpec`: `P()` for those that all devices share.",
+    "Give every argument a `PartitionSpec`, an empty one if all devices share it.",
 )
 _OF_DEVICES = (
     "what comes out with `P()` was made the same on all devices by a collective",

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterable
 from typing import Any
 
+from ...report import Flow
 from ..classes import innermost_function
 from ..events import Applied
 from ..facts import SourceFacts
@@ -48,6 +49,24 @@ def _entry_points(facts: SourceFacts) -> list[Frame]:
             if best is None or _known_shapes(frame) >= _known_shapes(best):
                 chosen[function.syntax] = frame
     return sorted(chosen.values(), key=lambda frame: getattr(frame.function, "lineno", 0))
+
+
+def flows_named(facts: SourceFacts, name: str) -> tuple[Flow, ...]:
+    """Data flow of each function of a file that has a name, transformed or not.
+
+    `Model.step` is one, `step` means all that are called so.
+    """
+    chosen: dict[ast.AST, Frame] = {}
+    for frame in facts.own_frames:
+        function = frame.function
+        if function is None or name not in (frame.name, frame.name.rpartition(".")[2]):
+            continue
+        best = chosen.get(function)
+        if best is None or _known_shapes(frame) >= _known_shapes(best):
+            chosen[function] = frame
+    calls = calls_of(facts)
+    frames = sorted(chosen.values(), key=lambda frame: getattr(frame.function, "lineno", 0))
+    return tuple(flow_of(facts, frame, calls) for frame in frames)
 
 
 def _known_shapes(frame: Frame) -> int:

@@ -107,13 +107,19 @@ class _Proof:
 def _operation(proof: _Proof, step: Step) -> None:
     operands = [proof.of(value) for value in step.inputs]
     rule = _RULES.get(step.primitive)
-    if not step.outputs or all(dim == _FREE for dims in operands for dim in dims):
+    is_free = all(dim == _FREE for dims in operands for dim in dims)
+    if not step.outputs or (is_free and not _gathers(step)):
         outs = [(_FREE,) * len(it.shape) for it in step.outputs]
     elif rule is None or step.bodies:
         raise _Unproved
     else:
         outs = rule(proof, step, operands)
     proof.dims.update(zip(step.outputs, outs, strict=True))
+
+
+def _gathers(step: Step) -> bool:
+    """Whether a step makes a dimension of the lanes of a map around it, as `all_gather` does."""
+    return "axis_name" in step.params and any(it.shape for it in step.outputs)
 
 
 def _elementwise(proof: _Proof, step: Step, operands: Sequence[_Dims]) -> list[_Dims]:
@@ -207,6 +213,23 @@ def _dot_general(proof: _Proof, step: Step, operands: Sequence[_Dims]) -> list[_
     return [(*paired, *own, *theirs)]
 
 
+def _cumulative(proof: _Proof, step: Step, operands: Sequence[_Dims]) -> list[_Dims]:
+    """What is summed up along a product goes on from one row to the next."""
+    del proof
+    return [_mixed(operands[0], [step.params["axis"]])]
+
+
+def _pad(proof: _Proof, step: Step, operands: Sequence[_Dims]) -> list[_Dims]:
+    """A product that is shifted is none, also if its size is the same."""
+    (dims,) = _resized(proof, step, operands)
+    return [_mixed(dims, [i for i, it in enumerate(step.params["padding_config"]) if any(it)])]
+
+
+def _mixed(dims: _Dims, axes: Sequence[int]) -> _Dims:
+    """The dimensions, of which some are no products any more."""
+    return tuple(_LOST if i in axes and len(it) > 1 else it for i, it in enumerate(dims))
+
+
 def _like_each(proof: _Proof, step: Step, operands: Sequence[_Dims]) -> list[_Dims]:
     del proof, step
     return list(operands)
@@ -220,12 +243,13 @@ def _squeeze(proof: _Proof, step: Step, operands: Sequence[_Dims]) -> list[_Dims
 _RULES: dict[str, Callable[[_Proof, Step, Sequence[_Dims]], list[_Dims]]] = {
     **{name: _elementwise for name, it in RULES.items() if it is elementwise.elementwise},
     **{name: _reduce for name, it in RULES.items() if it is shapes.reduce},
-    **dict.fromkeys(("slice", "pad", "rev", "split", "name"), _resized),
-    **dict.fromkeys(("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"), _resized),
+    **dict.fromkeys(("slice", "rev", "split", "name"), _resized),
+    **dict.fromkeys(("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"), _cumulative),
     **dict.fromkeys(("optimization_barrier", "psum", "pmax", "pmin", "pvary"), _like_each),
     "broadcast_in_dim": _broadcast,
     "concatenate": _concatenate,
     "dot_general": _dot_general,
+    "pad": _pad,
     "reshape": _reshape,
     "squeeze": _squeeze,
     "transpose": _transpose,

@@ -109,6 +109,12 @@ def _equal(one: Any, other: Any) -> bool:
     return other is not None and bool(np.array_equal(np.asarray(one), np.asarray(other)))
 
 
+def centred_over(step: Step) -> tuple[int, ...] | None:
+    """The axes of the mean that a difference subtracts from what it is the mean of."""
+    of, mean = step.inputs
+    return _reduced(mean, of)
+
+
 def _reduced(mean: Value, of: Value) -> tuple[int, ...] | None:
     """The axes over which `mean` is the mean of `of`, if it is."""
     step = made_by(mean, "div", "mul")

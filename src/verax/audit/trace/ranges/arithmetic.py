@@ -9,6 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..program import Step, Value
+from .bounds import add_bounds, mul_bounds, sub_bounds
+from .compiled import as_compiled
 from .functions import apply
 from .identity import unarranged
 from .interval import Interval, Number, Point, anything, fitted, kind_of, rounded
@@ -19,32 +21,6 @@ if TYPE_CHECKING:
 
 # So far below everything else that its exponential vanishes: what masks use.
 _MASKED = -1e4
-
-
-def times(a: Number, b: Number) -> Number:
-    """A product of bounds: zero times unbounded is zero."""
-    return 0 if a == 0 or b == 0 else a * b
-
-
-def add_bounds(a: Interval, b: Interval) -> tuple[Number, Number]:
-    """The bounds of a sum, before rounding."""
-    return _sum(a.low, b.low, -math.inf), _sum(a.high, b.high, math.inf)
-
-
-def sub_bounds(a: Interval, b: Interval) -> tuple[Number, Number]:
-    """The bounds of a difference, before rounding."""
-    return _sum(a.low, -b.high, -math.inf), _sum(a.high, -b.low, math.inf)
-
-
-def mul_bounds(a: Interval, b: Interval) -> tuple[Number, Number]:
-    """The bounds of a product, before rounding."""
-    corners = [times(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
-    return min(corners), max(corners)
-
-
-def _sum(a: Number, b: Number, otherwise: float) -> Number:
-    total = a + b
-    return otherwise if total != total else total
 
 
 def _both(a: Interval, b: Interval) -> bool:
@@ -85,6 +61,7 @@ def _add(ranges: Ranges, step: Step) -> Interval:
         nan=a.nan or b.nan or undefined,
         integral=_both(a, b),
     )
+    found = as_compiled(ranges, step, found)
     return found.with_points(_pairs(ranges, step, lambda x, y: x + y))
 
 
@@ -109,6 +86,8 @@ def _sub(ranges: Ranges, step: Step) -> Interval:
         nan=a.nan or b.nan or undefined,
         integral=_both(a, b),
     )
+    if peak is None and not ranges.identities.equal(left, right):
+        found = as_compiled(ranges, step, found)
     return found.with_points(points)
 
 
@@ -165,6 +144,7 @@ def _mul(ranges: Ranges, step: Step) -> Interval:
         return apply("square", a, dtype)
     undefined = (_has_infinity(a) and b.contains(0)) or (_has_infinity(b) and a.contains(0))
     found = fitted(*mul_bounds(a, b), dtype, nan=a.nan or b.nan or undefined, integral=_both(a, b))
+    found = as_compiled(ranges, step, found)
     zeros = [point for it in (a, b) for point in it.points if point.value == 0]
     return found.with_points((*zeros, *_pairs(ranges, step, lambda x, y: x * y)))
 
@@ -192,7 +172,7 @@ def _div(ranges: Ranges, step: Step) -> Interval:
         found = Interval(low, high, nan)
     else:
         corners = [_quotient(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
-        found = fitted(min(corners), max(corners), dtype, nan=nan)
+        found = as_compiled(ranges, step, fitted(min(corners), max(corners), dtype, nan=nan))
     return found.with_points(points)
 
 
@@ -328,6 +308,8 @@ def _power(base: Number, exponent: int) -> Number:
 def _pow(ranges: Ranges, step: Step) -> Interval:
     a, b = ranges.of(step)
     dtype = step.outputs[0].dtype
+    if b.is_single and b.low == 0:
+        return Interval(1.0, 1.0)
     if not kind_of(dtype).is_float or a.low < 0:
         return anything(dtype)
     nan = a.nan or b.nan

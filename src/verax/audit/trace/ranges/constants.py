@@ -41,9 +41,12 @@ def _of_scalar(constant: Any, kind: Kind) -> Interval:
         whole = int(constant)
         is_end = whole in (kind.low, kind.high) and whole != 0 and kind.high >= 2**31 - 1
         return Interval(whole, whole, False, True, () if is_end else (Point(whole),))
-    number = float(constant)
+    # A literal of Python has more digits than its dtype holds: in 32 bits, `1 - 1e-9` is one.
+    number = float(kind.number(constant))
     if number != number:
         return Interval(-math.inf, math.inf, nan=True)
+    if 0 < abs(number) < kind.tiny:  # It may be flushed to zero.
+        return Interval(min(number, 0.0), max(number, 0.0)).with_points((Point(number),))
     return Interval(number, number, False, number.is_integer(), (Point(number),))
 
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..program import Step, Value
-from .arithmetic import greatest_of, mul_bounds, times
+from .arithmetic import greatest_of
+from .bounds import mul_bounds, times
 from .counts import empty_class
 from .functions import apply
 from .interval import Interval, Number, Point, anything, fitted, kind_of

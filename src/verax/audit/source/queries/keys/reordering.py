@@ -1,4 +1,7 @@
-"""Arrays that are brought into the same random order, by one key for all of them."""
+"""Arrays of which one random key selects or reorders the same rows.
+
+Either a call is given the array itself, or it draws indices, and these select from an array.
+"""
 
 from __future__ import annotations
 
@@ -11,23 +14,31 @@ from ...shapes import Size
 from ...shapes.dims import differ
 from ...values import Constant, Data, Sequence, Value
 from ..loops.bodies import calls
+from ..nodes import users_of
 from .reuse import counts
 
 if TYPE_CHECKING:
     from ...facts import SourceFacts
 
 REORDERING = frozenset(("jax.random.permutation", "jax.random.shuffle", "jax.random.choice"))
+_DRAWS_INDICES = REORDERING | {"jax.random.randint"}
+_TAKES = frozenset(("item", "jax.numpy.take", "ndarray.take"))
 
 
 def moves_along(facts: SourceFacts, before: KeyUse, use: KeyUse) -> bool:
     """Whether two uses of a key reorder two arrays alike."""
-    if use.by not in REORDERING or before.by != use.by or not _apart(before, use):
+    if use.by not in _DRAWS_INDICES or before.by != use.by or not _apart(before, use):
         return False
     one, other = _call_of(facts, before), _call_of(facts, use)
-    if one is None or other is None or not _select_alike(one, other):
+    if one is None or other is None:
         return False
     first, second = _reordered(one), _reordered(other)
-    return first is not None and second is not None and first is not second
+    if first is None and second is None:
+        picked = _picked_from(facts, one), _picked_from(facts, other)
+        return all(picked) and picked[0].isdisjoint(picked[1]) and _draw_alike(one, other, 1)
+    # The arrays may differ, but nothing else.
+    is_apart = first is not None and second is not None and first is not second
+    return is_apart and _draw_alike(one, other, 2)
 
 
 def _apart(before: KeyUse, use: KeyUse) -> bool:
@@ -48,16 +59,13 @@ def _call_of(facts: SourceFacts, use: KeyUse) -> Call | None:
     return made[uses.index(use)] if len(uses) == len(made) else None
 
 
-def _select_alike(one: Call, other: Call) -> bool:
-    """Whether two calls may differ in their arrays alone."""
+def _draw_alike(one: Call, other: Call, start: int) -> bool:
+    """Whether two calls may be given the same, from one of their arguments on."""
     if len(one.args) != len(other.args) or one.keywords.keys() != other.keywords.keys():
         return False
-    pairs = [*zip(one.args, other.args, strict=True)][2:]
-    pairs += [(one.keywords[it], other.keywords[it]) for it in one.keywords if it not in _ARRAYS]
+    pairs = [*zip(one.args, other.args, strict=True)][start:]
+    pairs += [(it, other.keywords[name]) for name, it in one.keywords.items() if name != "key"]
     return all(_may_be_equal(*pair) for pair in pairs)
-
-
-_ARRAYS = ("key", "a", "x")
 
 
 def _may_be_equal(one: Value, other: Value) -> bool:
@@ -73,10 +81,19 @@ def _may_be_equal(one: Value, other: Value) -> bool:
 
 def _reordered(call: Call) -> Node | None:
     """The array that is reordered; none where only indices are drawn."""
-    value = call.args[1] if len(call.args) > 1 else None
+    value = call.args[1] if len(call.args) > 1 and call.name in REORDERING else None
     if not isinstance(value, Data) or value.node.shape == ():
         return None
     return value.node if value.is_array or value.traced is not False else None
+
+
+def _picked_from(facts: SourceFacts, call: Call) -> set[Node]:
+    """The arrays from which indices select; none if these have another use as well."""
+    indices = call.result.node if isinstance(call.result, Data) else None
+    takers = users_of(facts).get(indices, []) if indices is not None else []
+    if any(it.operation not in _TAKES or indices not in it.inputs[1:] for it in takers):
+        return set()
+    return {it.inputs[0] for it in takers}
 
 
 def _is_beside(event: Event, use: KeyUse) -> bool:

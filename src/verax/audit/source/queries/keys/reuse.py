@@ -13,7 +13,7 @@ from ...frame import Region
 from ...graph import Node, sources
 from ...remember import remembered, walked
 from ...text import text_of
-from ...values import Sequence, nodes_of
+from ...values import Constant, Sequence, nodes_of
 from ..boundaries import DIFFERENTIATED
 from ..exclusion import exclude_each_other
 from ..handing import handed_in_at, is_key
@@ -174,12 +174,42 @@ def are_copies(node: Node) -> bool:
 def is_stored_anew(facts: SourceFacts, own: set[Node], region: Region) -> bool:
     """Whether a loop puts something else where some nodes come from.
 
-    `self.key, sub = split(self.key)` advances a key without a name for it.
+    `self.key, sub = split(self.key)` advances a key without a name for it, and `self.step += 1` the
+    number that is folded into one.
     """
-    return any(
-        it.before is not None and not own.isdisjoint(nodes_of(it.before)) and is_within(it, region)
+    stored = [
+        it.before
         for it in facts.events(Mutation)
-    )
+        if it.before is not None and is_within(it, region)
+    ]
+    numbers = [it for key in own for it in _numbers_of(key)]
+    nodes = {it for value in stored for it in nodes_of(value)}
+    if not nodes.isdisjoint((*own, *sources(it for it in numbers if isinstance(it, Node)))):
+        return True
+    # A number that an object holds is known as it is in the first turn.
+    is_counting = any(isinstance(it, Constant) and type(it.value) is int for it in stored)
+    return is_counting and None in numbers
+
+
+def is_counted(facts: SourceFacts, key: Node) -> bool:
+    """Whether a key is made from a number that a loop of Python's around it advances."""
+    around = key.region.chain() if key.region is not None else ()
+    return any(it.kind == "loop" and is_stored_anew(facts, {key}, it) for it in around)
+
+
+def _numbers_of(key: Node) -> Iterator[Node | None]:
+    """What a key was made by besides other keys; none for a number that is known, but not there."""
+    while True:
+        is_made = key.operation == "jax.random.key"
+        if is_made or key.operation == "jax.random.fold_in":
+            call, numbers = key.syntax, key.inputs[not is_made :]
+            yield from numbers
+            given = call.args[not is_made :] if isinstance(call, ast.Call) else []
+            if not numbers and not all(isinstance(it, ast.Constant) for it in given):
+                yield None
+        if not key.inputs or key.operation not in _TAKEN | {"jax.random.split"}:
+            return
+        key = key.inputs[0]
 
 
 def is_advanced_by(facts: SourceFacts, use: KeyUse) -> bool:
@@ -326,7 +356,7 @@ def is_function_of_object(facts: SourceFacts, use: KeyUse, before: KeyUse) -> bo
 
 def is_copied(before: KeyUse, use: KeyUse) -> bool:
     """Whether two equal calls of `init` give a network and its copy, a target say, on purpose."""
-    if before.by != use.by or not before.by.endswith("init"):
+    if before.by != use.by or not (before.by.endswith("init") or _in_init(before)):
         return False
     others = dict(calls(use))
     for frame, one in calls(before):
@@ -335,6 +365,12 @@ def is_copied(before: KeyUse, use: KeyUse) -> bool:
             are_calls = isinstance(one, ast.Call) and isinstance(other, ast.Call)
             return are_calls and ast.dump(one) == ast.dump(other)
     return False
+
+
+def _in_init(use: KeyUse) -> bool:
+    """Whether a method draws that an object has for its beginning: `critic.init(key, x)`."""
+    functions = [it.func for _, it in calls(use) if isinstance(it, ast.Call)]
+    return any(isinstance(it, ast.Attribute) and it.attr == "init" for it in functions)
 
 
 def is_evaluated_again(before: KeyUse, use: KeyUse) -> bool:

@@ -8,11 +8,13 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 
 ENVS, STEPS, EPOCHS, MINIBATCHES = 8, 16, 2, 4
 GAMMA, LAMBDA, CLIP = 0.99, 0.95, 0.2
-OPTIMISER = optax.chain(optax.clip_by_global_norm(0.5), optax.adam(2.5e-4, eps=1e-5))
+MOVES = jnp.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+OPTIMISER = optax.chain(optax.clip_by_global_norm(0.5), optax.adam(1e-2, eps=1e-5))
 
 
 class EnvState(NamedTuple):
@@ -35,8 +37,7 @@ def reset(key):
 
 
 def step(key, state, action):
-    moves = jnp.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
-    pos = state.pos + 0.1 * moves[action]
+    pos = state.pos + 0.1 * MOVES[action]
     new = EnvState(pos, state.t + 1)
     reward = -jnp.linalg.norm(pos)
     done = (jnp.abs(pos).max() > 2.0) | (new.t >= 20)
@@ -135,3 +136,32 @@ def inputs():
 
 
 AXES = {"env_state": EnvState(pos="env dim", t="env"), "obs": "env dim"}
+
+
+def check():
+    rng = np.random.default_rng(0)
+    rewards, values = rng.normal(size=(2, STEPS, ENVS))
+    dones, last_value = rng.random((STEPS, ENVS)) < 0.2, rng.normal(size=ENVS)
+    expected, following, next_value = np.zeros((STEPS, ENVS)), np.zeros(ENVS), last_value
+    for t in reversed(range(STEPS)):
+        ahead = np.where(dones[t], 0.0, GAMMA * (next_value + LAMBDA * following))
+        expected[t] = rewards[t] + ahead - values[t]
+        following, next_value = expected[t], values[t]
+    unread = jnp.zeros((STEPS, ENVS))
+    traj = Transition(unread, unread, *map(jnp.asarray, (values, unread, rewards, dones)))
+    advantages, targets = advantages_of(traj, jnp.asarray(last_value))
+    np.testing.assert_allclose(advantages, expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(targets, expected + values, rtol=1e-4, atol=1e-5)
+
+    state, returns = inputs(), []
+    for _ in range(120):
+        *state, _, rewarded = entry(*state)
+        returns.append(float(rewarded))
+    assert np.mean(returns[-20:]) > 0.6 * np.mean(returns[:20])
+
+    grid = jnp.stack(jnp.meshgrid(*2 * [jnp.linspace(-1.0, 1.0, 9)]), axis=-1).reshape(-1, 2)
+    far = grid[jnp.linalg.norm(grid, axis=-1) > 0.3]
+    logits, _ = network(state[0], far)
+    moved = far + 0.1 * MOVES[logits.argmax(axis=-1)]
+    is_nearer = jnp.linalg.norm(moved, axis=-1) < jnp.linalg.norm(far, axis=-1)
+    assert is_nearer.mean() > 0.95

@@ -1,0 +1,1 @@
+"""What coding assistants call: the hook after a change, and the server of their questions."""
