@@ -4,7 +4,7 @@ from stand_ins import blank, old_jax, on_path, package, run
 
 on_path()
 old_jax()
-blank("gym", "ConfigSpace")
+blank("ConfigSpace")
 package("arlbench", "arlbench")
 package("arlbench.algorithms", "arlbench/algorithms")
 
