@@ -1,5 +1,7 @@
 """Step three brax-like environments through ARLBench's adapter."""
 
+# ruff: noqa: E402 - what is imported has to be prepared first.
+
 from stand_ins import blank, old_jax, on_path, package, run
 
 on_path()
@@ -25,7 +27,7 @@ class State(NamedTuple):
 
 
 class Cart:
-    """A cart on a line, wrapped as brax wraps its environments: every array has a leading axis of environments."""
+    """A cart on a line, wrapped as by brax: every array has a leading axis of environments."""
 
     observation_size, action_size = 2, 1
 

@@ -1,5 +1,7 @@
 """Train a deep Q-network on a few steps of CartPole in three environments at a time."""
 
+# ruff: noqa: E402 - what is imported has to be prepared first.
+
 import sys
 
 from stand_ins import blank, old_jax, on_path, package, run
@@ -16,7 +18,7 @@ import gymnasium
 
 sys.modules.update({"gym": gymnasium, "gym.spaces": gymnasium.spaces})
 
-import brax.training.acme.types
+import brax.training.acme.types  # noqa: F401
 import jax
 from arlbench.core.algorithms.dqn import DQN
 from arlbench.core.environments.gymnax_env import GymnaxEnv

@@ -1,5 +1,7 @@
 """Evaluate a policy for several episodes of CartPole, a few environments at a time."""
 
+# ruff: noqa: E402 - what is imported has to be prepared first.
+
 from stand_ins import blank, old_jax, on_path, package, run
 
 on_path()
@@ -28,7 +30,7 @@ class RunnerState(NamedTuple):
 
 
 class LinearPolicy(Algorithm):
-    """An algorithm with the smallest network there is: it pushes the cart by the sign of a weighted sum."""
+    """An algorithm with one layer: it pushes the cart by the sign of a weighted sum."""
 
     def init(self, rng):
         raise NotImplementedError

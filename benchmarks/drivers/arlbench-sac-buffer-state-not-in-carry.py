@@ -1,5 +1,7 @@
 """Train soft actor-critic on a few steps of Pendulum, with prioritised replay."""
 
+# ruff: noqa: E402 - what is imported has to be prepared first.
+
 from stand_ins import blank, old_jax, on_path, package, run
 
 on_path()

@@ -1,4 +1,6 @@
-"""Feed a batch of composite actions through coax's default preprocessor and score them with a linear layer."""
+"""Preprocess a batch of composite actions as coax does by default, and score them."""
+
+# ruff: noqa: E402 - what is imported has to be prepared first.
 
 import sys
 
@@ -20,7 +22,7 @@ import numpy as np
 from coax.utils import default_preprocessor
 
 preprocess = default_preprocessor(gymnasium.spaces.MultiDiscrete([3, 5, 4]))
-AXES = {"actions": ("batch", None)}
+AXES = {"actions": "batch _"}
 
 
 def q_values(key, actions):

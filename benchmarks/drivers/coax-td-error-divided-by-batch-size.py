@@ -1,4 +1,6 @@
-"""TD errors of a Q-function on a weighted batch of transitions, as prioritised replay asks for them, and one gradient."""
+"""TD errors of a Q-function on a batch with importance weights, as for prioritised replay."""
+
+# ruff: noqa: E402 - what is imported has to be prepared first.
 
 import sys
 

@@ -1,4 +1,6 @@
-"""One training step of DreamerV3 on a replayed batch whose first steps only restore the recurrent state."""
+"""One training step of DreamerV3 on a batch whose first steps only restore the recurrent state."""
+
+# ruff: noqa: E402 - what is imported has to be prepared first.
 
 import types
 
@@ -47,7 +49,10 @@ simple = {**net, "depth": 2, "mults": [1, 2], "layers": 1, "outer": True, "kerne
 config = embodied.Config(
     {
         "jax": {"jit": False},
-        "replay": {"fracs": {"uniform": 1.0, "priority": 0.0, "recency": 0.0}, "priosignal": "model"},
+        "replay": {
+            "fracs": {"uniform": 1.0, "priority": 0.0, "recency": 0.0},
+            "priosignal": "model",
+        },
         "replay_context": CONTEXT,
         "loss_scales": {
             "dec_cnn": 1.0,

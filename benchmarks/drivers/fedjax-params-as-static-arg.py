@@ -1,5 +1,7 @@
 """Evaluate a linear classifier on two padded batches with fedjax's own metrics."""
 
+# ruff: noqa: E402 - what is imported has to be prepared first.
+
 import sys
 
 from stand_ins import blank, old_jax, on_path, package, run
@@ -15,7 +17,7 @@ import jax
 import jax.experimental
 import jax.numpy as jnp
 import numpy as np
-import tensorflow_federated.simulation
+import tensorflow_federated.simulation  # noqa: F401
 from jax.example_libraries import optimizers
 
 # Where this package was when the checkout was written.
@@ -23,13 +25,16 @@ sys.modules["jax.experimental.optimizers"] = jax.experimental.optimizers = optim
 
 from fedjax.experimental import client_datasets, metrics, model
 
-AXES = {"batches": {"x": ("batch", "feature"), "y": ("batch",)}}
+BATCH = {"x": "batch feature", "y": "batch", client_datasets.EXAMPLE_MASK_KEY: "batch"}
+AXES = {"batches": [BATCH, BATCH]}
 
 classifier = model.Model.new(
     init=lambda rng: {"w": jax.random.normal(rng, (3, 4)), "b": jnp.arange(4.0)},
     apply_for_train=lambda params, batch, rng: batch["x"] @ params["w"] + params["b"],
     apply_for_eval=lambda params, batch: batch["x"] @ params["w"] + params["b"],
-    train_loss=lambda batch, predictions: metrics.unreduced_cross_entropy_loss(batch["y"], predictions),
+    train_loss=lambda batch, predictions: metrics.unreduced_cross_entropy_loss(
+        batch["y"], predictions
+    ),
     eval_metrics={"accuracy": metrics.Accuracy(), "loss": metrics.CrossEntropyLoss()},
 )
 

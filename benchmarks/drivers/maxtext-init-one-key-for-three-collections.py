@@ -1,11 +1,20 @@
 """Initialise the training state of a small language model with dropout and quantisation noise."""
 
+# ruff: noqa: E402 - what is imported has to be prepared first.
+
 from stand_ins import blank, old_jax, on_path, package, run
 
 on_path("src")
 old_jax()
-blank("MaxText.checkpointing", "MaxText.max_logging", "MaxText.max_utils", "MaxText.multimodal_utils",
-      "MaxText.sharding", "MaxText.inference", "orbax.checkpoint.experimental")
+blank(
+    "MaxText.checkpointing",
+    "MaxText.max_logging",
+    "MaxText.max_utils",
+    "MaxText.multimodal_utils",
+    "MaxText.sharding",
+    "MaxText.inference",
+    "orbax.checkpoint.experimental",
+)
 package("MaxText", "src/MaxText")
 
 import types
@@ -22,7 +31,7 @@ config = types.SimpleNamespace(
 
 
 class LanguageModel(nn.Module):
-    """Embedding, dropout, and a projection whose weights are rounded stochastically, as a quantised one's are."""
+    """Embedding, dropout, and a projection with stochastically rounded (quantised) weights."""
 
     @nn.compact
     def __call__(self, tokens, positions, encoder_images=None):

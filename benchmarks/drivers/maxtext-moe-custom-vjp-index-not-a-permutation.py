@@ -1,17 +1,29 @@
-"""Route tokens to experts and back through a mixture-of-experts layer's own routing, and differentiate the result."""
+"""Gradients of a loss on tokens that MaxText routes to experts and back."""
+
+# ruff: noqa: E402 - what is imported has to be prepared first.
 
 from stand_ins import blank, old_jax, on_path, package, run
 
 on_path("src")
 old_jax()
-blank("aqt", "qwix", "MaxText.kernels", "MaxText.max_utils", "MaxText.max_logging", "MaxText.layers.quantizations",
-      "MaxText.layers.attentions", "MaxText.layers.linears", "MaxText.layers.nnx_wrappers", "MaxText.layers.initializers")
+blank(
+    "aqt",
+    "qwix",
+    "MaxText.kernels",
+    "MaxText.max_utils",
+    "MaxText.max_logging",
+    "MaxText.layers.quantizations",
+    "MaxText.layers.attentions",
+    "MaxText.layers.linears",
+    "MaxText.layers.nnx_wrappers",
+    "MaxText.layers.initializers",
+)
 package("MaxText", "src/MaxText")
 package("MaxText.layers", "src/MaxText/layers")
 
 import types
 
-import aqt.jax.v2.aqt_tensor
+import aqt.jax.v2.aqt_tensor  # noqa: F401
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -55,7 +67,12 @@ def entry(tokens, gate, experts, targets):
 def inputs():
     rng = np.random.default_rng(12)
     batch, length, width = 2, 3, 5
-    shapes = (batch, length, width), (width, EXPERTS), (EXPERTS, width, width), (batch, length, width)
+    shapes = (
+        (batch, length, width),
+        (width, EXPERTS),
+        (EXPERTS, width, width),
+        (batch, length, width),
+    )
     return tuple(jnp.asarray(rng.normal(size=s), jnp.float32) for s in shapes)
 
 

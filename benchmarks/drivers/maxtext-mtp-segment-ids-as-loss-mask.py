@@ -1,12 +1,23 @@
 """The multi-token prediction loss, and its gradients, on a batch of packed documents."""
 
+# ruff: noqa: E402 - what is imported has to be prepared first.
+
 from stand_ins import blank, old_jax, on_path, package, run, stand_in
 
 on_path("src")
 old_jax()
-blank("maxtext.configs", "maxtext.layers.decoders", "maxtext.layers.initializers", "maxtext.layers.nnx_decoders",
-      "maxtext.models", "maxtext.utils.max_logging", "maxtext.utils.elastic_utils", "maxtext.utils.sharding",
-      "maxtext.utils.maxtext_utils", "maxtext.common.gcloud_stub")
+blank(
+    "maxtext.configs",
+    "maxtext.layers.decoders",
+    "maxtext.layers.initializers",
+    "maxtext.layers.nnx_decoders",
+    "maxtext.models",
+    "maxtext.utils.max_logging",
+    "maxtext.utils.elastic_utils",
+    "maxtext.utils.sharding",
+    "maxtext.utils.maxtext_utils",
+    "maxtext.common.gcloud_stub",
+)
 package("maxtext", "src/maxtext")
 
 import types
@@ -29,7 +40,16 @@ class Norm(nnx.RMSNorm):
 class Dense(nnx.Linear):
     """MaxText's dense layer without its axes."""
 
-    def __init__(self, in_features_shape, out_features_shape, dtype, weight_dtype, use_bias, kernel_axes, rngs):
+    def __init__(
+        self,
+        in_features_shape,
+        out_features_shape,
+        dtype,
+        weight_dtype,
+        use_bias,
+        kernel_axes,
+        rngs,
+    ):
         super().__init__(in_features_shape, out_features_shape, use_bias=use_bias, rngs=rngs)
 
 
@@ -118,7 +138,9 @@ def loss(weights, table, hidden, batch):
         model_mode=MODEL_MODE_TRAIN,
         deterministic=True,
     )
-    sown = {"mtp_losses": {"mtp_block": {"losses": block.losses[...], "weights": block.weights[...]}}}
+    sown = {
+        "mtp_losses": {"mtp_block": {"losses": block.losses[...], "weights": block.weights[...]}}
+    }
     return mtp.calculate_mtp_loss(sown, config)
 
 

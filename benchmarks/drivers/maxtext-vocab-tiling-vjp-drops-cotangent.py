@@ -1,17 +1,24 @@
-"""Gradients of the mean cross-entropy over a vocabulary that is worked off in tiles, for the head and the hidden states."""
+"""Gradients of the mean cross-entropy over a vocabulary in tiles, through the hidden states too."""
+
+# ruff: noqa: E402 - what is imported has to be prepared first.
 
 from stand_ins import blank, old_jax, on_path, run
 
 on_path("src")
 old_jax()
-blank("maxtext.configs", "maxtext.utils.max_logging", "maxtext.utils.elastic_utils", "maxtext.common.gcloud_stub")
+blank(
+    "maxtext.configs",
+    "maxtext.utils.max_logging",
+    "maxtext.utils.elastic_utils",
+    "maxtext.common.gcloud_stub",
+)
 
 import types
 
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
-import maxtext.configs.pyconfig
+import maxtext.configs.pyconfig  # noqa: F401
 import numpy as np
 from maxtext.common.common_types import ShardMode
 from maxtext.utils.vocabulary_tiling import vocab_tiling_linen_loss
@@ -34,7 +41,9 @@ class Head(nn.Module):
 
     @nn.compact
     def logits_from_hidden_states_for_vocab_tiling(self, hidden_states, deterministic):
-        return nn.Dense(VOCABULARY, name="logits_dense")(nn.RMSNorm(name="decoder_norm")(hidden_states))
+        return nn.Dense(VOCABULARY, name="logits_dense")(
+            nn.RMSNorm(name="decoder_norm")(hidden_states)
+        )
 
 
 model = Head(jax.sharding.Mesh(np.array(jax.devices()[:1]).reshape(1, 1), ("data", "fsdp")))
@@ -42,13 +51,17 @@ model = Head(jax.sharding.Mesh(np.array(jax.devices()[:1]).reshape(1, 1), ("data
 
 def loss(params, projection, features, data):
     hidden_states = jnp.tanh(features @ projection)
-    total, z_loss = vocab_tiling_linen_loss(hidden_states, data, config, model, params, is_train=True)
+    total, z_loss = vocab_tiling_linen_loss(
+        hidden_states, data, config, model, params, is_train=True
+    )
     weights = jnp.sum(data["targets_segmentation"] != 0)
     return total / weights, z_loss / weights
 
 
 def entry(params, projection, features, data):
-    return jax.value_and_grad(loss, argnums=(0, 1), has_aux=True)(params, projection, features, data)
+    return jax.value_and_grad(loss, argnums=(0, 1), has_aux=True)(
+        params, projection, features, data
+    )
 
 
 def inputs():

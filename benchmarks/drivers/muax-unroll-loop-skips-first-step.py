@@ -1,4 +1,6 @@
-"""One update of a MuZero agent on sampled trajectories: the loss over the unrolled model, its gradients, an optimiser step."""
+"""One update of a MuZero agent on sampled trajectories: loss, gradients, optimiser step."""
+
+# ruff: noqa: E402 - what is imported has to be prepared first.
 
 from stand_ins import blank, old_jax, on_path, package, run
 

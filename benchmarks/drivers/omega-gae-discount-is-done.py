@@ -1,4 +1,6 @@
-"""Advantages and value targets of a batch of NetHack trajectories, some of whose episodes end inside, for a PPO agent."""
+"""Advantages and value targets of a PPO agent, where some of the episodes end inside the batch."""
+
+# ruff: noqa: E402 - what is imported has to be prepared first.
 
 from stand_ins import blank, old_jax, on_path, run
 
@@ -19,8 +21,16 @@ class Agent(NethackTransformerAgent):
         return None, None
 
 
-agent = Agent(observation_space=None, action_space=None, config={"discount_factor": 0.9, "gae_lambda": 0.8})
-AXES = {"trajectories": {"rewards": ("batch", "time"), "done": ("batch", "time")}}
+agent = Agent(
+    observation_space=None, action_space=None, config={"discount_factor": 0.9, "gae_lambda": 0.8}
+)
+AXES = {
+    "trajectories": {
+        "rewards": "batch time",
+        "done": "batch time",
+        "metadata": {"state_values": "batch time", "log_action_probs": "batch time action"},
+    }
+}
 
 
 def entry(trajectories):
@@ -37,7 +47,9 @@ def inputs():
         "done": done,
         "metadata": {
             "state_values": rng.normal(size=(batch, time)).astype(np.float32),
-            "log_action_probs": np.log(rng.dirichlet(np.ones(actions), size=(batch, time))).astype(np.float32),
+            "log_action_probs": np.log(rng.dirichlet(np.ones(actions), size=(batch, time))).astype(
+                np.float32
+            ),
         },
     }
     return (jax.tree_util.tree_map(jnp.asarray, trajectories),)

@@ -1,23 +1,31 @@
-"""One training step of a MuZero agent on NetHack-like trajectories, some of whose episodes end inside."""
+"""One training step of a MuZero agent on trajectories inside of which some episodes end."""
+
+# ruff: noqa: E402 - what is imported has to be prepared first.
 
 from stand_ins import blank, old_jax, on_path, package, run
 
 on_path()
 old_jax()
-blank("nle", "gym", "minihack", "jax.experimental.host_callback", "omega.models", "omega.mcts", "omega.neural")
+blank(
+    "nle",
+    "gym",
+    "minihack",
+    "jax.experimental.host_callback",
+    "omega.models",
+    "omega.mcts",
+    "omega.neural",
+)
 package("omega", "omega")
 package("omega.agents", "omega/agents")
 
 import types
-
 
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
 import omega.mcts.muzero
-import omega.models.nethack_muzero
-
+import omega.models.nethack_muzero  # noqa: F401
 from omega.agents.nethack_muzero_agent import NethackMuZeroAgent
 
 ACTIONS, FEATURES, WIDTH, UNROLL = 3, 4, 6, 2
@@ -79,7 +87,9 @@ def trajectories(rng, batch, time):
         "rewards": rewards,
         "done": done,
         "metadata": {
-            "log_mcts_action_probs": np.log(rng.dirichlet(np.ones(ACTIONS), size=(batch, time))).astype(np.float32),
+            "log_mcts_action_probs": np.log(
+                rng.dirichlet(np.ones(ACTIONS), size=(batch, time))
+            ).astype(np.float32),
             "mcts_state_values": rng.normal(size=(batch, time)).astype(np.float32),
         },
     }
@@ -88,7 +98,11 @@ def trajectories(rng, batch, time):
 def inputs():
     rng = np.random.default_rng(28)
     acted, replayed = trajectories(rng, 2, 5), trajectories(rng, 3, 5)
-    return agent._train_state, *jax.tree_util.tree_map(jnp.asarray, (acted, replayed)), jax.random.PRNGKey(12)
+    return (
+        agent._train_state,
+        *jax.tree_util.tree_map(jnp.asarray, (acted, replayed)),
+        jax.random.PRNGKey(12),
+    )
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """Filter observations of two outputs with an ensemble Kalman filter."""
 
+# ruff: noqa: E402 - what is imported has to be prepared first.
+
 from stand_ins import old_jax, on_path, run
 
 on_path()
@@ -10,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from rebayes.extended_kalman_filter import ekf_core
 
-AXES = {"ensemble": ("member", "state"), "features": ("time", None), "targets": ("time", "output")}
+AXES = {"ensemble": "member state", "features": "time _", "targets": "time output"}
 
 
 def predict(state, features):

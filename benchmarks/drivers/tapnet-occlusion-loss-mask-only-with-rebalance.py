@@ -1,4 +1,6 @@
-"""The loss of a point tracker, and its gradients, on a batch some of whose query points are padding."""
+"""The loss of a point tracker, and its gradients, on a batch some of whose points are padding."""
+
+# ruff: noqa: E402 - what is imported has to be prepared first.
 
 from stand_ins import blank, old_jax, on_path, package, run
 
@@ -14,12 +16,12 @@ from tapnet.utils import model_utils
 
 FRAMES, HEIGHT, WIDTH = 5, 48, 64
 AXES = {
-    "points": ("batch", "point", "frame", None),
-    "occlusion": ("batch", "point", "frame"),
-    "expected_dist": ("batch", "point", "frame"),
-    "target_points": ("batch", "point", "frame", None),
-    "target_occ": ("batch", "point", "frame"),
-    "mask": ("batch", "point", "frame"),
+    "points": "batch point frame _",
+    "occlusion": "batch point frame",
+    "expected_dist": "batch point frame",
+    "target_points": "batch point frame _",
+    "target_occ": "batch point frame",
+    "mask": "batch point frame",
 }
 
 
@@ -36,7 +38,9 @@ def entry(points, occlusion, expected_dist, target_points, target_occ, mask):
         )
         return huber + occ + prob, (huber, occ, prob)
 
-    return jax.value_and_grad(loss, argnums=(0, 1, 2), has_aux=True)(points, occlusion, expected_dist)
+    return jax.value_and_grad(loss, argnums=(0, 1, 2), has_aux=True)(
+        points, occlusion, expected_dist
+    )
 
 
 def inputs():

@@ -1,4 +1,6 @@
-"""Cut patches out of correlation maps around track positions, as TAPIR's refinement does for every point and frame."""
+"""Cut patches out of correlation maps around track positions, as TAPIR's refinement does."""
+
+# ruff: noqa: E402 - what is imported has to be prepared first.
 
 from stand_ins import blank, old_jax, on_path, package, run
 
@@ -15,7 +17,10 @@ import numpy as np
 from einshape import jax_einshape as einshape
 from tapnet import tapir_model
 
-AXES = {"positions": ("batch", "point", "frame", None), "correlations": ("batch", "point", "frame", "height", "width")}
+AXES = {
+    "positions": "batch point frame _",
+    "correlations": "batch point frame height width",
+}
 
 
 def entry(positions, correlations):

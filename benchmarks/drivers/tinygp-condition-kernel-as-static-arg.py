@@ -1,5 +1,7 @@
 """Condition a Gaussian process with a quasiseparable kernel on observations and smooth them."""
 
+# ruff: noqa: E402 - what is imported has to be prepared first.
+
 from stand_ins import blank, old_jax, on_path, run
 
 on_path("src")
@@ -10,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from tinygp import GaussianProcess, kernels
 
-AXES = {"times": ("observation",), "values": ("observation",)}
+AXES = {"times": "observation", "values": "observation"}
 kernel = kernels.quasisep.Matern32(scale=1.4)
 
 
