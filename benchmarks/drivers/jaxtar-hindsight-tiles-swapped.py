@@ -50,7 +50,7 @@ def inputs():
     cells = lights(puzzle.SolveConfig.default(), puzzle.State.default()).size
     params = {
         "hidden": jax.random.normal(hidden, (cells, 7)),
-        "out": 2.0 + jax.random.normal(out, (7, 1)),
+        "out": jax.random.uniform(out, (7, 1), minval=0.1, maxval=0.9),
     }
     return params, key
 

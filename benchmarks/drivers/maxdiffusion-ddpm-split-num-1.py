@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 from maxdiffusion.schedulers.scheduling_ddpm_flax import FlaxDDPMScheduler
 
-AXES = {"weights": "channel out", "latents": "batch height width channel"}
+AXES = {"latents": "batch height width channel"}
 
 scheduler = FlaxDDPMScheduler(num_train_timesteps=20)
 

@@ -26,7 +26,7 @@ import jax.numpy as jnp
 from flax import struct
 from torax._src.orchestration.step_function import SimulationStepFn
 
-AXES = {"temperature": "plasma radius", "dt": ""}
+AXES = {"temperature": "plasma radius"}
 
 
 @struct.dataclass
