@@ -13,7 +13,6 @@ blank("deepqmc.kfacext", "deepqmc.pretrain")
 blank("h5py", "kfac_jax", "tensorboard", "uncertainties")
 
 import haiku as hk
-import jax
 import jax.numpy as jnp
 from deepqmc.hamil.qho import QHOHamiltonian
 from deepqmc.sampling import MetropolisSampler
