@@ -1,0 +1,61 @@
+"""Train a neural heuristic for one epoch on a dataset of distances."""
+# ruff: noqa: E402
+
+from stand_ins import blank, on_path, package, run, stand_in
+
+on_path()
+blank("puxle")
+package("heuristic", "heuristic")
+package("heuristic.neuralheuristic", "heuristic/neuralheuristic")
+
+import jax
+import jax.numpy as jnp
+import optax
+
+# xtructure is a container of arrays; its `take` takes from each of them.
+blank("xtructure")
+stand_in(
+    "xtructure.numpy",
+    take=lambda tree, indices, axis: jax.tree.map(lambda x: jnp.take(x, indices, axis), tree),
+)
+
+from heuristic.neuralheuristic.heuristic_train import heuristic_train_builder
+from neural_util.basemodel import ResMLPModel
+
+AXES = {
+    "dataset": {
+        "solveconfigs": "sample cell",
+        "states": "sample cell",
+        "target_heuristic": "sample",
+    }
+}
+
+model = ResMLPModel(action_size=1, Res_N=1, initial_dim=12, hidden_dim=8)
+optimizer = optax.adam(1e-2)
+
+
+def lights(solve_config, state):
+    return jnp.concatenate([solve_config, state]).astype(jnp.float32)
+
+
+train = heuristic_train_builder(4, model, optimizer, lights)
+
+
+def entry(key, dataset, params, opt_state):
+    return train(key, dataset, params, opt_state)
+
+
+def inputs():
+    goal, state, weights, key = jax.random.split(jax.random.key(0), 4)
+    samples, cells = 11, 9
+    dataset = {
+        "solveconfigs": jax.random.bernoulli(goal, 0.4, (samples, cells)),
+        "states": jax.random.bernoulli(state, 0.6, (samples, cells)),
+        "target_heuristic": 1.0 + jnp.arange(samples) % 7,
+    }
+    params = model.init(weights, jnp.zeros((1, 2 * cells)))
+    return key, dataset, params, optimizer.init(params)
+
+
+if __name__ == "__main__":
+    run(entry, inputs)
