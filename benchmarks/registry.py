@@ -10,6 +10,7 @@ from . import (
     nested_lowering,
     passing_step,
     propagation,
+    run_cost,
     scan_loop,
     source_precision,
     source_speed,
@@ -25,6 +26,7 @@ REGISTRY: dict[str, Callable[[Effort], Iterator[Outcome]]] = {
     "lens-set": lens_set.run,
     "md-speed": md_speed.run,
     "audit-speed": audit_speed.run,
+    "run-cost": run_cost.run,
     "source-speed": source_speed.run,
     "source-precision": source_precision.run,
 }
