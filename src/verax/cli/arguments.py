@@ -11,6 +11,7 @@ from verax.audit.output import write_stdout
 from verax.audit.settings import FAIL_ON, FORMATS
 
 from .running import add_run, run
+from .stored import add_combine, add_report
 
 Run = Callable[[argparse.Namespace], int]
 
@@ -39,6 +40,8 @@ def parser(audit: Run, explain: Run, rules: Run) -> argparse.ArgumentParser:
     commands = top.add_subparsers(metavar="COMMAND", required=True)
     _add_audit(commands, audit)
     add_run(commands, run)
+    add_report(commands)
+    add_combine(commands)
     explaining = commands.add_parser(
         "explain",
         help="everything about one rule",
