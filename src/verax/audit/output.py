@@ -71,10 +71,19 @@ def write_stdout(text: str) -> None:
 
 def write_error(text: str) -> None:
     """Write one line to stderr; where that is closed or full, there is nobody to tell."""
+    _tell("error", text)
+
+
+def write_note(text: str) -> None:
+    """Write a line to stderr that is no error."""
+    _tell("note", text)
+
+
+def _tell(kind: str, text: str) -> None:
     if sys.stderr is None:
         return
     try:
-        sys.stderr.write(inert(f"verax: error: {one_line(text)}\n"))
+        sys.stderr.write(inert(f"verax: {kind}: {one_line(text)}\n"))
         sys.stderr.flush()
     except OSError:
         pass

@@ -121,6 +121,12 @@ def _add_audit(commands: argparse._SubParsersAction[_Parser], run: Run) -> None:
         "--no-cache", dest="cache", action="store_false", help="read everything anew"
     )
     files.add_argument(
+        "--no-observed",
+        dest="observed",
+        action="store_false",
+        help="leave out what runs have kept in .verax/ of what functions were called with",
+    )
+    files.add_argument(
         "--allow-unread",
         action=argparse.BooleanOptionalAction,
         default=None,

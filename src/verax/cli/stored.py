@@ -91,7 +91,7 @@ def report(options: argparse.Namespace) -> int:
 def _report_of(seen: Observations) -> Report:
     """One report of all runs, which says what has changed since."""
     from verax.audit.causes import one_a_cause
-    from verax.audit.frontends.run.stale import changed
+    from verax.audit.frontends.run.since import changed
     from verax.audit.report import merged
 
     found = replace(merged(seen.reports()), omitted="how data flows is not kept")

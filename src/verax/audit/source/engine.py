@@ -31,6 +31,7 @@ class Options:
     `exclude` has patterns relative to the folder `base`. `jobs` is the number of processes, or
     `None` for one a core. Without `sections` only findings are reported, and not how data flows,
     which takes most of the time if nothing has changed. `limits` bound the work for each file.
+    `observed` has, by the real path of a file, what its functions were called with in a run.
     """
 
     exclude: tuple[str, ...] = ()
@@ -40,6 +41,7 @@ class Options:
     cache: bool = True
     sections: bool = True
     limits: Limits = DEFAULT
+    observed: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,9 @@ def audit_files(
     notes: list[str] = []
     if not files:
         notes.append(f"{', '.join(paths)}: there is no Python file and no notebook to audit")
+    if count := sum(it.observed for it in outcomes.values()):
+        functions = "1 function was" if count == 1 else f"{count} functions were"
+        notes.append(f"{functions} also followed on the shapes that a run has shown (.verax/)")
     return Audited(
         {file: outcomes[file].report for file in files},
         tuple(notes),
@@ -145,7 +150,8 @@ def audit_each(
     outcomes: dict[str, Outcome] = {}
     folder = cache_folder() if options.cache else None
     settings = [*roots, str(options.max_bytes), str(options.limits)]
-    with Bar(len(files)) as bar, Cache(folder, settings) as cache:
+    observed = _by_name(files, options.observed)
+    with Bar(len(files)) as bar, Cache(folder, settings, observed) as cache:
         for file in files:
             outcome = cache.get(file, options.sections)
             if outcome is not None:
@@ -161,6 +167,7 @@ def audit_each(
             sections=options.sections,
             kept=folder is not None,
             limits=options.limits,
+            observed=observed,
         )
         with closing(results):  # ends all processes, also after an interrupt
             for done in results:
@@ -174,3 +181,10 @@ def audit_each(
     for note in cache.notes:
         print(f"verax: note: {note}", file=sys.stderr)
     return outcomes
+
+
+def _by_name(files: Sequence[str], observed: Mapping[str, str]) -> dict[str, str]:
+    """What was observed in files, by what the audit calls them."""
+    if not observed:
+        return {}
+    return {it: found for it in files if (found := observed.get(os.path.realpath(it)))}

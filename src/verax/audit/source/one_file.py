@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..finding import Place
@@ -19,6 +19,7 @@ class Auditor:
     """Audits the files of one project, one after the other.
 
     Without `sections` reports do not show how data flows, for when nobody will look at that.
+    `observed` is, by file, what its functions were called with when the program ran.
     """
 
     def __init__(
@@ -27,7 +28,9 @@ class Auditor:
         texts: Texts,
         sections: bool = True,
         limits: Limits = DEFAULT,
+        observed: Mapping[str, str] | None = None,
     ):
+        self._observed = observed or {}
         self._limits = limits
         self._texts = texts
         self._sections = sections
@@ -36,7 +39,8 @@ class Auditor:
     def audit(self, path: str) -> Outcome:
         """What one file tells; whatever goes wrong is a note."""
         try:
-            analysis = analyse(path, self._project, self._sections, self._limits)
+            observed = self._observed.get(path, "")
+            analysis = analyse(path, self._project, self._sections, self._limits, observed)
         except UnreadableError as error:
             analysis = Analysis(unread(error.problem))
         except Exception as error:
@@ -52,7 +56,15 @@ class Auditor:
         if path.endswith(".ipynb"):
             report = self._with_cells(report)
         has_comments, failed = "verax:" in source.text, bool(report.failures)
-        return Outcome(report, digests, has_comments, failed, analysis.uses_jax, analysis.kinds)
+        return Outcome(
+            report,
+            digests,
+            has_comments,
+            failed,
+            analysis.uses_jax,
+            analysis.kinds,
+            analysis.observed,
+        )
 
     def _with_cells(self, report: Report) -> Report:
         """The report with places in notebooks by cell, instead of by line of the joined text."""

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from ...render._places import short_file
 from ...report import Report
+from ...source.definitions import LAMBDA, Definition, definitions, digest_at
 from ...source.reading import Problem, UnreadableError, parse
 from ...source.reading import read as read_source
 from ...trace.places import UserCode
 from .calls import Call, Origin, named_arguments, origin_of_code
-from .definitions import LAMBDA, Definition, definitions, digest_at
 from .leaves import leaves_of, ranges_of
 from .observations import TRACED, Function, Leaf, Observations, Range, Signature, of_report
 from .recorder import Recorder

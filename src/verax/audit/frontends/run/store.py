@@ -16,10 +16,10 @@ from pathlib import Path
 from ...errors import UsageError
 from ...files import read_bytes
 from ...output import write_file
+from . import FOLDER
 from .observations import Observations, united
 from .stored_json import NotStoredError, of_json, to_json
 
-FOLDER = ".verax"
 # An audit looks at so many files, the latest ones, of so many bytes together.
 _MOST_FILES, _MOST_BYTES = 100, 50_000_000
 

@@ -20,6 +20,7 @@ from .observations import Function, Leaf, Observations, Range, Run, Signature
 SCHEMA = "verax.run/1"
 Data = dict[str, Any]
 _T = TypeVar("_T")
+_HIGHEST_RANK = 64  # NumPy's
 
 
 class NotStoredError(Exception):
@@ -128,9 +129,10 @@ def _signature(data: list[Data]) -> tuple[Signature, dict[str, Range]]:
 def _of_leaf(data: Data) -> Leaf:
     if "value" in data:
         return Leaf(data["name"], value=data["value"])
-    if not data["dtype"] or any(size < 0 for size in data["shape"]):
+    shape = data["shape"]
+    if not data["dtype"] or len(shape) > _HIGHEST_RANK or any(size < 0 for size in shape):
         raise ValueError("no type of an array")
-    return Leaf(data["name"], data["dtype"], tuple(data["shape"]), data["weak"], data["key"])
+    return Leaf(data["name"], data["dtype"], tuple(shape), data["weak"], data["key"])
 
 
 def _range(low: Any, high: Any) -> Range:
