@@ -112,16 +112,18 @@ def combine(options: argparse.Namespace) -> int:
     from verax.audit.frontends.run.stored_json import to_json
 
     files: Sequence[str] = options.files or _files()
-    text = read_all(files)
+    seen = read_all(files)
+    if options.output == "-":
+        raise UsageError("-o -: combine writes a file; name one, or leave out -o")
     if options.output:
         refuse_source(options.output, "-o", ())
-        write_file(options.output, to_json(text))
+        write_file(options.output, to_json(seen))
         made = options.output
     else:
-        made = write(text, os.getcwd())
+        made = write(seen, os.getcwd())
     if options.remove:
         _remove([it for it in files if not os.path.samefile(it, made)])
-    count = len(text.runs)
+    count = len(seen.runs)
     write_stdout(inert(one_line(f"{made}: {count} run{'s' * (count != 1)}")) + "\n")
     return 0
 

@@ -366,6 +366,7 @@ def test_files_are_removed_only_when_asked(project: Path, capsys: pytest.Capture
     assert capsys.readouterr().out.endswith(f"{left}: 2 runs\n")
     assert left not in files
     assert len(store.read(left).runs) == 2
+    assert main(["combine", "-o", "-", "--remove"]) == 2
     assert main(["combine", left, "-o", left, "--remove"]) == 0
     assert store.files_in("") == [left]
 
