@@ -58,7 +58,7 @@ class Recorder:
     def __init__(self, *, signatures: int = 3, steps: int = 0, budget: int = DEFAULT_BUDGET):
         self.functions: dict[tuple[str, Origin], Observed] = {}
         self.failures: list[str] = []
-        self.bodies = Bodies()  # filled by the audit, which traces what was called
+        self.bodies: Bodies = Bodies()  # filled by the audit, which traces what was called
         self._signatures, self._steps = signatures, Steps(steps) if steps else None
         self._copies = Copies(budget)
         self._user_code = UserCode()

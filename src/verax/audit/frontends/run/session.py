@@ -32,8 +32,8 @@ class Session:
 
     def __init__(self, *, signatures: int = DEFAULT_SIGNATURES, steps: int = 0):
         self.recorder: Recorder | None = None
-        self.failure = ""
-        self.started = 0.0
+        self.failure: str = ""
+        self.started: float = 0.0
         self._signatures, self._steps = signatures, steps
         self._stack = ExitStack()
 
