@@ -1,16 +1,19 @@
 """`pytest --verax`: audit what tests jit, map, differentiate and scan, on their own arguments.
 
 Without the option nothing happens, and nothing is imported. With pytest-xdist each worker audits
-what it has run, and sends its report as JSON to the process that prints the summary.
+what it has run, and sends what it has seen as JSON to the process that prints the summary. That one
+keeps all of it in `.verax/`, for later audits.
 """
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
+    from verax.audit.frontends.run.observations import Observations
     from verax.audit.frontends.run.session import Session
     from verax.audit.report import Report
 
@@ -58,7 +61,8 @@ class _Plugin:
             raise pytest.UsageError(str(error)) from None
         self._selection = Selection(select=codes)
         self._fail_on = str(config.getoption("--verax-fail-on"))
-        self._reports: list[Report] = []
+        self._here = os.getcwd()
+        self._seen: list[Observations] = []
         # The process that has workers runs no test itself.
         self._session: Session | None = None if _has_workers(config) else Session()
         if self._session is not None:
@@ -68,31 +72,28 @@ class _Plugin:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Audit what this process has run."""
         if self._session is not None:
-            from verax.audit.frontends.run.auditing import report_of
-            from verax.audit.report import findings_only
-
             self._session.stop()
-            report = self._selection.apply(findings_only(report_of(self._session, "tests")))
-            self._reports.append(report)
+            self._seen.append(_audited(self._session))
             output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
             if output is not None:
-                from verax.audit.render.to_json import render
+                from verax.audit.frontends.run.stored_json import to_json
 
-                output[_FROM_WORKER] = render(report)
+                output[_FROM_WORKER] = to_json(self._seen[0])
                 return
         from verax.audit.command import fails
 
+        self._keep()
         if session.exitstatus == 0 and fails(self._report(), self._fail_on):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
-        """Take the report of a worker that has ended."""
+        """Take what a worker has seen that has ended."""
         text = getattr(node, "workeroutput", {}).get(_FROM_WORKER)
         if text is not None:
-            from verax.audit.render.from_json import from_json
+            from verax.audit.frontends.run.stored_json import of_json
 
-            self._reports.append(from_json(text))
+            self._seen.append(of_json(text))
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show what was found, a line each."""
@@ -104,9 +105,37 @@ class _Plugin:
 
     def _report(self) -> Report:
         from verax.audit.causes import one_a_cause
+        from verax.audit.frontends.run.observations import united
         from verax.audit.report import merged
 
-        return one_a_cause(merged(self._reports))
+        report = merged(united(self._seen).reports())
+        return one_a_cause(self._selection.apply(report))
+
+    def _keep(self) -> None:
+        """Keep what was seen for later audits. A failure is told, and changes nothing else."""
+        from verax.audit.errors import UsageError
+        from verax.audit.frontends.run.observations import united
+        from verax.audit.frontends.run.store import write
+        from verax.audit.output import write_error
+
+        seen = united(self._seen)
+        if seen.functions:
+            try:
+                write(seen, self._here)
+            except UsageError as error:
+                write_error(str(error))
+
+
+def _audited(session: Session) -> Observations:
+    from verax.audit.frontends.run.auditing import report_of
+    from verax.audit.frontends.run.observations import of_report
+
+    report = report_of(session, "tests")
+    if session.recorder is None:
+        return of_report(report)
+    from verax.audit.frontends.run.keeping import observations_of
+
+    return observations_of(session.recorder, report, session.started)
 
 
 def _has_workers(config: pytest.Config) -> bool:

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from .finding import CallPath, Engine
@@ -29,12 +30,14 @@ def audit_callable(
     witness: bool = False,
     given_by: object = None,
     user_code: UserCode | None = None,
+    entered: Callable[[FrameType], None] | None = None,
 ) -> Report:
     """Audit a function as it would run on these arguments.
 
     With `strict`, a rule that fails raises: for our own tests. With `witness`, the report says
     which lines the trace passed, for `reconciled`; `given_by` is what has made the arguments.
-    `user_code` says which files are the program's, where the function alone does not.
+    `user_code` says which files are the program's, where the function alone does not. With a
+    witness, `entered` is called with the frame of each function of the program as it begins.
     """
     from .rules.judging import judged
     from .trace.entry import trace
@@ -50,7 +53,7 @@ def audit_callable(
     if witness and traced.failure is None:
         from .trace.witness import witnessed
 
-        passed = witnessed(function, args, kwargs, given_by, user_code)
+        passed = witnessed(function, args, kwargs, given_by, user_code, entered)
     return replace(report, notes=(*traced.notes, *report.notes), passed=passed)
 
 

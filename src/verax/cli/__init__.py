@@ -21,6 +21,7 @@ from verax.audit.output import (
     refuse_source,
     write_error,
     write_file,
+    write_note,
     write_stdout,
     write_traceback,
 )
@@ -274,7 +275,26 @@ def _source_options(options: argparse.Namespace, settings: Settings, sections: b
         jobs=options.jobs,
         cache=options.cache,
         sections=sections,
+        observed=_observed(options),
     )
+
+
+def _observed(options: argparse.Namespace) -> dict[str, str]:
+    """What runs that were started here have kept of the files' functions.
+
+    An earlier version of a file is not what has run: with --diff both are read alike, without it.
+    """
+    from verax.audit.frontends.run import FOLDER
+
+    if not options.observed or options.diff is not None or not os.path.isdir(FOLDER):
+        return {}
+    from verax.audit.frontends.run.since import parameters_by_file
+    from verax.audit.frontends.run.store import read_store
+
+    seen, problems = read_store("")
+    for problem in problems:
+        write_note(f"{problem}; it is left out")
+    return parameters_by_file(seen, "")
 
 
 def _codes(

@@ -13,6 +13,7 @@ from verax.audit.settings import FAIL_ON, FORMATS
 from .hook import add_hook
 from .mcp import add_mcp
 from .running import add_run, run
+from .stored import add_combine, add_report
 
 Run = Callable[[argparse.Namespace], int]
 
@@ -41,6 +42,8 @@ def parser(audit: Run, explain: Run, rules: Run) -> argparse.ArgumentParser:
     commands = top.add_subparsers(metavar="COMMAND", required=True)
     _add_audit(commands, audit)
     add_run(commands, run)
+    add_report(commands)
+    add_combine(commands)
     explaining = commands.add_parser(
         "explain",
         help="everything about one rule",
@@ -120,6 +123,12 @@ def _add_audit(commands: argparse._SubParsersAction[_Parser], run: Run) -> None:
     files.add_argument("--jobs", metavar="N", type=_jobs, help="processes (default: one a core)")
     files.add_argument(
         "--no-cache", dest="cache", action="store_false", help="read everything anew"
+    )
+    files.add_argument(
+        "--no-observed",
+        dest="observed",
+        action="store_false",
+        help="leave out what runs have kept in .verax/ of what functions were called with",
     )
     files.add_argument(
         "--allow-unread",

@@ -9,9 +9,9 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
-from verax.audit.errors import UsageError
+from verax.audit.errors import UsageError, described
 from verax.audit.output import refuse_source, write_error, write_file, write_stdout
 from verax.audit.plain import inert, one_line
 from verax.audit.settings import FAIL_ON, FORMATS, Settings, read_settings
@@ -79,6 +79,17 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "-o", dest="output", metavar="FILE", help="write the report to FILE, - for stdout"
     )
     output.add_argument("--flow", action="store_true", help="show how data flows")
+    output.add_argument(
+        "--no-store",
+        dest="store",
+        action="store_false",
+        help="keep nothing in .verax/ of what was seen",
+    )
+    add_findings(parser)
+
+
+def add_findings(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that say which findings are shown, and which make the command fail."""
     findings = parser.add_argument_group("findings")
     findings.add_argument(
         "--select", metavar="CODES", action="append", help="only these rules (AX,RK001,key-reused)"
@@ -132,7 +143,7 @@ def run(options: argparse.Namespace) -> int:
     from verax.audit.frontends.run.session import Session
 
     settings = read_settings(Path.cwd())
-    selection = _selection(options, settings)
+    selection = selection_of(options, settings)
     if options.output and options.output != "-":
         refuse_source(options.output, "-o", options.program[:1])
         options.output = os.path.abspath(options.output)
@@ -158,7 +169,8 @@ def run(options: argparse.Namespace) -> int:
     return ended.code or int(failed)
 
 
-def _selection(options: argparse.Namespace, settings: Settings) -> Selection:
+def selection_of(options: argparse.Namespace, settings: Settings) -> Selection:
+    """What `add_findings` has read, and else the project's settings."""
     from verax.audit.selection import Selection, parse_codes
 
     def codes(given: list[str] | None, option: str, set_: tuple[str, ...], key: str) -> Any:
@@ -189,8 +201,10 @@ def _report(
     try:
         os.chdir(here)  # Files are shown relative to where the program was started.
         report = _audited(options, session, program, ended)
+        if options.store:
+            _store(session, report, here)
         report = selection.apply(report)
-        _write(options, _rendered(options, report))
+        _write(options, rendered(options, report, sys.stderr))
         return fails(report, options.fail_on)
     except UsageError as error:
         write_error(str(error))
@@ -229,13 +243,30 @@ def _progress(done: int, total: int, name: str) -> None:
     sys.stderr.flush()
 
 
-def _rendered(options: argparse.Namespace, report: Report) -> str:
+def _store(session: Session, report: Report, here: str) -> None:
+    """Keep what was seen for later audits. A failure is told, and changes nothing else."""
+    if session.recorder is None:
+        return
+    try:
+        from verax.audit.frontends.run.keeping import observations_of
+        from verax.audit.frontends.run.store import write
+
+        write(observations_of(session.recorder, report, session.started), here)
+    except UsageError as error:
+        write_error(str(error))
+    except Exception as error:
+        write_error(f"what was seen could not be kept: {described(error)}")
+
+
+def rendered(options: argparse.Namespace, report: Report, stream: TextIO | None) -> str:
+    """The report in the format that was asked for; `stream` is where it goes without `-o`."""
     from importlib import import_module
 
     if (options.format or "text") == "text":
         from verax.audit.render import to_terminal
 
-        in_color = "NO_COLOR" not in os.environ and not options.output and sys.stderr.isatty()
+        in_color = "NO_COLOR" not in os.environ and not options.output
+        in_color = in_color and stream is not None and stream.isatty()
         return inert(to_terminal.render(report, color=in_color))
     return import_module(f"verax.audit.render.to_{options.format}").render(report)
 

@@ -73,7 +73,7 @@ def run_both(tmp_path: Path) -> Callable[..., Both]:
             {
                 str(it.relative_to(folder)): it.read_bytes()
                 for it in sorted(folder.rglob("*"))
-                if it.is_file() and "__pycache__" not in it.parts
+                if it.is_file() and not {"__pycache__", ".verax"} & {*it.parts}
             }
             for folder in folders
         ]

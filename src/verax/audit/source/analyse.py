@@ -39,28 +39,38 @@ class Analysis:
     """What reading one file as a root has told.
 
     It depends on the content of the files `contents`, and on what is, or is not, at the paths
-    `kinds`. `uses_jax` says whether it imports JAX, itself or by way of other files.
+    `kinds`. `uses_jax` says whether it imports JAX, itself or by way of other files, `observed` how
+    many functions were followed on what they were called with when the program ran.
     """
 
     report: Report
     contents: Sequence[str] = ()
     kinds: Mapping[str, str] = field(default_factory=dict[str, str])
     uses_jax: bool = True
+    observed: int = 0
 
 
 def analyse(
-    path: str, project: Project, sections: bool = True, limits: Limits = DEFAULT
+    path: str,
+    project: Project,
+    sections: bool = True,
+    limits: Limits = DEFAULT,
+    observed: str = "",
 ) -> Analysis:
-    """Audit one file of a project, perhaps without the sections that show how data flows."""
+    """Audit one file of a project, perhaps without the sections that show how data flows.
+
+    `observed` says what its functions were called with when the program ran: see `observed.py`.
+    """
     project.start()
     module = project.module(path)
     if isinstance(module, Problem):
         return Analysis(unread(module), project.disk.contents(), project.disk.kinds())
     with _deep_recursion():
         machine = interpret(module, project, limits)
+        count = _run_observed(machine, module, observed) if observed else 0
         report = _judged(machine, module, sections=sections)
     uses_jax = project.uses_jax(module)
-    return Analysis(report, project.disk.contents(), project.disk.kinds(), uses_jax)
+    return Analysis(report, project.disk.contents(), project.disk.kinds(), uses_jax, count)
 
 
 def flow_in(
@@ -142,6 +152,19 @@ def interpret(module: Module, project: Project, limits: Limits = DEFAULT) -> Int
     except ExhaustedError:
         machine.give_up(f"more than {steps:,} steps of work for the whole file")
     return machine
+
+
+def _run_observed(machine: Interpreter, module: Module, observed: str) -> int:
+    """Run functions on what they were called with; this takes nothing from what runs besides."""
+    from .observed import decoded, run_observed
+
+    steps = machine.limits.steps_for(size_of(module.syntax))
+    try:
+        with budget_of(steps):
+            return run_observed(machine, module, decoded(observed))
+    except ExhaustedError:
+        machine.give_up(f"more than {steps:,} steps of work for the calls that were observed")
+    return 0
 
 
 def _run(machine: Interpreter, module: Module) -> None:

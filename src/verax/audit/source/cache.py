@@ -14,7 +14,7 @@ import os
 import sys
 import time
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -68,12 +68,19 @@ def _engine_stamp() -> str:
 class Cache:
     """Outcomes by file, in a database in `folder`; without a folder it keeps nothing.
 
-    `settings` are all else that the outcomes depend on, besides the files and the engine. Use it
-    with `with`: what was put in is written at the end, also after an interrupt. `notes` say what
-    is wrong with the folder or the database.
+    `settings` are all else that the outcomes depend on, besides the files and the engine; `besides`
+    has, by file, what the outcome of that one alone depends on. Use it with `with`: what was put in
+    is written at the end, also after an interrupt. `notes` say what is wrong with the folder or the
+    database.
     """
 
-    def __init__(self, folder: Path | None, settings: Sequence[str] = ()):
+    def __init__(
+        self,
+        folder: Path | None,
+        settings: Sequence[str] = (),
+        besides: Mapping[str, str] | None = None,
+    ):
+        self._besides = besides or {}
         self._now = time.time()
         self._refusal = "" if folder is None else refusal(folder)
         self._secret = b""
@@ -172,7 +179,7 @@ class Cache:
         self._entries, self._files, self._used = [], {}, []
 
     def _key(self, path: str) -> str:
-        return _checksum(self._settings, path)
+        return _checksum(self._settings, path, self._besides.get(path, ""))
 
     def _signed(self, *parts: str | bytes) -> str:
         """A checksum that nobody can make without the user's key."""

@@ -33,7 +33,7 @@ class Options:
     which takes most of the time if nothing has changed. `limits` bound the work for each file. With
     `within`, no file outside of that folder is read, be it by a link or by an import. `contents`
     are what some files hold instead of what is on disk, which neither the cache nor other processes
-    know.
+    know. `observed` has, by the real path of a file, what its functions were called with in a run.
     """
 
     exclude: tuple[str, ...] = ()
@@ -45,6 +45,7 @@ class Options:
     limits: Limits = DEFAULT
     within: str = ""
     contents: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    observed: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,9 @@ def audit_files(
     notes: list[str] = []
     if not files:
         notes.append(f"{', '.join(paths)}: there is no Python file and no notebook to audit")
+    if count := sum(it.observed for it in outcomes.values()):
+        functions = "1 function was" if count == 1 else f"{count} functions were"
+        notes.append(f"{functions} also followed on the shapes that a run has shown (.verax/)")
     return Audited(
         {file: outcomes[file].report for file in files},
         tuple(notes),
@@ -153,7 +157,8 @@ def audit_each(
     folder = cache_folder() if options.cache else None
     settings = [*roots, str(options.max_bytes), str(options.limits)]
     settings += [f"within {options.within}"] * bool(options.within)
-    with Bar(len(files)) as bar, Cache(folder, settings) as cache:
+    observed = _by_name(files, options.observed)
+    with Bar(len(files)) as bar, Cache(folder, settings, observed) as cache:
         for file in files:
             outcome = cache.get(file, options.sections)
             if outcome is not None:
@@ -169,6 +174,7 @@ def audit_each(
             sections=options.sections,
             kept=folder is not None,
             limits=options.limits,
+            observed=observed,
         )
         with closing(results):  # ends all processes, also after an interrupt
             for done in results:
@@ -182,3 +188,10 @@ def audit_each(
     for note in cache.notes:
         write_note(note)
     return outcomes
+
+
+def _by_name(files: Sequence[str], observed: Mapping[str, str]) -> dict[str, str]:
+    """What was observed in files, by what the audit calls them."""
+    if not observed:
+        return {}
+    return {it: found for it in files if (found := observed.get(os.path.realpath(it)))}

@@ -123,6 +123,12 @@ class Interpreter:
         self._end_with_keys = self._statements + max(statements, self.limits.statements_with_keys)
         self.used = {}
 
+    def start_observed(self, root: Frame) -> None:
+        """Start a call that was observed, which is not at the cost of what runs in any case."""
+        self.is_thorough = False
+        self.start_root(root=root)
+        self._end_of_file = max(self._end_of_file, self._end_of_root)
+
     def start_example(self) -> None:
         """Start what a file gives as an example: it does not depend on what ran before."""
         self.is_thorough = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -22,6 +22,7 @@ class Auditor:
     """Audits the files of one project, one after the other.
 
     Without `sections` reports do not show how data flows, for when nobody will look at that.
+    `observed` is, by file, what its functions were called with when the program ran.
     """
 
     def __init__(
@@ -30,7 +31,9 @@ class Auditor:
         texts: Texts,
         sections: bool = True,
         limits: Limits = DEFAULT,
+        observed: Mapping[str, str] | None = None,
     ):
+        self._observed = observed or {}
         self._limits = limits
         self._texts = texts
         self._sections = sections
@@ -39,7 +42,8 @@ class Auditor:
     def audit(self, path: str) -> Outcome:
         """What one file tells; whatever goes wrong is a note."""
         try:
-            analysis = analyse(path, self._project, self._sections, self._limits)
+            observed = self._observed.get(path, "")
+            analysis = analyse(path, self._project, self._sections, self._limits, observed)
         except UnreadableError as error:
             analysis = Analysis(unread(error.problem))
         except Exception as error:
@@ -55,7 +59,15 @@ class Auditor:
         if path.endswith(".ipynb"):
             report = self._with_cells(report)
         has_comments, failed = "verax:" in source.text, bool(report.failures)
-        return Outcome(report, digests, has_comments, failed, analysis.uses_jax, analysis.kinds)
+        return Outcome(
+            report,
+            digests,
+            has_comments,
+            failed,
+            analysis.uses_jax,
+            analysis.kinds,
+            analysis.observed,
+        )
 
     def flow(self, path: str, name: str) -> tuple[tuple[Flow, ...], tuple[str, ...]]:
         """How data flows in the functions of a file that have a name; and the names there are.

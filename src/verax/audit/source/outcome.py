@@ -17,7 +17,8 @@ class Outcome:
 
     `digests` identify its content and that of every file that was read for it, and `kinds` say what
     was at the paths where something was looked for: see `disk`. `has_comments` says whether it may
-    hold `# verax:` comments, `failed` whether verax itself failed there.
+    hold `# verax:` comments, `failed` whether verax itself failed there, `observed`
+    how many of its functions were followed on what they were called with in a run.
     """
 
     report: Report
@@ -26,6 +27,7 @@ class Outcome:
     failed: bool = False
     uses_jax: bool = True
     kinds: Mapping[str, str] = field(default_factory=dict[str, str])
+    observed: int = 0
 
 
 # The digest of what may not be read: that of no file.

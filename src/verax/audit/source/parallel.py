@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -54,11 +54,13 @@ def audit_all(
     sections: bool = True,
     kept: bool = True,
     limits: Limits = DEFAULT,
+    observed: Mapping[str, str] | None = None,
 ) -> Generator[Done]:
     """The outcome of each file, in the order in which they come.
 
     `jobs` is the number of processes, or `None` for as many as there are cores and work. How data
     flows is worked out if the outcome shall have such `sections`, or is `kept` for others.
+    `observed` is what functions were called with when the program ran, by file.
     """
     # What a shell has connected us to (`<(…)`) is open in this process alone.
     left = [file for file in files if not os.path.isfile(file)]
@@ -71,6 +73,7 @@ def audit_all(
             "within": texts.within,
             "sections": sections or kept,
             "limits": asdict(limits),
+            "observed": dict(observed or {}),
         }
         pool = _Pool(ordinary, start, count, sections)
         try:
@@ -84,7 +87,7 @@ def audit_all(
         return
     from .one_file import Auditor  # the interpreter is slow to load, and nothing may be left
 
-    auditor = Auditor(roots, texts, sections or kept, limits)
+    auditor = Auditor(roots, texts, sections or kept, limits, observed)
     with few_collections():
         for path in left:
             yield Done(path, auditor.audit(path))

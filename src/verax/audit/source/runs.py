@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from .axes import named_arguments
 from .binding import default_of, generic_arguments, positional_names
@@ -49,7 +49,7 @@ def run_returned(machine: Interpreter, module: Module) -> None:
         record = machine.record
         is_called = function.syntax in record.runs or function.syntax in record.unknown
         if function.frame.module is module and not is_called:
-            _run_generic(machine, function)
+            run_generic(machine, function)
 
 
 def _as_child(leaf: Data) -> Data:
@@ -123,7 +123,7 @@ def run_definition(machine: Interpreter, value: Value, module: Module) -> None:
         if value.frame.module is module:
             _run_class(machine, value)
     elif function is not None and function.frame.module is module and not _is_jitted(value):
-        _run_generic(machine, function)
+        run_generic(machine, function)
 
 
 def _is_jitted(value: Value) -> bool:
@@ -136,7 +136,7 @@ def _run_class(machine: Interpreter, cls: Class) -> None:
     owner = opaque_instance(cls, node, None)
     init = innermost_function(cls.attributes.get("__init__"))
     if init is not None:
-        _run_generic(machine, init, owner)
+        run_generic(machine, init, owner)
     if isinstance(owner, Instance):
         leave_open(owner)
         machine.record.objects[cls] = owner
@@ -148,19 +148,32 @@ def _run_class(machine: Interpreter, cls: Class) -> None:
             "builtins.staticmethod",
             "builtins.classmethod",
         )
-        is_method = _names_object(function) and not is_static
-        _run_generic(machine, function, owner if is_method else None)
+        is_method = names_object(function) and not is_static
+        run_generic(machine, function, owner if is_method else None)
 
 
-def _run_generic(machine: Interpreter, function: Function, owner: Value | None = None) -> None:
-    """Run a function with arguments of which nothing is known, outside of any transformation."""
+def run_generic(
+    machine: Interpreter,
+    function: Function,
+    owner: Value | None = None,
+    learn: Callable[[dict[str, Value]], None] | None = None,
+) -> None:
+    """Run a function with arguments of which nothing is known, outside of any transformation.
+
+    Unless `learn` knows something of them.
+    """
     caller = Frame(function.frame.module, "")
     inner = Frame(
         function.frame.module, function.name, function.syntax, function.frame, None, caller
     )
-    machine.start_root(on_host=True, root=inner)
+    if learn is None:
+        machine.start_root(on_host=True, root=inner)
+    else:
+        machine.start_observed(inner)
     machine.used = _used_around(function.frame)
     inner.environment = generic_arguments(machine, function, inner, None)
+    if learn is not None:
+        learn(inner.environment)
     if owner is not None and inner.environment:
         inner.environment[next(iter(inner.environment))] = owner
     rest = function.syntax.args.vararg
@@ -315,7 +328,7 @@ def _placed(applied: Applied) -> int:
     return stars[0] if stars else len(applied.args)
 
 
-def _names_object(function: Function) -> bool:
+def names_object(function: Function) -> bool:
     """Whether the first parameter is called as an object is: others are called as `C.f(x)`."""
     names = positional_names(function)
     return bool(names) and names[0].strip("_") in ("self", "cls", "this", "module", "")
@@ -324,7 +337,7 @@ def _names_object(function: Function) -> bool:
 def _is_method(function: Function) -> bool:
     """Whether a function in a class takes an object: a lambda need not, in `C.f(x)`."""
     cls = function.cls
-    if cls is None or isinstance(function.syntax, ast.Lambda) or not _names_object(function):
+    if cls is None or isinstance(function.syntax, ast.Lambda) or not names_object(function):
         return False
     return not any(
         isinstance(it, Partial)

@@ -41,6 +41,7 @@ def encode(outcome: Outcome) -> Stored:
         "failed": outcome.failed,
         "uses_jax": outcome.uses_jax,
         "kinds": dict(outcome.kinds),
+        "observed": outcome.observed,
     }
     return Stored(_line(findings), _line(sections))
 
@@ -55,7 +56,7 @@ def decode(stored: Stored) -> Outcome:
     try:
         report = from_data(findings["report"] | sections)
         report = replace(report, **_with_paths(report, findings["paths"]))
-        rest = ("digests", "has_comments", "failed", "uses_jax", "kinds")
+        rest = ("digests", "has_comments", "failed", "uses_jax", "kinds", "observed")
         return Outcome(report, **{name: findings[name] for name in rest})
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"no outcome: {error!r}") from None

@@ -26,7 +26,7 @@ def main() -> None:
     os.dup2(2, 1)  # answers are all that the other side may see
     start = json.loads(sys.stdin.readline())
     texts, limits = Texts(start["max_bytes"], within=start["within"]), Limits(**start["limits"])
-    auditor = Auditor(start["roots"], texts, start["sections"], limits)
+    auditor = Auditor(start["roots"], texts, start["sections"], limits, start["observed"])
     print("ready", file=answers, flush=True)
     with last_collections():
         for line in sys.stdin:

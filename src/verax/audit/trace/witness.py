@@ -29,15 +29,18 @@ def witnessed(
     kwargs: Mapping[str, Any],
     given_by: object = None,
     user_code: UserCode | None = None,
+    entered: Callable[[FrameType], None] | None = None,
 ) -> frozenset[CallPath]:
     """The lines that tracing a function passes; none if that raises.
+
+    `entered` is called with the frame of each of the user's functions as it begins.
 
     Where `given_by` has made the arguments, it is the outermost call of each path: a static
     analysis names it so where it follows an example.
     """
     user_code = user_code or UserCode(function)
     entry = Entry(function, args, kwargs, Observer(user_code))
-    passed = _Passed(user_code)
+    passed = _Passed(user_code, entered)
     with anew(), passed.watching():
         _, failure = entry.jaxpr()
     if failure is not None:
@@ -50,7 +53,8 @@ def witnessed(
 class _Passed:
     """Follows a trace line by line, in the user's code alone."""
 
-    def __init__(self, user_code: UserCode):
+    def __init__(self, user_code: UserCode, entered: Callable[[FrameType], None] | None):
+        self._entered = entered
         self._seen: set[CallPath] = set()
         self._raised: set[CallPath] = set()
         self._user_code = user_code
@@ -72,6 +76,8 @@ class _Passed:
         del event, arg
         if not self._is_users(frame.f_code):
             return None
+        if self._entered is not None:
+            self._entered(frame)
         calls = self._calls_to(frame)
         file = frame.f_code.co_filename
 

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import replace
+from types import FrameType
 
 from ...command import audit_traced
 from ...report import Failure, FlowStep, Report, failure_of, noted
@@ -68,7 +69,7 @@ def audit_observed(
         if progress is not None:
             progress(number, len(calls), function.origin.name)
         try:
-            report = _audited(call, user_code)
+            report = _audited(call, user_code, recorder.bodies.entered)
         except Exception as error:
             failures.append(_failure(function, error))
             continue
@@ -82,7 +83,7 @@ def audit_observed(
     return noted(replace(report, compiled=compilations(users)), *failures)
 
 
-def _audited(call: Call, user_code: UserCode) -> Report:
+def _audited(call: Call, user_code: UserCode, entered: Callable[[FrameType], None]) -> Report:
     from ...run import audit_callable
 
     with _quiet():
@@ -93,6 +94,7 @@ def _audited(call: Call, user_code: UserCode) -> Report:
             target=call.origin.name,
             witness=True,
             user_code=user_code,
+            entered=entered,
         )
 
 

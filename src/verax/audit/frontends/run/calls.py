@@ -11,6 +11,7 @@ import inspect
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
 import jax
@@ -77,9 +78,14 @@ def origin_of(function: Any) -> Origin | None:
         call = inspect.getattr_static(type(function), "__call__", None)
         code = getattr(unwrapped(call), "__code__", None) if call is not None else None
         name = type(function).__qualname__
-    else:
-        name = code.co_qualname.replace("<locals>.", "")
-    return None if code is None else Origin(name, code.co_filename, code.co_firstlineno)
+        return None if code is None else Origin(name, code.co_filename, code.co_firstlineno)
+    return origin_of_code(code)
+
+
+def origin_of_code(code: CodeType) -> Origin:
+    """Where the function of a code object is written."""
+    name = code.co_qualname.replace("<locals>.", "")
+    return Origin(name, code.co_filename, code.co_firstlineno)
 
 
 def unwrapped(function: Any) -> Any:
@@ -100,7 +106,7 @@ def signature_of(call: Call) -> Signature:
     leaves: list[Leaf] = []
     for name, is_static, value in arguments:
         if is_static:
-            leaves.append(Leaf(name, _written(value), is_static=True))
+            leaves.append(Leaf(name, written(value), is_static=True))
             continue
         paths, structure = jax.tree_util.tree_flatten_with_path(value)
         structures.append(f"{name}: {structure}")
@@ -122,7 +128,7 @@ def _leaf(name: str, value: Any) -> Leaf:
         # A number becomes an array of weak type; anything else is a matter of the transformation.
         if isinstance(value, (bool, int, float, complex)):
             return Leaf(name, f"a Python {type(value).__name__}", weak=True)
-        return Leaf(name, _written(value), is_static=True)
+        return Leaf(name, written(value), is_static=True)
     aval = jax.typeof(value)
     text = str(Tensor(str(aval.dtype), tuple(aval.shape)))
     return Leaf(name, text, weak=bool(getattr(aval, "weak_type", False)), sharding=_sharding(value))
@@ -141,7 +147,8 @@ def _sharding(value: Any) -> str:
     return str(getattr(sharding, "spec", sharding))
 
 
-def _written(value: Any) -> str:
+def written(value: Any) -> str:
+    """A value as short text, without what differs from run to run."""
     shown = reprlib.Repr()
     shown.maxother = shown.maxstring = _LONGEST_VALUE
     try:

@@ -17,6 +17,7 @@ from typing import Any
 from ...errors import described
 from ...finding import Place
 from ...trace.places import UserCode, place_at
+from .bodies import Bodies
 from .calls import Call, Origin, Signature, signature_of
 from .copies import DEFAULT_BUDGET, Copies
 from .steps import Steps
@@ -57,6 +58,7 @@ class Recorder:
     def __init__(self, *, signatures: int = 3, steps: int = 0, budget: int = DEFAULT_BUDGET):
         self.functions: dict[tuple[str, Origin], Observed] = {}
         self.failures: list[str] = []
+        self.bodies: Bodies = Bodies()  # filled by the audit, which traces what was called
         self._signatures, self._steps = signatures, Steps(steps) if steps else None
         self._copies = Copies(budget)
         self._user_code = UserCode()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from importlib.abc import MetaPathFinder
@@ -26,17 +27,19 @@ DEFAULT_SIGNATURES = 3
 class Session:
     """A run that is watched: `start`, run, `stop`; then `recorder` has what was seen, if JAX was.
 
-    `failure` says why nothing was seen, if that was our fault.
+    `failure` says why nothing was seen, if that was our fault; `started` is the time of the start.
     """
 
     def __init__(self, *, signatures: int = DEFAULT_SIGNATURES, steps: int = 0):
         self.recorder: Recorder | None = None
-        self.failure = ""
+        self.failure: str = ""
+        self.started: float = 0.0
         self._signatures, self._steps = signatures, steps
         self._stack = ExitStack()
 
     def start(self) -> None:
         """Watch from now on, or from when JAX is there."""
+        self.started = time.time()
         if "jax" in sys.modules:
             self._watch()
         else:
