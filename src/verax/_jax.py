@@ -527,6 +527,12 @@ def compile_times_reported(report: Callable[[float], None]) -> Iterator[None]:
         _unregister(listener)
 
 
+@functools.cache
+def leave_out_of_tracebacks(file: str) -> None:
+    """Show no frames of a file in the errors of a program, as JAX shows none of its own."""
+    _traceback_util.register_exclusion(file)
+
+
 def is_tracing() -> bool:
     """Whether what runs now is being traced or transformed, and not simply executed."""
     return not _core.trace_state_clean()

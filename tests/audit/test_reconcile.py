@@ -242,6 +242,22 @@ def test_the_static_analysis_explains_what_the_trace_only_met():
     assert found.place.file == str(file)
 
 
+def test_what_raised_is_reported_although_its_rule_is_in_preview(tmp_path: Path):
+    """The trace only met it, and has no rule of its own for it; the static one was wrong before."""
+    program = """
+        def entry(grads, count):
+            grads /= count
+            return grads
+        def inputs():
+            return {"w": jnp.ones(3)}, jnp.float32(2)
+    """
+    path = tmp_path / "program.py"
+    path.write_text(HEAD + dedent(program))
+    report = audit_targets([f"{path}:entry"], Given(inputs="inputs"))
+    (found,) = report.issues
+    assert (found.place.line, found.preview) == (5, False)
+
+
 def test_two_defects_in_one_line_are_two_findings():
     (read,) = audit_text(find("RK001").wrong, "program").issues
     other = replace(read, code="DF201", family="dataflow", engine=Engine.TRACE, evidence=())

@@ -155,7 +155,8 @@ def _with(told: Finding, others: Iterable[Finding]) -> Finding:
     """A finding with what else was found of the same defect."""
     for other in others:
         if other.code == _UNEXPLAINED:
-            told = replace(told, confidence=Confidence.CERTAIN)  # It does raise.
+            # It does raise, however often the static analysis was wrong about such lines.
+            told = replace(told, confidence=Confidence.CERTAIN, preview=False)
         if _line(other.place) not in {_line(told.place), *_led_by(told)}:
             also = Evidence(other.current, other.place)
             told = replace(told, evidence=(*told.evidence, also))

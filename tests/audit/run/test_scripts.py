@@ -128,6 +128,31 @@ def test_a_script_that_crashes_at_step_three(run_both):
     assert "exit code 1" in both.report["notes"][0]
 
 
+def test_an_error_inside_of_jit_is_shown_as_ever(run_both):
+    script = """
+        import jax, jax.numpy as jnp
+
+        @jax.jit
+        def step(x):
+            return x + jnp.ones(4)
+
+        def row(x):
+            return x @ jnp.ones(5)
+
+        try:
+            jax.vmap(row)(jnp.ones((2, 3)))
+        except TypeError:
+            import traceback
+            traceback.print_exc()
+        step(jnp.ones(3))
+    """
+    both = run_both({"train.py": script}, "train.py", compare_stderr=True)
+    assert both.code == 1
+    assert "verax" not in both.stderr
+    found = {(it["line"], it["severity"]) for it in both.report["issues"]}
+    assert found == {(6, "error"), (9, "error")}
+
+
 def test_a_script_that_exits(run_both):
     script = "import sys\nfrom model import train\ntrain(1)\nsys.exit(3)\n"
     both = run_both({"model.py": STEP, "train.py": script}, "train.py")

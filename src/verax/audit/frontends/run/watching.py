@@ -23,6 +23,7 @@ from typing import Any, Protocol
 
 import jax
 
+from .... import _jax
 from ...._jax import (
     ENTRY_POINTS,
     PASSED_THROUGH,
@@ -113,6 +114,8 @@ def watching(listener: Listener, *, each: bool = False) -> Generator[None]:
 
         return replacement
 
+    for file in (_jax.__file__, __file__):
+        _jax.leave_out_of_tracebacks(file)
     with ExitStack() as stack:
         stack.enter_context(jit_calls_watched(jitted, dispatched, each=each))
         stack.enter_context(compile_times_reported(listener.compiling))
