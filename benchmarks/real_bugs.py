@@ -22,7 +22,6 @@ import json
 import os
 import subprocess
 import sys
-import tarfile
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -56,11 +55,24 @@ def repository(folder: Path, name: str) -> Path | None:
 
 
 def lay_out(git: Path, commit: str, folder: Path) -> None:
-    """Write what a commit has into a folder."""
-    command = ["git", f"--git-dir={git}", "archive", "--format=tar", commit, "*.py"]
-    done = subprocess.run(command, check=True, capture_output=True)
-    with tarfile.open(fileobj=BytesIO(done.stdout)) as archive:
-        archive.extractall(folder, filter="data")
+    """Write the Python files of a commit into a folder, but for those that the copy lacks."""
+    listed = _git(git, "ls-tree", "-r", "-z", commit).split(b"\0")
+    files = [it.partition(b"\t") for it in listed if it.startswith(b"100") and it.endswith(b".py")]
+    wanted = b"".join(it.split()[2] + b"\n" for it, _, _ in files)
+    contents = BytesIO(_git(git, "cat-file", "--batch", given=wanted))
+    for _, _, name in files:
+        head = contents.readline().split()
+        if head[-1] == b"missing":
+            continue
+        path = folder / os.fsdecode(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(contents.read(int(head[2])))
+        contents.read(1)
+
+
+def _git(git: Path, *command: str, given: bytes = b"") -> bytes:
+    words = ["git", f"--git-dir={git}", *command]
+    return subprocess.run(words, input=given, check=True, capture_output=True).stdout
 
 
 def audited(driver: Path, git: Path, commit: str, run: bool) -> Iterator[tuple[Path, list[Any]]]:
