@@ -149,6 +149,23 @@ def test_an_import_that_fails(source: str, message: str):
     assert refused("train.py:step") == message
 
 
+@pytest.mark.parametrize("file", ["jax.py", "jax/__init__.py"])
+@pytest.mark.parametrize(
+    "head",
+    [
+        "",
+        "import jax\n\n@jax.jit\n",
+        "import jax.numpy as jnp\n\n",
+        "from jax import numpy as jnp\n\n",
+    ],
+)
+def test_a_module_of_the_users_that_is_called_jax(file: str, head: str):
+    write(file, "x = 1\n")
+    write("train.py", head + STEP)
+    message = refused("train.py:step", specs=["x=f32[batch=8]"])
+    assert message == f"`import jax` finds {file}, which is not JAX: give that another name"
+
+
 def test_a_module_that_is_not_there():
     message = refused("no_such_package.train:step")
     assert message == (

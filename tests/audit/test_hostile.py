@@ -141,7 +141,9 @@ def test_what_blocks_or_has_no_end_is_not_opened(project: Path):
     os.mkfifo(project / "pipe.py")
     os.mkfifo(project / "pipe")
     (project / "folder").mkdir()
-    os.mkfifo(project / "folder" / "pipe.py")
+    (project / "unread").mkdir()
+    os.mkfifo(project / "unread" / "pipe.py")
+    (project / "unread" / "device.py").symlink_to("/dev/zero")
     (project / "folder" / ".gitignore").symlink_to("/dev/zero")
     (project / "folder" / "a.py").write_text("import pipe\nimport jax\n")
     for target in ("pipe.py", "pipe", "/dev/zero", "/dev/tty"):
@@ -149,6 +151,12 @@ def test_what_blocks_or_has_no_end_is_not_opened(project: Path):
             assert refused(target) == f"target {target!r}: is neither a file nor a folder"
     assert refused("pipe.py:step").endswith("pipe.py is no ordinary file")
     assert verax_("audit", "folder", "folder/a.py").returncode == 0
+    done = verax_("audit", "unread")
+    assert done.returncode == 2
+    for name in ("device", "pipe"):
+        note = f"{name}.py: cannot be read: it is no ordinary file"
+        assert note in " ".join(done.stdout.decode().split())
+    assert verax_("audit", "unread", "--allow-unread").returncode == 0
     for file in ("pipe", "/dev/zero"):
         message = refused("folder", "--baseline", file)
         assert message == f"--baseline {file}: cannot be read: it is no ordinary file"

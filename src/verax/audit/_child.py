@@ -115,6 +115,10 @@ def _inputs(
     request: Request, module: ModuleType, function: Callable[..., object], home: str
 ) -> Any:
     with _user_code("importing jax", home):
+        import jax
+
+        if foreign := _foreign_jax(jax):
+            raise UsageError(foreign)
         from . import inputs as inputs_of
     from .specs import parse_inputs
 
@@ -156,7 +160,25 @@ def _user_code(doing: str, home: str) -> Generator[None]:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
+        if foreign := _foreign_jax(_lacking(error)):
+            raise UsageError(foreign) from None
         raise UsageError(f"{doing} failed: {_text(error)}{_place(error, home)}") from None
+
+
+def _lacking(error: BaseException) -> object:
+    """The module that lacks what somebody asked it for."""
+    if isinstance(error, ImportError):
+        return sys.modules.get((error.name or "").partition(".")[0])
+    return error.obj if isinstance(error, AttributeError) else None
+
+
+def _foreign_jax(module: object) -> str:
+    """What to say of a module that is imported as JAX, and is another one: `jax.py` of the user."""
+    if module is None or module is not sys.modules.get("jax") or hasattr(module, "make_jaxpr"):
+        return ""
+    file = getattr(module, "__file__", None)
+    where = _short(file) if file else "a folder"
+    return f"`import jax` finds {where}, which is not JAX: give that another name"
 
 
 def _code(error: SystemExit) -> str:

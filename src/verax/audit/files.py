@@ -16,6 +16,8 @@ from .errors import UsageError
 # What nobody writes by hand: settings, baselines, lists of what to ignore.
 MAX_BYTES = 50_000_000
 
+NOT_ORDINARY = "it is no ordinary file"
+
 _PIECE = 1 << 20
 # Not every system has both.
 _BINARY, _NO_WAITING = getattr(os, "O_BINARY", 0), getattr(os, "O_NONBLOCK", 0)
@@ -60,7 +62,7 @@ def _opened(path: str) -> int:
     os.close(descriptor)
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(0, "Is a directory")
-    raise OSError(0, "it is no ordinary file")
+    raise OSError(0, NOT_ORDINARY)
 
 
 def is_readable_pipe(path: str) -> bool:

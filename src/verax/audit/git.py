@@ -257,12 +257,23 @@ class Repository:
         return _git(self.top, self.option, *arguments, input=input)
 
 
-def is_tracked(path: str, top: str) -> bool:
-    """Whether a repository holds a file, or anything in a folder, of its work tree at `top`."""
+def tracked(folder: str, top: str) -> str:
+    """Why a folder may have come with the repository that has its work tree at `top`.
+
+    Empty if nothing in it did, or if there is no git, or no repository.
+    """
+    if _program() is None:
+        return ""
     try:
-        return bool(_git(top, "", "ls-files", "-z", "--", path).stdout)
-    except UsageError:
-        return False  # there is no git
+        ran = _git(top, "", "ls-files", "-z", "--", os.path.abspath(folder))
+        if ran.returncode == 0:
+            return f"{folder} is tracked by git" if ran.stdout else ""
+        if b"not a git repository" in ran.stderr:
+            return ""
+        raise _failed("", ran)
+    except UsageError as error:
+        said = str(error).removeprefix(": ")
+        return f"it is not known whether {folder} is tracked by git ({said})"
 
 
 def _differs(file: str, stored: str | None) -> bool:

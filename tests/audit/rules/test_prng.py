@@ -10,6 +10,12 @@ X = "def inputs(): return random.key(0), jnp.ones(3)\n"
 OLD = "def inputs(): return random.PRNGKey(0), jnp.ones(3)\n"
 
 REUSED = {
+    "clone_drawn_twice": """
+        def entry(key, x):
+            again = random.clone(key)
+            y = x + random.normal(key) * random.normal(again)
+            return y + random.uniform(again)  # RK001
+    """,
     "drawn_twice": """
         def entry(key, x):
             a = random.normal(key, x.shape)
@@ -218,6 +224,15 @@ REUSED_BY_LOOPS = {
 }
 
 REPEATED = {
+    "clone_from_outside_of_a_loop": """
+        def entry(key, x):
+            again = random.clone(key)
+
+            def body(total, _):
+                return total + random.normal(again, x.shape), None  # RK002
+
+            return jax.lax.scan(body, x, length=5)[0]
+    """,
     "mapped_keys_in_every_iteration": """
         def entry(key, x):
             keys = random.split(key, 3)
@@ -463,6 +478,14 @@ CONSTANT = {
 }
 
 FINE = {
+    "clones": """
+        def entry(key, x):
+            def body(total, _):
+                return total + random.normal(random.clone(key), x.shape), None
+
+            y, _ = jax.lax.scan(body, x, length=5)
+            return y + random.normal(key, x.shape) + random.normal(random.clone(key), x.shape)
+    """,
     "arrays_in_one_order": """
         def entry(key, x):
             batch = {"x": jnp.ones((6, 2)), "y": jnp.ones(6), "z": jnp.ones((6, 3, 2))}

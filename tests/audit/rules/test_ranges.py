@@ -143,6 +143,15 @@ def test_a_bound_that_rules_a_hazard_out_is_verified():
     assert "[0.001, 1]" in verified.reason
 
 
+@pytest.mark.parametrize("of_library", [jnp.log2, jnp.log10])
+def test_a_division_that_only_the_library_makes_is_not_verified(of_library):
+    report = audit_callable(
+        lambda x: of_library(jnp.maximum(x, 1e-3)), (X,), {}, ranges={"x": (0, 1)}, strict=True
+    )
+    entries = [it.claim for it in report.verified if it.code == "DF201"]
+    assert not [it for it in entries if it.startswith("division")]
+
+
 # --- Integers
 
 

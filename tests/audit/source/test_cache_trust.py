@@ -165,6 +165,50 @@ def test_a_tracked_cache_is_left_alone(planted: Path, codes: Codes, capsys, monk
     )
 
 
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (lambda index: index.write_bytes(b"no index"), "git says "),
+        (os.mkfifo, "git ls-files has not ended within 0.5 s"),
+    ],
+)
+def test_a_cache_that_may_be_tracked_is_left_alone(
+    planted: Path, codes: Codes, capsys, monkeypatch, spoil, reason: str
+):
+    monkeypatch.setenv("VERAX_CACHE_DIR", ".verax-cache")
+    monkeypatch.setattr("verax.audit.git._PATIENCE", 0.5)
+    _git(planted, "init")
+    codes()
+    _git(planted, "add", "--force", ".verax-cache")
+    before = (planted / ".verax-cache" / NAME).read_bytes()
+    (planted / ".git" / "index").unlink()
+    spoil(planted / ".git" / "index")
+    capsys.readouterr()
+    assert codes() == ["AX001"]
+    assert (planted / ".verax-cache" / NAME).read_bytes() == before
+    note = capsys.readouterr().err
+    assert note.startswith(
+        "verax: note: there is no cache, since it is not known whether .verax-cache is tracked by "
+        f"git ({reason}"
+    )
+    assert note.count("\n") == 1
+
+
+@pytest.mark.parametrize("without", ["git", "repository"])
+def test_a_cache_that_nothing_can_track_counts(
+    planted: Path, codes: Codes, capsys, monkeypatch, without: str
+):
+    monkeypatch.setenv("VERAX_CACHE_DIR", ".verax-cache")
+    if without == "git":
+        _git(planted, "init")
+        monkeypatch.setenv("PATH", str(planted))
+    else:
+        (planted / ".git").mkdir()
+    assert codes() == ["AX001"]
+    assert capsys.readouterr().err == ""
+    assert (planted / ".verax-cache" / NAME).exists()
+
+
 @pytest.mark.parametrize("inside", [".verax-cache", "caches/verax"])
 def test_a_link_to_a_folder_is_not_followed(
     planted: Path, codes: Codes, capsys, monkeypatch, tmp_path_factory, inside: str

@@ -102,9 +102,16 @@ def test_links(project: Path):
 
 def test_what_would_block_is_not_opened(project: Path):
     os.mkfifo(project / "pipe.py")
+    os.mkfifo(project / "pipe")
+    (project / "device.py").symlink_to("/dev/zero")
     (project / "folder.py").mkdir()
+    (project / "link.py").symlink_to(project / "folder.py")
     write(project, "folder.py/a.py")
     assert found(".") == ["folder.py/a.py"]
+    assert [str(it) for it in discover(["."]).unread] == [
+        f"{project}/device.py: cannot be read: it is no ordinary file",
+        f"{project}/pipe.py: cannot be read: it is no ordinary file",
+    ]
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may do all")

@@ -125,6 +125,49 @@ PROGRAMS = {
         """,
         [],
     ),
+    "an error that is suppressed": (
+        "AX201",
+        """
+        import contextlib
+        import contextlib as managers
+        from contextlib import suppress
+
+        def f(x):
+            with contextlib.suppress(TypeError):
+                jnp.ones(3) + jnp.ones(5)
+            with open("log") as log, managers.suppress(TypeError, ValueError), log:
+                jnp.ones(3) + jnp.ones(5)
+            with suppress(TypeError), suppress(ValueError):
+                jnp.ones(3) + jnp.ones(5)
+            return jnp.ones(3) + jnp.ones(5)
+        """,
+        [12],
+    ),
+    "an error of tracing that is suppressed": (
+        "JT201",
+        """
+        from contextlib import suppress
+
+        @jax.jit
+        def f(x):
+            with suppress(TypeError):
+                if x > 0:
+                    return x
+            if x > 1:
+                return x
+            return 2 * x
+        """,
+        [8],
+    ),
+    "a context manager that is called like it": (
+        "AX201",
+        """
+        def f(log):
+            with log.suppress(TypeError):
+                return jnp.ones(3) + jnp.ones(5)
+        """,
+        [3],
+    ),
     "a total that is declared": (
         "DF122",
         """

@@ -96,3 +96,9 @@ def test_an_embedding_names_its_table():
 def test_arithmetic_means_nothing():
     found, phrase = meaning_of(lambda x: (x + 1.0) * 2.0 - x, X)
     assert (found, phrase) == (None, "")
+
+
+def test_a_complex_constant_is_no_real_number():
+    # Warnings are errors here: reading a part of the constant would be one.
+    found, phrase = meaning_of(lambda x: x.sum(axis=0) / (5 + 1j), X.astype(jnp.complex64))
+    assert found is None, phrase

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ..files import read_bytes
+from ..files import NOT_ORDINARY, read_bytes
 from ..finding import Place
 from ..report import Unread
 from . import gitignore
@@ -128,8 +128,12 @@ class _Search:
         try:
             if entry.is_file():
                 self.add(entry.path)
+            elif os.path.exists(entry.path):
+                # A link to a folder is not followed; all else would block, or have no end.
+                if not entry.is_dir():
+                    self._cannot_read(entry.path, NOT_ORDINARY)
             # Editors mark a file that is being edited by a link to nothing, `.#name`.
-            elif not entry.name.startswith(".#") and not os.path.exists(entry.path):
+            elif not entry.name.startswith(".#"):
                 self._cannot_read(entry.path, "the link leads nowhere")
         except OSError as error:
             self._cannot_read(entry.path, error.strerror or str(error))

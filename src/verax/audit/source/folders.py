@@ -59,9 +59,9 @@ def refusal(folder: Path) -> str:
         path = os.path.dirname(path)
     if top is None:
         return ""
-    from ..git import is_tracked
+    from ..git import tracked
 
-    return f"{folder} is tracked by git" if is_tracked(os.path.abspath(folder), top) else ""
+    return tracked(str(folder), top)
 
 
 def _work_tree(path: str) -> str | None:

@@ -12,6 +12,8 @@ knows that this need not be all.
 the block around it.
 
 `g((y := f(x)))` becomes `y = f(x)` and `g(y)`.
+
+`with contextlib.suppress(Error):` becomes `try:` with an `except Error:` that does nothing.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .named_expressions import named_apart
+from .suppressed import caught, names_of_suppress
 
 
 class Declaration(ast.Assign):
@@ -63,11 +66,12 @@ _HOLDERS = (
 )
 
 
-def normalise(tree: ast.Module, has_named: bool) -> ast.Module:
-    """Rewrite a tree, in place, to the forms that everything else expects.
+def normalise(tree: ast.Module, text: str) -> ast.Module:
+    """Rewrite the tree of a text, in place, to the forms that everything else expects.
 
     Few programs name values on the way (`:=`); in others nobody has to look for that.
     """
+    has_named, suppressing = ":=" in text, names_of_suppress(tree, text)
     pending: list[tuple[ast.AST, bool, ast.AST | None]] = [(tree, False, None)]
     apart: dict[ast.AST, list[_Apart]] = {}
     while pending:
@@ -76,6 +80,8 @@ def normalise(tree: ast.Module, has_named: bool) -> ast.Module:
             _open_scopes(block)
             if has_named:
                 named_apart(block)
+            if suppressing:
+                caught(block, suppressing)
             if not in_class:
                 block[:] = [_plain(it) for it in block]
             if function is not None and len(block) > 1:

@@ -175,7 +175,7 @@ def parse(source: SourceText) -> ast.Module | Problem:
     if isinstance(tree, Problem):
         cell, line = source.position(tree.line)
         return Problem(tree.path, line, tree.reason, cell)
-    return normalise(tree, has_named=":=" in source.text)
+    return normalise(tree, source.text)
 
 
 def _tree(text: str | bytes, path: str, in_notebook: bool) -> ast.Module | Problem:

@@ -12,9 +12,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from .facts import Facts
+from .meaning.copies import uncast
 from .program import Step, Value
 from .ranges.interval import Interval, Number, Point, kind_of
 from .ranges.predicates import conditions
+
+# Values from which a number is computed, if somebody wrote it as one.
+_FEW = 16
 
 
 @dataclass(frozen=True)
@@ -188,9 +192,29 @@ def ruled_out(facts: Facts) -> Iterator[list[Hazard]]:
         place = facts.place(hazard.step)
         lines[hazard.step.primitive, place.file, place.line].append(hazard)
     for found in lines.values():
-        computed = [it for it in found if not it.is_of_constant]
+        computed = [it for it in found if not it.is_of_constant and not _is_number(it.operand)]
         if computed and all(it.is_ruled_out for it in found):
             yield computed
+
+
+def _is_number(value: Value) -> bool:
+    """Whether a value is one number that the program computes from constants, like `log(2)`.
+
+    A function of JAX's that divides by one, as `jnp.log2` does, is not what the user wrote.
+    """
+    pending = [uncast(value)]
+    for _ in range(_FEW):
+        if not pending:
+            break
+        it = pending.pop()
+        if math.prod(it.shape) != 1:
+            return False
+        if it.is_constant:
+            continue
+        if it.producer is None or it.producer.kind != "operation":
+            return False
+        pending += map(uncast, it.producer.inputs)
+    return not pending
 
 
 def _all_hazards(facts: Facts) -> Iterator[Hazard]:

@@ -1,6 +1,9 @@
 """Counters that go past the end of what they index."""
 
+import pytest
+
 from .claims import check_found, check_silent, each_of
+from .reading import found
 
 WRONG = {
     "sums of all that came before, without room for the last": """
@@ -103,3 +106,48 @@ def test_it_is_found(program: str):
 @each_of(RIGHT)
 def test_it_is_left_alone(program: str):
     check_silent(program, "dataflow")
+
+
+# How a loop may count; `{bounds}` are those of a `range`.
+LOOPS = {
+    "range": "    for i in range({bounds}):\n        total += table[i + {ahead}]",
+    "scan": "    total, _ = lax.scan(body, total, jnp.arange({bounds}))",
+    "map": "    total += jax.vmap(lambda i: table[i + {ahead}])(jnp.arange({bounds})).sum()",
+}
+
+
+@pytest.mark.parametrize("ahead", [1, 3])
+@pytest.mark.parametrize("bounds", ["9", "0, 9", "0, 9, 3", "-4, 5", "2, 9", "8, -1, -1"])
+@pytest.mark.parametrize("loop", LOOPS)
+def test_the_step_and_the_start_of_a_counter_count(loop: str, bounds: str, ahead: int):
+    size = 10
+    program = f"""
+def f(total):
+    table = jnp.ones({size})
+
+    def body(total, i):
+        return total + table[i + {ahead}], None
+
+{LOOPS[loop].format(bounds=bounds, ahead=ahead)}
+    return total
+"""
+    highest = max(eval(f"range({bounds})")) + ahead
+    assert bool(found("DF203", program)) == (highest >= size)
+
+
+@pytest.mark.parametrize(("step", "limit"), [(1, 9), (1, 10), (2, 8), (3, 9), (3, 10)])
+def test_the_step_of_a_while_loop_counts(step: int, limit: int):
+    size = 10
+    program = f"""
+def f(total):
+    table = jnp.ones({size})
+
+    def body(state):
+        i, total = state
+        i = i + {step}
+        return i, total + table[i]
+
+    return lax.while_loop(lambda state: state[0] < {limit}, body, (0, total))
+"""
+    highest = max(range(0, limit, step)) + step
+    assert bool(found("DF203", program)) == (highest >= size)

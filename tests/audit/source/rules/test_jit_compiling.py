@@ -1,5 +1,7 @@
 """What is compiled again in each turn of a loop, and what is compiled once."""
 
+import pytest
+
 from .reading import found
 
 
@@ -392,3 +394,46 @@ def test_numbers_that_a_module_keeps_are_the_same_in_each_turn():
         return model
     """
     assert found("JT304", program) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "is_another"),
+    [
+        ("i", True),
+        ("i + 1", True),
+        ("n - i", True),
+        ("-2 * i", True),
+        ("i / 2", True),
+        ("7 * n + i", True),
+        ("count", True),
+        ("i % 2", False),
+        ("min(i, 3)", False),
+        ("i // 8", False),
+        ("i * n", False),
+        ("i - count", False),
+        ("i % 2 + 1", False),
+        ("abs(i - n)", False),
+        ("flag", False),
+        ("sometimes", False),
+        ("SIZES[i % 3]", False),
+    ],
+)
+def test_a_static_number_is_another_one_in_each_turn(number: str, is_another: bool):
+    program = f"""
+    SIZES = (1, 2, 3)
+
+    @functools.partial(jax.jit, static_argnums=1)
+    def scale(x, n):
+        return x * n
+
+    def main(x, n):
+        count, flag, sometimes = 0, 0, 0
+        for i in range(100):
+            x = scale(x, {number})
+            count += 2
+            flag = 1 - flag
+            if flag:
+                sometimes += 1
+        return x
+    """
+    assert found("JT304", program) == ([10] if is_another else [])

@@ -5,6 +5,19 @@ import pytest
 from .random_keys import found
 
 FINE = {
+    "clones, which are made to give the same numbers once more": """
+        def f(key, x):
+            first = jax.random.normal(key, x.shape)
+            again = jax.random.normal(jax.random.clone(key), x.shape)
+            return first, again, jax.random.normal(jax.random.clone(key=key), x.shape)
+
+        def each(key, xs):
+            def body(total, x):
+                return total + x * jax.random.normal(jax.random.clone(key), x.shape), None
+
+            noise = [jax.random.normal(jax.random.clone(key)) for _ in range(9)]
+            return jax.lax.scan(body, 0.0, xs), noise
+    """,
     "a key of its own for each that Python maps or folds": """
         def mapped(key, sizes):
             keys = jax.random.split(key, len(sizes))

@@ -5,6 +5,15 @@ import pytest
 from .random_keys import found
 
 REUSED = {
+    "a clone that is drawn from twice": (
+        """
+        def f(key, x):
+            again = jax.random.clone(key)
+            y = x + jax.random.normal(again, x.shape)
+            return y * jax.random.normal(again, x.shape) + jax.random.normal(key, x.shape)
+        """,
+        4,
+    ),
     "one helper in two losses": (
         """
         def act(params, key, x):

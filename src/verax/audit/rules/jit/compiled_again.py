@@ -72,7 +72,7 @@ def check_source(facts: SourceFacts) -> Iterator[Verdict]:
         found = recompiling.another_shape(applied, grown)
         if found is not None:
             yield _found(applied, f"an argument, {found}, has another shape in each turn", _SHAPE)
-        name = recompiling.another_static(applied)
+        name = recompiling.another_static(facts, applied)
         if name:
             yield _found(
                 applied, f"the static argument `{name}` is another one in each turn", _PASS

@@ -10,6 +10,7 @@ from ...finding import Confidence, Engine, Evidence, Finding, Severity
 from ...source.events import Fact
 from ...source.queries.boundaries import repeated
 from ...source.queries.nodes import position_in
+from ...source.suppressed import Suppressed
 from ...source.text import text_of
 from ...source.values import leaves
 from .._rule import Rule
@@ -45,8 +46,8 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
             if culprit is not None:
                 yield RULE.finding(
                     fact.frame.place(handler),
-                    current=f"`except {name}` waits for what traced values never raise: this runs "
-                    "once, while tracing, when they have no values",
+                    current=f"`{_written(handler, name)}` waits for what traced values never "
+                    "raise: this runs once, while tracing, when they have no values",
                     expected="what depends on values is chosen by values",
                     fix="Choose with `jnp.where` or `jax.lax.cond`, on a condition that says when "
                     "it goes wrong.",
@@ -60,6 +61,10 @@ def check_source(facts: SourceFacts) -> Iterator[Finding]:
 
 def _name(handler: ast.ExceptHandler) -> str:
     return "" if handler.type is None else text_of(handler.type).rpartition(".")[2]
+
+
+def _written(handler: ast.ExceptHandler, name: str) -> str:
+    return f"suppress({name})" if isinstance(handler, Suppressed) else f"except {name}"
 
 
 def _culprit(fact: Fact, operations: tuple[str, ...]) -> Node | None:

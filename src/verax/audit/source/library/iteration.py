@@ -40,16 +40,15 @@ def _range(
         machine.convert(site, "range", value)
     counter = _counter(machine, site, args)
     bounds = [it.value for it in args if isinstance(it, Constant)]
+    are_integers = len(bounds) == len(args) and all(isinstance(it, int) for it in bounds)
     length = None
     if len(bounds) == len(args) == 1:
         length = bounds[0]
         counter.limit = bounds[0]
-    elif len(bounds) == len(args) == 2 and all(isinstance(it, int) for it in bounds):
-        length = max(bounds[1] - bounds[0], 0)
-        counter.limit = bounds[1]
-    elif len(bounds) == len(args) == 3 and all(isinstance(it, int) for it in bounds) and bounds[2]:
-        length = len(range(*bounds))
-        counter.limit = max(bounds[0] + 1, bounds[1])
+    elif are_integers and len(bounds) in (2, 3) and bounds[2:] != [0]:
+        taken = range(*bounds)
+        length = len(taken)
+        counter.limit = max(taken[0], taken[-1]) + 1 if taken else None
     elif len(bounds) == len(args) == 3 and bounds[1:] == [-1, -1] and isinstance(bounds[0], Size):
         length = counter.limit = add(bounds[0], 1)
     if machine.is_thorough and type(length) is int and length <= FEW:

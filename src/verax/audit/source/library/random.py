@@ -28,7 +28,20 @@ def _make(
     return key
 
 
-@handles("jax.random.key_data", "jax.random.clone", "jax.random.key_impl")
+@handles("jax.random.clone")
+def _clone(
+    machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """A key that gives the same numbers once more, on purpose: JAX counts it as a new one."""
+    key = key_argument(args, keywords)
+    clone = machine.array(name, site, () if key is None else (key,))
+    clone.node.is_key = True
+    clone.node.dtype = "key"
+    clone.node.shape = key.node.shape if isinstance(key, Data) else None
+    return clone
+
+
+@handles("jax.random.key_data", "jax.random.key_impl")
 def _same(
     machine: Interpreter, site: Site, name: str, args: list[Value], keywords: dict[str, Value]
 ) -> Value:

@@ -75,6 +75,8 @@ class Keys:
             )
         if key.kind == "each":
             return key.index[0] is over or over in key.index[1]
+        if key.kind == "clone":  # one that each iteration makes may be used in each
+            return key.step is not None and over in key.step.ancestors()
         if key.kind in ("folded", "seed", "picked", "choice") and any(
             self.variation.changes(it, over) for it in key.index[1]
         ):

@@ -27,7 +27,8 @@ class Key:
     `kind` says how it comes about: "input", "constant", "seed", "child" (of a split), "folded",
     "each" (lane or iteration of an array of keys), "carry", "final" (a carry after its loop),
     "lane" (of a result of a map or loop), "picked" (with an index that is not known), "choice"
-    (one of several), "unknown". `index` is the child's number. `step` made it.
+    (one of several), "clone" (by `jax.random.clone`), "unknown". `index` is the child's number.
+    `step` made it.
     """
 
     number: int

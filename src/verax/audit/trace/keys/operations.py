@@ -68,6 +68,12 @@ def _seed(known: Keys, step: Step) -> None:
     known.arrays[out] = np.array(key.number)
 
 
+def _clone(known: Keys, step: Step) -> None:
+    """A key that gives the same numbers once more, on purpose: of distinct ones nothing is said."""
+    known.arrays[step.outputs[0]] = known.fresh("clone", step.outputs[0], step)
+    known.complete = False
+
+
 def _wrap(known: Keys, step: Step) -> None:
     numbers, out = known.array(step.inputs[0]), step.outputs[0]
     if numbers is None:
@@ -105,6 +111,7 @@ def _select(known: Keys, step: Step) -> None:
 
 RULES: dict[str, Callable[[Keys, Step], None]] = {
     "random_bits": _draw,
+    "random_clone": _clone,
     "random_gamma": _draw,
     "random_split": _split,
     "random_fold_in": _fold_in,

@@ -98,6 +98,7 @@ def number_of(value: Value) -> float | None:
     if not value.is_constant or np.size(value.constant) != 1:
         return None
     try:
-        return float(np.ravel(value.constant)[0])
+        # A complex one is converted by an item only, which fails; an array loses a part of it.
+        return float(np.ravel(value.constant)[0].item())
     except (TypeError, ValueError):
         return None

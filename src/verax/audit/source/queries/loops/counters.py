@@ -170,19 +170,58 @@ def _counters(loop: Loop) -> Iterator[tuple[Node, Any]]:
         yield loop.slices.node, length
     for leaf in leaves(loop.slices) if loop.kind in ("scan", "map") and loop.slices else ():
         numbers = _numbers(leaf.node)
-        shape = numbers.shape if numbers is not None else None
-        if isinstance(shape, tuple) and shape:
-            yield leaf.node, shape[0]
+        if numbers is not None:
+            yield leaf.node, _end_of(numbers)
     if length is None and loop.xs is not None:
         sizes = [it.node.shape for it in leaves(loop.xs)]
         length = next((it[0] for it in sizes if isinstance(it, tuple) and it), None)
+    steps = dict(_counted(loop))
     if loop.kind == "while_loop":
-        counted = set(_counted(loop))
-        yield from ((it, limit) for _, it, limit in _tested(loop) if it in counted)
+        for _, it, limit in _tested(loop):
+            if it in steps:
+                yield it, _end(0, steps[it], _turns(limit, steps[it]))
     if loop.kind == "scan":
-        yield from ((node, length) for node in _counted(loop))
+        yield from ((node, _end(0, step, length)) for node, step in steps.items())
     if loop.kind in ("scan", "while_loop"):
         yield from _counted_down(loop)
+
+
+def _turns(limit: Dim, step: int) -> Dim:
+    """How often something is below a limit that starts at zero and grows by a step."""
+    if step == 1:
+        return limit
+    return -(-limit // step) if isinstance(limit, int) else None
+
+
+def _end(start: Dim, step: int, count: Dim) -> Dim:
+    """What so many numbers stay below, each of which is a step more than the one before it."""
+    if step == 1:
+        return add(start, count)
+    return add(start, 1) if step < 0 else add(start, add(mul(sub(count, 1), step), 1))
+
+
+def _end_of(numbers: Node) -> Dim:
+    """What the numbers of an `arange` stay below, where it says from which on and by which step."""
+    count = numbers.shape[0] if isinstance(numbers.shape, tuple) and numbers.shape else None
+    told = [it for it in numbers.operands if not _is_dtype(it)]
+    if len(told) == 1:
+        return count
+    if not told or _names_arguments(numbers):
+        return None
+    start, step = (_number(it) if isinstance(it, Constant) else None for it in (told[0], told[-1]))
+    step = 1 if len(told) == 2 else step
+    return _end(start, step, count) if isinstance(step, int) and step else None
+
+
+def _names_arguments(numbers: Node) -> bool:
+    """Whether the bounds of an `arange` are given by their names, and so in any order."""
+    call = numbers.syntax
+    return isinstance(call, ast.Call) and any(it.arg != "dtype" for it in call.keywords)
+
+
+def _is_dtype(value: Value) -> bool:
+    is_number = isinstance(value, Constant) and isinstance(value.value, (int, float, Size))
+    return not is_number and not isinstance(value, Data)
 
 
 def _numbers(part: Node) -> Node | None:
@@ -211,11 +250,12 @@ def _stepped(loop: Loop) -> Iterator[tuple[Value, Data, Value]]:
             yield start, before, after
 
 
-def _counted(loop: Loop) -> Iterator[Node]:
-    """Parts of a carry that start at zero and are one more in each turn."""
+def _counted(loop: Loop) -> Iterator[tuple[Node, int]]:
+    """Parts of a carry that start at zero, and by which step they grow in each turn."""
     for start, before, after in _stepped(loop):
-        if is_zero(start) and _is_next(before, after):
-            yield before.node
+        step = _step(before, after) if is_zero(start) else None
+        if step is not None:
+            yield before.node, step
 
 
 def _counted_down(loop: Loop) -> Iterator[tuple[Node, Any]]:
@@ -241,13 +281,13 @@ def _tested(loop: Loop) -> Iterator[tuple[Node, Node, Any]]:
                 yield test, value.node, add(limit.value, more)
 
 
-def _is_next(before: Data, after: Value) -> bool:
-    """Whether a number is another one plus a constant."""
-    return (
-        isinstance(after, Data)
-        and after.node.operation == "+"
-        and after.node.inputs == (before.node,)
-    )
+def _step(before: Data, after: Value) -> int | None:
+    """How much more a number is than another one."""
+    node = after.node if isinstance(after, Data) else before.node
+    if node.operation != "+" or node.inputs != (before.node,):
+        return None
+    added = next((it.value for it in node.operands if isinstance(it, Constant)), None)
+    return added if type(added) is int and added > 0 else None
 
 
 def _is_previous(before: Data, after: Value) -> bool:
@@ -297,7 +337,8 @@ def _of_lane(index: Node) -> Bound | None:
     numbers = index.inputs[0] if index.operation == "lane" and index.inputs else None
     if numbers is None or numbers.operation != "jax.numpy.arange" or numbers.place is None:
         return None
-    return Bound(numbers.shape[0], numbers.place) if isinstance(numbers.shape, tuple) else None
+    end = _end_of(numbers)
+    return None if end is None else Bound(end, numbers.place)
 
 
 def counted(index: Node) -> tuple[Node, int]:

@@ -29,6 +29,7 @@ from ..arguments import ordinary_arguments, static_arguments
 from ..origins import assignment
 from ..structures.registration import is_certain_array
 from ..syntax import body_of
+from .distinct import is_another_each_turn
 from .growing import Growing, key_read
 from .repetition import (
     counts,
@@ -74,14 +75,15 @@ def _is_shared(applied: Applied, loops: list[Region]) -> bool:
     return any(it.kind == "loop" and has_many_turns(it) for it in within)
 
 
-def another_static(applied: Applied) -> str:
+def another_static(facts: SourceFacts, applied: Applied) -> str:
     """A static argument that is another number in each turn."""
     for name, value in (*static_arguments(applied), *_plain_numbers(applied)):
-        if not isinstance(value, Data) or value.traced or not counts(value.node):
+        if not isinstance(value, Data) or value.traced:
             continue
         around = [loop for loop in loops_of(value.node) if surrounds(loop, applied)]
         outside = [loop for loop in around if not is_made_inside(applied.transformed, loop)]
-        if any(map(has_many_turns, outside)):
+        many = filter(has_many_turns, outside)
+        if any(is_another_each_turn(facts, value.node, loop) for loop in many):
             return name
     return ""
 
