@@ -43,6 +43,7 @@ def test_an_issue_has_the_promised_fields():
         "unfollowed",
         "unread",
         "failures",
+        "compiled",
         "summary",
     ]
     assert data["issues"][0] == {
