@@ -231,6 +231,8 @@ def _audited(
     notes = report.notes
     if ended.by_steps:
         notes = (f"the program was ended after {options.steps} steps", *notes)
+    elif ended.interrupted:
+        notes = ("the program was interrupted", *notes)
     elif ended.code:
         notes = (f"the program ended with exit code {ended.code}", *notes)
     return one_a_cause(replace(report, notes=notes))

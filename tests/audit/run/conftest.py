@@ -34,14 +34,17 @@ class Both:
         return [it["name"] for it in self.report["compiled"]]
 
 
+def environment() -> dict[str, str]:
+    """Devices and settings are a program's own affair here, not the suite's."""
+    inherited = {name: value for name, value in os.environ.items() if name != "XLA_FLAGS"}
+    return inherited | {"PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu"}
+
+
 def execute(arguments: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    # Devices and settings are the program's own affair here, not the suite's.
-    environment = {k: v for k, v in os.environ.items() if k not in ("XLA_FLAGS",)}
-    environment |= {"PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu"}
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=folder,
-        env=environment,
+        env=environment(),
         capture_output=True,
         text=True,
         timeout=300,

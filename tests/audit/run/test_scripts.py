@@ -1,5 +1,13 @@
 """`verax run` does what `python` does: same output, files and exit code, and a report besides."""
 
+import json
+import signal
+import subprocess
+import sys
+from textwrap import dedent
+
+from .conftest import environment
+
 STEP = """
     import jax
     import jax.numpy as jnp
@@ -161,6 +169,40 @@ def test_a_script_that_exits(run_both):
     script = "import sys\nfrom model import train\ntrain(1)\nsys.exit('no data')\n"
     both = run_both({"model.py": STEP, "train.py": script}, "train.py", compare_stderr=True)
     assert (both.code, both.stderr) == (1, "no data\n")
+
+
+def test_a_script_that_is_interrupted(tmp_path):
+    script = """
+        import time
+        from model import train
+
+        train(2)
+        print("trained", flush=True)
+        time.sleep(300)
+    """
+    (tmp_path / "model.py").write_text(dedent(STEP))
+    (tmp_path / "train.py").write_text(dedent(script))
+    how = {"bare": (), "watched": ("-m", "verax", "run", "--format", "json", "-o", "report.json")}
+    ended: dict[str, tuple[int, str]] = {}
+    for name, arguments in how.items():
+        process = subprocess.Popen(
+            [sys.executable, *arguments, "train.py"],
+            cwd=tmp_path,
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        assert process.stdout.readline() == "trained\n"
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=300)
+        ended[name] = process.returncode, errors
+    assert ended["bare"] == ended["watched"]
+    assert ended["bare"][0] == -signal.SIGINT
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert [it["code"] for it in report["issues"]] == ["RK001"]
+    assert report["notes"][0] == "the program was interrupted"
 
 
 def test_a_script_that_forks(run_both):
