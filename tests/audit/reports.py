@@ -9,7 +9,16 @@ from jsonschema import Draft202012Validator
 
 from verax.audit import Confidence, Engine, Evidence, Finding, Place, Report, Severity, Verified
 from verax.audit.finding import Edit
-from verax.audit.report import Crossing, Flow, FlowStep, FlowValue, Tensor, Transformation
+from verax.audit.report import (
+    Compiled,
+    Crossing,
+    Flow,
+    FlowStep,
+    FlowValue,
+    Recompilation,
+    Tensor,
+    Transformation,
+)
 
 _DOCUMENT = json.loads((Path(__file__).parents[2] / "docs" / "report-schema.json").read_text())
 
@@ -110,6 +119,7 @@ findings = st.builds(
     st.none() | st.builds(Edit, places, texts, texts),
     st.booleans(),
 )
+seconds = st.floats(0, 1e6)
 perhaps_tensors = st.none() | tensors()
 reports = st.builds(
     Report,
@@ -133,4 +143,14 @@ reports = st.builds(
     tuples(st.builds(Verified, texts, texts, texts, texts, perhaps_places, st.booleans())),
     tuples(findings),
     tuples(texts),
+    compiled=tuples(
+        st.builds(
+            Compiled,
+            texts,
+            perhaps_places,
+            st.integers(1, 99),
+            seconds,
+            tuples(st.builds(Recompilation, perhaps_places, texts, seconds)),
+        )
+    ),
 )

@@ -1,5 +1,13 @@
 """Training loops of libraries whose own forms of `jit` hide the user's function in theirs."""
 
+import runpy
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import verax
+from verax.audit.trace import places
+
 EQUINOX = """
     import equinox as eqx
     import jax
@@ -100,6 +108,38 @@ HAIKU = """
 """
 
 
+# A trainer as libraries have it: it jits a function of its own, which steps the user's environment.
+TRAINER = """
+    import jax
+    import jax.numpy as jnp
+
+    def train(environment, steps):
+        @jax.jit
+        def epoch(key):
+            key, first = jax.random.split(key)
+            state = environment.reset(first)
+            for _ in range(steps):
+                key, sub = jax.random.split(key)
+                state = environment.step(state, jax.random.normal(sub, state.shape))
+            return state, jax.random.normal(sub)
+        return epoch(jax.random.key(0))
+"""
+
+PROGRAM = """
+    import jax
+    import trainer
+
+    class Point:
+        def reset(self, key):
+            return jax.random.normal(key, (2,)) + jax.random.uniform(key, (2,))
+
+        def step(self, state, action):
+            return state + 0.1 * action
+
+    trainer.train(Point(), 3)
+"""
+
+
 def expected(both, line_of_loss):
     """The loss of (8, 1) against (8,) is found, in the user's words, and nothing is in the way."""
     assert both.seen() == ["step"]
@@ -120,6 +160,21 @@ def test_equinox(run_both):
 
 def test_flax_nnx(run_both):
     expected(run_both({"train.py": NNX}, "train.py", options=["--preview"]), 22)
+
+
+def test_a_trainer_that_calls_the_program(tmp_path, monkeypatch):
+    libraries = tmp_path / "libraries"
+    libraries.mkdir()
+    (libraries / "trainer.py").write_text(dedent(TRAINER))
+    (tmp_path / "program.py").write_text(dedent(PROGRAM))
+    monkeypatch.setattr(places, "_LIBRARIES", (*places._LIBRARIES, f"{libraries}/"))
+    monkeypatch.syspath_prepend(libraries)
+    monkeypatch.delitem(sys.modules, "trainer", raising=False)
+    with verax.observe() as seen:
+        runpy.run_path(str(tmp_path / "program.py"))
+    # The library draws by one key twice, too; but whoever reads this can only mend the program.
+    found = {(it.code, Path(it.place.file).name, it.place.line) for it in seen.report.issues}
+    assert found == {("RK001", "program.py", 7)}
 
 
 def test_haiku(run_both):

@@ -66,7 +66,8 @@ def _fix(finding: Finding) -> str:
     parts = [_quoted(finding.fix)] if finding.fix else []
     if finding.edit is not None:
         parts.append(_edit(finding.edit) or "the edit is long: see --format json")
-    return " | ".join(parts) or f"none is known; `verax explain {finding.code}` has a right program"
+    explained = f"none is known; `verax explain {one_line(finding.code)}` has a right program"
+    return " | ".join(parts) or explained
 
 
 def _edit(edit: Edit) -> str:

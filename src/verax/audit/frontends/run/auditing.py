@@ -16,6 +16,7 @@ from dataclasses import replace
 from types import FrameType
 
 from ...command import audit_traced
+from ...finding import Finding, Verified
 from ...report import Failure, FlowStep, Report, failure_of, noted
 from ...source.engine import Options
 from ...trace.places import UserCode
@@ -87,7 +88,7 @@ def _audited(call: Call, user_code: UserCode, entered: Callable[[FrameType], Non
     from ...run import audit_callable
 
     with _quiet():
-        return audit_callable(
+        report = audit_callable(
             call.function,
             call.args,
             call.kwargs,
@@ -96,6 +97,25 @@ def _audited(call: Call, user_code: UserCode, entered: Callable[[FrameType], Non
             user_code=user_code,
             entered=entered,
         )
+    return _of_program(report, user_code)
+
+
+def _of_program(report: Report, user_code: UserCode) -> Report:
+    """A report without what is said of lines in libraries.
+
+    A step in a library has the line of the program that called it. Where a library calls the
+    program, as a trainer does, there is no such line, and different steps may look like one.
+    """
+
+    def is_users(entry: Finding | Verified) -> bool:
+        return entry.place is None or user_code.owns(entry.place.file)
+
+    return replace(
+        report,
+        issues=tuple(filter(is_users, report.issues)),
+        verified=tuple(filter(is_users, report.verified)),
+        warnings=tuple(filter(is_users, report.warnings)),
+    )
 
 
 def _failure(function: Observed, error: Exception) -> Failure:
