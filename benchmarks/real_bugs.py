@@ -10,8 +10,14 @@ drivers import what `drivers/requirements.txt` lists.
 Each driver is audited at the commit before the fix and at the fix: traced on its inputs, or with
 `--run` by `verax run`. A bug is *found* if a finding of an accepted family points, by itself or by
 a step of its evidence, within three lines of it; *in the function* if one points into the function
-around it, and is *gone* after the fix. Findings in the checkout *at the fix* are false, or bugs
-that are left: `-v` lists them to be read.
+around it, and is *gone* after the fix.
+
+Findings in the checkout *at the fix* are false, or bugs that are left. `drivers/at_fix.json` has
+a verdict for each that somebody has read beside the project's code: *true* (the program is wrong
+there), *harmless* (it is as the finding says, and nothing comes of it) or *false* (it is not so, or
+clearly meant and right). A key that is used twice is a true finding if both results matter, even
+if the numbers differ: developers fix that, too. `-v` lists the findings with their verdicts, and
+as *unread* those that have none.
 """
 
 from __future__ import annotations
@@ -26,12 +32,14 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent / "drivers"
 _NEAR = 3  # lines
+_VERDICTS = ("true", "harmless", "false")
 
 
 @dataclass
@@ -136,6 +144,26 @@ def functions_around(file: Path, lines: list[int]) -> list[tuple[int, int]]:
     return [max((it for it in spans if it[0] <= n <= it[1]), default=(n, n)) for n in lines]
 
 
+@cache
+def _read() -> dict[str, dict[str, str]]:
+    """What is known of the findings at the fix of each bug: "verdict: reason" by code and place."""
+    known: dict[str, dict[str, str]] = json.loads((HERE / "at_fix.json").read_text())
+    for bug, findings in known.items():
+        for place, text in findings.items():
+            if text.partition(":")[0] not in _VERDICTS:
+                raise ValueError(
+                    f"at_fix.json: {bug}: {place}: begin with one of {', '.join(_VERDICTS)}, and a "
+                    f"colon, not {text!r}"
+                )
+    return known
+
+
+def verdict(bug: dict[str, Any], finding: dict[str, Any]) -> str:
+    """What was read of a finding at a fix, or that nobody has read it."""
+    place = f"{finding['code']} {finding['file']}:{finding['line']}"
+    return _read().get(bug["id"], {}).get(place, "unread")
+
+
 def _points_at(finding: dict[str, Any], bug: dict[str, Any]) -> bool:
     places = [finding, *(it["place"] for it in finding["evidence"] if it["place"])]
     return any(
@@ -155,6 +183,8 @@ def show(outcome: Outcome, verbose: bool) -> None:
         for title, findings in (("before", outcome.before), ("at fix", outcome.after)):
             for it in findings:
                 print(f"    {title} {it['file']}:{it['line']}: {it['code']} {it['current'][:90]}")
+                if findings is outcome.after:
+                    print(f"        {verdict(outcome.bug, it)}")
 
 
 def totals(outcomes: list[Outcome]) -> Iterator[str]:
@@ -165,8 +195,14 @@ def totals(outcomes: list[Outcome]) -> Iterator[str]:
             f"{label}: {sum(it.found for it in some)} found within {_NEAR} lines, "
             f"{sum(it.in_function for it in some)} in the function, "
             f"{sum(it.gone for it in some)} of these gone after the fix, of {len(some)}; "
-            f"{sum(len(it.after) for it in some)} findings at the fixes"
+            f"{sum(len(it.after) for it in some)} findings at the fixes: {_verdicts(some)}"
         )
+
+
+def _verdicts(outcomes: list[Outcome]) -> str:
+    """How many findings at the fixes have each verdict."""
+    words = [verdict(it.bug, one).partition(":")[0] for it in outcomes for one in it.after]
+    return ", ".join(f"{words.count(word)} {word}" for word in (*_VERDICTS, "unread"))
 
 
 def main() -> None:
