@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
+import jax.numpy as jnp
 
 from .facts import Facts
 from .line_values import every_line, fits, is_data, is_unread, results_of, taken_by, used_after
@@ -99,7 +99,7 @@ def _origins(facts: Facts, node: Node) -> list[Value]:
 
 def _replaces(value: Value, source: Value) -> bool:
     """Whether a value could stand where its source does: of its shape, perhaps cast to floats."""
-    is_float = bool(np.issubdtype(value.dtype, np.floating))
+    is_float = jnp.issubdtype(value.dtype, jnp.floating)
     return (
         value.shape == source.shape
         and bool(value.shape)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from .gradients import Flow, Link
@@ -60,6 +61,6 @@ def _forbids(flow: Flow, value: Value) -> bool:
 
 
 def _is_forbidding(number: Any) -> bool:
-    if number is None or not np.issubdtype(np.asarray(number).dtype, np.floating):
+    if number is None or not jnp.issubdtype(np.asarray(number).dtype, jnp.floating):
         return False
     return abs(float(np.asarray(number))) >= _FORBIDDING

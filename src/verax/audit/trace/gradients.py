@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
+import jax.numpy as jnp
 
 from .program import Body, Derivation, Loop, Program, Step, Value
 from .sameness import Sameness
@@ -246,7 +246,8 @@ def _blocker(step: Step, source: Value, target: Value) -> str | None:
 
 def is_inexact(value: Value) -> bool:
     """Whether a value can carry a gradient."""
-    return np.issubdtype(getattr(value.dtype, "type", object), np.inexact)
+    # Not by NumPy, to which bfloat16 is no number.
+    return jnp.issubdtype(value.dtype, jnp.inexact)
 
 
 _SHAPES_ONLY = (

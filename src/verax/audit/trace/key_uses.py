@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import jax.numpy as jnp
 import numpy as np
 
 from ..finding import Place
@@ -293,7 +294,7 @@ def _matters(facts: Facts, use: Use, over: Step) -> bool:
                 if not (is_plain and by.primitive in _CONTRACTIONS):
                     return True
                 continue
-            floating = np.issubdtype(getattr(target.dtype, "type", object), np.floating)
+            floating = jnp.issubdtype(target.dtype, jnp.floating)
             pending.append((target, is_plain and (floating or _makes_floats(by))))
     return False
 

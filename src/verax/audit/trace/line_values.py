@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+import jax.numpy as jnp
 import numpy as np
 
 from .facts import Facts
@@ -40,7 +41,7 @@ def is_data(value: Value) -> bool:
     return (
         not value.is_constant
         and isinstance(value.dtype, np.dtype)
-        and bool(np.issubdtype(value.dtype, np.number))
+        and jnp.issubdtype(value.dtype, jnp.number)
         and value.dtype != np.uint32
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import jax.numpy as jnp
 import numpy as np
 
 from ..program import Step, Value
@@ -55,7 +56,7 @@ def row(step: Step, known: Known) -> Meaning | None:
     sizes = step.params["slice_sizes"]
     rows = len(table.shape) == 2 and whole == [1] and sizes[1] == table.shape[1]
     source = root(table)
-    is_float = np.issubdtype(np.dtype(table.dtype), np.floating) if _plain(table) else False
+    is_float = jnp.issubdtype(table.dtype, jnp.floating) if _plain(table) else False
     if rows and is_float and source.producer is None and len(indices.shape) > 1:
         return Meaning("embedded", step, indices, (0,), by=(source,))
     return None
