@@ -69,10 +69,24 @@ def differing(step: Step, collectives: set[Step]) -> set[Value]:
 
 
 def is_mean(collective: Step) -> bool:
-    """Whether a collective sum is a mean: divided at once, by the number of replicas."""
-    users = collective.outputs[0].consumers
+    """Whether a collective sum is a mean: divided at once, by the number of replicas.
+
+    Integers become floats before. One step may sum several values (until JAX 0.9, all of a tree).
+    """
+    used = [it for it in collective.outputs if it.consumers]
     return (
         collective.primitive.startswith("psum")
-        and bool(users)
-        and all(it.primitive == "div" and it.call_site == collective.call_site for it in users)
+        and bool(used)
+        and all(_is_divided(it, collective) for it in used)
+    )
+
+
+def _is_divided(value: Value, collective: Step) -> bool:
+    return bool(value.consumers) and all(
+        it.call_site == collective.call_site
+        and (
+            it.primitive == "div"
+            or (it.primitive == "convert_element_type" and _is_divided(it.outputs[0], collective))
+        )
+        for it in value.consumers
     )

@@ -49,10 +49,13 @@ def _differentiable_region(
     leaves, in_tree = jax.tree.flatten(primals)
     flat = _Flat(function, in_tree, has_aux)
     origin = origin_of(settings.get("fun", function))
-    arguments = argument_names(function) or _paths(settings, function, primals)
+    arguments = argument_names(function)
+    if len(arguments) != len(leaves):  # Until the floor is 0.9, they are those of all arguments.
+        arguments = _paths(settings, function, primals)
     types = [type_of(leaf) for leaf in leaves]
     try:
-        jaxpr, consts = traced(flat, types)
+        # As a method: until the floor is 0.9, JAX does not say where an object is written.
+        jaxpr, consts = traced(flat.__call__, types)
     except Exception:
         if is_salvaging():
             leave_part(kind, origin, arguments, flat, types, leaves)
