@@ -93,20 +93,22 @@ def test_what_is_verified_is_defined_when_it_is_compiled(chain: str, operation: 
         assert is_defined(text), text
 
 
-@pytest.mark.parametrize(
-    ("chain", "operation"),
-    [
-        ("1 - p + 1e-9", "jnp.log(z)"),  # compiled to `1 - p`
-        ("jnp.full(3, 1e-9) + (1 - p)", "1 / z"),
-        ("(1 + 1e-9) - p", "jnp.log(z)"),  # a literal that is one
-        ("jnp.clip(p, 1e-8, 1 - 1e-8)", "jnp.arctanh(z)"),
-        ("1 - (x + 3) / 6", "jnp.sqrt(z)"),  # compiled to `1 - (x + 3) * 0.16666667`
-    ],
-)
+# XLA compiles the first to `1 - p` with JAX 0.10, and no more with 0.12: nothing promises either.
+FOLDED = [("1 - p + 1e-9", "jnp.log(z)"), ("jnp.full(3, 1e-9) + (1 - p)", "1 / z")]
+ON_PAPER = [
+    ("(1 + 1e-9) - p", "jnp.log(z)"),  # a literal that is one
+    ("jnp.clip(p, 1e-8, 1 - 1e-8)", "jnp.arctanh(z)"),
+    ("1 - (x + 3) / 6", "jnp.sqrt(z)"),  # compiled to `1 - (x + 3) * 0.16666667`
+]
+
+
+@pytest.mark.parametrize(("chain", "operation"), [*FOLDED, *ON_PAPER])
 def test_an_entry_that_holds_only_on_paper_is_not_there(chain: str, operation: str) -> None:
     text = PROGRAM.format(chain=chain, operation=operation)
-    assert not is_defined(text)
     assert not is_verified(text)
+    is_folding = jax.__version_info__ < (0, 11)
+    if is_folding or (chain, operation) in ON_PAPER:
+        assert not is_defined(text)
 
 
 @pytest.mark.parametrize(
