@@ -112,7 +112,7 @@ class _Plugin:
         return one_a_cause(self._selection.apply(report))
 
     def _keep(self) -> None:
-        """Keep what was seen for later audits. A failure is told, and changes nothing else."""
+        """Keep what was seen for later audits. A failure is one line on stderr."""
         from verax.audit.errors import UsageError
         from verax.audit.frontends.run.observations import united
         from verax.audit.frontends.run.store import write

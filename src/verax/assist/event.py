@@ -2,8 +2,8 @@
 
 Assistants agree on JSON, and on little else. Claude Code and those that follow it send
 
-    {"hook_event_name": "PostToolUse", "tool_name": "Edit", "cwd": "/work",
-     "tool_input": {"file_path": "/work/train.py", ...}}
+    {"hook_event_name": "PostToolUse", "tool_name": "Edit", "cwd": "project",
+     "tool_input": {"file_path": "train.py", ...}}
 
 others have `filePath`, `path` or a patch in its place, at another depth. So files are looked for
 wherever they may be, and what is not known is passed over.

@@ -1,4 +1,4 @@
-"""`verax run`: a script runs as it always does, and what it does with JAX is audited afterwards."""
+"""`verax run`: run a script as Python does, then audit the functions that it transformed."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def run(options: argparse.Namespace) -> int:
     finally:
         session.stop()
     if session.recorder is not None and session.recorder.is_elsewhere:
-        return ended.code  # A process that the program has forked: nobody waits for its report.
+        return ended.code  # The program forked this process, which has no report of its own.
     failed = _report(options, selection, session, program, ended, here)
     if ended.interrupted:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -246,7 +246,7 @@ def _progress(done: int, total: int, name: str) -> None:
 
 
 def _store(session: Session, report: Report, here: str) -> None:
-    """Keep what was seen for later audits. A failure is told, and changes nothing else."""
+    """Keep what was seen for later audits. A failure is one line on stderr."""
     if session.recorder is None:
         return
     try:

@@ -1,4 +1,4 @@
-"""`verax report` and `verax combine`: what runs have left in `.verax/`, shown again and united."""
+"""`verax report` and `verax combine`: show and merge the records of runs in `.verax/`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def add_report(commands: Any) -> None:
     """Add the arguments of `verax report`."""
     parser = commands.add_parser(
         "report",
-        help="show again what a run was reported",
+        help="show the report of an earlier run",
         description="Show the report of the latest run that is kept in .verax/, or one report of\n"
         "all runs in the files that are named.",
         epilog=_REPORT,
@@ -50,7 +50,7 @@ def add_combine(commands: Any) -> None:
     """Add the arguments of `verax combine`."""
     parser = commands.add_parser(
         "combine",
-        help="unite what several runs have left",
+        help="merge the records of several runs",
         description="Write one file with all that several files in .verax/ hold, those that are\n"
         "named or else all of them. The order does not matter, and nothing is counted twice.",
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -61,7 +61,7 @@ def run_both(tmp_path: Path) -> Callable[..., Both]:
         options: Sequence[str] = (),
         compare_stderr: bool = False,
     ) -> Both:
-        folders = [tmp_path / name / "work" for name in ("bare", "watched")]
+        folders = [tmp_path / name / "program" for name in ("bare", "watched")]
         for folder in folders:
             for name, text in files.items():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)

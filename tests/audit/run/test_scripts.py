@@ -40,7 +40,7 @@ def test_everything_below_main(run_both):
             import jax.numpy as jnp
             import numpy as np
 
-            print(sys.argv, __file__.endswith("/work/train.py"), sys.path[0][-5:], __spec__)
+            print(sys.argv, __file__.endswith("program/train.py"), sys.path[0][-8:], __spec__)
             print("set up by the script" in sys.modules["__main__"].__dict__.get("note", ""))
 
             @jax.jit
@@ -70,7 +70,7 @@ def test_a_package_by_m(run_both):
         from .model import train
 
         print(sys.argv[1:], sys.argv[0].endswith("train.py"), __package__, __spec__.name, __name__)
-        print(sys.path[0].endswith("work"), train(2).tolist())
+        print(sys.path[0].endswith("program"), train(2).tolist())
     """
     files = {"project/__init__.py": "", "project/model.py": STEP, "project/train.py": main}
     both = run_both(files, "-m", "project.train", "--epochs", "2")

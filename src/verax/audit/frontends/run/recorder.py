@@ -22,8 +22,7 @@ from .calls import Call, Origin, Signature, signature_of
 from .copies import DEFAULT_BUDGET, Copies
 from .steps import Steps
 
-# So many signatures of one function are told apart; a function that is compiled for more of them
-# is told of in words.
+# Limits how many signatures and compilations of one function are kept.
 _MOST = 1000
 
 
@@ -68,7 +67,7 @@ class Recorder:
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether this is a process that the program has forked, of which nobody asked."""
+        """Whether this is a process that the program has forked, which reports nothing."""
         return os.getpid() != self._process
 
     def called(self, call: Call, caller: FrameType | None) -> None:

@@ -167,7 +167,7 @@ def _wrapper(frame: FrameType | None) -> Call | None:
     """The call of a library's own form of `jit`, if it is by one that JAX was called.
 
     Such an object wraps a function of the program's, and jits one of the library's that takes its
-    arguments in another form, for which nobody has names. It is the object that is called again.
+    arguments in another form, without their names. The object itself is called again.
     """
     found: Call | None = None
     while frame is not None and not _user_code.owns(frame.f_code.co_filename):
