@@ -160,7 +160,7 @@ def run(options: argparse.Namespace) -> int:
         ended = program.run()
     finally:
         session.stop()
-    if session.recorder is not None and session.recorder.is_elsewhere:
+    if session.is_forked:
         return ended.code  # The program forked this process, which has no report of its own.
     failed = _report(options, selection, session, program, ended, here)
     if ended.interrupted:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from textwrap import dedent
 
-from .conftest import environment
+from .conftest import environment, execute
 
 STEP = """
     import jax
@@ -231,6 +231,46 @@ def test_a_script_that_forks(run_both):
     assert "[0, 1, 2]" in both.stdout
     assert {"worker0.txt", "worker1.txt", "worker2.txt"} <= set(both.files)
     assert both.codes() == {"RK001"}
+
+
+def test_what_is_forked_reports_nothing(tmp_path):
+    script = """
+        import os, sys
+
+        for index in range(2):
+            if os.fork() == 0:
+                sys.exit()
+            os.wait()
+        import jax
+        jax.jit(lambda x: x + 1)(1.0)
+        if os.fork() == 0:
+            sys.exit()
+        os.wait()
+    """
+    (tmp_path / "train.py").write_text(dedent(script))
+    done = execute(["-W", "ignore", "-m", "verax", "run", "train.py"], tmp_path)
+    assert done.returncode == 0
+    assert done.stderr.count("train.py, as it ran") == 1
+    assert len(list((tmp_path / ".verax").glob("*.json"))) == 1
+
+
+def test_threads_that_outlive_the_script_are_seen(run_both):
+    script = """
+        import threading, time
+        import jax
+
+        def work():
+            time.sleep(1)
+            print(float(jax.jit(late)(2.0)))
+
+        def late(x):
+            return x * 2
+
+        threading.Thread(target=work).start()
+    """
+    both = run_both({"train.py": script}, "train.py")
+    assert both.stdout == "4.0\n"
+    assert both.seen() == ["late"]
 
 
 def test_a_script_that_starts_processes_and_threads(run_both):

@@ -66,13 +66,13 @@ class Recorder:
         self._process = os.getpid()
 
     @property
-    def is_elsewhere(self) -> bool:
+    def is_forked(self) -> bool:
         """Whether this is a process that the program has forked, which reports nothing."""
         return os.getpid() != self._process
 
     def called(self, call: Call, caller: FrameType | None) -> None:
         """Take note of a call."""
-        if self.is_elsewhere:
+        if self.is_forked:
             return
         try:
             with self._lock:

@@ -7,6 +7,7 @@ So nothing of ours imports JAX earlier than the program.
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -34,8 +35,14 @@ class Session:
         self.recorder: Recorder | None = None
         self.failure: str = ""
         self.started: float = 0.0
+        self._process = os.getpid()
         self._signatures, self._steps = signatures, steps
         self._stack = ExitStack()
+
+    @property
+    def is_forked(self) -> bool:
+        """Whether this process is a copy, forked by the program, which has no report of its own."""
+        return os.getpid() != self._process
 
     def start(self) -> None:
         """Watch from now on, or from when JAX is there."""
