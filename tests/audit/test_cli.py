@@ -352,7 +352,7 @@ def test_explain(capsys, name: str):
         "On record: 1 true, 0 harmless, 0 false, on 1,234 lines.\n\n"
         "Wrong:\n\n```py\ndef entry(x):\n    return wrong(x)\n```\n\n"
         "Right:\n\n```py\ndef entry(x):\n    return right(x)\n```\n\n"
-        "`# verax: ignore[AX001] reason` in its line answers a finding that is fine.\n"
+        "To suppress a finding, write `# verax: ignore[AX001] reason` on its line.\n"
     )
 
 

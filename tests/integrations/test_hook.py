@@ -80,7 +80,7 @@ def test_a_finding_is_told_on_stderr_with_its_place_reason_and_fix(folder: Path)
         "because `key` is drawn from here (a.py:5); and drawn from here (a.py:5)\n"
         "  fix: split `key` and give each use a key of its own, unless equal draws are meant\n"
         "`verax explain CODE` says more. "
-        "Where it is meant to be so: `# verax: ignore[CODE] reason`\n",
+        "To suppress a finding: `# verax: ignore[CODE] reason`\n",
     )
 
 

@@ -136,9 +136,7 @@ def _told(change: Change, settings: Settings, fail_on: str | None) -> int:
     lines = [line for finding in islice(findings(report), _MOST) for line in finding]
     if count > _MOST:
         lines.append(f"and {count - _MOST} more, which `verax audit` shows")
-    foot = (
-        "`verax explain CODE` says more. Where it is meant to be so: `# verax: ignore[CODE] reason`"
-    )
+    foot = "`verax explain CODE` says more. To suppress a finding: `# verax: ignore[CODE] reason`"
     write_stderr("\n".join((head, *lines, foot)) + "\n")
     return _FOUND if fails(report, fail_on or settings.fail_on or DEFAULT_FAIL_ON) else _SILENT
 

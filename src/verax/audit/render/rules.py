@@ -18,8 +18,8 @@ from ..rules._rule import FAMILIES, Rule
 
 def explain(rule: Rule) -> str:
     """Everything about one rule, as text that is also Markdown."""
-    answer = f"`# verax: ignore[{rule.code}] reason` in its line answers a finding that is fine"
-    return "\n".join((*_rule(rule, 1, _records((rule,))), f"\n{answer}.")) + "\n"
+    how = f"To suppress a finding, write `# verax: ignore[{rule.code}] reason` on its line"
+    return "\n".join((*_rule(rule, 1, _records((rule,))), f"\n{how}.")) + "\n"
 
 
 def _records(rules: tuple[Rule, ...]) -> Mapping[str, Record]:
